@@ -1,0 +1,161 @@
+import type { Clock, Random } from "../domain/clock.ts";
+import { ToolgateError } from "../domain/errors.ts";
+import { fingerprint } from "../domain/fingerprint.ts";
+import { newId } from "../domain/ids.ts";
+import type { JsonObject } from "../domain/json.ts";
+import { displayUsd } from "../domain/money.ts";
+import { parseProof, type BodyProof, type Proof } from "../domain/proof.ts";
+import { stepIdOf } from "../domain/quote.ts";
+import type { Receipt } from "../domain/receipt.ts";
+import type { RunError } from "../domain/run.ts";
+import type { PreparedCall, Tool } from "../domain/tool.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { PaymentRequiredError } from "./payment-required.ts";
+import type { Begun, CallContext, CallPayment, Ledger } from "./ports.ts";
+import { openQuote, settle, type SettleDeps } from "./settle.ts";
+
+/** A call as it comes through any door. */
+export interface ToolCall {
+  readonly tool: string;
+  readonly params: JsonObject;
+  /** The X-Payment header, as sent. */
+  readonly xPayment: string | undefined;
+  /** The body's payment_proof. */
+  readonly paymentProof: BodyProof | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** What came of it. */
+export interface ToolCallResult {
+  readonly result: JsonObject;
+  readonly receipt: Receipt | undefined;
+}
+
+/** What a call needs. */
+export interface CallToolDeps extends SettleDeps {
+  readonly catalogue: Catalogue;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborts when the service must end the work that runs, at the end of a shutdown's grace period. */
+  readonly stopping: AbortSignal;
+}
+
+/**
+ * The one path of a tool call: find the tool, check the right to call it, prepare it; then claim -> hold -> run -> capture.
+ * The order of the checks is the order in which their errors are told (docs/decisions.md, "order of checks").
+ * @throws PaymentRequiredError with a quote; ToolgateError for everything else that can be told
+ */
+export async function callTool(deps: CallToolDeps, call: ToolCall, context: CallContext): Promise<ToolCallResult> {
+  const receivedAt = deps.clock.now();
+  const tool = deps.catalogue.callable(call.tool);
+  demandScope(tool, context);
+  const prepared = tool.prepare(call.params);
+  if (!tool.billable && call.idempotencyKey === undefined) {
+    return { result: await prepared.run({ caller: context.caller, runId: undefined, signal: context.signal }), receipt: undefined };
+  }
+  const print = fingerprint(tool.name, call.params);
+  const proof = tool.billable ? parseProof(call.xPayment, call.paymentProof, deps.memoPrefix) : undefined;
+  const payment = proof && (await claimPayment(deps, call, proof, print, receivedAt, context));
+  if (payment && "result" in payment) return payment;
+
+  const runId = newId("run", deps.clock, deps.random);
+  const { accountId } = context.caller;
+  const { price } = prepared;
+  const { idempotencyKey } = call;
+  context.signal.throwIfAborted();
+  const begun = await deps.ledger.begin({ accountId, runId, tool: tool.name, fingerprint: print, price, idempotencyKey, payment });
+  if (begun.kind === "insufficient") {
+    throw new PaymentRequiredError(
+      tool.name,
+      deps.quotes.issue(accountId, price, print),
+      `This call costs ${displayUsd(price)} and the balance is ${displayUsd(begun.balance)}: pay the quote and repeat the call with the proof, or deposit USDC`,
+    );
+  }
+  return begun.kind === "started" ? runAndCapture(deps, prepared, runId, context) : answerPrior(begun);
+}
+
+/** The replay first (before expiry, before the chain), then the money. */
+async function claimPayment(
+  deps: CallToolDeps,
+  call: ToolCall,
+  proof: Proof,
+  print: Buffer,
+  receivedAt: number,
+  context: CallContext,
+): Promise<CallPayment | ToolCallResult> {
+  const { accountId } = context.caller;
+  const prior = await deps.ledger.prior({
+    accountId,
+    fingerprint: print,
+    idempotencyKey: call.idempotencyKey,
+    txSignature: proof.txSignature,
+  });
+  if (prior?.kind === "credited") {
+    return { txSignature: proof.txSignature, quoteId: proof.quoteId, stepId: stepIdOf(proof.quoteId), deposit: undefined };
+  }
+  if (prior) return answerPrior(prior);
+  const quote = openQuote(deps, proof, accountId, print);
+  return settle(deps, proof, quote, receivedAt, context);
+}
+
+/** Runs the tool under its durable hold. From here on the caller's going away changes nothing: the result is stored for its return. */
+async function runAndCapture(deps: CallToolDeps, prepared: PreparedCall, runId: string, context: CallContext): Promise<ToolCallResult> {
+  if (context.signal.aborted) {
+    await deps.ledger.finish({ runId, outcome: "cancelled", error: { code: "CANCELLED", message: "the caller went away before the tool started" } });
+    context.signal.throwIfAborted();
+  }
+  let result: JsonObject;
+  try {
+    result = await prepared.run({ caller: context.caller, runId, signal: deps.stopping });
+  } catch (error) {
+    const failure = asToolFailure(error);
+    await deps.ledger.finish({ runId, outcome: "failed", error: runErrorOf(failure) });
+    throw failure;
+  }
+  const receiptId = newId("rcpt", deps.clock, deps.random);
+  const finished = await deps.ledger.finish({ runId, outcome: "completed", receiptId, result });
+  if (finished.kind === "captured") return { result, receipt: finished.receipt };
+  throw new ToolgateError(
+    "UNAVAILABLE",
+    "the run outlived its lease and was released; nothing was charged, repeat the call with the same idempotency key or proof",
+    { retryAfterSeconds: 1 },
+  );
+}
+
+function answerPrior(prior: Exclude<Begun, { kind: "started" | "insufficient" }>): ToolCallResult {
+  switch (prior.kind) {
+    case "replay":
+      return { result: prior.result, receipt: prior.receipt };
+    case "in_progress":
+      throw new ToolgateError("REQUEST_IN_PROGRESS", "the same call is running; repeat it in a moment to get its result", { retryAfterSeconds: 1 });
+    case "mismatch":
+      throw new ToolgateError(
+        "IDEMPOTENCY_MISMATCH",
+        "idempotency_key: was used with another tool or other params; use a new key for a new call",
+      );
+    case "payment_used":
+      throw new ToolgateError("INVALID_PAYMENT", "payment verification failed: the transaction was used for another call");
+    case "quote_paid":
+      throw new ToolgateError(
+        "INVALID_PAYMENT",
+        "payment verification failed: the quote was paid before by another transaction; this one was credited to your balance, repeat the call without a proof to use it",
+      );
+  }
+}
+
+function demandScope(tool: Tool, context: CallContext): void {
+  if (tool.scope === undefined || context.caller.scopes.has(tool.scope)) return;
+  throw new ToolgateError("FORBIDDEN", `the API key lacks the scope ${tool.scope}, which ${tool.name} needs; use a key that has it`);
+}
+
+function asToolFailure(error: unknown): ToolgateError {
+  if (error instanceof ToolgateError) return error;
+  return new ToolgateError("TOOL_FAILED", "the tool failed; nothing was charged, repeat the call with the same idempotency key or proof", {
+    cause: error,
+  });
+}
+
+function runErrorOf(error: ToolgateError): RunError {
+  return { code: error.code, message: error.message };
+}

@@ -1,0 +1,219 @@
+import type { Caller } from "../domain/caller.ts";
+import type { JsonObject } from "../domain/json.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
+import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
+import type { Run, RunError, RunStatus } from "../domain/run.ts";
+import type { Scope } from "../domain/scope.ts";
+
+/** What a door knows of the request that it hands to a use case. */
+export interface CallContext {
+  readonly caller: Caller;
+  /** `req_…` */
+  readonly requestId: string;
+  /** Aborts when the caller has gone away or its deadline has passed. */
+  readonly signal: AbortSignal;
+}
+
+/** Verifies API keys. Answers may come from memory, but a revoked key stops working within one second on every instance. */
+export interface Authenticator {
+  /** Who the key stands for; undefined: unknown or revoked. */
+  authenticate(secret: string): Promise<Caller | undefined>;
+}
+
+/** The token buckets, one per key, shared by all instances on one database. */
+export interface RateLimiter {
+  take(keyId: string, tier: RateTier): Promise<RateDecision>;
+}
+
+/** A transfer into the treasury that was verified on the chain. It is a fact: whoever it belongs to gets the credit, once. */
+export interface Deposit {
+  /** Base58, 64 bytes; unique. */
+  txSignature: string;
+  /** What the treasury's token account gained, micro-USD; more than 0. */
+  amount: MicroUsd;
+  /** The quote that the memo names. */
+  quoteId: string;
+  /** Token account owner that paid, base58, if it could be told. */
+  payer: string | undefined;
+  slot: bigint;
+  /** When the chain confirmed it. */
+  blockTime: Date;
+  /** Whether it can no longer be forked away. */
+  finalized: boolean;
+  paidBy: "transfer" | "gasless";
+}
+
+/** A call that wants to begin: claim and hold in one transaction. */
+export interface BeginCall {
+  accountId: string;
+  /** Fresh `run_…`; the run that is made, unless the call turns out to be a repeat. */
+  runId: string;
+  tool: string;
+  /** 32 bytes, see domain/fingerprint.ts. */
+  fingerprint: Buffer;
+  /** 0n for a free call. */
+  price: MicroUsd;
+  /** The caller's key, if it sent one. A paid call without a key is claimed under its transaction signature. */
+  idempotencyKey: string | undefined;
+  /** The proof that the call brings: its payment is claimed for this call, so that it pays for one call only. */
+  payment: CallPayment | undefined;
+}
+
+/** The payment of a call that came with a proof. */
+export interface CallPayment {
+  txSignature: string;
+  quoteId: string;
+  stepId: string;
+  /** Credited and held in the same transaction; undefined when it was credited before (see {@link Prior}, `credited`). */
+  deposit: Deposit | undefined;
+}
+
+/** How a call began. */
+export type Begun =
+  /** Run, claim and hold are durable: run the tool, then finish. */
+  | { kind: "started" }
+  /** The same call was charged (or, free, completed) before: this is its answer. */
+  | { kind: "replay"; result: JsonObject; receipt: Receipt | undefined }
+  /** The same call is running right now. */
+  | { kind: "in_progress" }
+  /** The idempotency key belongs to a call with another tool or other parameters. */
+  | { kind: "mismatch" }
+  /** The transaction was used for a call with another tool or other parameters, or by another account. Nothing was credited again. */
+  | { kind: "payment_used" }
+  /** The quote was paid before by another transaction. This one was credited to the balance all the same. */
+  | { kind: "quote_paid" }
+  /** The balance does not cover the price. */
+  | { kind: "insufficient"; balance: MicroUsd };
+
+/** What is known of an earlier call with the same key or proof, before anything is looked up on the chain. */
+export type Prior =
+  | Extract<Begun, { kind: "replay" | "in_progress" | "mismatch" | "payment_used" }>
+  /** The payment was credited for this very call, which then failed: run it again, there is nothing to verify. */
+  | { kind: "credited" }
+  | undefined;
+
+/** How a run ended. */
+export type FinishCall =
+  | { runId: string; outcome: "completed"; receiptId: string; result: JsonObject }
+  | { runId: string; outcome: "failed" | "cancelled"; error: RunError };
+
+/** What became of it: captured (with its receipt, for a paid run), released (nothing charged), or lost: another instance had released the run. */
+export type Finished = { kind: "captured"; receipt: Receipt | undefined } | { kind: "released" } | { kind: "lost" };
+
+/** The ledger: the one place where money moves (decisions: docs/decisions.md, Money). */
+export interface Ledger {
+  /** Finds the earlier call with that key or transaction signature. */
+  prior(query: { accountId: string; fingerprint: Buffer; idempotencyKey: string | undefined; txSignature: string }): Promise<Prior>;
+  /** Claims the key and the payment, credits the payment, holds the price, makes the run. All or nothing. */
+  begin(call: BeginCall): Promise<Begun>;
+  /** Captures the hold with receipt and stored result, or releases it. Fenced: does nothing unless the run is active and this instance's. */
+  finish(call: FinishCall): Promise<Finished>;
+  /** Credits a deposit that begins no call (too little, too late). `credited` is false when it had been credited before. */
+  credit(accountId: string, deposit: Deposit): Promise<{ credited: boolean; balance: MicroUsd }>;
+  /** Entries less open holds. */
+  balance(accountId: string): Promise<MicroUsd>;
+}
+
+/** How a proof's transaction is looked up. */
+export interface PaymentQuery {
+  txSignature: string;
+  signal: AbortSignal;
+}
+
+/** What the chain says of a transaction, by the treasury's own balance (never by what the transaction says of itself). */
+export type ChainVerdict =
+  /** It paid the treasury; `memo` is the text of the one memo that is ours. */
+  | { kind: "paid"; amount: MicroUsd; memo: string; payer: string | undefined; slot: bigint; blockTime: Date; finalized: boolean }
+  /** It is on the chain, and no payment to us: `reason` says which check failed and what to do. */
+  | { kind: "refused"; reason: string }
+  /** No endpoint knows it (yet), after waiting PAYMENT_WAIT_MS. */
+  | { kind: "not_found" }
+  /** It pays, but is not finalized yet and its amount asks for that. */
+  | { kind: "not_finalized" };
+
+/** Looks transactions up. */
+export interface Chain {
+  /**
+   * Waits for the transaction (bounded), then judges it.
+   * @throws ToolgateError UNAVAILABLE when no endpoint can be reached: an outage is never a verdict
+   */
+  verify(query: PaymentQuery): Promise<ChainVerdict>;
+}
+
+/** One page of a list, newest first. */
+export interface Page<Item> {
+  items: Item[];
+  nextCursor: string | undefined;
+}
+
+/** Which page. */
+export interface PageQuery<Status> {
+  accountId: string;
+  /** 1..100 */
+  limit: number;
+  cursor: string | undefined;
+  status: Status | undefined;
+}
+
+/** Reads receipts. */
+export interface Receipts {
+  /** @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
+  list(query: PageQuery<ReceiptStatus>): Promise<Page<Receipt>>;
+  find(accountId: string, receiptId: string): Promise<Receipt | undefined>;
+}
+
+/** Reads runs. */
+export interface Runs {
+  /** @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
+  list(query: PageQuery<RunStatus>): Promise<Page<Run>>;
+  find(accountId: string, runId: string): Promise<Run | undefined>;
+}
+
+/** A customer. */
+export interface Account {
+  accountId: string;
+  wallet: string;
+  balance: MicroUsd;
+  tier: RateTier;
+  operator: boolean;
+  createdAt: Date;
+}
+
+/** The operator's account work. Methods on an unknown account throw ToolgateError NOT_FOUND. */
+export interface Accounts {
+  /** Makes the wallet's account, or finds the one it has. */
+  create(wallet: string): Promise<Account>;
+  get(accountId: string): Promise<Account>;
+  /** Adds `amount` (negative: takes) once per key. @throws ToolgateError INVALID_REQUEST when the balance would fall below zero */
+  adjust(adjustment: { accountId: string; amount: MicroUsd; reason: string; idempotencyKey: string }): Promise<Account>;
+  setTier(accountId: string, tier: RateTier): Promise<Account>;
+  setOperator(accountId: string, operator: boolean): Promise<Account>;
+}
+
+/** An API key without its secret. */
+export interface ApiKey {
+  keyId: string;
+  accountId: string;
+  prefix: string;
+  name: string;
+  scopes: Scope[];
+  createdAt: Date;
+  revokedAt: Date | undefined;
+}
+
+/** The operator's key work. */
+export interface ApiKeys {
+  /** `secret` is `sk-agent-…` and is stored only as its SHA-256. @throws ToolgateError NOT_FOUND for an unknown account */
+  create(key: { accountId: string; name: string; scopes: readonly Scope[] }): Promise<{ key: ApiKey; secret: string }>;
+  /** Newest first, revoked ones included; all accounts when undefined. */
+  list(accountId: string | undefined): Promise<ApiKey[]>;
+  /** Revokes, once. @throws ToolgateError NOT_FOUND */
+  revoke(keyId: string): Promise<ApiKey>;
+}
+
+/** Whether the service can do its work. */
+export interface Health {
+  /** Whether the database answers. */
+  check(signal: AbortSignal): Promise<boolean>;
+}

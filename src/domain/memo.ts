@@ -1,0 +1,24 @@
+/** What a payment memo says (specification 2.4 shows both forms; both are accepted everywhere). */
+export type Memo =
+  | { form: "step"; stepId: string; quoteId: string; nonce: string }
+  | { form: "prefix"; quoteId: string };
+
+const PART = /^[\x21-\x39\x3b-\x7e]{1,128}$/;
+const QUOTE_ID = /^qt_[1-9A-HJ-NP-Za-km-z]{1,197}$/;
+const STEP_ID = /^step_[0-9a-f]{32}$/;
+
+/** Reads a memo by its full text; undefined when it is not one of ours. `prefix` is the operator's MEMO_PREFIX, default `svc`. */
+export function parseMemo(text: string, prefix: string): Memo | undefined {
+  const parts = text.split(":");
+  const [first = "", second = "", third = ""] = parts;
+  if (parts.length === 2) {
+    return first === prefix && QUOTE_ID.test(second) ? { form: "prefix", quoteId: second } : undefined;
+  }
+  if (parts.length !== 3 || !STEP_ID.test(first) || !QUOTE_ID.test(second) || !PART.test(third)) return undefined;
+  return { form: "step", stepId: first, quoteId: second, nonce: third };
+}
+
+/** The forms as `memo_format` announces them (specification 2.3). */
+export function memoFormats(prefix: string): Record<Memo["form"], string> {
+  return { step: "<step_id>:<quote_id>:<nonce>", prefix: `${prefix}:{quote_id}` };
+}

@@ -1,0 +1,113 @@
+import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
+import { base58 } from "@scure/base";
+import type { Clock, Random } from "./clock.ts";
+import { idOf, uuidOf } from "./ids.ts";
+import type { MicroUsd } from "./money.ts";
+
+/** The price offered for one call. It is stored nowhere: its identifier holds it, sealed. */
+export interface Quote {
+  quoteId: string;
+  accountId: string;
+  price: MicroUsd;
+  /** Milliseconds since the Unix epoch. */
+  issuedAt: number;
+  /** Milliseconds since the Unix epoch; a proof that arrives later is late. */
+  expiresAt: number;
+  /** First 16 bytes of the fingerprint of the call that was quoted. */
+  binding: Buffer;
+}
+
+/** One secret that quotes are sealed with. */
+export interface SealingKey {
+  /** 1..65535; a quote names the version it was sealed with, so that keys can rotate while quotes are open. */
+  version: number;
+  /** 32 bytes. */
+  secret: Buffer;
+}
+
+/** The secrets that this installation has. */
+export interface SealingKeys {
+  /** The one that new quotes are sealed with. */
+  current(): SealingKey;
+  /** One by its version; undefined when unknown or retired. */
+  version(version: number): SealingKey | undefined;
+}
+
+const FORMAT = 1;
+const CIPHER = "aes-256-gcm";
+const [HEADER, NONCE, RECORD, TAG] = [3, 12, 50, 16];
+const SEALED = HEADER + NONCE + RECORD + TAG;
+const PREFIX = "qt_";
+
+/** Issues and opens sealed quotes: AES-256-GCM over account, price, times and binding, with the key version authenticated beside them. */
+export class Quotes {
+  readonly #keys: SealingKeys;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #ttlMs: number;
+
+  constructor(keys: SealingKeys, clock: Clock, random: Random, ttlSeconds: number) {
+    this.#keys = keys;
+    this.#clock = clock;
+    this.#random = random;
+    this.#ttlMs = ttlSeconds * 1000;
+  }
+
+  /** Offers `price` to the account for the call with that fingerprint. Writes nothing anywhere. */
+  issue(accountId: string, price: MicroUsd, fingerprint: Buffer): Quote {
+    const issuedAt = this.#clock.now();
+    const expiresAt = issuedAt + this.#ttlMs;
+    const binding = fingerprint.subarray(0, 16);
+    const record = Buffer.alloc(RECORD);
+    record.write(uuidOf("acct", accountId) ?? "", 0, 16, "hex");
+    record.writeBigUInt64BE(price, 16);
+    record.writeUIntBE(issuedAt, 24, 6);
+    record.writeUInt32BE(this.#ttlMs, 30);
+    binding.copy(record, 34);
+    return { quoteId: PREFIX + base58.encode(this.#seal(record)), accountId, price, issuedAt, expiresAt, binding };
+  }
+
+  /** Opens a quote identifier; undefined when it was not sealed by this installation, or was changed in any way. Says nothing of expiry. */
+  open(quoteId: string): Quote | undefined {
+    const record = this.#unseal(quoteId);
+    if (!record) return undefined;
+    const issuedAt = record.readUIntBE(24, 6);
+    return {
+      quoteId,
+      accountId: idOf("acct", record.subarray(0, 16)),
+      price: record.readBigUInt64BE(16),
+      issuedAt,
+      expiresAt: issuedAt + record.readUInt32BE(30),
+      binding: record.subarray(34, 50),
+    };
+  }
+
+  #seal(record: Buffer): Buffer {
+    const { version, secret } = this.#keys.current();
+    const header = Buffer.from([FORMAT, version >> 8, version & 0xff]);
+    const nonce = this.#random.bytes(NONCE);
+    const cipher = createCipheriv(CIPHER, secret, nonce).setAAD(header);
+    return Buffer.concat([header, nonce, cipher.update(record), cipher.final(), cipher.getAuthTag()]);
+  }
+
+  #unseal(quoteId: string): Buffer | undefined {
+    if (!quoteId.startsWith(PREFIX) || quoteId.length > 200) return undefined;
+    try {
+      const sealed = Buffer.from(base58.decode(quoteId.slice(PREFIX.length)));
+      if (sealed.length !== SEALED || sealed[0] !== FORMAT) return undefined;
+      const key = this.#keys.version(sealed.readUInt16BE(1));
+      if (!key) return undefined;
+      const decipher = createDecipheriv(CIPHER, key.secret, sealed.subarray(HEADER, HEADER + NONCE))
+        .setAAD(sealed.subarray(0, HEADER))
+        .setAuthTag(sealed.subarray(-TAG));
+      return Buffer.concat([decipher.update(sealed.subarray(HEADER + NONCE, -TAG)), decipher.final()]);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** The payment step of a quote: `step_` and 32 hex digits, derived from the quote so that it need not be stored either. */
+export function stepIdOf(quoteId: string): string {
+  return `step_${createHash("sha256").update(`step:${quoteId}`).digest("hex").slice(0, 32)}`;
+}

@@ -1,0 +1,43 @@
+import type { Caller } from "./caller.ts";
+import type { JsonObject } from "./json.ts";
+import type { MicroUsd } from "./money.ts";
+import type { Scope } from "./scope.ts";
+
+/** A tool of the catalogue. One file in src/tools makes one. */
+export interface Tool {
+  readonly name: string;
+  readonly status: "active" | "coming_soon";
+  readonly billable: boolean;
+  readonly description: string;
+  /** What a key must be allowed to do; undefined: any valid key will do. */
+  readonly scope: Scope | undefined;
+  /** JSON Schema (2020-12) of the parameters. */
+  readonly inputSchema: JsonObject;
+  /** What every call costs; undefined for free tools and where the price depends on the parameters. */
+  readonly fixedPrice: MicroUsd | undefined;
+  /**
+   * Checks the parameters and prices the call, without side effects.
+   * @throws ToolgateError INVALID_REQUEST naming the field by its path, e.g. `params.message`
+   */
+  prepare(params: JsonObject): PreparedCall;
+}
+
+/** A call whose parameters are good. */
+export interface PreparedCall {
+  /** What the call costs; 0n for free tools. */
+  readonly price: MicroUsd;
+  /**
+   * Does the work.
+   * @throws ToolgateError TOOL_FAILED or UNAVAILABLE; either way nothing is charged
+   */
+  run(context: ToolContext): Promise<JsonObject>;
+}
+
+/** What a tool may know of the call it works for. */
+export interface ToolContext {
+  readonly caller: Caller;
+  /** The run, which the tool may hand on as its own idempotency key: after a crash a tool can be run again. Undefined for calls that leave no run. */
+  readonly runId: string | undefined;
+  /** Aborts when the work is no longer wanted. */
+  readonly signal: AbortSignal;
+}
