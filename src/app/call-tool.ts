@@ -90,6 +90,7 @@ async function claimPayment(
     fingerprint: print,
     idempotencyKey: call.idempotencyKey,
     txSignature: proof.txSignature,
+    quoteId: proof.quoteId,
   });
   if (prior?.kind === "credited") {
     return { txSignature: proof.txSignature, quoteId: proof.quoteId, stepId: stepIdOf(proof.quoteId), deposit: undefined };

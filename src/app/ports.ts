@@ -79,7 +79,7 @@ export type Begun =
   | { kind: "in_progress" }
   /** The idempotency key belongs to a call with another tool or other parameters. */
   | { kind: "mismatch" }
-  /** The transaction was used for a call with another tool or other parameters, or by another account. Nothing was credited again. */
+  /** The transaction was used for another quote, for a call with another tool or other parameters, or by another account. Nothing was credited again. */
   | { kind: "payment_used" }
   /** The quote was paid before by another transaction. This one was credited to the balance all the same. */
   | { kind: "quote_paid" }
@@ -93,6 +93,15 @@ export type Prior =
   | { kind: "credited" }
   | undefined;
 
+/** Which earlier call. */
+export interface PriorQuery {
+  accountId: string;
+  fingerprint: Buffer;
+  idempotencyKey: string | undefined;
+  txSignature: string;
+  quoteId: string;
+}
+
 /** How a run ended. */
 export type FinishCall =
   | { runId: string; outcome: "completed"; receiptId: string; result: JsonObject }
@@ -104,7 +113,7 @@ export type Finished = { kind: "captured"; receipt: Receipt | undefined } | { ki
 /** The ledger: the one place where money moves (decisions: docs/decisions.md, Money). */
 export interface Ledger {
   /** Finds the earlier call with that key or transaction signature. */
-  prior(query: { accountId: string; fingerprint: Buffer; idempotencyKey: string | undefined; txSignature: string }): Promise<Prior>;
+  prior(query: PriorQuery): Promise<Prior>;
   /** Claims the key and the payment, credits the payment, holds the price, makes the run. All or nothing. */
   begin(call: BeginCall): Promise<Begun>;
   /** Captures the hold with receipt and stored result, or releases it. Fenced: does nothing unless the run is active and this instance's. */
