@@ -1,0 +1,51 @@
+import { readFile, realpath, stat } from "node:fs/promises";
+import path from "node:path";
+import process from "node:process";
+
+/** A system account that a process runs as. */
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whether this process is root, as which PostgreSQL refuses to run. */
+export function isRoot(): boolean {
+  return process.geteuid?.() === 0;
+}
+
+/**
+ * The account that runs the server when we are root: the owner of the data if there is some already (a plain user's
+ * data stays the plain user's), else `nobody`. It must exist in the user database, because initdb looks its name up.
+ *
+ * @returns undefined when we are not root: the server then runs as whoever we are
+ */
+export async function serverAccount(dataFolder: string): Promise<Account | undefined> {
+  if (!isRoot()) return undefined;
+  const owner = await stat(dataFolder).catch(() => undefined);
+  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  return nobody(await readFile("/etc/passwd", "utf8").catch(() => ""));
+}
+
+/** The ids of `nobody` in the text of a passwd(5) file; 65534, the customary ones, when it is not listed. */
+export function nobody(passwd: string): Account {
+  const [, , uid, gid] = passwd.split("\n").find((line) => line.startsWith("nobody:"))?.split(":") ?? [];
+  return { uid: accountId(uid), gid: accountId(gid) };
+}
+
+/**
+ * Whether `account` may pass through every folder on the way to `folder`, `folder` included. Read from the permission
+ * bits rather than tried, because as root every attempt of ours succeeds.
+ */
+export async function canEnter(account: Account | undefined, folder: string): Promise<boolean> {
+  if (account === undefined) return true;
+  for (let current = await realpath(folder); ; current = path.dirname(current)) {
+    const { uid, gid, mode } = await stat(current);
+    const executable = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;
+    if ((mode & executable) === 0) return false;
+    if (current === path.dirname(current)) return true;
+  }
+}
+
+function accountId(text: string | undefined): number {
+  return text !== undefined && /^[1-9]\d*$/.test(text) ? Number(text) : 65534;
+}

@@ -1,0 +1,107 @@
+import { createServer } from "node:net";
+import { once } from "node:events";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Account, serverAccount } from "./account.ts";
+import { type Binaries, findBinaries } from "./binaries.ts";
+import { type Cluster, openCluster } from "./cluster.ts";
+import { EmbeddedPostgresError } from "./error.ts";
+import { alreadyRunning, waitUntilUnused } from "./postmaster.ts";
+import { type Server, StartFailure, startServer } from "./server.ts";
+
+export { EmbeddedPostgresError } from "./error.ts";
+
+export interface EmbeddedPostgresOptions {
+  /** The DATA_DIR setting. The database is kept in its folder `postgres` between runs; deleting that folder resets it. */
+  readonly dataDir: string;
+  /** TCP port on 127.0.0.1; 0, the default, takes a free one. */
+  readonly port?: number;
+  /** PostgreSQL settings by name, for example `{ max_connections: "200" }`. Unless overridden, commits are durable. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Is told, in one line each, about the steps that may take a while. */
+  readonly onProgress?: (text: string) => void;
+}
+
+export interface EmbeddedPostgres {
+  /** Connection string of the database `toolgate`, with the password. */
+  readonly url: string;
+  readonly port: number;
+  /** Shuts the server down fast and waits until it has gone. May be called again. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a real PostgreSQL from an npm package, for development and tests: no system package, no Docker, no account to
+ * be created. It serves the database `toolgate` on 127.0.0.1 only, and only to those who can read the random password
+ * that is kept beside the data. It ends with this process, however that ends.
+ *
+ * PostgreSQL refuses to run as root. Started by root it therefore runs as the owner of the existing data, at first as
+ * `nobody`. That account must be able to reach both the programs and the data. In a checkout that is closed to it, such
+ * as one in root's home, the programs are copied to the system's temporary folder, and the data goes to
+ * `/var/lib/toolgate/postgres-…` (or below `/var/tmp`, where there is no such place), with `dataDir/postgres` a link to
+ * it that finds it again; after deleting the link, that folder may be deleted too.
+ *
+ * @throws EmbeddedPostgresError when another server runs on the same folder, when the folder holds something else or
+ *   data of another major version, when the port is taken, or when PostgreSQL does not run here; the message says what to do
+ */
+export async function startEmbeddedPostgres({
+  dataDir,
+  port = 0,
+  settings = {},
+  onProgress = () => {},
+}: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const folder = path.resolve(dataDir);
+  const account = await serverAccount(path.join(folder, "postgres", "data"));
+  const binaries = await findBinaries(account, onProgress);
+  const cluster = await openCluster(folder, account, binaries, onProgress);
+  await waitUntilUnused(cluster.dataFolder);
+  onProgress(`Starting PostgreSQL ${binaries.major}`);
+  return startOnPort({ cluster, binaries, account, settings }, port);
+}
+
+interface Launch {
+  readonly cluster: Cluster;
+  readonly binaries: Binaries;
+  readonly account: Account | undefined;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Starts, again where that can help: a free port may be snatched away, and children of a killed server need a moment to end. */
+async function startOnPort({ cluster, binaries, account, settings }: Launch, port: number): Promise<EmbeddedPostgres> {
+  for (let attempt = 1; ; attempt++) {
+    const actual = port === 0 ? await freePort() : port;
+    try {
+      const server = await startServer(cluster, binaries, account, actual, settings);
+      return { url: server.url, port: actual, stop: onceOnly(server) };
+    } catch (error) {
+      if (!(error instanceof StartFailure)) throw error;
+      const portTaken = error.log.includes("could not bind IPv4 address");
+      const childrenAlive = error.log.includes("pre-existing shared memory block");
+      if (attempt === 10 || !(childrenAlive || (portTaken && port === 0))) throw explain(error, cluster, portTaken ? port : undefined);
+      await sleep(childrenAlive ? 500 : 0);
+    }
+  }
+}
+
+function explain(failure: StartFailure, cluster: Cluster, takenPort: number | undefined): EmbeddedPostgresError {
+  const rival = /lock file "postmaster\.pid" already exists(?:[\s\S]*?PID (\d+))?/.exec(failure.log);
+  if (rival) return alreadyRunning(cluster.dataFolder, rival[1] === undefined ? undefined : Number(rival[1]));
+  if (takenPort !== undefined) return new EmbeddedPostgresError(`Port ${takenPort} of 127.0.0.1 is taken by another program: choose another one, or 0.`);
+  return new EmbeddedPostgresError(`${failure.message}. Its log, ${cluster.logFile}, says:\n${failure.log.slice(-4_000)}`, { cause: failure });
+}
+
+function onceOnly(server: Server): () => Promise<void> {
+  let stopping: Promise<void> | undefined;
+  return () => (stopping ??= server.stop());
+}
+
+/** A port that is free now. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  if (address === null || typeof address === "string") throw new EmbeddedPostgresError("The system has no free TCP port");
+  return address.port;
+}

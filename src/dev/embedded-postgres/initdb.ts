@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+import { chmod, chown, mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import process from "node:process";
+import { type Account, canEnter, isRoot } from "./account.ts";
+import { run } from "./command.ts";
+import { EmbeddedPostgresError, errorCode } from "./error.ts";
+import { openPlace } from "./open-place.ts";
+import { isAlive } from "./postmaster.ts";
+
+interface Initialization {
+  /** Where the cluster is to be found afterwards; nothing is there yet. */
+  readonly home: string;
+  readonly account: Account | undefined;
+  readonly initdb: string;
+  /** Name of the superuser. */
+  readonly owner: string;
+  readonly onProgress: (text: string) => void;
+}
+
+/**
+ * Makes a cluster that appears at `home` whole or not at all: it is built beside and moved there in one step, so a
+ * process killed half-way leaves nothing that a later start could take for data.
+ *
+ * @throws EmbeddedPostgresError with the output of initdb when that fails
+ */
+export async function initializeCluster({ home, account, initdb, owner, onProgress }: Initialization): Promise<void> {
+  const dataDir = path.dirname(home);
+  if ((await mkdir(dataDir, { recursive: true })) !== undefined && isRoot()) await chmod(dataDir, 0o755);
+  const open = await canEnter(account, dataDir);
+  const parent = open ? dataDir : await openPlace(account);
+  await removeAbandoned(parent);
+
+  const staging = await mkdtemp(path.join(parent, `${stagingPrefix}${process.pid}-`));
+  try {
+    await build(staging, { account, initdb, owner });
+    if (open) {
+      await rename(staging, home);
+    } else {
+      const place = path.join(parent, path.basename(staging).replace(stagingPrefix, "postgres-"));
+      await rename(staging, place);
+      await symlink(place, home);
+      onProgress(`Keeping the data in ${place}: the server's account cannot enter ${dataDir}`);
+    }
+  } catch (error) {
+    await rm(staging, { recursive: true, force: true });
+    // Another process that began at the same time was faster: its cluster is as good.
+    if (!["ENOTEMPTY", "EEXIST"].includes(errorCode(error) ?? "")) throw error;
+  }
+}
+
+const stagingPrefix = "postgres.new-";
+
+async function build(staging: string, { account, initdb, owner }: Pick<Initialization, "account" | "initdb" | "owner">): Promise<void> {
+  const dataFolder = path.join(staging, "data");
+  const passwordFile = path.join(staging, "password");
+  await mkdir(dataFolder, { mode: 0o700 });
+  await writeFile(passwordFile, `${randomBytes(24).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+  if (account !== undefined) {
+    await chmod(staging, 0o711);
+    await chown(dataFolder, account.uid, account.gid);
+    await chown(passwordFile, account.uid, account.gid);
+  }
+  const { code, output } = await run(
+    initdb,
+    [
+      `--pgdata=${dataFolder}`,
+      `--username=${owner}`,
+      `--pwfile=${passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--locale-provider=builtin",
+      "--builtin-locale=C.UTF-8",
+      "--no-instructions",
+    ],
+    account,
+  );
+  if (code !== 0) throw new EmbeddedPostgresError(`initdb failed in ${staging}:\n${output}`);
+  if (account !== undefined) await chown(passwordFile, process.geteuid?.() ?? 0, process.getegid?.() ?? 0);
+}
+
+/** Deletes what processes that no longer live were building. */
+async function removeAbandoned(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const builder = name.startsWith(stagingPrefix) ? Number.parseInt(name.slice(stagingPrefix.length), 10) : Number.NaN;
+    if (Number.isInteger(builder) && !isAlive(builder)) await rm(path.join(parent, name), { recursive: true, force: true });
+  }
+}

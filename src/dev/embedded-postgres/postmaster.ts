@@ -1,0 +1,70 @@
+import { readFile, readlink, rm } from "node:fs/promises";
+import path from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EmbeddedPostgresError, errorCode } from "./error.ts";
+
+/** How long a running server is given to go away by itself, in ms: its parent may have died this very moment. */
+const patience = { ready: 2_000, stopping: 30_000 };
+
+/**
+ * Waits until no server runs on the data folder. A server that is stopping is waited for, one that stays is an error,
+ * and a lock file that a killed server left behind is no obstacle, also when its process id is now somebody else's.
+ *
+ * @throws EmbeddedPostgresError when another server keeps running there
+ */
+export async function waitUntilUnused(dataFolder: string): Promise<void> {
+  const began = performance.now();
+  for (;;) {
+    const server = await runningServer(dataFolder);
+    if (server === undefined) return;
+    if (performance.now() - began > patience[server.state]) throw alreadyRunning(dataFolder, server.pid);
+    await sleep(50);
+  }
+}
+
+/** The error of a second server on one data folder. */
+export function alreadyRunning(dataFolder: string, pid: number | undefined): EmbeddedPostgresError {
+  const which = pid === undefined ? "PostgreSQL" : `PostgreSQL (process ${pid})`;
+  return new EmbeddedPostgresError(
+    `${which} is already running on ${path.dirname(dataFolder)}. Stop the Toolgate that started it, or point DATA_DIR to another folder.`,
+  );
+}
+
+/** Whether a process with this id exists, ours or not. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) === "EPERM";
+  }
+}
+
+/** Reads postmaster.pid: the process id on line 1, the state on line 8 (PostgreSQL's `miscadmin.h`, LOCK_FILE_LINE_*). */
+async function runningServer(dataFolder: string): Promise<{ pid: number; state: "ready" | "stopping" } | undefined> {
+  const lockFile = path.join(dataFolder, "postmaster.pid");
+  const lines = (await readFile(lockFile, "utf8").catch(() => "")).split("\n");
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined;
+  if (await worksElsewhere(pid, dataFolder)) {
+    // PostgreSQL looks at the id only and would refuse to start. Its own guard against surviving children,
+    // the shared memory segment named after the data folder, does not need the file.
+    await rm(lockFile, { force: true });
+    return undefined;
+  }
+  return { pid, state: lines[7]?.trim() === "stopping" ? "stopping" : "ready" };
+}
+
+/**
+ * Whether the process is certainly not a server of this folder. A server works in its data folder all its life, and a
+ * process that works nowhere is a dead one that init has not collected.
+ */
+async function worksElsewhere(pid: number, dataFolder: string): Promise<boolean> {
+  if (process.platform !== "linux") return false;
+  try {
+    return (await readlink(`/proc/${pid}/cwd`)) !== dataFolder;
+  } catch (error) {
+    return errorCode(error) === "ENOENT";
+  }
+}

@@ -1,0 +1,114 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { open, readFile, stat } from "node:fs/promises";
+import { Socket } from "node:net";
+import path from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Account } from "./account.ts";
+import type { Binaries } from "./binaries.ts";
+import { type Cluster, clusterOwner } from "./cluster.ts";
+import { rootFolder, serverEnvironment } from "./command.ts";
+import { tryDatabase } from "./database.ts";
+
+/** A server that answers queries. */
+export interface Server {
+  readonly url: string;
+  /** Shuts down fast (open transactions are rolled back, a checkpoint is written) and waits for the end. */
+  stop(): Promise<void>;
+}
+
+/** The server ended before it answered, or never answered; `log` is what it wrote meanwhile. */
+export class StartFailure extends Error {
+  override name = "StartFailure";
+  readonly log: string;
+  constructor(message: string, log: string) {
+    super(message);
+    this.log = log;
+  }
+}
+
+/** How long a server may take until it answers, in ms; recovery after a crash is part of it. */
+const startLimit = 60_000;
+
+/** What no caller may change: the server is for this machine only, and reached through one door. */
+const fixedSettings = (port: number) => ({ listen_addresses: "127.0.0.1", port: String(port), unix_socket_directories: "" });
+
+/** Durable as in production, and the same on every machine; callers may override these. */
+const defaultSettings = {
+  fsync: "on",
+  full_page_writes: "on",
+  synchronous_commit: "on",
+  log_min_messages: "warning",
+  log_min_error_statement: "panic",
+  log_timezone: "UTC",
+  timezone: "UTC",
+};
+
+/**
+ * Starts the server under its supervisor and waits until it answers.
+ *
+ * @throws StartFailure
+ */
+export async function startServer(
+  cluster: Cluster,
+  binaries: Binaries,
+  account: Account | undefined,
+  port: number,
+  settings: Readonly<Record<string, string>>,
+): Promise<Server> {
+  const log = await openLog(cluster.logFile, account);
+  const options = Object.entries({ ...defaultSettings, ...settings, ...fixedSettings(port) }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const owner = account === undefined ? "" : `${account.uid}:${account.gid}`;
+  const supervisor = spawn(
+    process.execPath,
+    [path.join(import.meta.dirname, "supervisor.ts"), owner, binaries.postgres, "-D", cluster.dataFolder, ...options],
+    {
+      cwd: rootFolder,
+      env: serverEnvironment(),
+      stdio: ["pipe", "ignore", log.handle.fd],
+      // A session of its own: Ctrl-C in the terminal must reach the gateway, which still needs the database to finish.
+      detached: true,
+      windowsHide: true,
+    },
+  );
+  // Neither may keep a finished program alive: when it ends, the pipe closes and the server goes with it.
+  supervisor.unref();
+  const lifeline = supervisor.stdin;
+  if (lifeline instanceof Socket) lifeline.unref();
+  const ended = once(supervisor, "exit");
+  ended.catch(() => undefined); // it could not be spawned: seen below as a missing process id
+  await log.handle.close();
+
+  const stop = async () => {
+    supervisor.ref();
+    lifeline?.end();
+    await ended;
+  };
+  const url = `postgres://${clusterOwner}:${cluster.password}@127.0.0.1:${port}/${clusterOwner}`;
+  const began = performance.now();
+  for (;;) {
+    const answer = await tryDatabase(url);
+    if (answer === "ready") return { url, stop };
+    if (supervisor.pid === undefined || supervisor.exitCode !== null || supervisor.signalCode !== null) throw new StartFailure("PostgreSQL ended before it answered", await log.written());
+    if (answer !== "not yet" || performance.now() - began > startLimit) {
+      await stop();
+      throw new StartFailure(answer === "not yet" ? "PostgreSQL did not answer in time" : answer.message, await log.written());
+    }
+    await sleep(20);
+  }
+}
+
+/** Begins a new log when the old one has grown beyond this many bytes. */
+const logLimit = 8 * 1024 * 1024;
+
+async function openLog(file: string, account: Account | undefined) {
+  const size = await stat(file).then(
+    (found) => found.size,
+    () => 0,
+  );
+  const handle = await open(file, size > logLimit ? "w" : "a", 0o600);
+  if (account !== undefined) await handle.chown(account.uid, account.gid);
+  const start = (await handle.stat()).size;
+  return { handle, written: async () => (await readFile(file)).subarray(start).toString("utf8").trim() };
+}
