@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+import { parseAddress } from "../domain/base58.ts";
+import { configFileSchema, type ConfigFile } from "./config-file.ts";
+import { SECRET_SETTINGS, settingsSchema, type Settings } from "./settings.ts";
+
+/** Everything an operator can set: the environment, and the file that TOOLGATE_CONFIG names. */
+export interface Config extends Settings {
+  readonly file: ConfigFile;
+}
+
+/** What `serve` cannot do without. */
+const REQUIRED = ["DATABASE_URL", "SOLANA_RPC_URLS", "TREASURY_OWNER"] as const;
+
+/** A configuration that `serve` can start with. */
+export type ServeConfig = Config & { [Name in (typeof REQUIRED)[number]]: NonNullable<Config[Name]> };
+
+/** Every problem of the configuration at once, each with what to do about it. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${problems.map((one) => `  - ${one}`).join("\n")}`);
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/** The process environment over `.env` of the working directory: what is set in the environment wins. */
+export function readEnvironment(processEnv: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  try {
+    return { ...parseEnv(readFileSync(".env", "utf8")), ...processEnv };
+  } catch (error) {
+    if (isMissingFile(error)) return processEnv;
+    throw new ConfigError([`.env: cannot be read (${String(error)})`]);
+  }
+}
+
+/**
+ * Reads and checks the configuration. An empty variable counts as not set.
+ * @throws ConfigError with every problem
+ */
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""));
+  const parsed = settingsSchema.safeParse(present);
+  const problems = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  if (present["TREASURY_OWNER"] !== undefined && !parseAddress(present["TREASURY_OWNER"])) {
+    problems.push("TREASURY_OWNER: must be a wallet address (base58 of 32 bytes)");
+  }
+  const file = readConfigFile(present["TOOLGATE_CONFIG"], problems);
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
+  return { ...parsed.data, file };
+}
+
+/**
+ * Narrows to what `serve` needs.
+ * @throws ConfigError naming everything that is missing
+ */
+export function requireServeConfig(config: Config): ServeConfig {
+  if (isServeConfig(config)) return config;
+  const missing = REQUIRED.filter((name) => config[name] === undefined || config[name].length === 0);
+  throw new ConfigError(missing.map((name) => `${name}: is not set; serve needs it`));
+}
+
+function isServeConfig(config: Config): config is ServeConfig {
+  return REQUIRED.every((name) => config[name] !== undefined && config[name].length > 0);
+}
+
+/** The settings as JSON for `--print-config`; secrets as `***`. */
+export function redactedConfig(config: Config): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(config).map(([name, value]) => [name, SECRET_SETTINGS.has(name) && value !== undefined ? "***" : value]));
+}
+
+function readConfigFile(path: string | undefined, problems: string[]): ConfigFile {
+  const fallback = configFileSchema.parse({});
+  if (path === undefined) return fallback;
+  let content: unknown;
+  try {
+    content = parseYaml(readFileSync(path, "utf8"));
+  } catch (error) {
+    problems.push(`TOOLGATE_CONFIG: ${path} cannot be read as JSON or YAML: ${error instanceof Error ? error.message : String(error)}`);
+    return fallback;
+  }
+  const parsed = configFileSchema.safeParse(content ?? {});
+  if (parsed.success) return parsed.data;
+  problems.push(...parsed.error.issues.map((issue) => `${path}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`));
+  return fallback;
+}
+
+function isMissingFile(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}

@@ -1,0 +1,69 @@
+import { z } from "zod";
+
+const integer = (minimum: number, maximum: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, "must be a whole number")
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, `must be between ${minimum} and ${maximum}`)
+    .default(fallback);
+
+const url = (protocols: readonly string[], what: string) =>
+  z.string().refine((text) => {
+    const parsed = URL.parse(text);
+    return parsed !== null && protocols.includes(parsed.protocol);
+  }, `must be ${what}`);
+
+const httpUrl = url(["http:", "https:"], "an http:// or https:// URL");
+
+const list = (item: z.ZodType<string>) =>
+  z
+    .string()
+    .transform((text) =>
+      text
+        .split(",")
+        .map((part) => part.trim())
+        .filter((part) => part !== ""),
+    )
+    .pipe(z.array(item));
+
+/**
+ * Every setting that comes from the environment, with its default: the one place. `docs/configuration.md` is written from it.
+ * Settings without a default here are either optional or made by `dev`; `serve` demands DATABASE_URL, SOLANA_RPC_URLS and TREASURY_OWNER.
+ */
+export const settings = {
+  HOST: z.string().default("0.0.0.0").describe("address that the doors listen on"),
+  PORT: integer(0, 65535, 8080).describe("port of HTTP/JSON, MCP, Connect and gRPC-Web; 0 picks a free one"),
+  GRPC_PORT: integer(0, 65535, 9090).describe("port of gRPC; 0 picks a free one"),
+  PUBLIC_URL: httpUrl.optional().describe("base address as callers see it; default http://HOST:PORT"),
+  CONSOLE_URL: httpUrl.optional().describe("address of the console; default PUBLIC_URL/console"),
+  DATABASE_URL: url(["postgres:", "postgresql:"], "a postgresql:// URL").optional().describe("PostgreSQL; embedded in dev"),
+  DATABASE_POOL: integer(2, 200, 12).describe("connections that one instance keeps to PostgreSQL"),
+  DATA_DIR: z.string().default(".toolgate").describe("where dev keeps its database, chain, keys and dev.json"),
+  SOLANA_RPC_URLS: list(httpUrl).optional().describe("comma-separated Solana RPC endpoints, tried in order; the local chain in dev"),
+  TREASURY_OWNER: z.string().optional().describe("wallet (base58) that owns the treasury's USDC token account; made in dev"),
+  QUOTE_TTL_SECONDS: integer(10, 3600, 300).describe("how long a quote is good"),
+  MEMO_PREFIX: z
+    .string()
+    .regex(/^[a-z0-9_-]{1,16}$/, "must be 1 to 16 characters of a-z, 0-9, _ and -")
+    .default("svc")
+    .describe("prefix of the short memo form, <prefix>:<quote_id>"),
+  PAYMENT_WAIT_MS: integer(0, 60_000, 10_000).describe("how long a call waits for its transaction to be seen on the chain"),
+  FINALIZED_ABOVE_MICROUSD: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe("from this amount on a payment must be finalized, not only confirmed"),
+  TOOLGATE_CONFIG: z.string().optional().describe("JSON or YAML file with prices, models, upstreams and limits"),
+  INFERENCE_BASE_URL: httpUrl.optional().describe("OpenAI-compatible server for inference_chat, with its /v1; a local stand-in in dev"),
+  INFERENCE_API_KEY: z.string().optional().describe("its key"),
+  RUN_LEASE_MS: integer(1000, 600_000, 15_000).describe("how long a run may go without a heartbeat before another instance releases it"),
+  SHUTDOWN_GRACE_MS: integer(0, 600_000, 30_000).describe("how long a shutdown waits for running calls before it aborts them"),
+  BODY_LIMIT_BYTES: integer(1024, 64 * 1024 * 1024, 1024 * 1024).describe("largest request body"),
+  CORS_ORIGINS: list(z.string()).optional().describe("comma-separated origins whose pages may call; none by default"),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info").describe("what is logged, as JSON lines on stderr"),
+} as const;
+
+/** Names whose values are secrets, or can carry one: printed as `***`. */
+export const SECRET_SETTINGS: ReadonlySet<string> = new Set(["DATABASE_URL", "SOLANA_RPC_URLS", "INFERENCE_API_KEY"]);
+
+export const settingsSchema = z.object(settings);
+
+/** The settings, read and checked. */
+export type Settings = z.output<typeof settingsSchema>;

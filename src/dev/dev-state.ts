@@ -1,0 +1,75 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { Keypair } from "@solana/web3.js";
+import { z } from "zod";
+
+const secretKey = z.array(z.number().int().min(0).max(255)).length(64);
+const stateSchema = z.object({ treasury: secretKey, wallet: secretKey, api_key: z.string().optional() });
+
+/** What the development setup made for itself and keeps between runs. */
+export interface DevState {
+  /** Owns the treasury's token account. */
+  treasury: Keypair;
+  /** The demo agent's wallet. */
+  wallet: Keypair;
+  /** The demo agent's API key; undefined until the first run has made it. */
+  apiKey: string | undefined;
+}
+
+/** What `dev` writes when it is ready, for tools that want to use it. */
+export interface DevJson {
+  base_url: string;
+  grpc_address: string;
+  console_url: string;
+  rpc_url: string;
+  database_url: string;
+  api_key: string;
+  account_id: string;
+  wallet_secret_key: number[];
+  treasury_owner: string;
+  pay_to: string;
+  usdc_mint: string;
+}
+
+/** Reads the state of an earlier run, or makes a new one. */
+export function loadState(dataDir: string): DevState {
+  let text: string;
+  try {
+    text = readFileSync(stateFile(dataDir), "utf8");
+  } catch {
+    const state = { treasury: Keypair.generate(), wallet: Keypair.generate(), apiKey: undefined };
+    saveState(dataDir, state);
+    return state;
+  }
+  const state = stateSchema.parse(JSON.parse(text));
+  return {
+    treasury: Keypair.fromSecretKey(Uint8Array.from(state.treasury)),
+    wallet: Keypair.fromSecretKey(Uint8Array.from(state.wallet)),
+    apiKey: state.api_key,
+  };
+}
+
+/** Keeps the state for the next run. */
+export function saveState(dataDir: string, state: DevState): void {
+  writePrivately(stateFile(dataDir), {
+    treasury: [...state.treasury.secretKey],
+    wallet: [...state.wallet.secretKey],
+    api_key: state.apiKey,
+  });
+}
+
+/** Writes `dev.json`, which says that dev is ready and where everything is. */
+export function writeDevJson(dataDir: string, content: DevJson): void {
+  writePrivately(path.join(dataDir, "dev.json"), content);
+}
+
+function stateFile(dataDir: string): string {
+  return path.join(dataDir, "state.json");
+}
+
+/** Whole or not at all, and for its owner's eyes only. */
+function writePrivately(file: string, content: object): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(`${file}.new`, `${JSON.stringify(content, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
