@@ -1,0 +1,52 @@
+import type { DescEnumValue, DescExtension, DescField, DescFile, DescMessage, DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { getOption, hasOption, isMessage, ScalarType, toJson } from "@bufbuild/protobuf";
+
+/** The options that the plugin reads. They come from the descriptors it is given, so it needs no generated code itself. */
+export interface Annotations {
+  /** `google.api.http` as ProtoJSON. */
+  http(method: DescMethod): JsonObject | undefined;
+  /** `httpjson.v1.error`: the HTTP status, 0 when the error decides. */
+  errorStatus(message: DescMessage): number | undefined;
+  /** `httpjson.v1.null_when_unset`. */
+  nullWhenUnset(field: DescField): boolean;
+  /** `httpjson.v1.json_value`. */
+  jsonValue(value: DescEnumValue): string | undefined;
+}
+
+/** @param files all files of the request; an option whose file is not among them is used nowhere */
+export function findAnnotations(files: readonly DescFile[]): Annotations {
+  const extensions = new Map(files.flatMap((file) => file.extensions.map((extension) => [extension.typeName, extension])));
+  const http = extensions.get("google.api.http");
+  const error = extensions.get("httpjson.v1.error");
+  const nullWhenUnset = extensions.get("httpjson.v1.null_when_unset");
+  const jsonValue = extensions.get("httpjson.v1.json_value");
+  return {
+    http: (method) => messageOption(method, http),
+    errorStatus: (message) => {
+      const binding = messageOption(message, error);
+      return binding && Number(binding["status"] ?? 0);
+    },
+    nullWhenUnset: (field) => nullWhenUnset?.scalar === ScalarType.BOOL && getOption(field, nullWhenUnset) === true,
+    jsonValue: (value) => {
+      if (jsonValue === undefined || !hasOption(value, jsonValue)) {
+        return undefined;
+      }
+      const text: unknown = getOption(value, jsonValue);
+      return typeof text === "string" ? text : undefined;
+    },
+  };
+}
+
+function messageOption(desc: DescMethod | DescMessage, extension: DescExtension | undefined): JsonObject | undefined {
+  if (extension?.message === undefined || !hasOption(desc, extension)) {
+    return undefined;
+  }
+  const option = getOption(desc, extension);
+  const json = isMessage(option) ? toJson(extension.message, option) : undefined;
+  return isObject(json) ? json : undefined;
+}
+
+/** Whether a JSON value is an object. */
+export function isObject(json: JsonValue | undefined): json is JsonObject {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
+}

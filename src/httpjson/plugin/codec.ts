@@ -1,0 +1,139 @@
+import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import type { GeneratedFile, ImportSymbol, Printable } from "@bufbuild/protoplugin";
+import type { PluginOptions } from "./options.ts";
+
+/** How one value, not repeated and set, is written and read. */
+export interface Codec {
+  /** Its type on the wire. */
+  readonly type: Printable;
+  /** A function from the value to its JSON; undefined when the value is its own JSON. */
+  readonly writer: Printable | undefined;
+  /** A function from JSON, path and depth to the value. */
+  readonly reader: Printable;
+}
+
+/** Imports from the runtime. Through package.json "imports", so that generated files can be anywhere in the package. */
+export function runtime(f: GeneratedFile, name: string, file: string, typeOnly = false): ImportSymbol {
+  return f.import(name, `#httpjson/runtime/${file}.ts`, typeOnly);
+}
+
+/** The codec of a field's value: of the field, of a list's items, or of a map's values. */
+export function codecOf(f: GeneratedFile, field: DescField, options: PluginOptions): Codec {
+  if (field.message !== undefined) {
+    return messageCodec(f, field, field.message, options);
+  }
+  if (field.enum !== undefined) {
+    return typeCodec(f, field.enum);
+  }
+  const codec = scalarCodec(f, field.scalar, options);
+  return "longAsString" in field && field.longAsString ? longAsString(codec) : codec;
+}
+
+/** jstype = JS_STRING keeps 64-bit integers as decimal strings in the message. */
+function longAsString({ type, writer, reader }: Codec): Codec {
+  return {
+    type,
+    writer: writer && ["(value: string) => ", writer, "(BigInt(value))"],
+    reader: ["(json: unknown, path: string) => ", reader, "(json, path).toString()"],
+  };
+}
+
+function messageCodec(f: GeneratedFile, field: DescField, message: DescMessage, options: PluginOptions): Codec {
+  if (!isWrapperDesc(message)) {
+    return typeCodec(f, message);
+  }
+  const value = scalarCodec(f, message.fields[0].scalar, options);
+  if (field.fieldKind === "message" && field.oneof === undefined) {
+    return value;
+  }
+  const asIs = runtime(f, "asIs", "well-known");
+  return {
+    type: value.type,
+    writer: [runtime(f, "wrapperToJson", "well-known"), "(", value.writer ?? asIs, ")"],
+    reader: [runtime(f, "wrapperFromJson", "well-known"), "(", f.string(message.typeName), ", ", value.reader, ")"],
+  };
+}
+
+/** The codec of a message or enum: the runtime's for well-known types, the generated one next to its file for others. */
+export function typeCodec(f: GeneratedFile, desc: DescMessage | DescEnum): Codec {
+  const known = (type: Printable, name: string, reader: string): Codec => ({
+    type,
+    writer: runtime(f, name, "well-known"),
+    reader: runtime(f, reader, "well-known"),
+  });
+  switch (desc.typeName) {
+    case "google.protobuf.Timestamp":
+      return known("string", "timestampToJson", "readTimestamp");
+    case "google.protobuf.Duration":
+      return known("string", "durationToJson", "readDuration");
+    case "google.protobuf.FieldMask":
+      return known("string", "fieldMaskToJson", "readFieldMask");
+    case "google.protobuf.Empty":
+      return known("Record<string, never>", "emptyToJson", "readEmpty");
+    case "google.protobuf.Value":
+      return known(f.runtime.JsonValue, "valueToJson", "readValue");
+    case "google.protobuf.ListValue":
+      return known(f.runtime.JsonValue, "listValueToJson", "readListValue");
+    case "google.protobuf.NullValue":
+      return known("null", "nullValueToJson", "readNullValue");
+    case "google.protobuf.Struct":
+      return { type: f.runtime.JsonObject, writer: undefined, reader: runtime(f, "readStruct", "read") };
+    default:
+      return generatedCodec(f, desc);
+  }
+}
+
+/** The names of a type's generated codec. */
+export function generatedNames(f: GeneratedFile, desc: DescMessage | DescEnum): { type: string; toJson: string; fromJson: string } {
+  const { name } = f.importShape(desc);
+  const lower = name.charAt(0).toLowerCase() + name.slice(1);
+  return { type: `${name}Json`, toJson: `${lower}ToJson`, fromJson: `${lower}FromJson` };
+}
+
+function generatedCodec(f: GeneratedFile, desc: DescMessage | DescEnum): Codec {
+  const names = generatedNames(f, desc);
+  const from = `./${desc.file.name}_http.ts`;
+  return { type: f.import(names.type, from, true), writer: f.import(names.toJson, from), reader: f.import(names.fromJson, from) };
+}
+
+function scalarCodec(f: GeneratedFile, scalar: ScalarType, options: PluginOptions): Codec {
+  const read = (name: string): Printable => runtime(f, name, "read");
+  const plain = (type: string, reader: string): Codec => ({ type, writer: undefined, reader: read(reader) });
+  const long = (reader: string): Codec =>
+    options.int64 === "number"
+      ? { type: "number | string", writer: runtime(f, "int64ToJson", "write"), reader: read(reader) }
+      : { type: "string", writer: runtime(f, "int64ToString", "write"), reader: read(reader) };
+  const float = (reader: string): Codec => ({
+    type: runtime(f, "DoubleJson", "write", true),
+    writer: runtime(f, "doubleToJson", "write"),
+    reader: read(reader),
+  });
+  switch (scalar) {
+    case ScalarType.STRING:
+      return plain("string", "readString");
+    case ScalarType.BOOL:
+      return plain("boolean", "readBool");
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+      return plain("number", "readInt32");
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return plain("number", "readUint32");
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+      return long("readInt64");
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return long("readUint64");
+    case ScalarType.DOUBLE:
+      return float("readDouble");
+    case ScalarType.FLOAT:
+      return float("readFloat");
+    case ScalarType.BYTES:
+      return { type: "string", writer: runtime(f, "bytesToJson", "write"), reader: read("readBytes") };
+  }
+}

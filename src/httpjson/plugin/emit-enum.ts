@@ -1,0 +1,74 @@
+import type { DescEnum } from "@bufbuild/protobuf";
+import type { GeneratedFile } from "@bufbuild/protoplugin";
+import type { Annotations } from "./annotations.ts";
+import { generatedNames, runtime } from "./codec.ts";
+import { GenerationError } from "./generation-error.ts";
+
+/**
+ * Emits the codec of an enum. Written is `json_value`, or the value's name; read are both, and the number.
+ *
+ * @throws GenerationError for a json_value that another value uses or that would be mistaken for a number
+ */
+export function emitEnum(f: GeneratedFile, desc: DescEnum, annotations: Annotations, withReader: boolean): void {
+  const names = generatedNames(f, desc);
+  // Aliases (allow_alias) share a number; the first name is written.
+  const values = [...new Map(desc.values.map((value) => [value.number, desc.value[value.number] ?? value])).values()];
+  const text = new Map(values.map((value) => [value, annotations.jsonValue(value) ?? value.name]));
+  checkTexts(desc, annotations);
+
+  const json = values.map((value) => f.string(text.get(value) ?? value.name));
+  f.print(f.jsDoc(`JSON of the enum ${desc.typeName}: a number only where the value is unknown.`));
+  f.print(f.export("type", names.type), " = ", json.map((each) => [each, " | "]), "number;");
+  f.print();
+  f.print(f.export("function", names.toJson), "(value: ", f.importShape(desc), "): ", names.type, " {");
+  f.print("  switch (value) {");
+  for (const value of values) {
+    f.print("    case ", value.number, ":");
+    f.print("      return ", f.string(text.get(value) ?? value.name), ";");
+  }
+  f.print("    default:");
+  f.print("      return value;");
+  f.print("  }");
+  f.print("}");
+  f.print();
+  if (!withReader) {
+    return;
+  }
+  const known = [names.toJson.replace(/ToJson$/, "Names")];
+  f.print("const ", known, " = ", f.array(json), ";");
+  f.print();
+  f.print(f.export("function", names.fromJson), "(json: unknown, path: string): ", f.importShape(desc), " {");
+  f.print("  switch (json) {");
+  for (const value of values) {
+    const aliases = desc.values.filter((each) => each.number === value.number);
+    const spellings = new Set([text.get(value) ?? value.name, ...aliases.map((each) => each.name)]);
+    for (const spelling of spellings) {
+      f.print("    case ", f.string(spelling), ":");
+    }
+    f.print("    case ", value.number, ":");
+    f.print("      return ", value.number, ";");
+  }
+  f.print("    default:");
+  f.print("      return ", runtime(f, "readUnknownEnum", "read"), "(", f.importSchema(desc), ", ", known, ", json, path);");
+  f.print("  }");
+  f.print("}");
+  f.print();
+}
+
+function checkTexts(desc: DescEnum, annotations: Annotations): void {
+  const owners = new Map(desc.values.map((value) => [value.name, value.number]));
+  for (const value of desc.values) {
+    const text = annotations.jsonValue(value);
+    if (text === undefined) {
+      continue;
+    }
+    if (text === "" || /^-?\d+$/.test(text)) {
+      throw new GenerationError(value, `json_value "${text}" would be mistaken for a number or for nothing; use a word`);
+    }
+    const owner = owners.get(text);
+    if (owner !== undefined && owner !== value.number) {
+      throw new GenerationError(value, `json_value "${text}" stands for another value of the enum already; make it unique`);
+    }
+    owners.set(text, value.number);
+  }
+}

@@ -1,0 +1,105 @@
+import type { DescField, DescService } from "@bufbuild/protobuf";
+import type { GeneratedFile, Printable } from "@bufbuild/protoplugin";
+import { runtime, typeCodec } from "./codec.ts";
+import { wireType, writeValue } from "./emit-writer.ts";
+import type { FieldPath, QueryField } from "./field-path.ts";
+import { parameterKind } from "./field-path.ts";
+import type { Binding } from "./http-rule.ts";
+import { hasPresence, readNames, writtenName } from "./names.ts";
+import type { PluginOptions } from "./options.ts";
+
+/** Emits a service's route table. */
+export function emitRoutes(f: GeneratedFile, service: DescService, bindings: readonly Binding[], options: PluginOptions): void {
+  const schema = f.importSchema(service);
+  const name = `${schema.name.charAt(0).toLowerCase()}${schema.name.slice(1)}Routes`;
+  f.print(f.jsDoc(`HTTP routes of the service ${service.typeName}, from its google.api.http annotations.`));
+  f.print(f.export("const", name), " = {");
+  f.print("  service: ", schema, ",");
+  f.print("  routes: [");
+  for (const binding of bindings) {
+    emitRoute(f, schema, binding, options);
+  }
+  f.print("  ],");
+  f.print("} satisfies ", runtime(f, "ServiceRoutes", "route", true), ";");
+  f.print();
+}
+
+function emitRoute(f: GeneratedFile, schema: Printable, binding: Binding, options: PluginOptions): void {
+  const { method, template, body } = binding;
+  const bodyName = body === undefined ? "" : body === "*" ? "*" : writtenName(body, options);
+  f.print("    {");
+  f.print("      method: ", schema, ".method.", method.localName, ",");
+  f.print("      httpMethod: ", f.string(binding.httpMethod), ",");
+  f.print("      pattern: ", f.string(binding.pattern), ",");
+  f.print("      segments: ", f.array(template.segments.map((segment) => f.string(segment))), ",");
+  f.print("      verb: ", f.string(template.verb), ",");
+  emitVariables(f, binding, options);
+  emitQuery(f, binding.query, options);
+  f.print("      unknownQuery: ", f.string(options.unknownQuery), ",");
+  f.print("      body: ", f.string(bodyName), ",");
+  f.print("      read: ", typeCodec(f, method.input).reader, ",");
+  f.print("      write: ", responseWriter(f, binding, options), ",");
+  f.print("    },");
+}
+
+function emitVariables(f: GeneratedFile, { variables }: Binding, options: PluginOptions): void {
+  if (variables.length === 0) {
+    f.print("      variables: [],");
+    return;
+  }
+  f.print("      variables: [");
+  for (const { variable, path } of variables) {
+    const end = variable.end === undefined ? "" : `, end: ${variable.end}`;
+    const kind = kindOf(path);
+    const where = `start: ${variable.start}${end}, multi: ${variable.multi}`;
+    f.print("        { path: ", pathLiteral(f, path, options), ", kind: ", f.string(kind), ", repeated: false, ", where, " },");
+  }
+  f.print("      ],");
+}
+
+function kindOf(path: FieldPath): string {
+  const field = path.at(-1);
+  return (field && parameterKind(field)) ?? "text";
+}
+
+function emitQuery(f: GeneratedFile, query: readonly QueryField[], options: PluginOptions): void {
+  if (query.length === 0) {
+    f.print("      query: {},");
+    return;
+  }
+  f.print("      query: {");
+  for (const { path, kind, repeated } of query) {
+    const value = ["{ path: ", pathLiteral(f, path, options), ", kind: ", f.string(kind), ", repeated: ", repeated, " }"];
+    const spellings = new Set([path.map(({ name }) => name).join("."), path.map(({ jsonName }) => jsonName).join(".")]);
+    for (const spelling of spellings) {
+      f.print("        ", f.string(spelling), ": ", value, ",");
+    }
+  }
+  f.print("      },");
+}
+
+function pathLiteral(f: GeneratedFile, path: FieldPath, options: PluginOptions): Printable {
+  return f.array(path.map((field) => f.array(readNames(field, options).map((name) => f.string(name)))));
+}
+
+function responseWriter(f: GeneratedFile, { method, responseBody }: Binding, options: PluginOptions): Printable {
+  if (responseBody === undefined) {
+    return typeCodec(f, method.output).writer ?? runtime(f, "asIs", "well-known");
+  }
+  const type = wireType(f, responseBody, options);
+  const [value, unset] = responseValue(f, responseBody);
+  const written = writeValue(f, responseBody, value, options);
+  return unset === undefined
+    ? ["(response: ", f.importShape(method.output), "): ", type, " => ", written]
+    : ["(response: ", f.importShape(method.output), "): ", type, " | null => (", unset, " ? null : ", written, ")"];
+}
+
+/** The response field's value, and the condition under which it is unset, if that can be told: the body is `null` then. */
+function responseValue(f: GeneratedFile, field: DescField): [value: Printable, unset: Printable | undefined] {
+  if (field.oneof !== undefined) {
+    const oneof = ["response.", field.oneof.localName];
+    return [[oneof, ".value"], [oneof, ".case !== ", f.string(field.localName)]];
+  }
+  const value = ["response.", field.localName];
+  return [value, hasPresence(field) ? [value, " === undefined"] : undefined];
+}

@@ -1,0 +1,135 @@
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import type { GeneratedFile, Printable } from "@bufbuild/protoplugin";
+import type { Annotations } from "./annotations.ts";
+import { codecOf, generatedNames, runtime } from "./codec.ts";
+import { GenerationError } from "./generation-error.ts";
+import { hasPresence, writtenName } from "./names.ts";
+import type { PluginOptions } from "./options.ts";
+
+/** Emits a message's type on the wire and the function that makes it: one object literal, to be stringified by the caller. */
+export function emitWriter(f: GeneratedFile, desc: DescMessage, annotations: Annotations, options: PluginOptions): void {
+  const names = generatedNames(f, desc);
+  f.print(f.jsDoc(`JSON of the message ${desc.typeName}. Members that are undefined are left out by JSON.stringify.`));
+  f.print(f.export("type", names.type), " = {");
+  for (const field of desc.fields) {
+    const optional = mayBeUnset(field, options) && !annotations.nullWhenUnset(field);
+    const name = f.string(writtenName(field, options));
+    f.print("  ", name, optional ? "?: " : ": ", wireType(f, field, options), optional ? " | undefined" : annotations.nullWhenUnset(field) ? " | null" : "", ";");
+  }
+  f.print("};");
+  f.print();
+  const parameter = desc.fields.length === 0 ? "_" : "message";
+  f.print(f.export("function", names.toJson), "(", parameter, ": ", f.importShape(desc), "): ", names.type, " {");
+  f.print("  return {");
+  for (const field of desc.fields) {
+    f.print("    ", f.string(writtenName(field, options)), ": ", memberValue(f, field, annotations, options), ",");
+  }
+  f.print("  };");
+  f.print("}");
+  f.print();
+}
+
+/** The field's type on the wire when it is set. */
+export function wireType(f: GeneratedFile, field: DescField, options: PluginOptions): Printable {
+  const { type } = codecOf(f, field, options);
+  switch (field.fieldKind) {
+    case "list":
+      return ["(", type, ")[]"];
+    case "map":
+      return ["{ [key: string]: ", type, " }"];
+    default:
+      return type;
+  }
+}
+
+/** An expression that writes `value`, the field's value when set. */
+export function writeValue(f: GeneratedFile, field: DescField, value: Printable, options: PluginOptions): Printable {
+  const { writer } = codecOf(f, field, options);
+  if (writer === undefined) {
+    return value;
+  }
+  switch (field.fieldKind) {
+    case "list":
+      return [value, ".map((item) => ", applied(writer), "(item))"];
+    case "map":
+      return [runtime(f, "mapToJson", "write"), "(", value, ", ", writer, ")"];
+    default:
+      return [applied(writer), "(", value, ")"];
+  }
+}
+
+/** Function expressions are put in parentheses where they are called; names are not. */
+function applied(writer: Printable): Printable {
+  return Array.isArray(writer) ? ["(", writer, ")"] : writer;
+}
+
+function memberValue(f: GeneratedFile, field: DescField, annotations: Annotations, options: PluginOptions): Printable {
+  const nullWhenUnset = annotations.nullWhenUnset(field);
+  if (field.oneof !== undefined) {
+    if (nullWhenUnset) {
+      throw new GenerationError(field, "null_when_unset is not for members of a oneof; remove it");
+    }
+    const oneof = ["message.", field.oneof.localName];
+    return [oneof, ".case === ", f.string(field.localName), " ? ", writeValue(f, field, [oneof, ".value"], options), " : undefined"];
+  }
+  const value = ["message.", field.localName];
+  if (nullWhenUnset && !hasPresence(field)) {
+    throw new GenerationError(field, "null_when_unset is only for fields with presence; make it optional or remove the option");
+  }
+  const unset = nullWhenUnset ? "null" : "undefined";
+  if (!mayBeUnset(field, options)) {
+    return writeValue(f, field, value, options);
+  }
+  if (hasPresence(field)) {
+    const written = writeValue(f, field, value, options);
+    if (written === value) {
+      return nullWhenUnset ? [value, " ?? null"] : value;
+    }
+    return [value, " === undefined ? ", unset, " : ", written];
+  }
+  return [isDefault(field, value), " ? undefined : ", writeValue(f, field, value, options)];
+}
+
+function mayBeUnset(field: DescField, options: PluginOptions): boolean {
+  return hasPresence(field) || !options.emitDefault;
+}
+
+function isDefault(field: DescField, value: Printable): Printable {
+  switch (field.fieldKind) {
+    case "list":
+      return [value, ".length === 0"];
+    case "map":
+      return ["Object.keys(", value, ").length === 0"];
+    case "scalar":
+      switch (field.scalar) {
+        case ScalarType.STRING:
+          return [value, ' === ""'];
+        case ScalarType.BOOL:
+          return ["!", value];
+        case ScalarType.BYTES:
+          return [value, ".length === 0"];
+        default:
+          return [value, " === ", zeroNumber(field)];
+      }
+    default:
+      return [value, " === 0"];
+  }
+}
+
+/** The zero of a numeric field as source text. */
+export function zeroNumber(field: DescField & { fieldKind: "scalar" }): string {
+  if (field.longAsString) {
+    return '"0"';
+  }
+  switch (field.scalar) {
+    case ScalarType.INT64:
+    case ScalarType.UINT64:
+    case ScalarType.SINT64:
+    case ScalarType.FIXED64:
+    case ScalarType.SFIXED64:
+      return "0n";
+    default:
+      return "0";
+  }
+}

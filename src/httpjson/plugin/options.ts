@@ -1,0 +1,38 @@
+/** Options of the plugin, written `key=value` in buf.gen.yaml. */
+export interface PluginOptions {
+  /** Which of a field's names is written; both are read. `json` is ProtoJSON's lowerCamelCase. */
+  readonly fieldNames: "proto" | "json";
+  /** Whether fields without presence are written when they have their default value. */
+  readonly emitDefault: boolean;
+  /** Whether 64-bit integers are written as numbers within ±(2^53-1); `string` is ProtoJSON. */
+  readonly int64: "number" | "string";
+  /** Whether a query parameter that is no field is an error. */
+  readonly unknownQuery: "deny" | "ignore";
+}
+
+const choices: Readonly<Record<string, readonly string[]>> = {
+  field_names: ["proto", "json"],
+  emit_default: ["true", "false"],
+  int64: ["number", "string"],
+  unknown_query: ["deny", "ignore"],
+};
+
+/** Parses the options; what is not given follows ProtoJSON. @throws Error for an unknown option or value */
+export function parseOptions(raw: readonly { key: string; value: string }[]): PluginOptions {
+  for (const { key, value } of raw) {
+    const values = Object.hasOwn(choices, key) ? choices[key] : undefined;
+    if (values === undefined) {
+      throw new Error(`unknown option ${key}; known are ${Object.keys(choices).join(", ")}`);
+    }
+    if (!values.includes(value)) {
+      throw new Error(`option ${key} must be ${values.join(" or ")}, not "${value}"`);
+    }
+  }
+  const given = new Map(raw.map(({ key, value }) => [key, value]));
+  return {
+    fieldNames: given.get("field_names") === "proto" ? "proto" : "json",
+    emitDefault: given.get("emit_default") === "true",
+    int64: given.get("int64") === "number" ? "number" : "string",
+    unknownQuery: given.get("unknown_query") === "ignore" ? "ignore" : "deny",
+  };
+}

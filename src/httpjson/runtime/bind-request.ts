@@ -1,0 +1,135 @@
+import { JsonFieldError, shorten } from "./json-error.ts";
+import { decode, parseQuery } from "./query.ts";
+import { isObject, setOwn } from "./read.ts";
+import type { Parameter, ParameterKind, PathVariable, Route } from "./route.ts";
+
+type Json = Record<string, unknown>;
+
+/**
+ * Puts path, query and body together as the JSON of the request message, by the route's google.api.HttpRule.
+ *
+ * @param segments the path's raw segments
+ * @param query the raw query string, without `?`
+ * @param body the parsed body; undefined when there is none
+ * @throws JsonFieldError
+ */
+export function bindRequest(route: Route, segments: readonly string[], query: string, body: unknown): unknown {
+  const json = bindBody(route, body);
+  if (route.variables.length === 0 && query === "") {
+    return json;
+  }
+  if (!isObject(json)) {
+    throw new JsonFieldError("", "must be an object");
+  }
+  for (const variable of route.variables) {
+    bindVariable(json, variable, segments);
+  }
+  bindQuery(json, route, query);
+  return json;
+}
+
+function bindBody(route: Route, body: unknown): unknown {
+  if (route.body === "") {
+    if (body !== undefined) {
+      throw new JsonFieldError("", `must be empty for ${route.httpMethod} ${route.pattern}`);
+    }
+    return {};
+  }
+  if (body === undefined) {
+    throw new JsonFieldError("", "is missing");
+  }
+  return route.body === "*" ? body : { [route.body]: body };
+}
+
+function bindVariable(json: Json, variable: PathVariable, segments: readonly string[]): void {
+  const path = fieldPath(variable);
+  const text = segments
+    .slice(variable.start, variable.end)
+    .map((segment) => (variable.multi ? decodeButSlash(segment, path) : decode(segment, path)))
+    .join("/");
+  const { parent, name } = open(json, variable);
+  const given = own(parent, name);
+  // A body may repeat what the path says, as AIP-134 updates do, but not contradict it.
+  if (given !== undefined && given !== null && given !== text && given !== toJson(text, variable.kind) && !isNumber(given, text)) {
+    throw new JsonFieldError(path, "differs from the path");
+  }
+  setOwn(parent, name, toJson(text, variable.kind));
+}
+
+/** In a variable of several segments an encoded slash stays encoded, as it would otherwise look like a separator. */
+function decodeButSlash(segment: string, path: string): string {
+  return segment
+    .split(/(%2f)/i)
+    .map((part) => (/^%2f$/i.test(part) ? part : decode(part, path)))
+    .join("");
+}
+
+function bindQuery(json: Json, route: Route, query: string): void {
+  for (const [name, text] of parseQuery(query)) {
+    const parameter = Object.hasOwn(route.query, name) ? route.query[name] : undefined;
+    if (parameter === undefined) {
+      if (route.unknownQuery === "ignore") {
+        continue;
+      }
+      throw new JsonFieldError(shorten(name), "unknown query parameter");
+    }
+    const key = fieldPath(parameter);
+    const { parent, name: field } = open(json, parameter);
+    const value = toJson(text, parameter.kind);
+    const earlier = own(parent, field);
+    if (!parameter.repeated) {
+      if (earlier !== undefined) {
+        throw new JsonFieldError(key, "given more than once");
+      }
+      setOwn(parent, field, value);
+    } else if (Array.isArray(earlier)) {
+      earlier.push(value);
+    } else {
+      setOwn(parent, field, [value]);
+    }
+  }
+}
+
+/** Finds the object that holds the parameter's field, making the objects on the way, and the name the field has there. */
+function open(json: Json, { path }: Parameter): { parent: Json; name: string } {
+  let parent = json;
+  for (const names of path.slice(0, -1)) {
+    const name = nameIn(parent, names);
+    const child = own(parent, name) ?? {};
+    if (!isObject(child)) {
+      throw new JsonFieldError(name, "must be an object");
+    }
+    setOwn(parent, name, child);
+    parent = child;
+  }
+  return { parent, name: nameIn(parent, path.at(-1) ?? []) };
+}
+
+/** A member of the object itself: every object inherits a `constructor`, which is no field. */
+function own(json: Json, name: string): unknown {
+  return Object.hasOwn(json, name) ? json[name] : undefined;
+}
+
+function isNumber(json: unknown, text: string): boolean {
+  return typeof json === "number" && json.toString() === text;
+}
+
+function nameIn(json: Json, names: readonly string[]): string {
+  return names.find((name) => Object.hasOwn(json, name)) ?? names[0] ?? "";
+}
+
+/** What has no JSON form of its kind stays text: the field's reader says what is wrong with it. */
+function toJson(text: string, kind: ParameterKind): unknown {
+  switch (kind) {
+    case "bool":
+      return text === "true" ? true : text === "false" ? false : text;
+    case "enum":
+      return /^-?\d+$/.test(text) ? Number(text) : text;
+    case "text":
+      return text;
+  }
+}
+
+function fieldPath({ path }: Parameter): string {
+  return path.map(([name]) => name).join(".");
+}

@@ -1,0 +1,37 @@
+import { JsonFieldError, shorten } from "./json-error.ts";
+
+/**
+ * The parameters of a query string in order, decoded as application/x-www-form-urlencoded (WHATWG URL): `+` is a space.
+ *
+ * @param query without the leading `?`
+ * @throws JsonFieldError for a percent escape that is malformed or is not UTF-8, where URLSearchParams would guess
+ */
+export function parseQuery(query: string): [name: string, value: string][] {
+  const parameters: [string, string][] = [];
+  for (const part of query.split("&")) {
+    if (part === "") {
+      continue;
+    }
+    const equals = part.indexOf("=");
+    const rawName = equals < 0 ? part : part.slice(0, equals);
+    const name = decodeForm(rawName, rawName);
+    parameters.push([name, equals < 0 ? "" : decodeForm(part.slice(equals + 1), name)]);
+  }
+  return parameters;
+}
+
+function decodeForm(text: string, name: string): string {
+  return decode(text.replaceAll("+", " "), name);
+}
+
+/** Decodes percent escapes. @throws JsonFieldError, naming `path`, for an escape that is malformed or is not UTF-8 */
+export function decode(text: string, path: string): string {
+  if (!text.includes("%")) {
+    return text;
+  }
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new JsonFieldError(shorten(path), "has a malformed percent escape");
+  }
+}

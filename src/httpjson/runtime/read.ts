@@ -1,0 +1,287 @@
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import type { DescEnum, JsonObject, UnknownEnum } from "@bufbuild/protobuf";
+import { isUnknownEnum } from "@bufbuild/protobuf";
+import { at, JsonFieldError, shorten } from "./json-error.ts";
+
+// Readers of ProtoJSON (https://protobuf.dev/programming-guides/json/). Each takes a parsed JSON value of unknown shape
+// and the path that an error is to name, and throws nothing but JsonFieldError.
+// Readers of containers also take how many levels of nesting they may still open.
+
+/** How many levels of objects and arrays a request may nest, unless the transcoder says otherwise. */
+export const defaultMaxDepth = 64;
+
+/** Reads one value; `depth` is how many levels of nesting it may still open. */
+export type Reader<T> = (json: unknown, path: string, depth: number) => T;
+
+/** Reads a JSON object; its members are read by the caller. */
+export function readObject(json: unknown, path: string, depth: number): Readonly<Record<string, unknown>> {
+  if (!isObject(json)) {
+    throw new JsonFieldError(path, "must be an object");
+  }
+  refuseDepth(path, depth);
+  return json;
+}
+
+/** Whether a JSON value is an object, not an array and not null. */
+export function isObject(json: unknown): json is Record<string, unknown> {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
+}
+
+/** Refuses an object that gives one field under both of its names. Called when `alias` was met. */
+export function refuseBoth(object: Readonly<Record<string, unknown>>, path: string, name: string, alias: string): void {
+  if (Object.hasOwn(object, name)) {
+    throw new JsonFieldError(at(path, name), `given twice, as ${name} and as ${alias}`);
+  }
+}
+
+/** Refuses a second member of a oneof. `chosen` is the member read before, if any. */
+export function refuseSecond(chosen: string | undefined, path: string, oneof: string): void {
+  if (chosen !== undefined) {
+    throw new JsonFieldError(path, `only one member of ${oneof} may be given`);
+  }
+}
+
+/** Reads a string. Lone surrogates are refused: a protobuf string is UTF-8, which has no form for them. */
+export function readString(json: unknown, path: string): string {
+  if (typeof json !== "string") {
+    throw new JsonFieldError(path, "must be a string");
+  }
+  if (!json.isWellFormed()) {
+    throw new JsonFieldError(path, "must be well-formed Unicode: it has a lone surrogate");
+  }
+  return json;
+}
+
+export function readBool(json: unknown, path: string): boolean {
+  if (typeof json !== "boolean") {
+    throw new JsonFieldError(path, "must be true or false");
+  }
+  return json;
+}
+
+/** Reads base64 of either alphabet, padded or not. */
+export function readBytes(json: unknown, path: string): Uint8Array {
+  // Nothing but the alphabets, so that the decoder's leniency towards white space does not show.
+  if (typeof json === "string" && /^[\w+/-]*={0,2}$/.test(json)) {
+    try {
+      return base64Decode(json);
+    } catch {
+      // Answered below.
+    }
+  }
+  throw new JsonFieldError(path, "must be base64");
+}
+
+/** Reads int32, sint32 and sfixed32: a whole number, or its decimal form in a string. */
+export function readInt32(json: unknown, path: string): number {
+  return readWhole(json, path, -0x8000_0000, 0x7fff_ffff);
+}
+
+/** Reads uint32 and fixed32: a whole number, or its decimal form in a string. */
+export function readUint32(json: unknown, path: string): number {
+  return readWhole(json, path, 0, 0xffff_ffff);
+}
+
+function readWhole(json: unknown, path: string, least: number, most: number): number {
+  const value = typeof json === "string" ? parseNumber(json) : json;
+  if (typeof value !== "number" || !Number.isInteger(value)) {
+    throw new JsonFieldError(path, "must be a whole number");
+  }
+  if (value < least || value > most) {
+    throw new JsonFieldError(path, `must be between ${least} and ${most}`);
+  }
+  return value === 0 ? 0 : value;
+}
+
+/** Reads int64, sint64 and sfixed64. A number must be within ±(2^53-1); beyond that JSON numbers lose digits, so only strings are read. */
+export function readInt64(json: unknown, path: string): bigint {
+  return readWhole64(json, path, -(2n ** 63n), 2n ** 63n - 1n);
+}
+
+/** Reads uint64 and fixed64, as {@link readInt64}. */
+export function readUint64(json: unknown, path: string): bigint {
+  return readWhole64(json, path, 0n, 2n ** 64n - 1n);
+}
+
+function readWhole64(json: unknown, path: string, least: bigint, most: bigint): bigint {
+  const value = parseWhole64(json, path);
+  if (value < least || value > most) {
+    throw new JsonFieldError(path, `must be between ${least} and ${most}`);
+  }
+  return value;
+}
+
+function parseWhole64(json: unknown, path: string): bigint {
+  if (typeof json === "string" && /^-?\d{1,20}$/.test(json)) {
+    return BigInt(json);
+  }
+  const value = typeof json === "string" ? parseNumber(json) : json;
+  if (typeof value !== "number" || !Number.isInteger(value)) {
+    throw new JsonFieldError(path, "must be a whole number");
+  }
+  if (!Number.isSafeInteger(value)) {
+    throw new JsonFieldError(path, "must be written as a decimal string beyond ±(2^53-1)");
+  }
+  return BigInt(value);
+}
+
+/** Reads double: a number, its decimal form in a string, or "NaN", "Infinity", "-Infinity". */
+export function readDouble(json: unknown, path: string): number {
+  if (json === "NaN" || json === "Infinity" || json === "-Infinity") {
+    return Number(json);
+  }
+  const value = typeof json === "string" ? parseNumber(json) : json;
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    throw new JsonFieldError(path, "must be a number");
+  }
+  return value;
+}
+
+/** Reads float: as {@link readDouble}, within the range of 32 bits. */
+export function readFloat(json: unknown, path: string): number {
+  const value = readDouble(json, path);
+  if (Number.isFinite(value) && !Number.isFinite(Math.fround(value))) {
+    throw new JsonFieldError(path, "must fit a 32-bit float");
+  }
+  return value;
+}
+
+/** The grammar of JSON numbers, for numbers inside strings (ProtoJSON). Undefined when it is none. */
+function parseNumber(text: string): number | undefined {
+  return text.length <= 400 && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+/** Reads a repeated field. */
+export function readList<T>(json: unknown, path: string, depth: number, item: Reader<T>): T[] {
+  if (!Array.isArray(json)) {
+    throw new JsonFieldError(path, "must be an array");
+  }
+  refuseDepth(path, depth);
+  return json.map((value: unknown, index) => item(value, `${path}[${index}]`, depth - 1));
+}
+
+/** Reads a map field. `key` refuses names that are not in the one canonical form of the key's type. */
+export function readMap<T>(
+  json: unknown,
+  path: string,
+  depth: number,
+  key: (name: string, path: string) => void,
+  item: Reader<T>,
+): { [key: string]: T } {
+  const object = readObject(json, path, depth);
+  const map: { [key: string]: T } = {};
+  for (const name of Object.keys(object)) {
+    const entry = `${path}[${JSON.stringify(shorten(name))}]`;
+    key(name, entry);
+    setOwn(map, name, item(object[name], entry, depth - 1));
+  }
+  return map;
+}
+
+/** Adds a member whose name may be `__proto__`, which plain assignment would take for the prototype. */
+export function setOwn<T>(map: { [key: string]: T }, name: string, value: T): void {
+  if (name === "__proto__") {
+    Object.defineProperty(map, name, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    map[name] = value;
+  }
+}
+
+export function stringKey(name: string, path: string): void {
+  readString(name, path);
+}
+
+export function boolKey(name: string, path: string): void {
+  if (name !== "true" && name !== "false") {
+    throw new JsonFieldError(path, "key must be true or false");
+  }
+}
+
+export function int32Key(name: string, path: string): void {
+  refuseNonCanonical(name, path);
+  readInt32(name, path);
+}
+
+export function uint32Key(name: string, path: string): void {
+  refuseNonCanonical(name, path);
+  readUint32(name, path);
+}
+
+export function int64Key(name: string, path: string): void {
+  refuseNonCanonical(name, path);
+  readInt64(name, path);
+}
+
+export function uint64Key(name: string, path: string): void {
+  refuseNonCanonical(name, path);
+  readUint64(name, path);
+}
+
+/** Two spellings of one number would be two entries of the JavaScript map and one of the protobuf map. */
+function refuseNonCanonical(name: string, path: string): void {
+  if (!/^(?:0|-?[1-9]\d{0,19})$/.test(name)) {
+    throw new JsonFieldError(path, "key must be a whole number in decimal, without leading zeros");
+  }
+}
+
+/** Reads the number of an enum value that this program does not know (enums of proto3 are open). */
+export function readUnknownEnum(schema: DescEnum, names: readonly string[], json: unknown, path: string): UnknownEnum {
+  if (typeof json === "number" && Number.isInteger(json) && Math.abs(json) <= 0x7fff_ffff && isUnknownEnum(schema, json)) {
+    return json;
+  }
+  throw new JsonFieldError(path, `must be one of ${names.join(", ")}`);
+}
+
+/** Reads google.protobuf.Struct, which protobuf-es keeps as the JSON object itself. */
+export function readStruct(json: unknown, path: string, depth: number): JsonObject {
+  if (!isJson(json, path, depth) || !isJsonObject(json)) {
+    throw new JsonFieldError(path, "must be an object");
+  }
+  return json;
+}
+
+function isJsonObject(json: JsonValue): json is JsonObject {
+  return isObject(json);
+}
+
+type JsonValue = JsonObject[string];
+
+/** Refuses what protobuf's Value cannot hold: lone surrogates, numbers beyond double (JSON.parse makes them Infinity), too deep nesting. */
+export function isJson(json: unknown, path: string, depth: number): json is JsonValue {
+  switch (typeof json) {
+    case "string":
+      readString(json, path);
+      return true;
+    case "number":
+      if (!Number.isFinite(json)) {
+        throw new JsonFieldError(path, "must be a number in the range of double");
+      }
+      return true;
+    case "boolean":
+      return true;
+    case "object":
+      break;
+    default:
+      throw new JsonFieldError(path, "must be a JSON value");
+  }
+  if (json === null) {
+    return true;
+  }
+  refuseDepth(path, depth);
+  if (Array.isArray(json)) {
+    json.forEach((item: unknown, index) => isJson(item, `${path}[${index}]`, depth - 1));
+    return true;
+  }
+  for (const [name, value] of Object.entries(json)) {
+    const member = at(path, shorten(name));
+    readString(name, member);
+    isJson(value, member, depth - 1);
+  }
+  return true;
+}
+
+function refuseDepth(path: string, depth: number): void {
+  if (depth <= 0) {
+    throw new JsonFieldError(path, "nested too deeply");
+  }
+}

@@ -1,0 +1,38 @@
+import type { Message } from "@bufbuild/protobuf";
+import { bindRequest } from "./bind-request.ts";
+import { defaultMaxDepth } from "./read.ts";
+import type { ServiceRoutes } from "./route.ts";
+import type { NoRoute, RouteMatch } from "./route-matcher.ts";
+import { RouteMatcher } from "./route-matcher.ts";
+
+export interface TranscoderOptions {
+  /** How many levels of objects and arrays a body may nest. Default 64. */
+  readonly maxDepth?: number;
+}
+
+/** Serves the generated routes of any number of services. Responses are made by the route's own `write`. */
+export interface Transcoder {
+  /**
+   * Finds the route. HEAD and OPTIONS are served only where a rule names them; a trailing slash makes another path.
+   *
+   * @param path the URL's path as received, without the query
+   */
+  match(httpMethod: string, path: string): RouteMatch | NoRoute;
+  /**
+   * Makes the request message from path, query and body.
+   *
+   * @param query the raw query string, without `?`
+   * @param body the parsed body; undefined when it is empty
+   * @throws JsonFieldError
+   */
+  read(match: RouteMatch, query: string, body: unknown): Message;
+}
+
+/** @throws Error when two routes claim the same HTTP method and path */
+export function createTranscoder(services: readonly ServiceRoutes[], { maxDepth = defaultMaxDepth }: TranscoderOptions = {}): Transcoder {
+  const matcher = new RouteMatcher(services.flatMap(({ routes }) => routes));
+  return {
+    match: (httpMethod, path) => matcher.match(httpMethod, path),
+    read: ({ route, segments }, query, body) => route.read(bindRequest(route, segments, query, body), "", maxDepth),
+  };
+}

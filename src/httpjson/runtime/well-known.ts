@@ -1,0 +1,167 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { fromJson, toJson } from "@bufbuild/protobuf";
+import type { Duration, Empty, FieldMask, ListValue, Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { ListValueSchema, NullValue, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { at, JsonFieldError } from "./json-error.ts";
+import { isJson, readObject } from "./read.ts";
+
+// The types of google/protobuf/*.proto that have a JSON form of their own (https://protobuf.dev/programming-guides/json/).
+
+/** Seconds of 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, the range of Timestamp. */
+const firstSecond = -62_135_596_800n;
+const lastSecond = 253_402_300_799n;
+/** Seconds of about 10,000 years, the range of Duration on both sides. */
+const longestDuration = 315_576_000_000n;
+
+/** Writes RFC 3339 in UTC with 0, 3, 6 or 9 fraction digits, as many as needed. @throws RangeError outside the years 1 to 9999 */
+export function timestampToJson({ seconds, nanos }: Timestamp): string {
+  if (seconds < firstSecond || seconds > lastSecond || nanos < 0 || nanos > 999_999_999) {
+    throw new RangeError(`timestamp out of range: ${seconds} seconds, ${nanos} nanos`);
+  }
+  return `${new Date(Number(seconds) * 1000).toISOString().slice(0, 19)}${fraction(nanos)}Z`;
+}
+
+const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))$/;
+
+/** Reads RFC 3339 with any offset and up to nine fraction digits. */
+export function readTimestamp(json: unknown, path: string): Timestamp {
+  const match = typeof json === "string" ? rfc3339.exec(json) : null;
+  if (match === null) {
+    throw new JsonFieldError(path, "must be an RFC 3339 time such as 2026-01-31T12:00:00Z");
+  }
+  const [, year, month, day, hour, minute, second, digits = "", sign = "+", offsetHours = "00", offsetMinutes = "00"] = match;
+  const clock = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  const milliseconds = Date.parse(`${clock}Z`);
+  // Date.parse takes 31 February for 3 March and 24:00 for the next day.
+  if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString().slice(0, 19) !== clock || Number(offsetHours) > 23 || Number(offsetMinutes) > 59) {
+    throw new JsonFieldError(path, "is no date and time of the calendar");
+  }
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60 * (sign === "-" ? -1 : 1);
+  const seconds = BigInt(milliseconds / 1000 - offset);
+  if (seconds < firstSecond || seconds > lastSecond) {
+    throw new JsonFieldError(path, "must be in the years 1 to 9999");
+  }
+  return { $typeName: "google.protobuf.Timestamp", seconds, nanos: Number(digits.padEnd(9, "0")) };
+}
+
+/** Writes seconds with the suffix `s`, e.g. `1.500s`. @throws RangeError beyond 10,000 years or with parts of unlike sign */
+export function durationToJson({ seconds, nanos }: Duration): string {
+  const inRange = seconds <= longestDuration && seconds >= -longestDuration && Math.abs(nanos) <= 999_999_999;
+  if (!inRange || (seconds > 0n && nanos < 0) || (seconds < 0n && nanos > 0)) {
+    throw new RangeError(`duration out of range: ${seconds} seconds, ${nanos} nanos`);
+  }
+  const sign = seconds < 0n || nanos < 0 ? "-" : "";
+  return `${sign}${seconds < 0n ? -seconds : seconds}${fraction(Math.abs(nanos))}s`;
+}
+
+/** Reads seconds with the suffix `s` and up to nine fraction digits. */
+export function readDuration(json: unknown, path: string): Duration {
+  const match = typeof json === "string" ? /^(-?)(\d{1,12})(?:\.(\d{1,9}))?s$/.exec(json) : null;
+  if (match === null) {
+    throw new JsonFieldError(path, "must be seconds with the suffix s, such as 1.5s");
+  }
+  const [, sign, whole = "", digits = ""] = match;
+  const seconds = BigInt(whole);
+  if (seconds > longestDuration) {
+    throw new JsonFieldError(path, `must be within ${longestDuration} seconds`);
+  }
+  const nanos = Number(digits.padEnd(9, "0"));
+  return sign === "-"
+    ? { $typeName: "google.protobuf.Duration", seconds: -seconds, nanos: nanos === 0 ? 0 : -nanos }
+    : { $typeName: "google.protobuf.Duration", seconds, nanos };
+}
+
+function fraction(nanos: number): string {
+  if (nanos === 0) {
+    return "";
+  }
+  return `.${nanos.toString().padStart(9, "0").replace(/(?:000){1,2}$/, "")}`;
+}
+
+/** Writes the paths in lowerCamelCase, separated by commas. @throws RangeError for a path that does not survive the way there and back */
+export function fieldMaskToJson({ paths }: FieldMask): string {
+  return paths
+    .map((path) => {
+      const camel = path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+      if (snakeCase(camel) !== path || camel.includes(",")) {
+        throw new RangeError(`field mask path has no JSON form: ${path}`);
+      }
+      return camel;
+    })
+    .join(",");
+}
+
+export function readFieldMask(json: unknown, path: string): FieldMask {
+  if (typeof json !== "string" || !/^[A-Za-z0-9.,]*$/.test(json)) {
+    throw new JsonFieldError(path, "must be lowerCamelCase field paths separated by commas");
+  }
+  return { $typeName: "google.protobuf.FieldMask", paths: json === "" ? [] : json.split(",").map(snakeCase) };
+}
+
+function snakeCase(camel: string): string {
+  return camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+export function emptyToJson(_: Empty): Record<string, never> {
+  return {};
+}
+
+export function readEmpty(json: unknown, path: string, depth: number): Empty {
+  const [unknown] = Object.keys(readObject(json, path, depth));
+  if (unknown !== undefined) {
+    throw new JsonFieldError(at(path, unknown), "unknown field");
+  }
+  return { $typeName: "google.protobuf.Empty" };
+}
+
+/** Writes any JSON value. @throws Error for a Value without a kind, and for NaN and infinities, which JSON cannot write */
+export function valueToJson(value: Value): JsonValue {
+  return toJson(ValueSchema, value);
+}
+
+export function readValue(json: unknown, path: string, depth: number): Value {
+  if (!isJson(json, path, depth)) {
+    throw new JsonFieldError(path, "must be a JSON value");
+  }
+  return fromJson(ValueSchema, json);
+}
+
+export function listValueToJson(value: ListValue): JsonValue {
+  return toJson(ListValueSchema, value);
+}
+
+export function readListValue(json: unknown, path: string, depth: number): ListValue {
+  if (!Array.isArray(json) || !isJson(json, path, depth)) {
+    throw new JsonFieldError(path, "must be an array");
+  }
+  return fromJson(ListValueSchema, json);
+}
+
+export function nullValueToJson(_: NullValue): null {
+  return null;
+}
+
+export function readNullValue(json: unknown, path: string): NullValue {
+  if (json !== null && json !== "NULL_VALUE" && json !== 0) {
+    throw new JsonFieldError(path, "must be null");
+  }
+  return NullValue.NULL_VALUE;
+}
+
+/** Writes a message of google/protobuf/wrappers.proto where protobuf-es keeps the message (lists, maps, oneofs). */
+export function wrapperToJson<T, J>(value: (value: T) => J): (wrapper: { readonly value: T }) => J {
+  return (wrapper) => value(wrapper.value);
+}
+
+/** Reads a message of google/protobuf/wrappers.proto where protobuf-es keeps the message (lists, maps, oneofs). */
+export function wrapperFromJson<N extends string, T>(
+  $typeName: N,
+  value: (json: unknown, path: string) => T,
+): (json: unknown, path: string) => { $typeName: N; value: T } {
+  return (json, path) => ({ $typeName, value: value(json, path) });
+}
+
+/** The identity, for wrappers of values that are their own JSON. */
+export function asIs<T>(value: T): T {
+  return value;
+}

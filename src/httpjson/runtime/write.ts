@@ -1,0 +1,48 @@
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import { setOwn } from "./read.ts";
+
+/**
+ * What the generated writers make: the object that one JSON.stringify turns into the body.
+ * Members that are undefined are left out by JSON.stringify.
+ */
+export type WireJson =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | readonly WireJson[]
+  | { readonly [name: string]: WireJson };
+
+/** A double or float as ProtoJSON writes it. */
+export type DoubleJson = number | "NaN" | "Infinity" | "-Infinity";
+
+/** Writes a 64-bit integer as a number where JSON numbers are exact, within ±(2^53-1), and as a decimal string beyond. */
+export function int64ToJson(value: bigint): number | string {
+  return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER ? Number(value) : value.toString();
+}
+
+/** Writes a 64-bit integer as a decimal string, as ProtoJSON does. */
+export function int64ToString(value: bigint): string {
+  return value.toString();
+}
+
+export function doubleToJson(value: number): DoubleJson {
+  if (Number.isFinite(value)) {
+    return value;
+  }
+  return Number.isNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
+
+export function bytesToJson(value: Uint8Array): string {
+  return base64Encode(value);
+}
+
+/** Writes a map field whose values need a writer of their own. */
+export function mapToJson<T, J>(map: { readonly [key: string]: T }, item: (value: T) => J): { [key: string]: J } {
+  const json: { [key: string]: J } = {};
+  for (const [key, value] of Object.entries(map)) {
+    setOwn(json, key, item(value));
+  }
+  return json;
+}
