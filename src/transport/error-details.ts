@@ -1,0 +1,106 @@
+import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { type ErrorBody, ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
+import { type HealthUnavailable, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
+import { type PaymentRequired, PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
+import { ToolgateError, type RpcCode } from "../domain/errors.ts";
+import { RateLimitedError } from "./access.ts";
+import type { Header } from "./header.ts";
+import { rateLimitHeaders } from "./rate-limit-headers.ts";
+
+/** A message together with its descriptor. */
+interface Described<D extends DescMessage> {
+  readonly schema: D;
+  readonly message: MessageShape<D>;
+}
+
+/** The message that tells an error: an error detail over gRPC and Connect, the body over HTTP. */
+export type ErrorDetail =
+  | Described<typeof ErrorBodySchema>
+  | Described<typeof PaymentRequiredSchema>
+  | Described<typeof HealthUnavailableSchema>;
+
+/** What a door tells its caller of an error. */
+export interface Failure {
+  readonly error: ToolgateError;
+  /** The gRPC status; the error's own but for a deadline that passed. */
+  readonly rpc: RpcCode;
+  readonly detail: ErrorDetail;
+  /** X-RateLimit-*, Retry-After and WWW-Authenticate, where they apply. */
+  readonly headers: readonly Header[];
+}
+
+/** Where unexpected errors are told in full; pino has this form. */
+export interface ErrorLog {
+  error(fields: { requestId: string; err: unknown }, message: string): void;
+}
+
+/** An error that a service tells with a message of its own instead of ErrorBody. */
+export class DetailedError extends ToolgateError {
+  readonly detail: ErrorDetail;
+
+  constructor(error: ToolgateError, detail: ErrorDetail) {
+    super(error.code, error.message, { status: error.status, cause: error });
+    this.detail = detail;
+  }
+
+  /** PAYMENT_REQUIRED with the offer. */
+  static paymentRequired(error: ToolgateError, message: PaymentRequired): DetailedError {
+    return new DetailedError(error, { schema: PaymentRequiredSchema, message });
+  }
+
+  /** UNAVAILABLE as the health check tells it. */
+  static healthUnavailable(message: HealthUnavailable): DetailedError {
+    const error = new ToolgateError("UNAVAILABLE", "the database is out of reach");
+    return new DetailedError(error, { schema: HealthUnavailableSchema, message });
+  }
+}
+
+/**
+ * Makes of anything thrown what the caller is told. Of unexpected errors only the request identifier is told; their text is logged.
+ * An abort, whichever way it surfaces, becomes CANCELLED, with the gRPC status DEADLINE_EXCEEDED when a deadline was its reason.
+ */
+export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Failure {
+  const error = known(thrown) ?? unexpected(thrown, requestId, log);
+  const rpc = isTimeout(thrown) ? "DEADLINE_EXCEEDED" : error.rpc;
+  const detail: ErrorDetail =
+    error instanceof DetailedError ? error.detail : { schema: ErrorBodySchema, message: bodyOf(error, requestId) };
+  return { error, rpc, detail, headers: headersOf(error) };
+}
+
+function known(thrown: unknown): ToolgateError | undefined {
+  if (thrown instanceof ToolgateError) return thrown;
+  if (isTimeout(thrown))
+    return new ToolgateError("CANCELLED", "the deadline passed before the answer was there", { cause: thrown });
+  if (thrown instanceof Error && thrown.name === "AbortError")
+    return new ToolgateError("CANCELLED", "the request was cancelled", { cause: thrown });
+  return undefined;
+}
+
+/** The error of `AbortSignal.timeout` (DOM, AbortSignal). */
+function isTimeout(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === "TimeoutError";
+}
+
+function unexpected(thrown: unknown, requestId: string, log: ErrorLog): ToolgateError {
+  log.error({ requestId, err: thrown }, "a request failed unexpectedly");
+  return new ToolgateError(
+    "INTERNAL",
+    "something went wrong on our side; repeat the request with the same idempotency key",
+    { cause: thrown },
+  );
+}
+
+function bodyOf(error: ToolgateError, requestId: string): ErrorBody {
+  const { code, message, retryAfterSeconds } = error;
+  return create(
+    ErrorBodySchema,
+    retryAfterSeconds === undefined ? { code, message, requestId } : { code, message, requestId, retryAfterSeconds },
+  );
+}
+
+function headersOf(error: ToolgateError): Header[] {
+  const headers = error instanceof RateLimitedError ? rateLimitHeaders(error.rate) : [];
+  if (error.retryAfterSeconds !== undefined) headers.push(["retry-after", String(error.retryAfterSeconds)]);
+  if (error.code === "UNAUTHORIZED") headers.push(["www-authenticate", 'Bearer realm="toolgate"']);
+  return headers;
+}

@@ -1,0 +1,11 @@
+import type { RateDecision } from "../domain/rate-limit.ts";
+import type { Header } from "./header.ts";
+
+/** X-RateLimit-Limit, -Remaining and -Reset (specification 8), as every answer to a keyed request carries them. */
+export function rateLimitHeaders(decision: RateDecision): Header[] {
+  return [
+    ["x-ratelimit-limit", String(decision.limit)],
+    ["x-ratelimit-remaining", String(decision.remaining)],
+    ["x-ratelimit-reset", String(decision.resetAt)],
+  ];
+}

@@ -1,0 +1,30 @@
+import type { Caller } from "../domain/caller.ts";
+import type { Random } from "../domain/clock.ts";
+import type { Memo } from "../domain/memo.ts";
+
+/** What a service knows of a request besides its message, whichever door it came through. */
+export interface RequestContext {
+  /** Who calls; undefined where no key is asked for and none was sent. */
+  readonly caller: Caller | undefined;
+  /** `req_…` */
+  readonly requestId: string;
+  /** Aborts when the caller has gone away or its deadline has passed. */
+  readonly signal: AbortSignal;
+  /** X-Payment, header or metadata, as sent. */
+  readonly xPayment: string | undefined;
+  /** Idempotency-Key, header or metadata, as sent. */
+  readonly idempotencyKey: string | undefined;
+  /** The memo form that a 402 answer of this door announces; both are accepted everywhere. */
+  readonly memoForm: Memo["form"];
+}
+
+/** The context of a method that asks for a key. */
+export interface KeyedContext extends RequestContext {
+  readonly caller: Caller;
+}
+
+/** A new request identifier: `req_` and 128 random bits in hex. */
+export function newRequestId(random: Random): string {
+  const bytes = random.bytes(16);
+  return `req_${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex")}`;
+}

@@ -1,0 +1,55 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Account as AccountMessage, AccountSchema, AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
+import type { Account, Accounts } from "../../app/ports.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** The operator's account work. */
+export function accountService(accounts: Accounts): ServiceBinding<typeof AccountService> {
+  return bind(AccountService, {
+    createAccount: {
+      key: "required",
+      operator: true,
+      async call({ wallet }) {
+        return { account: accountMessage(await accounts.create(wallet)) };
+      },
+    },
+    getAccount: {
+      key: "required",
+      operator: true,
+      async call({ accountId }) {
+        return { account: accountMessage(await accounts.get(accountId)) };
+      },
+    },
+    adjustBalance: {
+      key: "required",
+      operator: true,
+      async call({ accountId, amountUsdcMicrousd, reason, idempotencyKey }) {
+        return {
+          account: accountMessage(
+            await accounts.adjust({ accountId, amount: amountUsdcMicrousd, reason, idempotencyKey }),
+          ),
+        };
+      },
+    },
+    setTier: {
+      key: "required",
+      operator: true,
+      async call({ accountId, ratePerMinute, burst }) {
+        return { account: accountMessage(await accounts.setTier(accountId, { ratePerMinute, burst })) };
+      },
+    },
+  });
+}
+
+function accountMessage({ accountId, wallet, balance, tier, createdAt }: Account): AccountMessage {
+  const { ratePerMinute, burst } = tier;
+  return create(AccountSchema, {
+    accountId,
+    wallet,
+    balanceUsdcMicrousd: balance,
+    ratePerMinute,
+    burst,
+    createdAt: timestampFromDate(createdAt),
+  });
+}

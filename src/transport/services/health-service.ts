@@ -1,0 +1,20 @@
+import { create } from "@bufbuild/protobuf";
+import { HealthService, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
+import type { Health } from "../../app/ports.ts";
+import { DetailedError } from "../error-details.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** Whether the service can do its work (specification 4.4). `version` is SemVer. */
+export function healthService(health: Health, version: string): ServiceBinding<typeof HealthService> {
+  const healthy = { status: "ok", version };
+  const unavailable = create(HealthUnavailableSchema, { status: "unavailable", version });
+  return bind(HealthService, {
+    getHealth: {
+      key: "none",
+      async call(_request, { signal }) {
+        if (await health.check(signal)) return healthy;
+        throw DetailedError.healthUnavailable(unavailable);
+      },
+    },
+  });
+}

@@ -1,0 +1,22 @@
+import { ToolgateError } from "../../domain/errors.ts";
+
+/** 1 to 255 printable ASCII characters, as the body's member (toolgate.v1.CallToolRequest). */
+const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
+
+/**
+ * The call's idempotency key: the body's member, or the Idempotency-Key header as its alias
+ * (draft-ietf-httpapi-idempotency-key-header section 2.1), or both when they say the same.
+ * @throws ToolgateError INVALID_REQUEST
+ */
+export function idempotencyKeyOf(member: string | undefined, header: string | undefined): string | undefined {
+  if (header === undefined) return member;
+  if (!PRINTABLE.test(header))
+    throw new ToolgateError("INVALID_REQUEST", "Idempotency-Key: must be 1 to 255 printable ASCII characters");
+  if (member !== undefined && member !== header) {
+    throw new ToolgateError(
+      "INVALID_REQUEST",
+      "idempotency_key: differs from the Idempotency-Key header; send one of them",
+    );
+  }
+  return header;
+}

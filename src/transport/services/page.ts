@@ -1,0 +1,42 @@
+import type { PageQuery } from "../../app/ports.ts";
+import { invalidField, ToolgateError } from "../../domain/errors.ts";
+
+/** Items of a page that names no limit. */
+const DEFAULT_LIMIT = 20;
+
+/** What the two list requests have in common. */
+interface ListRequest {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  /** Number of the enum value; 0 for all. */
+  readonly status: number;
+}
+
+/**
+ * Which page a list request asks for.
+ * @param statuses the enum's values by their names
+ * @throws ToolgateError INVALID_REQUEST for a status that the contract does not know
+ */
+export function pageQuery<Status extends string>(
+  accountId: string,
+  { limit, cursor, status }: ListRequest,
+  statuses: Readonly<Record<Status, number>>,
+): PageQuery<Status> {
+  return {
+    accountId,
+    limit: limit ?? DEFAULT_LIMIT,
+    cursor,
+    status: status === 0 ? undefined : statusNamed(status, statuses),
+  };
+}
+
+/** @throws ToolgateError NOT_FOUND, in the same words for unknown and for foreign identifiers */
+export function found<Item>(item: Item | undefined, kind: string): Item {
+  if (item === undefined) throw new ToolgateError("NOT_FOUND", `there is no ${kind} of yours with this id`);
+  return item;
+}
+
+function statusNamed<Status extends string>(number: number, statuses: Readonly<Record<Status, number>>): Status {
+  for (const name in statuses) if (statuses[name] === number) return name;
+  throw invalidField("status", `must be one of ${Object.keys(statuses).join(", ")}`);
+}

@@ -1,0 +1,84 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type PaymentInstructions,
+  PaymentInstructionsSchema,
+  type PaymentRequired,
+  PaymentRequiredSchema,
+} from "#gen/toolgate/v1/payment_pb.ts";
+import { type Quote as QuoteMessage, QuoteSchema } from "#gen/toolgate/v1/quote_pb.ts";
+import type { PaymentRequiredError } from "../../app/payment-required.ts";
+import { memoFormats, type Memo } from "../../domain/memo.ts";
+import { displayUsd } from "../../domain/money.ts";
+import { ASSET, NETWORK } from "../../domain/proof.ts";
+import { stepIdOf, type Quote } from "../../domain/quote.ts";
+import { X_PAYMENT_FORMAT } from "../../domain/x-payment.ts";
+
+/** Where and how this installation is paid. Addresses are base58. */
+export interface PaymentConfig {
+  /** The treasury's USDC token account. */
+  readonly payTo: string;
+  /** The wallet that owns it. */
+  readonly treasuryOwner: string;
+  readonly usdcMint: string;
+  readonly memoPrefix: string;
+  /** Who pays the fees of relayed transactions; undefined while the gasless relay is off. */
+  readonly feePayer: string | undefined;
+}
+
+/** Makes the 402 answers (specification 2.3). What does not change from one to the next is made once. */
+export class PaymentRequiredMessages {
+  readonly #instructions: Readonly<Record<Memo["form"], PaymentInstructions>>;
+
+  constructor(config: PaymentConfig) {
+    const formats = memoFormats(config.memoPrefix);
+    this.#instructions = { step: instructions(config, formats.step), prefix: instructions(config, formats.prefix) };
+  }
+
+  /** The 402 answer that a door with that memo form gives. */
+  message({ tool, quote, message }: PaymentRequiredError, requestId: string, memoForm: Memo["form"]): PaymentRequired {
+    return create(PaymentRequiredSchema, {
+      code: "PAYMENT_REQUIRED",
+      message,
+      requestId,
+      quote: quoteMessage(tool, quote),
+      paymentInstructions: this.#instructions[memoForm],
+      stepId: stepIdOf(quote.quoteId),
+      retry: { method: "POST", headers: { "X-Payment": X_PAYMENT_FORMAT } },
+    });
+  }
+}
+
+function quoteMessage(tool: string, { quoteId, price, issuedAt, expiresAt }: Quote): QuoteMessage {
+  return create(QuoteSchema, {
+    quoteId,
+    tool,
+    priceUsdcMicrousd: price,
+    amountUsdcMicrousd: price,
+    priceDisplay: displayUsd(price),
+    ttlSeconds: Math.floor((expiresAt - issuedAt) / 1000),
+    expiresAt: timestampFromMs(expiresAt),
+  });
+}
+
+function instructions(
+  { payTo, treasuryOwner, usdcMint, feePayer }: PaymentConfig,
+  memoFormat: string,
+): PaymentInstructions {
+  const common = {
+    network: NETWORK,
+    asset: ASSET,
+    payTo,
+    destination: payTo,
+    usdcMint,
+    memoFormat,
+    methods: ["x402_header", "body_payment_proof", "transfer", "solana_pay"],
+    x402HeaderFormat: X_PAYMENT_FORMAT,
+  };
+  return create(
+    PaymentInstructionsSchema,
+    feePayer === undefined
+      ? { ...common, gaslessSupported: false, paymentMethods: ["wallet"] }
+      : { ...common, gaslessSupported: true, paymentMethods: ["wallet", "gasless"], feePayer, treasuryOwner },
+  );
+}

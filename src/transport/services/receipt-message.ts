@@ -1,0 +1,35 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { PaidBy, type Receipt as ReceiptMessage, ReceiptSchema, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
+import type * as domain from "../../domain/receipt.ts";
+
+/** The receipt as the contract shows it (specification 2.5). */
+export function receiptMessage(receipt: domain.Receipt): ReceiptMessage {
+  return create(ReceiptSchema, {
+    receiptId: receipt.receiptId,
+    stepId: receipt.stepId,
+    runId: receipt.runId,
+    quoteId: receipt.quoteId,
+    tool: receipt.tool,
+    quotedUsdcMicrousd: receipt.quoted,
+    debitedUsdcMicrousd: receipt.debited,
+    refundedUsdcMicrousd: receipt.refunded,
+    paidBy: PAID_BY[receipt.paidBy],
+    txSignature: receipt.txSignature,
+    status: RECEIPT_STATUS[receipt.status],
+    createdAt: timestampFromDate(receipt.createdAt),
+  });
+}
+
+/** The statuses of a receipt by their names. */
+export const RECEIPT_STATUS: Readonly<Record<domain.ReceiptStatus, ReceiptStatus>> = {
+  final: ReceiptStatus.FINAL,
+  refunded: ReceiptStatus.REFUNDED,
+  reversed: ReceiptStatus.REVERSED,
+};
+
+const PAID_BY: Readonly<Record<domain.PaidBy, PaidBy>> = {
+  balance: PaidBy.BALANCE,
+  transfer: PaidBy.TRANSFER,
+  gasless: PaidBy.GASLESS,
+};

@@ -1,0 +1,26 @@
+import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
+import type { Runs } from "../../app/ports.ts";
+import { found, pageQuery } from "./page.ts";
+import { RUN_STATUS, runMessage } from "./run-message.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** The caller's execution runs (specification 4.6). */
+export function runService(runs: Runs): ServiceBinding<typeof RunService> {
+  return bind(RunService, {
+    listRuns: {
+      key: "required",
+      scope: "compute:read",
+      async call(request, { caller }) {
+        const { items, nextCursor } = await runs.list(pageQuery(caller.accountId, request, RUN_STATUS));
+        return { items: items.map(runMessage), nextCursor, hasMore: nextCursor !== undefined };
+      },
+    },
+    getRun: {
+      key: "required",
+      scope: "compute:read",
+      async call({ id }, { caller }) {
+        return { run: runMessage(found(await runs.find(caller.accountId, id), "run")) };
+      },
+    },
+  });
+}
