@@ -10,18 +10,18 @@ import { errorBinding } from "#httpjson/runtime/error-body.ts";
  * JSON of the message toolgate.v1.ErrorBody. Members that are undefined are left out by JSON.stringify.
  */
 export type ErrorBodyJson = {
-  "code": string;
-  "message": string;
-  "request_id": string;
-  "retry_after_seconds"?: number | undefined;
+  code: string;
+  message: string;
+  request_id: string;
+  retry_after_seconds?: number | undefined;
 };
 
 export function errorBodyToJson(message: ErrorBody): ErrorBodyJson {
   return {
-    "code": message.code,
-    "message": message.message,
-    "request_id": message.requestId,
-    "retry_after_seconds": message.retryAfterSeconds,
+    code: message.code,
+    message: message.message,
+    request_id: message.requestId,
+    retry_after_seconds: message.retryAfterSeconds,
   };
 }
 

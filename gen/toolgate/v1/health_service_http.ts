@@ -6,19 +6,16 @@ import type { GetHealthRequest, GetHealthResponse, HealthUnavailable } from "./h
 import { HealthService, HealthUnavailableSchema } from "./health_service_pb.ts";
 import { defaultMaxDepth, readObject } from "#httpjson/runtime/read.ts";
 import { unknownField } from "#httpjson/runtime/json-error.ts";
-import { getHealthRequestFromJson as getHealthRequestFromJson$1, getHealthResponseToJson as getHealthResponseToJson$1 } from "./health_service_http.ts";
 import type { ServiceRoutes } from "#httpjson/runtime/route.ts";
 import { errorBinding } from "#httpjson/runtime/error-body.ts";
 
 /**
  * JSON of the message toolgate.v1.GetHealthRequest. Members that are undefined are left out by JSON.stringify.
  */
-export type GetHealthRequestJson = {
-};
+export type GetHealthRequestJson = Record<string, never>;
 
 export function getHealthRequestToJson(_: GetHealthRequest): GetHealthRequestJson {
-  return {
-  };
+  return {};
 }
 
 /**
@@ -39,14 +36,14 @@ export function getHealthRequestFromJson(json: unknown, path = "", depth = defau
  * JSON of the message toolgate.v1.GetHealthResponse. Members that are undefined are left out by JSON.stringify.
  */
 export type GetHealthResponseJson = {
-  "status": string;
-  "version": string;
+  status: string;
+  version: string;
 };
 
 export function getHealthResponseToJson(message: GetHealthResponse): GetHealthResponseJson {
   return {
-    "status": message.status,
-    "version": message.version,
+    status: message.status,
+    version: message.version,
   };
 }
 
@@ -54,14 +51,14 @@ export function getHealthResponseToJson(message: GetHealthResponse): GetHealthRe
  * JSON of the message toolgate.v1.HealthUnavailable. Members that are undefined are left out by JSON.stringify.
  */
 export type HealthUnavailableJson = {
-  "status": string;
-  "version": string;
+  status: string;
+  version: string;
 };
 
 export function healthUnavailableToJson(message: HealthUnavailable): HealthUnavailableJson {
   return {
-    "status": message.status,
-    "version": message.version,
+    status: message.status,
+    version: message.version,
   };
 }
 
@@ -81,8 +78,8 @@ export const healthServiceRoutes = {
       query: {},
       unknownQuery: "deny",
       body: "",
-      read: getHealthRequestFromJson$1,
-      write: getHealthResponseToJson$1,
+      read: getHealthRequestFromJson,
+      write: getHealthResponseToJson,
     },
   ],
 } satisfies ServiceRoutes;

@@ -4,8 +4,6 @@
 
 import type { QuoteJson } from "./quote_http.ts";
 import { quoteToJson } from "./quote_http.ts";
-import type { PaymentInstructionsJson as PaymentInstructionsJson$1, PaymentRetryJson as PaymentRetryJson$1 } from "./payment_http.ts";
-import { paymentInstructionsToJson as paymentInstructionsToJson$1, paymentRetryToJson as paymentRetryToJson$1 } from "./payment_http.ts";
 import type { PaymentInstructions, PaymentProof, PaymentRequired, PaymentRetry } from "./payment_pb.ts";
 import { PaymentRequiredSchema } from "./payment_pb.ts";
 import { defaultMaxDepth, readObject, readString, refuseBoth } from "#httpjson/runtime/read.ts";
@@ -16,24 +14,24 @@ import { errorBinding } from "#httpjson/runtime/error-body.ts";
  * JSON of the message toolgate.v1.PaymentRequired. Members that are undefined are left out by JSON.stringify.
  */
 export type PaymentRequiredJson = {
-  "code": string;
-  "message": string;
-  "request_id": string;
-  "quote"?: QuoteJson | undefined;
-  "payment_instructions"?: PaymentInstructionsJson$1 | undefined;
-  "step_id": string;
-  "retry"?: PaymentRetryJson$1 | undefined;
+  code: string;
+  message: string;
+  request_id: string;
+  quote?: QuoteJson | undefined;
+  payment_instructions?: PaymentInstructionsJson | undefined;
+  step_id: string;
+  retry?: PaymentRetryJson | undefined;
 };
 
 export function paymentRequiredToJson(message: PaymentRequired): PaymentRequiredJson {
   return {
-    "code": message.code,
-    "message": message.message,
-    "request_id": message.requestId,
-    "quote": message.quote === undefined ? undefined : quoteToJson(message.quote),
-    "payment_instructions": message.paymentInstructions === undefined ? undefined : paymentInstructionsToJson$1(message.paymentInstructions),
-    "step_id": message.stepId,
-    "retry": message.retry === undefined ? undefined : paymentRetryToJson$1(message.retry),
+    code: message.code,
+    message: message.message,
+    request_id: message.requestId,
+    quote: message.quote === undefined ? undefined : quoteToJson(message.quote),
+    payment_instructions: message.paymentInstructions === undefined ? undefined : paymentInstructionsToJson(message.paymentInstructions),
+    step_id: message.stepId,
+    retry: message.retry === undefined ? undefined : paymentRetryToJson(message.retry),
   };
 }
 
@@ -41,34 +39,34 @@ export function paymentRequiredToJson(message: PaymentRequired): PaymentRequired
  * JSON of the message toolgate.v1.PaymentInstructions. Members that are undefined are left out by JSON.stringify.
  */
 export type PaymentInstructionsJson = {
-  "network": string;
-  "asset": string;
-  "pay_to": string;
-  "destination": string;
-  "usdc_mint": string;
-  "memo_format": string;
-  "methods": (string)[];
-  "x402_header_format": string;
-  "gasless_supported": boolean;
-  "payment_methods": (string)[];
-  "fee_payer"?: string | undefined;
-  "treasury_owner"?: string | undefined;
+  network: string;
+  asset: string;
+  pay_to: string;
+  destination: string;
+  usdc_mint: string;
+  memo_format: string;
+  methods: Array<string>;
+  x402_header_format: string;
+  gasless_supported: boolean;
+  payment_methods: Array<string>;
+  fee_payer?: string | undefined;
+  treasury_owner?: string | undefined;
 };
 
 export function paymentInstructionsToJson(message: PaymentInstructions): PaymentInstructionsJson {
   return {
-    "network": message.network,
-    "asset": message.asset,
-    "pay_to": message.payTo,
-    "destination": message.destination,
-    "usdc_mint": message.usdcMint,
-    "memo_format": message.memoFormat,
-    "methods": message.methods,
-    "x402_header_format": message.x402HeaderFormat,
-    "gasless_supported": message.gaslessSupported,
-    "payment_methods": message.paymentMethods,
-    "fee_payer": message.feePayer,
-    "treasury_owner": message.treasuryOwner,
+    network: message.network,
+    asset: message.asset,
+    pay_to: message.payTo,
+    destination: message.destination,
+    usdc_mint: message.usdcMint,
+    memo_format: message.memoFormat,
+    methods: message.methods,
+    x402_header_format: message.x402HeaderFormat,
+    gasless_supported: message.gaslessSupported,
+    payment_methods: message.paymentMethods,
+    fee_payer: message.feePayer,
+    treasury_owner: message.treasuryOwner,
   };
 }
 
@@ -76,14 +74,14 @@ export function paymentInstructionsToJson(message: PaymentInstructions): Payment
  * JSON of the message toolgate.v1.PaymentRetry. Members that are undefined are left out by JSON.stringify.
  */
 export type PaymentRetryJson = {
-  "method": string;
-  "headers": { [key: string]: string };
+  method: string;
+  headers: { [key: string]: string };
 };
 
 export function paymentRetryToJson(message: PaymentRetry): PaymentRetryJson {
   return {
-    "method": message.method,
-    "headers": message.headers,
+    method: message.method,
+    headers: message.headers,
   };
 }
 
@@ -91,22 +89,22 @@ export function paymentRetryToJson(message: PaymentRetry): PaymentRetryJson {
  * JSON of the message toolgate.v1.PaymentProof. Members that are undefined are left out by JSON.stringify.
  */
 export type PaymentProofJson = {
-  "tx_ref": string;
-  "amount_usdc"?: string | undefined;
-  "memo"?: string | undefined;
-  "network": string;
-  "quote_id"?: string | undefined;
-  "step_id"?: string | undefined;
+  tx_ref: string;
+  amount_usdc?: string | undefined;
+  memo?: string | undefined;
+  network: string;
+  quote_id?: string | undefined;
+  step_id?: string | undefined;
 };
 
 export function paymentProofToJson(message: PaymentProof): PaymentProofJson {
   return {
-    "tx_ref": message.txRef,
-    "amount_usdc": message.amountUsdc,
-    "memo": message.memo,
-    "network": message.network,
-    "quote_id": message.quoteId,
-    "step_id": message.stepId,
+    tx_ref: message.txRef,
+    amount_usdc: message.amountUsdc,
+    memo: message.memo,
+    network: message.network,
+    quote_id: message.quoteId,
+    step_id: message.stepId,
   };
 }
 

@@ -10,24 +10,24 @@ import { timestampToJson } from "#httpjson/runtime/well-known.ts";
  * JSON of the message toolgate.v1.Quote. Members that are undefined are left out by JSON.stringify.
  */
 export type QuoteJson = {
-  "quote_id": string;
-  "tool": string;
-  "price_usdc_microusd": number | string;
-  "amount_usdc_microusd": number | string;
-  "price_display": string;
-  "ttl_seconds": number;
-  "expires_at"?: string | undefined;
+  quote_id: string;
+  tool: string;
+  price_usdc_microusd: number | string;
+  amount_usdc_microusd: number | string;
+  price_display: string;
+  ttl_seconds: number;
+  expires_at?: string | undefined;
 };
 
 export function quoteToJson(message: Quote): QuoteJson {
   return {
-    "quote_id": message.quoteId,
-    "tool": message.tool,
-    "price_usdc_microusd": int64ToJson(message.priceUsdcMicrousd),
-    "amount_usdc_microusd": int64ToJson(message.amountUsdcMicrousd),
-    "price_display": message.priceDisplay,
-    "ttl_seconds": message.ttlSeconds,
-    "expires_at": message.expiresAt === undefined ? undefined : timestampToJson(message.expiresAt),
+    quote_id: message.quoteId,
+    tool: message.tool,
+    price_usdc_microusd: int64ToJson(message.priceUsdcMicrousd),
+    amount_usdc_microusd: int64ToJson(message.amountUsdcMicrousd),
+    price_display: message.priceDisplay,
+    ttl_seconds: message.ttlSeconds,
+    expires_at: message.expiresAt === undefined ? undefined : timestampToJson(message.expiresAt),
   };
 }
 

@@ -2,8 +2,6 @@
 // @generated from file toolgate/v1/receipt.proto (package toolgate.v1, syntax proto3)
 /* eslint-disable */
 
-import type { PaidByJson as PaidByJson$1, ReceiptStatusJson as ReceiptStatusJson$1 } from "./receipt_http.ts";
-import { paidByToJson as paidByToJson$1, receiptStatusToJson as receiptStatusToJson$1 } from "./receipt_http.ts";
 import type { PaidBy, Receipt, ReceiptStatus } from "./receipt_pb.ts";
 import { ReceiptStatusSchema } from "./receipt_pb.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
@@ -14,34 +12,34 @@ import { readUnknownEnum } from "#httpjson/runtime/read.ts";
  * JSON of the message toolgate.v1.Receipt. Members that are undefined are left out by JSON.stringify.
  */
 export type ReceiptJson = {
-  "receipt_id": string;
-  "step_id": string | null;
-  "run_id": string;
-  "quote_id": string | null;
-  "tool": string;
-  "quoted_usdc_microusd": number | string;
-  "debited_usdc_microusd": number | string;
-  "refunded_usdc_microusd": number | string;
-  "paid_by": PaidByJson$1;
-  "tx_signature": string | null;
-  "status": ReceiptStatusJson$1;
-  "created_at"?: string | undefined;
+  receipt_id: string;
+  step_id: string | null;
+  run_id: string;
+  quote_id: string | null;
+  tool: string;
+  quoted_usdc_microusd: number | string;
+  debited_usdc_microusd: number | string;
+  refunded_usdc_microusd: number | string;
+  paid_by: PaidByJson;
+  tx_signature: string | null;
+  status: ReceiptStatusJson;
+  created_at?: string | undefined;
 };
 
 export function receiptToJson(message: Receipt): ReceiptJson {
   return {
-    "receipt_id": message.receiptId,
-    "step_id": message.stepId ?? null,
-    "run_id": message.runId,
-    "quote_id": message.quoteId ?? null,
-    "tool": message.tool,
-    "quoted_usdc_microusd": int64ToJson(message.quotedUsdcMicrousd),
-    "debited_usdc_microusd": int64ToJson(message.debitedUsdcMicrousd),
-    "refunded_usdc_microusd": int64ToJson(message.refundedUsdcMicrousd),
-    "paid_by": paidByToJson$1(message.paidBy),
-    "tx_signature": message.txSignature ?? null,
-    "status": receiptStatusToJson$1(message.status),
-    "created_at": message.createdAt === undefined ? undefined : timestampToJson(message.createdAt),
+    receipt_id: message.receiptId,
+    step_id: message.stepId ?? null,
+    run_id: message.runId,
+    quote_id: message.quoteId ?? null,
+    tool: message.tool,
+    quoted_usdc_microusd: int64ToJson(message.quotedUsdcMicrousd),
+    debited_usdc_microusd: int64ToJson(message.debitedUsdcMicrousd),
+    refunded_usdc_microusd: int64ToJson(message.refundedUsdcMicrousd),
+    paid_by: paidByToJson(message.paidBy),
+    tx_signature: message.txSignature ?? null,
+    status: receiptStatusToJson(message.status),
+    created_at: message.createdAt === undefined ? undefined : timestampToJson(message.createdAt),
   };
 }
 

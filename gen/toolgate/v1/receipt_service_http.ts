@@ -8,23 +8,22 @@ import type { GetReceiptRequest, GetReceiptResponse, ListReceiptsRequest, ListRe
 import { ReceiptService } from "./receipt_service_pb.ts";
 import { defaultMaxDepth, readInt32, readObject, readString } from "#httpjson/runtime/read.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
-import { getReceiptRequestFromJson as getReceiptRequestFromJson$1, listReceiptsRequestFromJson as listReceiptsRequestFromJson$1, listReceiptsResponseToJson as listReceiptsResponseToJson$1 } from "./receipt_service_http.ts";
 import type { ServiceRoutes } from "#httpjson/runtime/route.ts";
 
 /**
  * JSON of the message toolgate.v1.ListReceiptsRequest. Members that are undefined are left out by JSON.stringify.
  */
 export type ListReceiptsRequestJson = {
-  "limit"?: number | undefined;
-  "cursor"?: string | undefined;
-  "status": ReceiptStatusJson;
+  limit?: number | undefined;
+  cursor?: string | undefined;
+  status: ReceiptStatusJson;
 };
 
 export function listReceiptsRequestToJson(message: ListReceiptsRequest): ListReceiptsRequestJson {
   return {
-    "limit": message.limit,
-    "cursor": message.cursor,
-    "status": receiptStatusToJson(message.status),
+    limit: message.limit,
+    cursor: message.cursor,
+    status: receiptStatusToJson(message.status),
   };
 }
 
@@ -59,16 +58,16 @@ export function listReceiptsRequestFromJson(json: unknown, path = "", depth = de
  * JSON of the message toolgate.v1.ListReceiptsResponse. Members that are undefined are left out by JSON.stringify.
  */
 export type ListReceiptsResponseJson = {
-  "items": (ReceiptJson)[];
-  "next_cursor": string | null;
-  "has_more": boolean;
+  items: Array<ReceiptJson>;
+  next_cursor: string | null;
+  has_more: boolean;
 };
 
 export function listReceiptsResponseToJson(message: ListReceiptsResponse): ListReceiptsResponseJson {
   return {
-    "items": message.items.map((item) => receiptToJson(item)),
-    "next_cursor": message.nextCursor ?? null,
-    "has_more": message.hasMore,
+    items: message.items.map((item) => receiptToJson(item)),
+    next_cursor: message.nextCursor ?? null,
+    has_more: message.hasMore,
   };
 }
 
@@ -76,12 +75,12 @@ export function listReceiptsResponseToJson(message: ListReceiptsResponse): ListR
  * JSON of the message toolgate.v1.GetReceiptRequest. Members that are undefined are left out by JSON.stringify.
  */
 export type GetReceiptRequestJson = {
-  "id": string;
+  id: string;
 };
 
 export function getReceiptRequestToJson(message: GetReceiptRequest): GetReceiptRequestJson {
   return {
-    "id": message.id,
+    id: message.id,
   };
 }
 
@@ -110,12 +109,12 @@ export function getReceiptRequestFromJson(json: unknown, path = "", depth = defa
  * JSON of the message toolgate.v1.GetReceiptResponse. Members that are undefined are left out by JSON.stringify.
  */
 export type GetReceiptResponseJson = {
-  "receipt"?: ReceiptJson | undefined;
+  receipt?: ReceiptJson | undefined;
 };
 
 export function getReceiptResponseToJson(message: GetReceiptResponse): GetReceiptResponseJson {
   return {
-    "receipt": message.receipt === undefined ? undefined : receiptToJson(message.receipt),
+    receipt: message.receipt === undefined ? undefined : receiptToJson(message.receipt),
   };
 }
 
@@ -133,14 +132,14 @@ export const receiptServiceRoutes = {
       verb: "",
       variables: [],
       query: {
-        "limit": { path: [["limit"]], kind: "text", repeated: false },
-        "cursor": { path: [["cursor"]], kind: "text", repeated: false },
-        "status": { path: [["status"]], kind: "enum", repeated: false },
+        limit: { path: [["limit"]], kind: "text", repeated: false },
+        cursor: { path: [["cursor"]], kind: "text", repeated: false },
+        status: { path: [["status"]], kind: "enum", repeated: false },
       },
       unknownQuery: "deny",
       body: "",
-      read: listReceiptsRequestFromJson$1,
-      write: listReceiptsResponseToJson$1,
+      read: listReceiptsRequestFromJson,
+      write: listReceiptsResponseToJson,
     },
     {
       method: ReceiptService.method.getReceipt,
@@ -154,7 +153,7 @@ export const receiptServiceRoutes = {
       query: {},
       unknownQuery: "deny",
       body: "",
-      read: getReceiptRequestFromJson$1,
+      read: getReceiptRequestFromJson,
       write: (response: GetReceiptResponse): ReceiptJson | null => (response.receipt === undefined ? null : receiptToJson(response.receipt)),
     },
   ],

@@ -2,8 +2,6 @@
 // @generated from file toolgate/v1/run.proto (package toolgate.v1, syntax proto3)
 /* eslint-disable */
 
-import type { RunErrorJson as RunErrorJson$1, RunStatusJson as RunStatusJson$1 } from "./run_http.ts";
-import { runErrorToJson as runErrorToJson$1, runStatusToJson as runStatusToJson$1 } from "./run_http.ts";
 import type { Run, RunError, RunStatus } from "./run_pb.ts";
 import { RunStatusSchema } from "./run_pb.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
@@ -14,30 +12,30 @@ import { readUnknownEnum } from "#httpjson/runtime/read.ts";
  * JSON of the message toolgate.v1.Run. Members that are undefined are left out by JSON.stringify.
  */
 export type RunJson = {
-  "run_id": string;
-  "step_id": string | null;
-  "tool": string;
-  "status": RunStatusJson$1;
-  "spent_usdc_microusd": number | string;
-  "receipt_id": string | null;
-  "error": RunErrorJson$1 | null;
-  "created_at"?: string | undefined;
-  "started_at": string | null;
-  "ended_at": string | null;
+  run_id: string;
+  step_id: string | null;
+  tool: string;
+  status: RunStatusJson;
+  spent_usdc_microusd: number | string;
+  receipt_id: string | null;
+  error: RunErrorJson | null;
+  created_at?: string | undefined;
+  started_at: string | null;
+  ended_at: string | null;
 };
 
 export function runToJson(message: Run): RunJson {
   return {
-    "run_id": message.runId,
-    "step_id": message.stepId ?? null,
-    "tool": message.tool,
-    "status": runStatusToJson$1(message.status),
-    "spent_usdc_microusd": int64ToJson(message.spentUsdcMicrousd),
-    "receipt_id": message.receiptId ?? null,
-    "error": message.error === undefined ? null : runErrorToJson$1(message.error),
-    "created_at": message.createdAt === undefined ? undefined : timestampToJson(message.createdAt),
-    "started_at": message.startedAt === undefined ? null : timestampToJson(message.startedAt),
-    "ended_at": message.endedAt === undefined ? null : timestampToJson(message.endedAt),
+    run_id: message.runId,
+    step_id: message.stepId ?? null,
+    tool: message.tool,
+    status: runStatusToJson(message.status),
+    spent_usdc_microusd: int64ToJson(message.spentUsdcMicrousd),
+    receipt_id: message.receiptId ?? null,
+    error: message.error === undefined ? null : runErrorToJson(message.error),
+    created_at: message.createdAt === undefined ? undefined : timestampToJson(message.createdAt),
+    started_at: message.startedAt === undefined ? null : timestampToJson(message.startedAt),
+    ended_at: message.endedAt === undefined ? null : timestampToJson(message.endedAt),
   };
 }
 
@@ -45,14 +43,14 @@ export function runToJson(message: Run): RunJson {
  * JSON of the message toolgate.v1.RunError. Members that are undefined are left out by JSON.stringify.
  */
 export type RunErrorJson = {
-  "code": string;
-  "message": string;
+  code: string;
+  message: string;
 };
 
 export function runErrorToJson(message: RunError): RunErrorJson {
   return {
-    "code": message.code,
-    "message": message.message,
+    code: message.code,
+    message: message.message,
   };
 }
 

@@ -8,23 +8,22 @@ import type { GetRunRequest, GetRunResponse, ListRunsRequest, ListRunsResponse }
 import { RunService } from "./run_service_pb.ts";
 import { defaultMaxDepth, readInt32, readObject, readString } from "#httpjson/runtime/read.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
-import { getRunRequestFromJson as getRunRequestFromJson$1, listRunsRequestFromJson as listRunsRequestFromJson$1, listRunsResponseToJson as listRunsResponseToJson$1 } from "./run_service_http.ts";
 import type { ServiceRoutes } from "#httpjson/runtime/route.ts";
 
 /**
  * JSON of the message toolgate.v1.ListRunsRequest. Members that are undefined are left out by JSON.stringify.
  */
 export type ListRunsRequestJson = {
-  "limit"?: number | undefined;
-  "cursor"?: string | undefined;
-  "status": RunStatusJson;
+  limit?: number | undefined;
+  cursor?: string | undefined;
+  status: RunStatusJson;
 };
 
 export function listRunsRequestToJson(message: ListRunsRequest): ListRunsRequestJson {
   return {
-    "limit": message.limit,
-    "cursor": message.cursor,
-    "status": runStatusToJson(message.status),
+    limit: message.limit,
+    cursor: message.cursor,
+    status: runStatusToJson(message.status),
   };
 }
 
@@ -59,16 +58,16 @@ export function listRunsRequestFromJson(json: unknown, path = "", depth = defaul
  * JSON of the message toolgate.v1.ListRunsResponse. Members that are undefined are left out by JSON.stringify.
  */
 export type ListRunsResponseJson = {
-  "items": (RunJson)[];
-  "next_cursor": string | null;
-  "has_more": boolean;
+  items: Array<RunJson>;
+  next_cursor: string | null;
+  has_more: boolean;
 };
 
 export function listRunsResponseToJson(message: ListRunsResponse): ListRunsResponseJson {
   return {
-    "items": message.items.map((item) => runToJson(item)),
-    "next_cursor": message.nextCursor ?? null,
-    "has_more": message.hasMore,
+    items: message.items.map((item) => runToJson(item)),
+    next_cursor: message.nextCursor ?? null,
+    has_more: message.hasMore,
   };
 }
 
@@ -76,12 +75,12 @@ export function listRunsResponseToJson(message: ListRunsResponse): ListRunsRespo
  * JSON of the message toolgate.v1.GetRunRequest. Members that are undefined are left out by JSON.stringify.
  */
 export type GetRunRequestJson = {
-  "id": string;
+  id: string;
 };
 
 export function getRunRequestToJson(message: GetRunRequest): GetRunRequestJson {
   return {
-    "id": message.id,
+    id: message.id,
   };
 }
 
@@ -110,12 +109,12 @@ export function getRunRequestFromJson(json: unknown, path = "", depth = defaultM
  * JSON of the message toolgate.v1.GetRunResponse. Members that are undefined are left out by JSON.stringify.
  */
 export type GetRunResponseJson = {
-  "run"?: RunJson | undefined;
+  run?: RunJson | undefined;
 };
 
 export function getRunResponseToJson(message: GetRunResponse): GetRunResponseJson {
   return {
-    "run": message.run === undefined ? undefined : runToJson(message.run),
+    run: message.run === undefined ? undefined : runToJson(message.run),
   };
 }
 
@@ -133,14 +132,14 @@ export const runServiceRoutes = {
       verb: "",
       variables: [],
       query: {
-        "limit": { path: [["limit"]], kind: "text", repeated: false },
-        "cursor": { path: [["cursor"]], kind: "text", repeated: false },
-        "status": { path: [["status"]], kind: "enum", repeated: false },
+        limit: { path: [["limit"]], kind: "text", repeated: false },
+        cursor: { path: [["cursor"]], kind: "text", repeated: false },
+        status: { path: [["status"]], kind: "enum", repeated: false },
       },
       unknownQuery: "deny",
       body: "",
-      read: listRunsRequestFromJson$1,
-      write: listRunsResponseToJson$1,
+      read: listRunsRequestFromJson,
+      write: listRunsResponseToJson,
     },
     {
       method: RunService.method.getRun,
@@ -154,7 +153,7 @@ export const runServiceRoutes = {
       query: {},
       unknownQuery: "deny",
       body: "",
-      read: getRunRequestFromJson$1,
+      read: getRunRequestFromJson,
       write: (response: GetRunResponse): RunJson | null => (response.run === undefined ? null : runToJson(response.run)),
     },
   ],

@@ -2,8 +2,6 @@
 // @generated from file toolgate/v1/tool.proto (package toolgate.v1, syntax proto3)
 /* eslint-disable */
 
-import type { PriceJson as PriceJson$1, ToolStatusJson as ToolStatusJson$1 } from "./tool_http.ts";
-import { priceToJson as priceToJson$1, toolStatusToJson as toolStatusToJson$1 } from "./tool_http.ts";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Price, Tool, ToolStatus } from "./tool_pb.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
@@ -12,22 +10,22 @@ import { int64ToJson } from "#httpjson/runtime/write.ts";
  * JSON of the message toolgate.v1.Tool. Members that are undefined are left out by JSON.stringify.
  */
 export type ToolJson = {
-  "name": string;
-  "status": ToolStatusJson$1;
-  "billable": boolean;
-  "description": string;
-  "input_schema"?: JsonObject | undefined;
-  "price"?: PriceJson$1 | undefined;
+  name: string;
+  status: ToolStatusJson;
+  billable: boolean;
+  description: string;
+  input_schema?: JsonObject | undefined;
+  price?: PriceJson | undefined;
 };
 
 export function toolToJson(message: Tool): ToolJson {
   return {
-    "name": message.name,
-    "status": toolStatusToJson$1(message.status),
-    "billable": message.billable,
-    "description": message.description,
-    "input_schema": message.inputSchema,
-    "price": message.price === undefined ? undefined : priceToJson$1(message.price),
+    name: message.name,
+    status: toolStatusToJson(message.status),
+    billable: message.billable,
+    description: message.description,
+    input_schema: message.inputSchema,
+    price: message.price === undefined ? undefined : priceToJson(message.price),
   };
 }
 
@@ -35,14 +33,14 @@ export function toolToJson(message: Tool): ToolJson {
  * JSON of the message toolgate.v1.Price. Members that are undefined are left out by JSON.stringify.
  */
 export type PriceJson = {
-  "price_usdc_microusd": number | string;
-  "price_display": string;
+  price_usdc_microusd: number | string;
+  price_display: string;
 };
 
 export function priceToJson(message: Price): PriceJson {
   return {
-    "price_usdc_microusd": int64ToJson(message.priceUsdcMicrousd),
-    "price_display": message.priceDisplay,
+    price_usdc_microusd: int64ToJson(message.priceUsdcMicrousd),
+    price_display: message.priceDisplay,
   };
 }
 

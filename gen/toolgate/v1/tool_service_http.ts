@@ -13,25 +13,24 @@ import type { ReceiptJson } from "./receipt_http.ts";
 import { receiptToJson } from "./receipt_http.ts";
 import type { ToolJson } from "./tool_http.ts";
 import { toolToJson } from "./tool_http.ts";
-import { callToolRequestFromJson as callToolRequestFromJson$1, callToolResponseToJson as callToolResponseToJson$1, getCapabilitiesRequestFromJson as getCapabilitiesRequestFromJson$1, getCapabilitiesResponseToJson as getCapabilitiesResponseToJson$1 } from "./tool_service_http.ts";
 import type { ServiceRoutes } from "#httpjson/runtime/route.ts";
 
 /**
  * JSON of the message toolgate.v1.CallToolRequest. Members that are undefined are left out by JSON.stringify.
  */
 export type CallToolRequestJson = {
-  "tool": string;
-  "params"?: JsonObject | undefined;
-  "payment_proof"?: PaymentProofJson | undefined;
-  "idempotency_key"?: string | undefined;
+  tool: string;
+  params?: JsonObject | undefined;
+  payment_proof?: PaymentProofJson | undefined;
+  idempotency_key?: string | undefined;
 };
 
 export function callToolRequestToJson(message: CallToolRequest): CallToolRequestJson {
   return {
-    "tool": message.tool,
-    "params": message.params,
-    "payment_proof": message.paymentProof === undefined ? undefined : paymentProofToJson(message.paymentProof),
-    "idempotency_key": message.idempotencyKey,
+    tool: message.tool,
+    params: message.params,
+    payment_proof: message.paymentProof === undefined ? undefined : paymentProofToJson(message.paymentProof),
+    idempotency_key: message.idempotencyKey,
   };
 }
 
@@ -73,28 +72,26 @@ export function callToolRequestFromJson(json: unknown, path = "", depth = defaul
  * JSON of the message toolgate.v1.CallToolResponse. Members that are undefined are left out by JSON.stringify.
  */
 export type CallToolResponseJson = {
-  "ok": boolean;
-  "result"?: JsonObject | undefined;
-  "receipt"?: ReceiptJson | undefined;
+  ok: boolean;
+  result?: JsonObject | undefined;
+  receipt?: ReceiptJson | undefined;
 };
 
 export function callToolResponseToJson(message: CallToolResponse): CallToolResponseJson {
   return {
-    "ok": message.ok,
-    "result": message.result,
-    "receipt": message.receipt === undefined ? undefined : receiptToJson(message.receipt),
+    ok: message.ok,
+    result: message.result,
+    receipt: message.receipt === undefined ? undefined : receiptToJson(message.receipt),
   };
 }
 
 /**
  * JSON of the message toolgate.v1.GetCapabilitiesRequest. Members that are undefined are left out by JSON.stringify.
  */
-export type GetCapabilitiesRequestJson = {
-};
+export type GetCapabilitiesRequestJson = Record<string, never>;
 
 export function getCapabilitiesRequestToJson(_: GetCapabilitiesRequest): GetCapabilitiesRequestJson {
-  return {
-  };
+  return {};
 }
 
 /**
@@ -115,18 +112,18 @@ export function getCapabilitiesRequestFromJson(json: unknown, path = "", depth =
  * JSON of the message toolgate.v1.GetCapabilitiesResponse. Members that are undefined are left out by JSON.stringify.
  */
 export type GetCapabilitiesResponseJson = {
-  "tools": (ToolJson)[];
-  "version": string;
-  "network": string;
-  "asset": string;
+  tools: Array<ToolJson>;
+  version: string;
+  network: string;
+  asset: string;
 };
 
 export function getCapabilitiesResponseToJson(message: GetCapabilitiesResponse): GetCapabilitiesResponseJson {
   return {
-    "tools": message.tools.map((item) => toolToJson(item)),
-    "version": message.version,
-    "network": message.network,
-    "asset": message.asset,
+    tools: message.tools.map((item) => toolToJson(item)),
+    version: message.version,
+    network: message.network,
+    asset: message.asset,
   };
 }
 
@@ -146,8 +143,8 @@ export const toolServiceRoutes = {
       query: {},
       unknownQuery: "deny",
       body: "*",
-      read: callToolRequestFromJson$1,
-      write: callToolResponseToJson$1,
+      read: callToolRequestFromJson,
+      write: callToolResponseToJson,
     },
     {
       method: ToolService.method.callTool,
@@ -159,8 +156,8 @@ export const toolServiceRoutes = {
       query: {},
       unknownQuery: "deny",
       body: "*",
-      read: callToolRequestFromJson$1,
-      write: callToolResponseToJson$1,
+      read: callToolRequestFromJson,
+      write: callToolResponseToJson,
     },
     {
       method: ToolService.method.getCapabilities,
@@ -172,8 +169,8 @@ export const toolServiceRoutes = {
       query: {},
       unknownQuery: "deny",
       body: "",
-      read: getCapabilitiesRequestFromJson$1,
-      write: getCapabilitiesResponseToJson$1,
+      read: getCapabilitiesRequestFromJson,
+      write: getCapabilitiesResponseToJson,
     },
   ],
 } satisfies ServiceRoutes;

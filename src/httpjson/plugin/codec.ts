@@ -1,8 +1,10 @@
 import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import type { GeneratedFile, ImportSymbol, Printable } from "@bufbuild/protoplugin";
+import type { Printable } from "@bufbuild/protoplugin";
 import type { PluginOptions } from "./options.ts";
+import type { OutputFile } from "./output-file.ts";
+import { generated, runtime } from "./output-file.ts";
 
 /** How one value, not repeated and set, is written and read. */
 export interface Codec {
@@ -14,13 +16,8 @@ export interface Codec {
   readonly reader: Printable;
 }
 
-/** Imports from the runtime. Through package.json "imports", so that generated files can be anywhere in the package. */
-export function runtime(f: GeneratedFile, name: string, file: string, typeOnly = false): ImportSymbol {
-  return f.import(name, `#httpjson/runtime/${file}.ts`, typeOnly);
-}
-
 /** The codec of a field's value: of the field, of a list's items, or of a map's values. */
-export function codecOf(f: GeneratedFile, field: DescField, options: PluginOptions): Codec {
+export function codecOf(f: OutputFile, field: DescField, options: PluginOptions): Codec {
   if (field.message !== undefined) {
     return messageCodec(f, field, field.message, options);
   }
@@ -40,7 +37,7 @@ function longAsString({ type, writer, reader }: Codec): Codec {
   };
 }
 
-function messageCodec(f: GeneratedFile, field: DescField, message: DescMessage, options: PluginOptions): Codec {
+function messageCodec(f: OutputFile, field: DescField, message: DescMessage, options: PluginOptions): Codec {
   if (!isWrapperDesc(message)) {
     return typeCodec(f, message);
   }
@@ -57,7 +54,7 @@ function messageCodec(f: GeneratedFile, field: DescField, message: DescMessage, 
 }
 
 /** The codec of a message or enum: the runtime's for well-known types, the generated one next to its file for others. */
-export function typeCodec(f: GeneratedFile, desc: DescMessage | DescEnum): Codec {
+export function typeCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
   const known = (type: Printable, name: string, reader: string): Codec => ({
     type,
     writer: runtime(f, name, "well-known"),
@@ -86,19 +83,22 @@ export function typeCodec(f: GeneratedFile, desc: DescMessage | DescEnum): Codec
 }
 
 /** The names of a type's generated codec. */
-export function generatedNames(f: GeneratedFile, desc: DescMessage | DescEnum): { type: string; toJson: string; fromJson: string } {
+export function generatedNames(f: OutputFile, desc: DescMessage | DescEnum): { type: string; toJson: string; fromJson: string } {
   const { name } = f.importShape(desc);
   const lower = name.charAt(0).toLowerCase() + name.slice(1);
   return { type: `${name}Json`, toJson: `${lower}ToJson`, fromJson: `${lower}FromJson` };
 }
 
-function generatedCodec(f: GeneratedFile, desc: DescMessage | DescEnum): Codec {
+function generatedCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
   const names = generatedNames(f, desc);
-  const from = `./${desc.file.name}_http.ts`;
-  return { type: f.import(names.type, from, true), writer: f.import(names.toJson, from), reader: f.import(names.fromJson, from) };
+  return {
+    type: generated(f, desc, names.type, true),
+    writer: generated(f, desc, names.toJson),
+    reader: generated(f, desc, names.fromJson),
+  };
 }
 
-function scalarCodec(f: GeneratedFile, scalar: ScalarType, options: PluginOptions): Codec {
+function scalarCodec(f: OutputFile, scalar: ScalarType, options: PluginOptions): Codec {
   const read = (name: string): Printable => runtime(f, name, "read");
   const plain = (type: string, reader: string): Codec => ({ type, writer: undefined, reader: read(reader) });
   const long = (reader: string): Codec =>

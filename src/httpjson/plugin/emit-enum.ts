@@ -1,15 +1,16 @@
 import type { DescEnum } from "@bufbuild/protobuf";
-import type { GeneratedFile } from "@bufbuild/protoplugin";
 import type { Annotations } from "./annotations.ts";
-import { generatedNames, runtime } from "./codec.ts";
+import { generatedNames } from "./codec.ts";
 import { GenerationError } from "./generation-error.ts";
+import type { OutputFile } from "./output-file.ts";
+import { runtime } from "./output-file.ts";
 
 /**
  * Emits the codec of an enum. Written is `json_value`, or the value's name; read are both, and the number.
  *
  * @throws GenerationError for a json_value that another value uses or that would be mistaken for a number
  */
-export function emitEnum(f: GeneratedFile, desc: DescEnum, annotations: Annotations, withReader: boolean): void {
+export function emitEnum(f: OutputFile, desc: DescEnum, annotations: Annotations, withReader: boolean): void {
   const names = generatedNames(f, desc);
   // Aliases (allow_alias) share a number; the first name is written.
   const values = [...new Map(desc.values.map((value) => [value.number, desc.value[value.number] ?? value])).values()];
@@ -34,7 +35,7 @@ export function emitEnum(f: GeneratedFile, desc: DescEnum, annotations: Annotati
   if (!withReader) {
     return;
   }
-  const known = [names.toJson.replace(/ToJson$/, "Names")];
+  const known = names.toJson.replace(/ToJson$/, "Names");
   f.print("const ", known, " = ", f.array(json), ";");
   f.print();
   f.print(f.export("function", names.fromJson), "(json: unknown, path: string): ", f.importShape(desc), " {");

@@ -1,14 +1,16 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
-import type { GeneratedFile, Printable } from "@bufbuild/protoplugin";
-import { codecOf, generatedNames, runtime } from "./codec.ts";
+import type { Printable } from "@bufbuild/protoplugin";
+import { codecOf, generatedNames } from "./codec.ts";
 import { zeroNumber } from "./emit-writer.ts";
 import { GenerationError } from "./generation-error.ts";
 import { hasPresence, readNames } from "./names.ts";
 import type { PluginOptions } from "./options.ts";
+import type { OutputFile } from "./output-file.ts";
+import { runtime } from "./output-file.ts";
 
 /** Emits the function that reads a message: a loop over the members that are there, one case for each field. */
-export function emitReader(f: GeneratedFile, desc: DescMessage, options: PluginOptions): void {
+export function emitReader(f: OutputFile, desc: DescMessage, options: PluginOptions): void {
   checkNames(desc, options);
   const names = generatedNames(f, desc);
   const shape = f.importShape(desc);
@@ -35,7 +37,7 @@ export function emitReader(f: GeneratedFile, desc: DescMessage, options: PluginO
   f.print();
 }
 
-function emitCase(f: GeneratedFile, field: DescField, options: PluginOptions): void {
+function emitCase(f: OutputFile, field: DescField, options: PluginOptions): void {
   const [name = field.name, alias] = readNames(field, options);
   f.print("      case ", f.string(name), ":");
   if (alias !== undefined) {
@@ -59,7 +61,7 @@ function emitCase(f: GeneratedFile, field: DescField, options: PluginOptions): v
   f.print("        break;");
 }
 
-function readExpression(f: GeneratedFile, field: DescField, reader: Printable, path: Printable): Printable {
+function readExpression(f: OutputFile, field: DescField, reader: Printable, path: Printable): Printable {
   switch (field.fieldKind) {
     case "list":
       return [runtime(f, "readList", "read"), "(value, ", path, ", depth - 1, ", reader, ")"];
@@ -82,7 +84,7 @@ function takesNull(field: DescField): boolean {
   return field.message?.typeName === "google.protobuf.Value" || field.enum?.typeName === "google.protobuf.NullValue";
 }
 
-function keyReader(f: GeneratedFile, key: ScalarType): Printable {
+function keyReader(f: OutputFile, key: ScalarType): Printable {
   const read = (name: string): Printable => runtime(f, name, "read");
   switch (key) {
     case ScalarType.BOOL:
@@ -107,7 +109,7 @@ function keyReader(f: GeneratedFile, key: ScalarType): Printable {
 }
 
 /** The members of a message that is empty, as protobuf-es makes it: every field without presence has its default. */
-function zeroMembers(f: GeneratedFile, desc: DescMessage): Printable {
+function zeroMembers(f: OutputFile, desc: DescMessage): Printable {
   const members: Printable[] = ["$typeName: ", f.string(desc.typeName)];
   for (const member of desc.members) {
     if (member.kind === "oneof") {

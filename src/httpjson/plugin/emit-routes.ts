@@ -1,15 +1,17 @@
 import type { DescField, DescService } from "@bufbuild/protobuf";
-import type { GeneratedFile, Printable } from "@bufbuild/protoplugin";
-import { runtime, typeCodec } from "./codec.ts";
+import type { Printable } from "@bufbuild/protoplugin";
+import { typeCodec } from "./codec.ts";
 import { wireType, writeValue } from "./emit-writer.ts";
 import type { FieldPath, QueryField } from "./field-path.ts";
 import { parameterKind } from "./field-path.ts";
 import type { Binding } from "./http-rule.ts";
 import { hasPresence, readNames, writtenName } from "./names.ts";
 import type { PluginOptions } from "./options.ts";
+import type { OutputFile } from "./output-file.ts";
+import { property, runtime } from "./output-file.ts";
 
 /** Emits a service's route table. */
-export function emitRoutes(f: GeneratedFile, service: DescService, bindings: readonly Binding[], options: PluginOptions): void {
+export function emitRoutes(f: OutputFile, service: DescService, bindings: readonly Binding[], options: PluginOptions): void {
   const schema = f.importSchema(service);
   const name = `${schema.name.charAt(0).toLowerCase()}${schema.name.slice(1)}Routes`;
   f.print(f.jsDoc(`HTTP routes of the service ${service.typeName}, from its google.api.http annotations.`));
@@ -24,7 +26,7 @@ export function emitRoutes(f: GeneratedFile, service: DescService, bindings: rea
   f.print();
 }
 
-function emitRoute(f: GeneratedFile, schema: Printable, binding: Binding, options: PluginOptions): void {
+function emitRoute(f: OutputFile, schema: Printable, binding: Binding, options: PluginOptions): void {
   const { method, template, body } = binding;
   const bodyName = body === undefined ? "" : body === "*" ? "*" : writtenName(body, options);
   f.print("    {");
@@ -42,7 +44,7 @@ function emitRoute(f: GeneratedFile, schema: Printable, binding: Binding, option
   f.print("    },");
 }
 
-function emitVariables(f: GeneratedFile, { variables }: Binding, options: PluginOptions): void {
+function emitVariables(f: OutputFile, { variables }: Binding, options: PluginOptions): void {
   if (variables.length === 0) {
     f.print("      variables: [],");
     return;
@@ -62,7 +64,7 @@ function kindOf(path: FieldPath): string {
   return (field && parameterKind(field)) ?? "text";
 }
 
-function emitQuery(f: GeneratedFile, query: readonly QueryField[], options: PluginOptions): void {
+function emitQuery(f: OutputFile, query: readonly QueryField[], options: PluginOptions): void {
   if (query.length === 0) {
     f.print("      query: {},");
     return;
@@ -70,19 +72,26 @@ function emitQuery(f: GeneratedFile, query: readonly QueryField[], options: Plug
   f.print("      query: {");
   for (const { path, kind, repeated } of query) {
     const value = ["{ path: ", pathLiteral(f, path, options), ", kind: ", f.string(kind), ", repeated: ", repeated, " }"];
-    const spellings = new Set([path.map(({ name }) => name).join("."), path.map(({ jsonName }) => jsonName).join(".")]);
-    for (const spelling of spellings) {
-      f.print("        ", f.string(spelling), ": ", value, ",");
+    for (const spelling of spellings(path)) {
+      f.print("        ", property(f, spelling), ": ", value, ",");
     }
   }
   f.print("      },");
 }
 
-function pathLiteral(f: GeneratedFile, path: FieldPath, options: PluginOptions): Printable {
+/** Every way to write a dotted path, each step under its proto name or its JSON name. */
+function spellings(path: FieldPath): string[] {
+  return path.reduce<string[]>(
+    (prefixes, { name, jsonName }) => prefixes.flatMap((prefix) => [...new Set([name, jsonName])].map((step) => (prefix === "" ? step : `${prefix}.${step}`))),
+    [""],
+  );
+}
+
+function pathLiteral(f: OutputFile, path: FieldPath, options: PluginOptions): Printable {
   return f.array(path.map((field) => f.array(readNames(field, options).map((name) => f.string(name)))));
 }
 
-function responseWriter(f: GeneratedFile, { method, responseBody }: Binding, options: PluginOptions): Printable {
+function responseWriter(f: OutputFile, { method, responseBody }: Binding, options: PluginOptions): Printable {
   if (responseBody === undefined) {
     return typeCodec(f, method.output).writer ?? runtime(f, "asIs", "well-known");
   }
@@ -95,7 +104,7 @@ function responseWriter(f: GeneratedFile, { method, responseBody }: Binding, opt
 }
 
 /** The response field's value, and the condition under which it is unset, if that can be told: the body is `null` then. */
-function responseValue(f: GeneratedFile, field: DescField): [value: Printable, unset: Printable | undefined] {
+function responseValue(f: OutputFile, field: DescField): [value: Printable, unset: Printable | undefined] {
   if (field.oneof !== undefined) {
     const oneof = ["response.", field.oneof.localName];
     return [[oneof, ".value"], [oneof, ".case !== ", f.string(field.localName)]];

@@ -1,29 +1,39 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
-import type { GeneratedFile, Printable } from "@bufbuild/protoplugin";
+import type { Printable } from "@bufbuild/protoplugin";
 import type { Annotations } from "./annotations.ts";
-import { codecOf, generatedNames, runtime } from "./codec.ts";
+import { codecOf, generatedNames } from "./codec.ts";
 import { GenerationError } from "./generation-error.ts";
 import { hasPresence, writtenName } from "./names.ts";
 import type { PluginOptions } from "./options.ts";
+import type { OutputFile } from "./output-file.ts";
+import { property, runtime } from "./output-file.ts";
 
 /** Emits a message's type on the wire and the function that makes it: one object literal, to be stringified by the caller. */
-export function emitWriter(f: GeneratedFile, desc: DescMessage, annotations: Annotations, options: PluginOptions): void {
+export function emitWriter(f: OutputFile, desc: DescMessage, annotations: Annotations, options: PluginOptions): void {
   const names = generatedNames(f, desc);
   f.print(f.jsDoc(`JSON of the message ${desc.typeName}. Members that are undefined are left out by JSON.stringify.`));
+  if (desc.fields.length === 0) {
+    f.print(f.export("type", names.type), " = Record<string, never>;");
+    f.print();
+    f.print(f.export("function", names.toJson), "(_: ", f.importShape(desc), "): ", names.type, " {");
+    f.print("  return {};");
+    f.print("}");
+    f.print();
+    return;
+  }
   f.print(f.export("type", names.type), " = {");
   for (const field of desc.fields) {
     const optional = mayBeUnset(field, options) && !annotations.nullWhenUnset(field);
-    const name = f.string(writtenName(field, options));
+    const name = property(f, writtenName(field, options));
     f.print("  ", name, optional ? "?: " : ": ", wireType(f, field, options), optional ? " | undefined" : annotations.nullWhenUnset(field) ? " | null" : "", ";");
   }
   f.print("};");
   f.print();
-  const parameter = desc.fields.length === 0 ? "_" : "message";
-  f.print(f.export("function", names.toJson), "(", parameter, ": ", f.importShape(desc), "): ", names.type, " {");
+  f.print(f.export("function", names.toJson), "(message: ", f.importShape(desc), "): ", names.type, " {");
   f.print("  return {");
   for (const field of desc.fields) {
-    f.print("    ", f.string(writtenName(field, options)), ": ", memberValue(f, field, annotations, options), ",");
+    f.print("    ", property(f, writtenName(field, options)), ": ", memberValue(f, field, annotations, options), ",");
   }
   f.print("  };");
   f.print("}");
@@ -31,11 +41,11 @@ export function emitWriter(f: GeneratedFile, desc: DescMessage, annotations: Ann
 }
 
 /** The field's type on the wire when it is set. */
-export function wireType(f: GeneratedFile, field: DescField, options: PluginOptions): Printable {
+export function wireType(f: OutputFile, field: DescField, options: PluginOptions): Printable {
   const { type } = codecOf(f, field, options);
   switch (field.fieldKind) {
     case "list":
-      return ["(", type, ")[]"];
+      return ["Array<", type, ">"];
     case "map":
       return ["{ [key: string]: ", type, " }"];
     default:
@@ -44,7 +54,7 @@ export function wireType(f: GeneratedFile, field: DescField, options: PluginOpti
 }
 
 /** An expression that writes `value`, the field's value when set. */
-export function writeValue(f: GeneratedFile, field: DescField, value: Printable, options: PluginOptions): Printable {
+export function writeValue(f: OutputFile, field: DescField, value: Printable, options: PluginOptions): Printable {
   const { writer } = codecOf(f, field, options);
   if (writer === undefined) {
     return value;
@@ -64,7 +74,7 @@ function applied(writer: Printable): Printable {
   return Array.isArray(writer) ? ["(", writer, ")"] : writer;
 }
 
-function memberValue(f: GeneratedFile, field: DescField, annotations: Annotations, options: PluginOptions): Printable {
+function memberValue(f: OutputFile, field: DescField, annotations: Annotations, options: PluginOptions): Printable {
   const nullWhenUnset = annotations.nullWhenUnset(field);
   if (field.oneof !== undefined) {
     if (nullWhenUnset) {

@@ -1,12 +1,11 @@
 import { create } from "@bufbuild/protobuf";
-import type { DescFile } from "@bufbuild/protobuf";
 import { CodeGeneratorRequestSchema } from "@bufbuild/protobuf/wkt";
-import type { GeneratedFile, Plugin, Schema } from "@bufbuild/protoplugin";
+import type { Plugin, Schema } from "@bufbuild/protoplugin";
 import { createEcmaScriptPlugin } from "@bufbuild/protoplugin";
 import { findAnnotations } from "./annotations.ts";
 import type { Annotations } from "./annotations.ts";
 import { checkDistinct } from "./check-distinct.ts";
-import { generatedNames, runtime } from "./codec.ts";
+import { generatedNames } from "./codec.ts";
 import { emitEnum } from "./emit-enum.ts";
 import { emitReader } from "./emit-reader.ts";
 import { emitRoutes } from "./emit-routes.ts";
@@ -15,6 +14,8 @@ import type { Binding } from "./http-rule.ts";
 import { bindingsOf } from "./http-rule.ts";
 import type { PluginOptions } from "./options.ts";
 import { parseOptions } from "./options.ts";
+import type { OutputFile } from "./output-file.ts";
+import { openOutputFile, runtime } from "./output-file.ts";
 import { findReachable } from "./reachable.ts";
 import type { Reachable } from "./reachable.ts";
 
@@ -44,9 +45,7 @@ function generate(schema: Schema<PluginOptions>): void {
   checkDistinct(bindings);
   const reachable = findReachable(schema.files, bindings, annotations);
   for (const file of schema.files) {
-    const f = schema.generateFile(`${file.name}_http.ts`);
-    f.preamble(file);
-    emitFile(f, file, schema, { annotations, bindings, reachable });
+    emitFile(openOutputFile(schema, file), schema, { annotations, bindings, reachable });
   }
 }
 
@@ -56,9 +55,9 @@ interface Context {
   readonly reachable: Reachable;
 }
 
-function emitFile(f: GeneratedFile, file: DescFile, schema: Schema<PluginOptions>, { annotations, bindings, reachable }: Context): void {
+function emitFile(f: OutputFile, schema: Schema<PluginOptions>, { annotations, bindings, reachable }: Context): void {
   const errors = [];
-  for (const desc of schema.typesInFile(file)) {
+  for (const desc of schema.typesInFile(f.source)) {
     switch (desc.kind) {
       case "service": {
         const own = bindings.filter(({ method }) => method.parent === desc);
