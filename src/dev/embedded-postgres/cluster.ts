@@ -1,6 +1,6 @@
 import { lstat, readFile, readdir, realpath, rm } from "node:fs/promises";
 import path from "node:path";
-import type { Account } from "./account.ts";
+import { type Account, canEnter } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 import { EmbeddedPostgresError, errorCode } from "./error.ts";
 import { initializeCluster } from "./initdb.ts";
@@ -36,6 +36,9 @@ export async function openCluster(
     await initializeCluster({ home, account, initdb: binaries.initdb, owner: clusterOwner, onProgress });
   }
   const place = await realpath(home);
+  if (!(await canEnter(account, place))) {
+    throw new EmbeddedPostgresError(`${place} lies in a folder that the owner of the data may not enter. Open the way with chmod o+x. ${remedy(home)}`);
+  }
   return {
     home: place,
     dataFolder: path.join(place, "data"),

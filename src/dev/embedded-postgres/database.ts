@@ -36,7 +36,7 @@ async function createDatabase(url: string): Promise<"ready" | Error> {
 }
 
 async function withClient<T>(connectionString: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString, ssl: false, connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client({ connectionString, ssl: false, connectionTimeoutMillis: 2_000 });
   client.on("error", () => undefined); // a server that dies under the connection also rejects the query
   try {
     await client.connect();

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { open, readFile, stat } from "node:fs/promises";
 import { Socket } from "node:net";
 import path from "node:path";
@@ -76,21 +75,22 @@ export async function startServer(
   supervisor.unref();
   const lifeline = supervisor.stdin;
   if (lifeline instanceof Socket) lifeline.unref();
-  const ended = once(supervisor, "exit");
-  ended.catch(() => undefined); // it could not be spawned: seen below as a missing process id
+  const end = new Promise<"ended">((resolve) => {
+    supervisor.once("exit", () => resolve("ended")).once("error", () => resolve("ended"));
+  });
   await log.handle.close();
 
   const stop = async () => {
     supervisor.ref();
     lifeline?.end();
-    await ended;
+    await end;
   };
   const url = `postgres://${clusterOwner}:${cluster.password}@127.0.0.1:${port}/${clusterOwner}`;
   const began = performance.now();
   for (;;) {
-    const answer = await tryDatabase(url);
+    const answer = await Promise.race([tryDatabase(url), end]);
     if (answer === "ready") return { url, stop };
-    if (supervisor.pid === undefined || supervisor.exitCode !== null || supervisor.signalCode !== null) throw new StartFailure("PostgreSQL ended before it answered", await log.written());
+    if (answer === "ended") throw new StartFailure("PostgreSQL ended before it answered", await log.written());
     if (answer !== "not yet" || performance.now() - began > startLimit) {
       await stop();
       throw new StartFailure(answer === "not yet" ? "PostgreSQL did not answer in time" : answer.message, await log.written());

@@ -1,0 +1,32 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import type { TestProject } from "vitest/node";
+import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
+import { createTemplate } from "./template.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Connection string of the superuser of this run's server; a test takes a database of its own from it. */
+    postgresUrl: string;
+  }
+}
+
+/** Starts one PostgreSQL for the whole run, on a folder that goes with it. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-test-"));
+  await chmod(dataDir, 0o755); // as root, the server's account has to get in
+  const remove = () => rm(dataDir, { recursive: true, force: true });
+  try {
+    const postgres = await startEmbeddedPostgres({ dataDir, settings: { max_connections: "200" } });
+    project.provide("postgresUrl", postgres.url);
+    await createTemplate(postgres.url);
+    return async () => {
+      await postgres.stop();
+      await remove();
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
