@@ -1,0 +1,72 @@
+import { address } from "@solana/kit";
+import { ComputeBudgetProgram, Keypair, Transaction, type PublicKey, type TransactionInstruction } from "@solana/web3.js";
+import type { Chain } from "./engine.ts";
+import { airdropInstruction, FAUCET } from "./programs/faucet.ts";
+import { mintUsdcInstructions, USDC_AUTHORITY, usdcAccount } from "./programs/usdc.ts";
+import { describeTransactionError } from "./transaction-error.ts";
+import type { TransactionRecord } from "./transaction-record.ts";
+import { decodeTransaction } from "./wire-transaction.ts";
+
+/** More compute units than creating a token account and minting take. */
+const ENOUGH_UNITS = 200_000;
+
+/** What {@link Controls.createWallet} puts into a new wallet. */
+export interface WalletFunds {
+  /** Lamports; 1 SOL unless told otherwise. */
+  readonly lamports?: bigint;
+  /** Micro-USD. A USDC account is created even for 0; left out, there is none. */
+  readonly microUsd?: bigint;
+}
+
+/**
+ * Set-up for tests and demonstrations. All of it happens in real transactions of the chain's own keys, which
+ * are finalized at once: `getSignaturesForAddress` shows them and a restart brings them back.
+ */
+export class Controls {
+  readonly #chain: Chain;
+
+  constructor(chain: Chain) {
+    this.#chain = chain;
+  }
+
+  /** Makes a key pair with SOL and, if asked for, USDC. */
+  createWallet({ lamports = 1_000_000_000n, microUsd }: WalletFunds = {}): Keypair {
+    const wallet = Keypair.generate();
+    if (lamports > 0n) this.airdrop(wallet.publicKey, lamports);
+    if (microUsd !== undefined) this.mintUsdc(wallet.publicKey, microUsd);
+    return wallet;
+  }
+
+  /** Gives SOL to a wallet. Not finalized at once when it stands for a client's `requestAirdrop`. */
+  airdrop(to: PublicKey | string, lamports: bigint, rooted = true): TransactionRecord {
+    return this.#send([airdropInstruction(address(to.toString()), lamports)], rooted);
+  }
+
+  /** Mints micro-USD of USDC to a wallet and returns its token account, which is created if need be. */
+  mintUsdc(owner: PublicKey | string, microUsd: bigint): PublicKey {
+    this.#send(mintUsdcInstructions(address(owner.toString()), microUsd), true, USDC_AUTHORITY);
+    return this.usdcAccount(owner);
+  }
+
+  /** The wallet's associated token account for USDC, whether it exists or not. */
+  usdcAccount(owner: PublicKey | string): PublicKey {
+    return usdcAccount(address(owner.toString()));
+  }
+
+  #send(instructions: readonly TransactionInstruction[], rooted: boolean, ...others: readonly Keypair[]): TransactionRecord {
+    const { slots, history } = this.#chain;
+    const transaction = new Transaction({
+      feePayer: FAUCET.publicKey,
+      blockhash: slots.blockhash(slots.current),
+      lastValidBlockHeight: slots.lastValidBlockHeight(slots.current),
+    });
+    // Equal requests would make equal transactions, of which a chain takes one; the limit tells them apart.
+    transaction.add(ComputeBudgetProgram.setComputeUnitLimit({ units: ENOUGH_UNITS + history.size }));
+    transaction.add(...instructions);
+    transaction.sign(FAUCET, ...others);
+    const outcome = this.#chain.submit(decodeTransaction(transaction.serialize()), { rooted });
+    if (outcome.err !== null) throw new Error(describeTransactionError(outcome.err));
+    if (!("transaction" in outcome)) throw new Error("the transaction did not land");
+    return outcome;
+  }
+}

@@ -1,0 +1,148 @@
+import type { Address } from "@solana/kit";
+import { LiteSVM } from "litesvm";
+import { readAccount, restoreAccount, type AccountState } from "./account-store.ts";
+import { MAINNET_GENESIS_HASH } from "./addresses.ts";
+import { execute, refusal, simulate, type Position, type Refusal } from "./execution.ts";
+import { History } from "./history.ts";
+import { installFaucet } from "./programs/faucet.ts";
+import { installUsdc } from "./programs/usdc.ts";
+import { MAX_PROCESSING_AGE, Slots } from "./slots.ts";
+import type { Execution, TransactionRecord } from "./transaction-record.ts";
+import type { WireTransaction } from "./wire-transaction.ts";
+
+/** What the chain tells to whoever listens: subscriptions and the journal. */
+export interface ChainListener {
+  onTransaction?(record: TransactionRecord): void;
+  onSlot?(slot: number): void;
+  onDrop?(signature: string): void;
+}
+
+/** How a transaction enters the chain; what is left out is decided by the present. */
+export type Entry = Partial<Position>;
+
+/**
+ * A Solana chain of one node: LiteSVM runs the transactions, this class adds what a cluster has around the
+ * virtual machine, namely slots, blockhashes that expire, a history, and forks. Everything is synchronous.
+ */
+export class Chain {
+  readonly svm: LiteSVM;
+  readonly slots: Slots;
+  readonly history = new History();
+  readonly genesisHash: string;
+  readonly #listeners = new Set<ChainListener>();
+
+  constructor(genesisHash: string = MAINNET_GENESIS_HASH) {
+    this.genesisHash = genesisHash;
+    this.slots = new Slots(genesisHash);
+    // Blockhashes and duplicates are checked here: LiteSVM knows one blockhash at a time.
+    this.svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n);
+    installFaucet(this.svm);
+    installUsdc(this.svm);
+    this.#tellTime();
+  }
+
+  /** Registers a listener; the returned function removes it. */
+  listen(listener: ChainListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The newest state of an account, before any commitment. */
+  account(address: Address): AccountState {
+    return readAccount(this.svm, address);
+  }
+
+  /** Produces `count` further blocks, empty ones. */
+  advance(count = 1): void {
+    this.moveTo(this.slots.current + count);
+  }
+
+  moveTo(slot: number): void {
+    this.slots.moveTo(slot);
+    this.#tellTime();
+    for (const listener of this.#listeners) listener.onSlot?.(this.slots.current);
+  }
+
+  /** Shifts the cluster's clock against the wall clock, as real clusters drift. */
+  setTimeOffset(seconds: number): void {
+    this.slots.timeOffsetSeconds = seconds;
+    this.#tellTime();
+  }
+
+  /** Why a transaction would not be accepted right now, before it is run. */
+  admission(transaction: WireTransaction): Refusal | null {
+    if (this.history.get(transaction.signature) !== undefined) return refusal("AlreadyProcessed");
+    if (!this.slots.isBlockhashValid(transaction.message.lifetimeToken)) return refusal("BlockhashNotFound");
+    return null;
+  }
+
+  /** Runs a transaction without keeping its effects, signatures checked or not. */
+  simulate(transaction: WireTransaction, verifySignatures: boolean): Execution {
+    this.svm.withSigverify(verifySignatures);
+    try {
+      return simulate(this.svm, transaction);
+    } finally {
+      this.svm.withSigverify(true);
+    }
+  }
+
+  /**
+   * Takes a transaction into the current block. A failed one lands too and pays its fee; one that cannot pay,
+   * is signed wrongly, expired or already there is refused and leaves no trace.
+   */
+  submit(transaction: WireTransaction, entry: Entry = {}): TransactionRecord | Refusal {
+    return this.admission(transaction) ?? this.#append(transaction, entry);
+  }
+
+  /** Runs a transaction that was accepted earlier again; its blockhash may have expired since. */
+  replay(transaction: WireTransaction, position: Position): void {
+    this.slots.moveTo(position.slot);
+    this.#tellTime(position.blockTime);
+    this.#append(transaction, position);
+  }
+
+  /**
+   * Moves the chain to a fork without this transaction: it and its effects vanish, everything after it runs
+   * again. The client may send the same transaction again.
+   *
+   * @returns false if the chain has no such transaction
+   */
+  drop(signature: string): boolean {
+    const [dropped, ...later] = this.history.cutFrom(signature);
+    if (dropped === undefined) return false;
+    for (const record of [dropped, ...later].reverse()) {
+      for (const [address, state] of record.preImages) restoreAccount(this.svm, address, state);
+    }
+    for (const listener of this.#listeners) listener.onDrop?.(signature);
+    for (const { transaction, slot, blockTime, rooted } of later) {
+      const outcome = execute(this.svm, transaction, { slot, blockTime, rooted });
+      if ("record" in outcome) this.history.add(outcome.record);
+    }
+    return true;
+  }
+
+  #append(transaction: WireTransaction, entry: Entry): TransactionRecord | Refusal {
+    const position: Position = {
+      slot: entry.slot ?? this.slots.current,
+      blockTime: entry.blockTime ?? this.slots.unixSeconds(),
+      rooted: entry.rooted ?? false,
+    };
+    const outcome = execute(this.svm, transaction, position);
+    if ("refusal" in outcome) return outcome.refusal;
+    this.history.add(outcome.record);
+    for (const listener of this.#listeners) listener.onTransaction?.(outcome.record);
+    return outcome.record;
+  }
+
+  /** Lets programs see the slot, the time and the recent blockhashes through the sysvars. */
+  #tellTime(unixSeconds = this.slots.unixSeconds()): void {
+    const { current } = this.slots;
+    this.slots.stamp(unixSeconds);
+    const clock = this.svm.getClock();
+    clock.slot = BigInt(current);
+    clock.unixTimestamp = BigInt(unixSeconds);
+    this.svm.setClock(clock);
+    const recent = Array.from({ length: MAX_PROCESSING_AGE }, (_none, age) => current - 1 - age);
+    this.svm.setSlotHashes(recent.map((slot) => ({ slot: BigInt(slot), hash: this.slots.blockhash(slot) })));
+  }
+}

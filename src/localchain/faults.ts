@@ -1,0 +1,66 @@
+import type { Json } from "./json.ts";
+
+/** How a call goes wrong. */
+export type Fault =
+  /** The answer comes late. */
+  | { readonly kind: "delay"; readonly ms: number }
+  /** The provider answers with a status instead of JSON-RPC: 429, 500, 503. */
+  | { readonly kind: "http"; readonly status: number; readonly retryAfterSeconds?: number }
+  | { readonly kind: "rpc_error"; readonly code: number; readonly message?: string; readonly data?: Json }
+  /** The node claims to know nothing. */
+  | { readonly kind: "null" }
+  /** The node lies: it answers with this result. */
+  | { readonly kind: "result"; readonly result: Json }
+  /** A body that is not JSON, with status 200. */
+  | { readonly kind: "garbage" }
+  /** The node lags this many slots behind. */
+  | { readonly kind: "stale"; readonly slots: number }
+  /** No answer ever comes. */
+  | { readonly kind: "hang" };
+
+export interface FaultRule {
+  /** A JSON-RPC method, or `*` for all of them. */
+  readonly method: string;
+  readonly fault: Fault;
+  /** How many calls it strikes; until it is cleared, if left out. */
+  readonly calls?: number;
+}
+
+/** Decides which calls go wrong, and counts all of them. */
+export class Faults {
+  readonly #rules: { readonly rule: FaultRule; left: number }[] = [];
+  readonly #counts = new Map<string, number>();
+
+  /** Adds a rule; the first one that matches a call strikes it. */
+  add(rule: FaultRule): void {
+    this.#rules.push({ rule, left: rule.calls ?? Number.POSITIVE_INFINITY });
+  }
+
+  /** Removes the rules for a method, or all of them. */
+  clear(method?: string): void {
+    const kept = this.#rules.filter(({ rule }) => method !== undefined && rule.method !== method);
+    this.#rules.splice(0, this.#rules.length, ...kept);
+  }
+
+  /** Counts a call and returns what happens to it. */
+  strike(method: string): Fault | undefined {
+    this.#counts.set(method, this.callCount(method) + 1);
+    const struck = this.#rules.find(({ rule, left }) => left > 0 && (rule.method === method || rule.method === "*"));
+    if (struck === undefined) return undefined;
+    struck.left--;
+    return struck.rule.fault;
+  }
+
+  /** How often a method has been called since the last reset. */
+  callCount(method: string): number {
+    return this.#counts.get(method) ?? 0;
+  }
+
+  callCounts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#counts);
+  }
+
+  resetCallCounts(): void {
+    this.#counts.clear();
+  }
+}

@@ -1,0 +1,55 @@
+import { Controls } from "../controls.ts";
+import type { Chain } from "../engine.ts";
+import type { Faults } from "../faults.ts";
+import type { Json } from "../json.ts";
+import { parseFaultRule } from "./fault-params.ts";
+import type { Params } from "./params.ts";
+
+/** A control of the local chain; it is never struck by a fault and never counted. */
+export type LocalMethod = (params: Params) => Json;
+
+/** `local_*`: what tests and the development command do to the chain from another process. */
+export function localMethods(chain: Chain, faults: Faults): Readonly<Record<string, LocalMethod>> {
+  const controls = new Controls(chain);
+  return {
+    /** [address, lamports] */
+    local_airdrop: (params) => controls.airdrop(params.address(0), BigInt(params.count(1))).transaction.signature,
+
+    /** [owner, micro-USD]: returns the token account */
+    local_mintUsdc: (params) => controls.mintUsdc(params.address(0), BigInt(params.count(1))).toBase58(),
+
+    /** [slots]: returns the new slot */
+    local_advanceSlots: (params) => {
+      chain.advance(params.count(0));
+      return chain.slots.current;
+    },
+
+    /** [seconds], negative for a clock that is behind */
+    local_setTimeOffset: (params) => {
+      chain.setTimeOffset(params.integer(0));
+      return null;
+    },
+
+    /** [signature]: returns whether there was such a transaction */
+    local_drop: (params) => chain.drop(params.signature(0)),
+
+    /** [{method, fault, calls?}] */
+    local_addFault: (params) => {
+      faults.add(parseFaultRule(params.options(0)));
+      return null;
+    },
+
+    /** [method] or [] */
+    local_clearFaults: (params) => {
+      faults.clear(params.raw(0) === undefined ? undefined : params.text(0));
+      return null;
+    },
+
+    local_callCounts: () => faults.callCounts(),
+
+    local_resetCallCounts: () => {
+      faults.resetCallCounts();
+      return null;
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { base58 } from "@scure/base";
+import { isAddress, type Address } from "@solana/kit";
+import { COMMITMENTS, type Commitment } from "../commitment.ts";
+import { isObject, type Json } from "../json.ts";
+import { invalidParams, MIN_CONTEXT_SLOT_NOT_REACHED, RpcError } from "./errors.ts";
+import type { ChainView } from "../chain-view.ts";
+
+/** The members of an object parameter; every reader refuses a wrong type with `-32602`. */
+export class Options {
+  readonly #members: Readonly<Record<string, unknown>>;
+
+  constructor(value: unknown) {
+    if (value !== undefined && value !== null && !isObject(value)) {
+      throw invalidParams("Invalid params: invalid type: expected a configuration object.");
+    }
+    this.#members = isObject(value) ? value : {};
+  }
+
+  text(name: string): string | undefined {
+    return this.#read(name, "string", (value) => typeof value === "string");
+  }
+
+  flag(name: string): boolean | undefined {
+    return this.#read(name, "boolean", (value) => typeof value === "boolean");
+  }
+
+  /** A non-negative integer. */
+  count(name: string): number | undefined {
+    return this.#read(name, "usize", (value) => Number.isSafeInteger(value) && Number(value) >= 0);
+  }
+
+  integer(name: string): number | undefined {
+    return this.#read(name, "integer", Number.isSafeInteger);
+  }
+
+  object(name: string): Options | undefined {
+    const value = this.#members[name];
+    return value === undefined || value === null ? undefined : new Options(value);
+  }
+
+  list(name: string): readonly unknown[] | undefined {
+    return this.#read(name, "array", Array.isArray);
+  }
+
+  /** Any value; JSON.parse has made sure that it is one. */
+  json(name: string): Json {
+    return (this.#members[name] ?? null) as Json;
+  }
+
+  /** The commitment asked for; validators default to `finalized`. */
+  commitment(name = "commitment"): Commitment {
+    const text = this.text(name) ?? "finalized";
+    const known = COMMITMENTS.find((commitment) => commitment === text);
+    if (known === undefined) throw invalidParams(`Invalid params: unknown variant \`${text}\`, expected a commitment.`);
+    return known;
+  }
+
+  /** Refuses to answer from a state that is older than the client has already seen. */
+  requireContextSlot(view: ChainView, commitment: Commitment): void {
+    const minimum = this.count("minContextSlot");
+    const contextSlot = view.slotAt(commitment);
+    if (minimum !== undefined && contextSlot < minimum) {
+      throw new RpcError(MIN_CONTEXT_SLOT_NOT_REACHED, "Minimum context slot has not been reached", { contextSlot });
+    }
+  }
+
+  #read<T>(name: string, type: string, accepts: (value: unknown) => boolean): T | undefined {
+    const value = this.#members[name];
+    if (value === undefined || value === null) return undefined;
+    if (!accepts(value)) throw invalidParams(`Invalid params: ${name}: expected ${type}.`);
+    return value as T; // `accepts` has just checked it
+  }
+}
+
+/** The positional parameters of a call. */
+export class Params {
+  readonly #values: readonly unknown[];
+
+  constructor(values: readonly unknown[]) {
+    this.#values = values;
+  }
+
+  text(index: number): string {
+    const value = this.#values[index];
+    if (typeof value !== "string") throw invalidParams("Invalid params: invalid type: expected a string.");
+    return value;
+  }
+
+  address(index: number): Address {
+    return parseAddress(this.text(index));
+  }
+
+  addresses(index: number): readonly Address[] {
+    return this.texts(index).map(parseAddress);
+  }
+
+  texts(index: number): readonly string[] {
+    const value = this.#values[index];
+    if (!Array.isArray(value)) throw invalidParams("Invalid params: invalid type: expected a sequence.");
+    return value.map((each: unknown) => new Params([each]).text(0));
+  }
+
+  signature(index: number): string {
+    return parseSignature(this.text(index));
+  }
+
+  /** A non-negative integer, in a JSON number. */
+  count(index: number): number {
+    const value = this.#values[index];
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
+      throw invalidParams("Invalid params: invalid type: expected u64.");
+    }
+    return value;
+  }
+
+  /** An integer of either sign, in a JSON number. */
+  integer(index: number): number {
+    const value = this.#values[index];
+    if (typeof value !== "number" || !Number.isSafeInteger(value)) {
+      throw invalidParams("Invalid params: invalid type: expected i64.");
+    }
+    return value;
+  }
+
+  options(index: number): Options {
+    return new Options(this.#values[index]);
+  }
+
+  raw(index: number): unknown {
+    return this.#values[index];
+  }
+}
+
+export function parseAddress(text: string): Address {
+  if (!isAddress(text)) throw invalidParams("Invalid param: Invalid");
+  return text;
+}
+
+/** base58 of exactly 64 bytes. */
+export function parseSignature(text: string): string {
+  let length: number;
+  try {
+    length = base58.decode(text).length;
+  } catch {
+    throw invalidParams("Invalid param: Invalid");
+  }
+  if (length !== 64) throw invalidParams("Invalid param: WrongSize");
+  return text;
+}

@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import { base58 } from "@scure/base";
+
+/** A blockhash is accepted for this many blocks (Solana docs, "Transaction confirmation & expiration"). */
+export const MAX_PROCESSING_AGE = 150;
+/** How many recent blockhashes and signature statuses a validator keeps in memory. */
+export const MAX_RECENT_BLOCKHASHES = 300;
+/** How many block times are kept: about an hour of 400 ms slots. */
+const MAX_BLOCK_TIMES = 9_000;
+/** First slot of the chain. */
+const FIRST_SLOT = 1_000;
+/** Slots without a block before the first one, so that nobody mistakes slots for block heights. */
+const SKIPPED_SLOTS = 100;
+
+/**
+ * The chain's own clock: one block per slot, each with a blockhash derived from the genesis hash and the
+ * slot, so that a chain restored after a restart still knows the blockhashes it gave out.
+ */
+export class Slots {
+  readonly #genesisHash: string;
+  readonly #slotOfBlockhash = new Map<string, number>();
+  readonly #times = new Map<number, number>();
+  #current = FIRST_SLOT;
+  /** Seconds added to the wall clock. */
+  timeOffsetSeconds = 0;
+
+  constructor(genesisHash: string) {
+    this.#genesisHash = genesisHash;
+    this.#remember(FIRST_SLOT - MAX_RECENT_BLOCKHASHES + 1, FIRST_SLOT);
+  }
+
+  get current(): number {
+    return this.#current;
+  }
+
+  /** Moves to a later slot; an earlier one is ignored, slots never go back. */
+  moveTo(slot: number): void {
+    if (slot <= this.#current) return;
+    this.#remember(Math.max(this.#current + 1, slot - MAX_RECENT_BLOCKHASHES + 1), slot);
+    this.#current = slot;
+  }
+
+  /** Unix time of the cluster in seconds: what a transaction that lands now gets as its block time. */
+  unixSeconds(): number {
+    return Math.floor(Date.now() / 1000) + this.timeOffsetSeconds;
+  }
+
+  /** Unix time of a block in seconds; null for one that was skipped over or is too old. */
+  blockTime(slot: number): number | null {
+    return this.#times.get(slot) ?? null;
+  }
+
+  /** Keeps the time of the current block. */
+  stamp(unixSeconds: number): void {
+    this.#times.delete(this.#current);
+    this.#times.set(this.#current, unixSeconds);
+    const [oldest] = this.#times.keys();
+    if (this.#times.size > MAX_BLOCK_TIMES && oldest !== undefined) this.#times.delete(oldest);
+  }
+
+  blockHeight(slot = this.#current): number {
+    return Math.max(0, slot - SKIPPED_SLOTS);
+  }
+
+  blockhash(slot: number): string {
+    return base58.encode(createHash("sha256").update(`${this.#genesisHash}:${slot}`).digest());
+  }
+
+  /** Last block height at which a transaction with the blockhash of `slot` is accepted. */
+  lastValidBlockHeight(slot: number): number {
+    return this.blockHeight(slot) + MAX_PROCESSING_AGE;
+  }
+
+  /** Whether a transaction that names this blockhash would be accepted in the current slot. */
+  isBlockhashValid(blockhash: string): boolean {
+    const slot = this.#slotOfBlockhash.get(blockhash);
+    return slot !== undefined && this.blockHeight() <= this.lastValidBlockHeight(slot);
+  }
+
+  #remember(from: number, to: number): void {
+    for (let slot = from; slot <= to; slot++) this.#slotOfBlockhash.set(this.blockhash(slot), slot);
+    for (const blockhash of this.#slotOfBlockhash.keys()) {
+      if (this.#slotOfBlockhash.size <= MAX_RECENT_BLOCKHASHES) break;
+      this.#slotOfBlockhash.delete(blockhash);
+    }
+  }
+}
