@@ -6,7 +6,7 @@ import type { GetHealthRequest, GetHealthResponse, HealthUnavailable } from "./h
 import { HealthService, HealthUnavailableSchema } from "./health_service_pb.ts";
 import { defaultMaxDepth, readObject } from "#httpjson/runtime/read.ts";
 import { unknownField } from "#httpjson/runtime/json-error.ts";
-import type { ServiceRoutes } from "#httpjson/runtime/route.ts";
+import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
 import { errorBinding } from "#httpjson/runtime/error-body.ts";
 
 /**
@@ -75,7 +75,7 @@ export const healthServiceRoutes = {
       segments: ["health"],
       verb: "",
       variables: [],
-      query: {},
+      query: new Map<string, Parameter>(),
       unknownQuery: "deny",
       body: "",
       read: getHealthRequestFromJson,

@@ -8,7 +8,7 @@ import type { GetRunRequest, GetRunResponse, ListRunsRequest, ListRunsResponse }
 import { RunService } from "./run_service_pb.ts";
 import { defaultMaxDepth, readInt32, readObject, readString } from "#httpjson/runtime/read.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
-import type { ServiceRoutes } from "#httpjson/runtime/route.ts";
+import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
 
 /**
  * JSON of the message toolgate.v1.ListRunsRequest. Members that are undefined are left out by JSON.stringify.
@@ -131,11 +131,11 @@ export const runServiceRoutes = {
       segments: ["runs"],
       verb: "",
       variables: [],
-      query: {
-        limit: { path: [["limit"]], kind: "text", repeated: false },
-        cursor: { path: [["cursor"]], kind: "text", repeated: false },
-        status: { path: [["status"]], kind: "enum", repeated: false },
-      },
+      query: new Map<string, Parameter>([
+        ["limit", { path: [["limit"]], kind: "text", repeated: false }],
+        ["cursor", { path: [["cursor"]], kind: "text", repeated: false }],
+        ["status", { path: [["status"]], kind: "enum", repeated: false }],
+      ]),
       unknownQuery: "deny",
       body: "",
       read: listRunsRequestFromJson,
@@ -150,7 +150,7 @@ export const runServiceRoutes = {
       variables: [
         { path: [["id"]], kind: "text", repeated: false, start: 1, end: 2, multi: false },
       ],
-      query: {},
+      query: new Map<string, Parameter>(),
       unknownQuery: "deny",
       body: "",
       read: getRunRequestFromJson,

@@ -13,7 +13,7 @@ import type { ReceiptJson } from "./receipt_http.ts";
 import { receiptToJson } from "./receipt_http.ts";
 import type { ToolJson } from "./tool_http.ts";
 import { toolToJson } from "./tool_http.ts";
-import type { ServiceRoutes } from "#httpjson/runtime/route.ts";
+import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
 
 /**
  * JSON of the message toolgate.v1.CallToolRequest. Members that are undefined are left out by JSON.stringify.
@@ -140,7 +140,7 @@ export const toolServiceRoutes = {
       segments: ["v1", "mcp", "tools", "call"],
       verb: "",
       variables: [],
-      query: {},
+      query: new Map<string, Parameter>(),
       unknownQuery: "deny",
       body: "*",
       read: callToolRequestFromJson,
@@ -153,7 +153,7 @@ export const toolServiceRoutes = {
       segments: ["mcp"],
       verb: "",
       variables: [],
-      query: {},
+      query: new Map<string, Parameter>(),
       unknownQuery: "deny",
       body: "*",
       read: callToolRequestFromJson,
@@ -166,7 +166,7 @@ export const toolServiceRoutes = {
       segments: ["mcp", "capabilities"],
       verb: "",
       variables: [],
-      query: {},
+      query: new Map<string, Parameter>(),
       unknownQuery: "deny",
       body: "",
       read: getCapabilitiesRequestFromJson,

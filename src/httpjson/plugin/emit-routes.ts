@@ -8,7 +8,7 @@ import type { Binding } from "./http-rule.ts";
 import { hasPresence, readNames, writtenName } from "./names.ts";
 import type { PluginOptions } from "./options.ts";
 import type { OutputFile } from "./output-file.ts";
-import { property, runtime } from "./output-file.ts";
+import { runtime } from "./output-file.ts";
 
 /** Emits a service's route table. */
 export function emitRoutes(f: OutputFile, service: DescService, bindings: readonly Binding[], options: PluginOptions): void {
@@ -65,18 +65,19 @@ function kindOf(path: FieldPath): string {
 }
 
 function emitQuery(f: OutputFile, query: readonly QueryField[], options: PluginOptions): void {
+  const map = ["new Map<string, ", runtime(f, "Parameter", "route", true), ">("];
   if (query.length === 0) {
-    f.print("      query: {},");
+    f.print("      query: ", map, "),");
     return;
   }
-  f.print("      query: {");
+  f.print("      query: ", map, "[");
   for (const { path, kind, repeated } of query) {
     const value = ["{ path: ", pathLiteral(f, path, options), ", kind: ", f.string(kind), ", repeated: ", repeated, " }"];
     for (const spelling of spellings(path)) {
-      f.print("        ", property(f, spelling), ": ", value, ",");
+      f.print("        [", f.string(spelling), ", ", value, "],");
     }
   }
-  f.print("      },");
+  f.print("      ]),");
 }
 
 /** Every way to write a dotted path, each step under its proto name or its JSON name. */

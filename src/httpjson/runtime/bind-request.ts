@@ -66,7 +66,7 @@ function decodeButSlash(segment: string, path: string): string {
 
 function bindQuery(json: Json, route: Route, query: string): void {
   for (const [name, text] of parseQuery(query)) {
-    const parameter = Object.hasOwn(route.query, name) ? route.query[name] : undefined;
+    const parameter = route.query.get(name);
     if (parameter === undefined) {
       if (route.unknownQuery === "ignore") {
         continue;

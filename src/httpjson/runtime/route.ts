@@ -36,7 +36,7 @@ export interface Route {
   readonly verb: string;
   readonly variables: readonly PathVariable[];
   /** Query parameters by every spelling that is read. */
-  readonly query: Readonly<Record<string, Parameter>>;
+  readonly query: ReadonlyMap<string, Parameter>;
   readonly unknownQuery: "deny" | "ignore";
   /** The request field that the body is: empty for none, `*` for the whole message. */
   readonly body: string;
