@@ -1,0 +1,139 @@
+import type { Chain, ChainVerdict, PaymentQuery } from "../app/ports.ts";
+import type { Clock } from "../domain/clock.ts";
+import { ToolgateError } from "../domain/errors.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { Log } from "./log.ts";
+import { RefusalCache } from "./refusal-cache.ts";
+import { SolanaRpc } from "./rpc.ts";
+import { StatusPoller, type Wait } from "./status-poller.ts";
+import { TransactionReader, type Finding } from "./transaction-reader.ts";
+import { treasuryOf, type Treasury } from "./treasury.ts";
+
+/** What the chain is opened with. */
+export interface ChainOptions {
+  /** SOLANA_RPC_URLS, in the order in which they are tried. */
+  readonly urls: readonly string[];
+  /** TREASURY_OWNER, base58. */
+  readonly treasuryOwner: string;
+  /** MEMO_PREFIX. */
+  readonly memoPrefix: string;
+  /** PAYMENT_WAIT_MS: how long a call waits for its transaction. */
+  readonly waitMs: number;
+  /** FINALIZED_ABOVE_MICROUSD: from this amount on a payment must be finalized. */
+  readonly finalizedAbove: MicroUsd;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Longest time for one attempt at one endpoint, ms; 3000 when left out. */
+  readonly attemptMs?: number;
+}
+
+const ATTEMPT_MS = 3_000;
+
+/** Opens the chain. Nothing is sent yet. @throws TypeError for a URL or an owner that cannot be read */
+export function openChain(options: ChainOptions): SolanaChain {
+  const { clock, log, attemptMs = ATTEMPT_MS } = options;
+  return new SolanaChain(
+    options,
+    new SolanaRpc(options.urls, { clock, log, attemptMs }),
+    treasuryOf(options.treasuryOwner),
+  );
+}
+
+type Rules = Pick<ChainOptions, "memoPrefix" | "waitMs" | "finalizedAbove" | "log">;
+
+/** Verifies payments on Solana. */
+export class SolanaChain implements Chain {
+  readonly rpc: SolanaRpc;
+  readonly treasury: Treasury;
+  readonly #rules: Rules;
+  readonly #reader: TransactionReader;
+  readonly #poller: StatusPoller;
+  readonly #refusals = new RefusalCache();
+
+  constructor(rules: Rules, rpc: SolanaRpc, treasury: Treasury) {
+    this.rpc = rpc;
+    this.treasury = treasury;
+    this.#rules = rules;
+    this.#reader = new TransactionReader(rpc, { treasury, memoPrefix: rules.memoPrefix });
+    this.#poller = new StatusPoller(rpc, rules.log);
+  }
+
+  /**
+   * Judges a transaction, waiting for it if need be. A payment that is confirmed costs one RPC request.
+   * @throws ToolgateError UNAVAILABLE when endpoints fail and none of the others can tell; the signal's reason when it aborts
+   */
+  async verify({ txSignature, signal }: PaymentQuery): Promise<ChainVerdict> {
+    const known = this.#refusals.get(txSignature);
+    if (known) return known;
+    const query = { txSignature, commitment: "confirmed", signal } as const;
+    const found = await this.#reader.read(query);
+    if (found && !this.#needsFinality(found)) return this.#verdict(txSignature, found);
+
+    const patience = AbortSignal.timeout(this.#rules.waitMs);
+    const finding = found ?? (await this.#await({ ...query, patience }));
+    if (!finding) return { kind: "not_found" };
+    if (!this.#needsFinality(finding)) return this.#verdict(txSignature, finding);
+    return this.#demandFinality(finding, { ...query, commitment: "finalized", patience });
+  }
+
+  /** Ends all waiting. */
+  close(): void {
+    this.#poller.close();
+  }
+
+  /** Waits until an endpoint has seen the transaction and tells it; at the end of patience asks them all. */
+  async #await(wait: Wait): Promise<Finding | undefined> {
+    for (;;) {
+      // A status can be ahead of the transaction's own record; the poller sets the pace
+      const sighting = await this.#poller.wait(wait);
+      if (!sighting) return this.#reader.readEverywhere(wait);
+      const finding = await this.#reader.read(wait, [sighting.endpoint, ...this.#others(sighting.endpoint)]);
+      if (finding) return { ...finding, finalized: sighting.finalized };
+    }
+  }
+
+  /** Reads a large payment again once it is finalized, from another endpoint where there is one: one alone could make it up. */
+  async #demandFinality(first: Finding, wait: Wait): Promise<ChainVerdict> {
+    const order = [...this.#others(first.endpoint), ...this.rpc.endpoints];
+    for (;;) {
+      const again = await this.#reader.read(wait, order);
+      if (again && !samePayment(first, again)) throw this.#disagreement(wait.txSignature, first, again);
+      if (again) return this.#verdict(wait.txSignature, { ...again, finalized: true });
+      if (!(await this.#poller.wait(wait))) return { kind: "not_finalized" };
+    }
+  }
+
+  #needsFinality({ evidence }: Finding): boolean {
+    return evidence.kind === "paid" && evidence.amount >= this.#rules.finalizedAbove;
+  }
+
+  #verdict(txSignature: string, { evidence, finalized }: Finding): ChainVerdict {
+    if (evidence.kind === "paid") return { ...evidence, finalized };
+    this.#refusals.set(txSignature, evidence);
+    return evidence;
+  }
+
+  #others(endpoint: Endpoint | undefined): Endpoint[] {
+    return this.rpc.endpoints.filter((other) => other !== endpoint);
+  }
+
+  #disagreement(txSignature: string, first: Finding, again: Finding): ToolgateError {
+    const endpoints = [first.endpoint?.host, again.endpoint?.host];
+    this.#rules.log.error(
+      { tx_signature: txSignature, endpoints },
+      "Solana RPC endpoints tell the same transaction differently",
+    );
+    return new ToolgateError(
+      "UNAVAILABLE",
+      "the Solana network's answers contradict each other; nothing was consumed, repeat the call with the same proof",
+      {
+        retryAfterSeconds: 5,
+      },
+    );
+  }
+}
+
+function samePayment({ evidence: one }: Finding, { evidence: other }: Finding): boolean {
+  return one.kind === "paid" && other.kind === "paid" && one.amount === other.amount && one.memo === other.memo;
+}

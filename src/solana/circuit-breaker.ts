@@ -1,0 +1,65 @@
+import type { Clock } from "../domain/clock.ts";
+
+const FAILURES_TO_OPEN = 3;
+const FIRST_COOLDOWN_MS = 1_000;
+const LONGEST_COOLDOWN_MS = 30_000;
+
+/**
+ * Keeps calls away from an endpoint that does not answer: three failures in a row open it for a second, and for twice as long
+ * after each trial that fails, up to half a minute. While it is half open one trial call passes at a time.
+ */
+export class CircuitBreaker {
+  readonly #clock: Clock;
+  #failures = 0;
+  #openUntil = 0;
+  #trial = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Milliseconds until a call may pass; 0: now. */
+  get waitMs(): number {
+    return Math.max(0, this.#openUntil - this.#clock.now());
+  }
+
+  /** Asks leave to make one call. Whoever gets it reports the outcome: succeeded, failed or abandoned. */
+  admit(): boolean {
+    if (this.waitMs > 0) return false;
+    if (this.#failures < FAILURES_TO_OPEN) return true;
+    if (this.#trial) return false;
+    this.#trial = true;
+    return true;
+  }
+
+  /** The endpoint answered. @returns whether this closes the circuit */
+  succeeded(): boolean {
+    const closes = this.#failures >= FAILURES_TO_OPEN;
+    this.#failures = 0;
+    this.#trial = false;
+    return closes;
+  }
+
+  /** The endpoint failed. @returns whether this opens the circuit */
+  failed(): boolean {
+    this.#trial = false;
+    // Calls that were on their way when the circuit opened tell nothing new.
+    if (this.waitMs > 0) return false;
+    this.#failures += 1;
+    if (this.#failures < FAILURES_TO_OPEN) return false;
+    const cooldown = FIRST_COOLDOWN_MS * 2 ** (this.#failures - FAILURES_TO_OPEN);
+    this.#openUntil = this.#clock.now() + Math.min(cooldown, LONGEST_COOLDOWN_MS);
+    return true;
+  }
+
+  /** The endpoint asked to be left alone for a while (HTTP Retry-After, RFC 9110 section 10.2.3). It is well, so nothing counts against it. */
+  pause(ms: number): void {
+    this.#trial = false;
+    this.#openUntil = Math.max(this.#openUntil, this.#clock.now() + ms);
+  }
+
+  /** The caller went away before there was an outcome. */
+  abandoned(): void {
+    this.#trial = false;
+  }
+}

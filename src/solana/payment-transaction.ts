@@ -1,0 +1,61 @@
+import { createTransferCheckedInstruction, getAssociatedTokenAddressSync } from "@solana/spl-token";
+import { PublicKey, TransactionInstruction, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
+import type { MicroUsd } from "../domain/money.ts";
+import { MEMO_V2_PROGRAM, USDC_DECIMALS, USDC_MINT } from "./addresses.ts";
+
+/** A payment, as payment instructions ask for it (specification 2.3). */
+export interface PaymentOrder {
+  /** Wallet that owns the USDC and signs, base58. */
+  readonly payer: string;
+  /** `pay_to`: the treasury's token account, base58. */
+  readonly payTo: string;
+  /** Micro-USD, 1..2^64-1. */
+  readonly amount: MicroUsd;
+  /** One of the memo forms (specification 2.4). */
+  readonly memo: string;
+}
+
+const LARGEST_U64 = 2n ** 64n - 1n;
+
+/**
+ * The instructions of a payment: the memo, and right after it the transfer (Solana Pay, transfer request, `memo`), from the payer's
+ * associated token account.
+ * @throws RangeError for an amount that does not fit: the encoder would wrap it around without a word
+ */
+export function paymentInstructions({ payer, payTo, amount, memo }: PaymentOrder): TransactionInstruction[] {
+  if (amount < 1n || amount > LARGEST_U64) throw new RangeError("amount: must be between 1 and 2^64 - 1 micro-USD");
+  const [owner, mint] = [new PublicKey(payer), new PublicKey(USDC_MINT)];
+  const source = getAssociatedTokenAddressSync(mint, owner, true);
+  return [
+    new TransactionInstruction({
+      programId: new PublicKey(MEMO_V2_PROGRAM),
+      keys: [],
+      data: Buffer.from(memo, "utf8"),
+    }),
+    createTransferCheckedInstruction(source, mint, new PublicKey(payTo), owner, amount, USDC_DECIMALS),
+  ];
+}
+
+/** How the instructions become a transaction. */
+export interface PaymentTransactionOptions {
+  readonly recentBlockhash: string;
+  /** Who pays the network fee, base58; the payer when left out. */
+  readonly feePayer?: string;
+  /** Message format; 0 when left out. */
+  readonly version?: "legacy" | 0;
+}
+
+/** An unsigned payment transaction. @throws RangeError as {@link paymentInstructions} */
+export function paymentTransaction(
+  order: PaymentOrder,
+  { recentBlockhash, feePayer, version = 0 }: PaymentTransactionOptions,
+): VersionedTransaction {
+  const message = new TransactionMessage({
+    payerKey: new PublicKey(feePayer ?? order.payer),
+    recentBlockhash,
+    instructions: paymentInstructions(order),
+  });
+  return new VersionedTransaction(
+    version === "legacy" ? message.compileToLegacyMessage() : message.compileToV0Message(),
+  );
+}

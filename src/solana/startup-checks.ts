@@ -1,0 +1,133 @@
+import { AccountLayout, AccountState, MintLayout } from "@solana/spl-token";
+import { z } from "zod";
+import { MAINNET_GENESIS_HASH, TOKEN_PROGRAM, USDC_DECIMALS } from "./addresses.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { MalformedAnswer, RpcError, RpcFailure } from "./rpc-failure.ts";
+import type { SolanaRpc } from "./rpc.ts";
+import type { Treasury } from "./treasury.ts";
+
+/** Why payments cannot be verified through an endpoint. */
+export interface ChainProblem {
+  /** Host and port. */
+  readonly endpoint: string;
+  readonly code:
+    | "UNREACHABLE"
+    | "WRONG_CLUSTER"
+    | "NO_HISTORY"
+    | "NO_TREASURY_ACCOUNT"
+    | "TREASURY_ACCOUNT_UNFIT"
+    | "WRONG_MINT";
+  /** What is wrong, and what to do. */
+  readonly problem: string;
+}
+
+const accountSchema = z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal("base64")]) }).nullable();
+const accountsSchema = z.object({ value: z.tuple([accountSchema, accountSchema]) });
+type AccountJson = z.infer<typeof accountSchema>;
+
+/** A signature that no transaction has: 64 zero bytes. */
+const NO_SIGNATURE = "1".repeat(64);
+
+/**
+ * Asks every endpoint whether it is mainnet, keeps transactions, and knows the treasury's token account as one that can receive USDC.
+ * @returns all problems of all endpoints; empty: payments can be verified
+ */
+export async function checkChain(rpc: SolanaRpc, treasury: Treasury, signal: AbortSignal): Promise<ChainProblem[]> {
+  const problems = await Promise.all(rpc.endpoints.map((endpoint) => checkEndpoint(endpoint, treasury, signal)));
+  return problems.flat();
+}
+
+async function checkEndpoint(endpoint: Endpoint, treasury: Treasury, signal: AbortSignal): Promise<ChainProblem[]> {
+  try {
+    const problems = [...(await checkCluster(endpoint, signal)), ...(await checkAccounts(endpoint, treasury, signal))];
+    return [...problems, ...(await checkHistory(endpoint, signal))];
+  } catch (error) {
+    if (!(error instanceof RpcFailure) && !(error instanceof RpcError)) throw error;
+    return [
+      {
+        endpoint: endpoint.host,
+        code: "UNREACHABLE",
+        problem: `${error.message}; check the URL, its key and the network`,
+      },
+    ];
+  }
+}
+
+async function checkCluster(endpoint: Endpoint, signal: AbortSignal): Promise<ChainProblem[]> {
+  const hash = await endpoint.ask({
+    method: "getGenesisHash",
+    params: [],
+    read: (result) => z.string().parse(result),
+    signal,
+  });
+  if (hash === MAINNET_GENESIS_HASH) return [];
+  const problem = `is not Solana mainnet (genesis hash ${hash.slice(0, 44)}); only mainnet is supported, use a mainnet RPC`;
+  return [{ endpoint: endpoint.host, code: "WRONG_CLUSTER", problem }];
+}
+
+/** Some nodes keep no transactions; others do not know version 1. Both show without a real transaction. */
+async function checkHistory(endpoint: Endpoint, signal: AbortSignal): Promise<ChainProblem[]> {
+  const params = [NO_SIGNATURE, { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 }];
+  try {
+    await endpoint.ask({ method: "getTransaction", params, read: (result) => z.null().parse(result), signal });
+    return [];
+  } catch (error) {
+    if (!(error instanceof RpcFailure) && !(error instanceof RpcError)) throw error;
+    const problem = `getTransaction does not work (${error.message}); use an RPC that serves transaction history`;
+    return [{ endpoint: endpoint.host, code: "NO_HISTORY", problem }];
+  }
+}
+
+async function checkAccounts(endpoint: Endpoint, treasury: Treasury, signal: AbortSignal): Promise<ChainProblem[]> {
+  const params = [[treasury.tokenAccount, treasury.mint], { encoding: "base64", commitment: "confirmed" }];
+  const read = (result: unknown) => {
+    const [account, mint] = accountsSchema.parse(result).value;
+    return [...mintProblems(mint, treasury), ...accountProblems(account, treasury)];
+  };
+  const problems = await endpoint.ask({ method: "getMultipleAccounts", params, read, signal });
+  return problems.map((problem) => ({ endpoint: endpoint.host, ...problem }));
+}
+
+type Problem = Omit<ChainProblem, "endpoint">;
+
+function mintProblems(mint: AccountJson, treasury: Treasury): Problem[] {
+  const unfit = (why: string): Problem[] => [
+    {
+      code: "WRONG_MINT",
+      problem: `the mint ${treasury.mint} ${why}; use a mainnet RPC that tells accounts as they are`,
+    },
+  ];
+  if (!mint) return unfit("does not exist");
+  if (mint.owner !== TOKEN_PROGRAM)
+    return unfit(`belongs to the program ${mint.owner} instead of the SPL Token program`);
+  const { decimals, isInitialized } = MintLayout.decode(bytesOf(mint.data[0], MintLayout.span));
+  if (!isInitialized) return unfit("is not initialized");
+  return decimals === USDC_DECIMALS ? [] : unfit(`has ${decimals} decimals instead of ${USDC_DECIMALS}`);
+}
+
+function accountProblems(account: AccountJson, treasury: Treasury): Problem[] {
+  const unfit = (why: string): Problem[] => [
+    {
+      code: "TREASURY_ACCOUNT_UNFIT",
+      problem: `the treasury's token account ${treasury.tokenAccount} ${why}; it could not receive payments, choose another TREASURY_OWNER`,
+    },
+  ];
+  if (!account) {
+    const create = `spl-token create-account ${treasury.mint} --owner ${treasury.owner} --fee-payer KEYPAIR`;
+    const problem = `the treasury's token account ${treasury.tokenAccount} does not exist; check that TREASURY_OWNER is a wallet (not a token account) and open its USDC account once, e.g. ${create}`;
+    return [{ code: "NO_TREASURY_ACCOUNT", problem }];
+  }
+  if (account.owner !== TOKEN_PROGRAM)
+    return unfit(`belongs to the program ${account.owner} instead of the SPL Token program`);
+  const { mint, owner, state } = AccountLayout.decode(bytesOf(account.data[0], AccountLayout.span));
+  if (mint.toBase58() !== treasury.mint) return unfit(`holds the mint ${mint.toBase58()} instead of USDC`);
+  if (owner.toBase58() !== treasury.owner) return unfit(`was handed over to ${owner.toBase58()}`);
+  if (state === AccountState.Frozen) return unfit("is frozen");
+  return state === AccountState.Initialized ? [] : unfit("is not initialized");
+}
+
+function bytesOf(data: string, length: number): Buffer {
+  const bytes = Buffer.from(data, "base64");
+  if (bytes.length !== length) throw new MalformedAnswer(`an account has ${bytes.length} bytes instead of ${length}`);
+  return bytes;
+}

@@ -1,0 +1,57 @@
+import { z } from "zod";
+
+/** Names an account by its place among the transaction's keys. */
+const accountIndex = z.int().nonnegative();
+/** A token amount in base units: u64 as a decimal string, since JSON numbers lose digits above 2^53. */
+const tokenAmount = z.string().regex(/^(?:0|[1-9]\d{0,19})$/);
+
+const instruction = z.object({
+  programIdIndex: accountIndex,
+  accounts: z.array(accountIndex),
+  /** Base58. */
+  data: z.string(),
+});
+
+const tokenBalance = z.object({
+  accountIndex,
+  mint: z.string(),
+  owner: z.string().optional(),
+  programId: z.string().optional(),
+  uiTokenAmount: z.object({ amount: tokenAmount }),
+});
+
+const message = z.object({
+  accountKeys: z.array(z.string()).min(1),
+  instructions: z.array(instruction),
+  addressTableLookups: z
+    .array(z.object({ writableIndexes: z.array(z.int()), readonlyIndexes: z.array(z.int()) }))
+    .nullish(),
+});
+
+const meta = z.object({
+  // Null says that the transaction succeeded, so it must be there and must be null: a missing member proves nothing.
+  err: z.union([z.null(), z.string(), z.record(z.string(), z.unknown())]),
+  innerInstructions: z.array(z.object({ instructions: z.array(instruction) })).nullish(),
+  preTokenBalances: z.array(tokenBalance).nullish(),
+  postTokenBalances: z.array(tokenBalance).nullish(),
+  loadedAddresses: z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish(),
+});
+
+/** What `getTransaction` answers with `encoding: "json"`, as far as evidence is taken from it. Versions: legacy, 0 and 1. */
+export const transactionSchema = z.object({
+  slot: z.int().nonnegative(),
+  /** Seconds since the Unix epoch; null where the node does not know it. */
+  blockTime: z.int().nullable(),
+  version: z.union([z.literal("legacy"), z.literal(0), z.literal(1)]).optional(),
+  transaction: z.object({ signatures: z.array(z.string()).min(1), message }),
+  meta: meta.nullable(),
+});
+
+/** A transaction as the RPC tells it. */
+export type TransactionJson = z.infer<typeof transactionSchema>;
+/** Its outcome. */
+export type TransactionMeta = z.infer<typeof meta>;
+/** One instruction, top-level or inner. */
+export type InstructionJson = z.infer<typeof instruction>;
+/** One token account's balance before or after the transaction. */
+export type TokenBalanceJson = z.infer<typeof tokenBalance>;

@@ -1,0 +1,25 @@
+import { getAssociatedTokenAddressSync } from "@solana/spl-token";
+import { PublicKey } from "@solana/web3.js";
+import { parseAddress } from "../domain/base58.ts";
+import { USDC_MINT } from "./addresses.ts";
+
+/** Where payments go. */
+export interface Treasury {
+  /** Wallet (or multisig vault) that owns the token account, base58. */
+  readonly owner: string;
+  /** The owner's associated token account for USDC, base58: `pay_to` in payment instructions (specification 2.3). */
+  readonly tokenAccount: string;
+  /** USDC, base58. */
+  readonly mint: string;
+}
+
+/**
+ * Derives the treasury's addresses from its owner. The owner may be off the curve, as the vaults of multisig programs are.
+ * @param owner TREASURY_OWNER, base58
+ * @throws TypeError when it is not an address
+ */
+export function treasuryOf(owner: string): Treasury {
+  if (!parseAddress(owner)) throw new TypeError("TREASURY_OWNER: must be a Solana address (base58 of 32 bytes)");
+  const tokenAccount = getAssociatedTokenAddressSync(new PublicKey(USDC_MINT), new PublicKey(owner), true).toBase58();
+  return { owner, tokenAccount, mint: USDC_MINT };
+}
