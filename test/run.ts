@@ -1,0 +1,74 @@
+// npm test [-- vitest filter or option …]: the check, then every test; with a filter only the tests it names.
+// The last line is always the count over both: "N passed, N failed".
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { styleText } from "node:util";
+
+import { ROOT, toolEnvironment } from "./tooling/command.ts";
+import { PARTS } from "./tooling/parts.ts";
+import { runParts } from "./tooling/run-parts.ts";
+import { stopOnSignals } from "./tooling/signals.ts";
+import { countTests, type Counts } from "./tooling/vitest-report.ts";
+
+const filters = process.argv.slice(2);
+const stop = stopOnSignals();
+
+heading("check");
+const checked = filters.length === 0 ? await runParts(PARTS, process.stdout, stop.signal) : { passed: 0, failed: 0 };
+if (filters.length > 0) process.stdout.write("left out, because only some tests were asked for\n");
+
+heading("tests");
+const tested = await runVitest(filters);
+
+const passed = checked.passed + tested.passed;
+const failed = checked.failed + tested.failed;
+const skipped = tested.skipped > 0 ? `, ${tested.skipped} skipped` : "";
+process.stdout.write(`\n${passed} passed, ${failed} failed${skipped}\n`);
+process.exitCode = stop.exitCode() ?? (failed === 0 ? 0 : 1);
+
+function heading(name: string): void {
+  process.stdout.write(`\n${styleText("bold", `== ${name}`)}\n`);
+}
+
+/** Runs vitest in the foreground and counts from the report that it writes beside what it prints. */
+async function runVitest(args: readonly string[]): Promise<Counts> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-test-"));
+  const report = path.join(folder, "report.json");
+  try {
+    const options = [
+      "run",
+      "--root=.",
+      "--config=test/vitest.config.ts",
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${report}`,
+    ];
+    const exitCode = stop.signal.aborted ? 1 : await foreground("vitest", [...options, ...args]);
+    return countTests({ report: await readFile(report, "utf8").catch(() => undefined), exitCode });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The exit code of a program that has the terminal; a signal for this process ends it. */
+function foreground(program: string, args: readonly string[]): Promise<number> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      cwd: ROOT,
+      env: toolEnvironment(process.stdout.isTTY),
+      stdio: "inherit",
+      shell: process.platform === "win32",
+    });
+    stop.signal.addEventListener("abort", () => child.kill("SIGTERM"));
+    child.on("error", (error) => {
+      process.stderr.write(`${program}: ${error.message}\n`);
+      resolve(1);
+    });
+    child.on("close", (code) => {
+      resolve(code ?? 1);
+    });
+  });
+}

@@ -1,0 +1,255 @@
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { command, ROOT } from "./command.ts";
+
+const FLOOR_3 = ["tools", "payments", "postgres", "solana", "sandbox", "inference"] as const;
+const DEVELOPMENT = ["localchain", "dev"] as const;
+const COMPOSITION = ["main.ts", "config.ts", "config/config.ts", "cli/output.ts"] as const;
+
+/** For each floor, the folders of src/ that it must not import. */
+const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
+  httpjson: ["domain", "app", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
+  domain: ["httpjson", "app", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
+  app: [...FLOOR_3, "transport", "console", ...DEVELOPMENT],
+  ...Object.fromEntries(
+    FLOOR_3.map((folder) => [
+      folder,
+      [...FLOOR_3.filter((other) => other !== folder), "transport", "console", ...DEVELOPMENT],
+    ]),
+  ),
+  transport: [...FLOOR_3, "console", ...DEVELOPMENT],
+  console: ["httpjson", "domain", "app", ...FLOOR_3, "transport", ...DEVELOPMENT],
+  localchain: ["app", ...FLOOR_3, "transport", "console", "dev"],
+};
+
+/** Imports of packages and of generated code that a floor must not write. */
+const FORBIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  httpjson: ["pg", "pino", "@connectrpc/connect", "#gen/toolgate/v1/tool_pb.ts"],
+  domain: [
+    "node:fs",
+    "node:net",
+    "pg",
+    "zod",
+    "@bufbuild/protobuf",
+    "#gen/toolgate/v1/tool_pb.ts",
+    "#httpjson/read.ts",
+  ],
+  app: ["node:fs", "pg", "@mikro-orm/core", "@solana/web3.js", "@grpc/grpc-js", "#gen/toolgate/v1/tool_pb.ts"],
+  tools: ["pg", "@grpc/grpc-js", "@connectrpc/connect"],
+  payments: ["pg", "@mikro-orm/core", "@grpc/grpc-js"],
+  postgres: ["@solana/web3.js", "@grpc/grpc-js", "@connectrpc/connect"],
+  solana: ["pg", "@mikro-orm/core", "@grpc/grpc-js"],
+  sandbox: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
+  inference: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
+  transport: ["pg", "@mikro-orm/core"],
+  console: ["node:fs", "pg", "@connectrpc/connect-node", "#httpjson/read.ts"],
+};
+
+/** Imports that go down, or to a neighbour: these must pass, or the rules would prove nothing by refusing. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  httpjson: [
+    "./read.ts",
+    "../plugin/options.ts",
+    "@bufbuild/protobuf",
+    "@bufbuild/protoplugin/ecmascript",
+    "node:path",
+  ],
+  domain: ["./money.ts", "../domain/money.ts", "node:crypto", "@scure/base", "canonicalize"],
+  app: ["./ports.ts", "../domain/money.ts", "node:crypto"],
+  tools: ["../domain/money.ts", "../app/ports.ts", "zod"],
+  payments: ["../domain/memo.ts", "../app/ports.ts"],
+  postgres: ["../domain/money.ts", "../app/ports.ts", "pg", "@mikro-orm/core"],
+  solana: ["../domain/money.ts", "../app/ports.ts", "@solana/web3.js"],
+  sandbox: ["../domain/json.ts", "../app/ports.ts", "node:child_process"],
+  inference: ["../domain/money.ts", "../app/ports.ts", "openai"],
+  transport: ["../domain/errors.ts", "../app/call-tool.ts", "../httpjson/runtime/index.ts", "@grpc/grpc-js"],
+  console: ["./view.ts", "../../gen/toolgate/v1/tool_pb.ts", "#gen/toolgate/v1/tool_pb.ts", "@connectrpc/connect-web"],
+  localchain: ["./chain.ts", "litesvm", "@solana/web3.js"],
+  dev: ["../localchain/main.ts", "../config.ts", "../app/ports.ts"],
+};
+
+interface Attempt {
+  readonly floor: string;
+  readonly specifier: string;
+}
+
+const refusals: Attempt[] = [
+  ...Object.entries(FORBIDDEN).flatMap(([floor, folders]) => [
+    ...folders.map((folder) => ({ floor, specifier: `../${folder}/anything.ts` })),
+    ...COMPOSITION.map((file) => ({ floor, specifier: `../${file}` })),
+    { floor, specifier: "../../test/support/postgres.ts" },
+  ]),
+  ...attempts(FORBIDDEN_PACKAGES),
+];
+const passes = attempts(ALLOWED);
+
+function attempts(table: Readonly<Record<string, readonly string[]>>): Attempt[] {
+  return Object.entries(table).flatMap(([floor, specifiers]) => specifiers.map((specifier) => ({ floor, specifier })));
+}
+
+/** Everything else that the linter must refuse, one small source each. */
+const SOURCES: Readonly<Record<string, { file: string; source: string; rule: string }>> = {
+  "an import two folders deep": {
+    file: "src/domain/access/deep.ts",
+    source: 'import { a } from "../../app/ports.ts";\nexport const b = a;\n',
+    rule: "no-restricted-imports",
+  },
+  "a type import": {
+    file: "src/domain/type.ts",
+    source: 'import type { A } from "../app/ports.ts";\nexport type B = A;\n',
+    rule: "no-restricted-imports",
+  },
+  "a re-export": {
+    file: "src/domain/re-export.ts",
+    source: 'export * from "../app/ports.ts";\n',
+    rule: "no-restricted-imports",
+  },
+  "a dynamic import": {
+    file: "src/domain/dynamic.ts",
+    source: 'export const load = (): Promise<unknown> => import("../app/ports.ts");\n',
+    rule: "no-restricted-imports",
+  },
+  "an import() type": {
+    file: "src/domain/import-type.ts",
+    source: 'export type B = import("../app/ports.ts").A;\n',
+    rule: "consistent-type-imports",
+  },
+  "the local chain in a file of no floor": {
+    file: "src/log.ts",
+    source: 'import { a } from "./localchain/chain.ts";\nexport const b = a;\n',
+    rule: "no-restricted-imports",
+  },
+  "randomness in the domain": {
+    file: "src/domain/random.ts",
+    source: 'import { randomUUID } from "node:crypto";\nexport const id = randomUUID;\n',
+    rule: "no-restricted-imports",
+  },
+  "the wall clock in a use case": {
+    file: "src/app/now.ts",
+    source: "export const start = Date.now();\n",
+    rule: "no-restricted-properties",
+  },
+  "the environment outside of the configuration": {
+    file: "src/tools/environment.ts",
+    source: 'export const url = process.env["URL"];\n',
+    rule: "no-process-env",
+  },
+  "a circle of imports": {
+    file: "src/app/circle-a.ts",
+    source: 'import { b } from "./circle-b.ts";\nexport const a: () => unknown = () => b;\n',
+    rule: "no-cycle",
+  },
+  "its other half": {
+    file: "src/app/circle-b.ts",
+    source: 'import { a } from "./circle-a.ts";\nexport const b: () => unknown = () => a;\n',
+    rule: "no-cycle",
+  },
+  "a promise that nobody waits for": {
+    file: "src/app/floating.ts",
+    source: "async function save(): Promise<void> {\n  await Promise.resolve();\n}\nsave();\n",
+    rule: "no-floating-promises",
+  },
+  "a promise where a condition or callback is meant": {
+    file: "src/app/misused.ts",
+    source: "export const each = (): void => [1].forEach(async () => {\n  await Promise.resolve();\n});\n",
+    rule: "no-misused-promises",
+  },
+  "an explicit any": {
+    file: "src/app/any.ts",
+    source: "export function read(body: any): unknown {\n  return body;\n}\n",
+    rule: "no-explicit-any",
+  },
+  "a cast of wire data": {
+    file: "src/app/cast.ts",
+    source: "export const read = (body: unknown): string => body as string;\n",
+    rule: "no-unsafe-type-assertion",
+  },
+  "wire data that becomes typed by an annotation": {
+    file: "src/app/annotation.ts",
+    source:
+      "export const read = (text: string): void => {\n  const body: { a: string } = JSON.parse(text);\n  void body;\n};\n",
+    rule: "no-unsafe-assignment",
+  },
+  "a non-null assertion": {
+    file: "src/app/non-null.ts",
+    source: "export const length = (text?: string): number => text!.length;\n",
+    rule: "no-non-null-assertion",
+  },
+};
+
+let folder: string;
+let refused: Map<string, string[]>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-floors-"));
+  await copyFile(path.join(ROOT, ".oxlintrc.json"), path.join(folder, ".oxlintrc.json"));
+  // The project's own compiler options, without the packages: what an import names is not needed to refuse it.
+  const options = { extends: path.join(ROOT, "tsconfig.json"), compilerOptions: { types: [] }, include: ["src"] };
+  await write("tsconfig.json", JSON.stringify(options));
+  for (const attempt of [...refusals, ...passes]) {
+    await write(
+      fileOf(attempt),
+      `import { thing } from "${attempt.specifier}";\nexport const it = (): unknown => thing;\n`,
+    );
+  }
+  for (const { file, source } of Object.values(SOURCES)) await write(file, source);
+  const linted = await command("oxlint", ["--type-aware", "--format=json", folder], {
+    cwd: folder,
+    signal: AbortSignal.timeout(30_000),
+  });
+  refused = rulesByFile(linted.output);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe("the floors", () => {
+  it.each(Object.keys(FORBIDDEN))("%s may import nothing above it, beside it or out of its trade", (floor) => {
+    const accepted = refusals.filter((attempt) => attempt.floor === floor && !isRefused(attempt));
+    expect(accepted).toEqual([]);
+  });
+
+  it.each(Object.keys(ALLOWED))("%s may import what lies below it and what its trade needs", (floor) => {
+    expect(passes.filter((attempt) => attempt.floor === floor && isRefused(attempt))).toEqual([]);
+  });
+
+  it.each(["src/main.ts", "src/cli/dev.ts"])("%s reaches what is for development by import() alone", async (file) => {
+    const source = await readFile(path.join(ROOT, file), "utf8").catch(() => "");
+    expect(source).not.toMatch(
+      /^\s*(?:import|export)\s(?!type\b)[^;]*?from\s+"\.{1,2}\/(?:\.\.\/)*(?:dev|localchain)\//m,
+    );
+  });
+});
+
+describe("the linter refuses", () => {
+  it.each(Object.entries(SOURCES))("%s", (_what, { file, rule }) => {
+    expect(refused.get(file) ?? []).toContain(rule);
+  });
+});
+
+function isRefused(attempt: Attempt): boolean {
+  return refused.get(fileOf(attempt))?.includes("no-restricted-imports") ?? false;
+}
+
+/** One file for each attempt, named after what it imports. */
+function fileOf({ floor, specifier }: Attempt): string {
+  return `src/${floor}/imports-${specifier.replaceAll(/[^a-z0-9]+/gi, "-")}.ts`;
+}
+
+async function write(file: string, source: string): Promise<void> {
+  const target = path.join(folder, file);
+  await mkdir(path.dirname(target), { recursive: true });
+  await writeFile(target, source);
+}
+
+/** The names of the rules that refused each file, from oxlint's JSON output. */
+function rulesByFile(output: string): Map<string, string[]> {
+  const { diagnostics } = JSON.parse(output) as { diagnostics: { code?: string; filename: string }[] };
+  const rules = new Map<string, string[]>();
+  for (const { code = "", filename } of diagnostics) {
+    const file = path.relative(folder, path.resolve(folder, filename)).replaceAll(path.sep, "/");
+    rules.set(file, [...(rules.get(file) ?? []), code.replace(/^.*\((.*)\)$/, "$1")]);
+  }
+  return rules;
+}

@@ -1,0 +1,47 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+
+import { command, ROOT, type Finished } from "./command.ts";
+
+/**
+ * Is gen/ what the proto files generate? Generated anew into a folder of its own and compared byte by byte:
+ * a diff against the last commit would call every uncommitted change of a message stale.
+ */
+export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Finished> {
+  const fresh = await mkdtemp(path.join(os.tmpdir(), "toolgate-gen-"));
+  try {
+    const generated = await command("buf", ["generate", "--template", "proto/buf.gen.yaml", "-o", fresh], { signal });
+    if (generated.code !== 0) return generated;
+    const differences = await compareTrees(path.join(ROOT, "gen"), path.join(fresh, "gen"));
+    if (differences.length === 0) return { code: 0, output: "" };
+    return { code: 1, output: `${differences.join("\n")}\nRun: npm run generate\n` };
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+}
+
+/** Every file in which the committed folder is not the fresh one, as lines to read. */
+export async function compareTrees(committed: string, fresh: string): Promise<string[]> {
+  const [old, now] = await Promise.all([filesBelow(committed), filesBelow(fresh)]);
+  const differences: string[] = [];
+  for (const file of [...new Set([...old, ...now])].sort()) {
+    if (!now.has(file)) differences.push(`gen/${file}: no proto file generates it`);
+    else if (!old.has(file)) differences.push(`gen/${file}: is missing`);
+    else if (!(await sameBytes(path.join(committed, file), path.join(fresh, file)))) {
+      differences.push(`gen/${file}: is not what the proto files generate`);
+    }
+  }
+  return differences;
+}
+
+async function filesBelow(folder: string): Promise<Set<string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return new Set(files.map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name))));
+}
+
+async function sameBytes(one: string, other: string): Promise<boolean> {
+  const [left, right] = await Promise.all([readFile(one), readFile(other)]);
+  return left.equals(right);
+}

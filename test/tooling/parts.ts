@@ -1,0 +1,29 @@
+import { command, type Finished } from "./command.ts";
+import { generatedCodeIsCurrent } from "./generated.ts";
+import { wordsAreFit } from "./words.ts";
+
+/** One part of `npm run check`. */
+export interface Part {
+  readonly name: string;
+  readonly run: (signal?: AbortSignal) => Promise<Finished>;
+}
+
+/** The image of the published contract; its README says when and how it is made anew. */
+export const BASELINE = "test/contract/proto-baseline/image.binpb";
+
+function tool(name: string, program: string, ...args: string[]): Part {
+  return { name, run: (signal) => command(program, args, { signal }) };
+}
+
+/** Every part, the slow ones first, so that they do not run alone at the end. */
+export const PARTS: readonly Part[] = [
+  { name: "generated", run: generatedCodeIsCurrent },
+  tool("tsc", "tsc", "-p", "tsconfig.json", "--pretty", "false"),
+  tool("oxlint", "oxlint", "--type-aware", "--deny-warnings", "--report-unused-disable-directives", "--format=unix"),
+  tool("knip", "knip", "--no-progress", "--no-config-hints"),
+  tool("buf-lint", "buf", "lint"),
+  tool("buf-format", "buf", "format", "--diff", "--exit-code"),
+  tool("buf-breaking", "buf", "breaking", "--against", BASELINE),
+  tool("oxfmt", "oxfmt", "--check"),
+  { name: "words", run: wordsAreFit },
+];

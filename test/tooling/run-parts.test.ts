@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+
+import type { Finished } from "./command.ts";
+import { command } from "./command.ts";
+import type { Part } from "./parts.ts";
+import { runParts } from "./run-parts.ts";
+
+const held: Part = part("held", { code: 0, output: "a line that nobody needs\n" });
+const broke: Part = part("broke", { code: 2, output: "first line\nsecond line\n" });
+
+function part(name: string, end: Finished): Part {
+  return { name, run: () => Promise.resolve(end) };
+}
+
+async function written(parts: readonly Part[]): Promise<{ text: string; passed: number; failed: number }> {
+  let text = "";
+  const tally = await runParts(parts, { write: (more) => (text += more) });
+  return { text, ...tally };
+}
+
+describe("npm run check", () => {
+  it("writes one line for a part that holds, and nothing of what it said", async () => {
+    const { text, passed, failed } = await written([held]);
+    expect(text).toMatch(/^ok\s+held\s+\d+\.\d s\n$/);
+    expect({ passed, failed }).toEqual({ passed: 1, failed: 0 });
+  });
+
+  it("writes what a failed part said, and goes on", async () => {
+    const { text, passed, failed } = await written([broke, held]);
+    expect(text).toMatch(/FAIL broke\s+\d+\.\d s\n {5}first line\n {5}second line\n/);
+    expect({ passed, failed }).toEqual({ passed: 1, failed: 1 });
+  });
+
+  it("counts a part that throws as failed", async () => {
+    const thrown: Part = { name: "thrown", run: () => Promise.reject(new Error("no space left")) };
+    const { text, failed } = await written([thrown]);
+    expect(text).toContain("Error: no space left");
+    expect(failed).toBe(1);
+  });
+
+  it("never runs more than two parts at once", async () => {
+    let running = 0;
+    let most = 0;
+    const slow: Part = {
+      name: "slow",
+      run: async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+        return { code: 0, output: "" };
+      },
+    };
+    await written([slow, slow, slow, slow, slow]);
+    expect(most).toBe(2);
+  });
+
+  it("fails a tool that is not there", async () => {
+    const { code, output } = await command("a-tool-that-nobody-installed", []);
+    expect(code).toBe(1);
+    expect(output).toContain("a-tool-that-nobody-installed");
+  });
+
+  it("fails a tool that a signal ended", async () => {
+    const { code, output } = await command("node", ["-e", "process.kill(process.pid, 'SIGKILL')"]);
+    expect(code).toBe(1);
+    expect(output).toContain("ended by SIGKILL");
+  });
+
+  it("ends a running tool when it is told to stop", async () => {
+    const stop = new AbortController();
+    const ended = command("node", ["-e", "setInterval(() => {}, 1000)"], { signal: stop.signal });
+    stop.abort();
+    expect((await ended).code).toBe(1);
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+
+import { bannedWords } from "./words.ts";
+
+describe("the words check", () => {
+  it.each([
+    ["src/a.ts", "// TODO later"],
+    ["test/a.test.ts", "  // FIXME"],
+    ["proto/toolgate/v1/a.proto", "// XXX what now"],
+    ["test/a.test.ts", 'it.only("is alone", () => {});'],
+    ["test/a.test.ts", 'describe.only("is alone", () => {});'],
+    ["docs/a.md", "run it in /home/someone/toolgate"],
+    ["README.md", "see /work/somewhere/else"],
+    ["src/a.ts", 'const root = "/Users/someone";'],
+    ["docs/a.md", "as research/chain.md says"],
+  ])("refuses in %s: %s", (file, line) => {
+    expect(bannedWords(file, `fine\n${line}\n`)).toEqual([expect.stringMatching(`^${file}:2: `)]);
+  });
+
+  it.each([
+    ["docs/a.md", "The TODO list of an agent"],
+    ["src/a.ts", "const paths = { home: `${base}/home/index.html` };"],
+    ["src/a.ts", 'import { x } from "../work/queue.ts";'],
+    ["src/a.ts", "// RUN_XXX-like names"],
+    ["src/a.ts", "selection.only(first)"],
+  ])("lets pass in %s: %s", (file, line) => {
+    expect(bannedWords(file, line)).toEqual([]);
+  });
+});
