@@ -1,5 +1,6 @@
 import type { Address } from "@solana/kit";
 import { LiteSVM } from "litesvm";
+import { resolveAccountKeys, type AccountKeys } from "./account-keys.ts";
 import { readAccount, restoreAccount, type AccountState } from "./account-store.ts";
 import { MAINNET_GENESIS_HASH } from "./addresses.ts";
 import { execute, refusal, simulate, type Position, type Refusal } from "./execution.ts";
@@ -7,7 +8,7 @@ import { History } from "./history.ts";
 import { installFaucet } from "./programs/faucet.ts";
 import { installUsdc } from "./programs/usdc.ts";
 import { MAX_PROCESSING_AGE, Slots } from "./slots.ts";
-import type { Execution, TransactionRecord } from "./transaction-record.ts";
+import type { Simulation, TransactionRecord } from "./transaction-record.ts";
 import type { WireTransaction } from "./wire-transaction.ts";
 
 /** What the chain tells to whoever listens: subscriptions and the journal. */
@@ -52,6 +53,11 @@ export class Chain {
     return readAccount(this.svm, address);
   }
 
+  /** The accounts of a transaction; undefined if it names a lookup table that is not there. */
+  accountKeys(transaction: WireTransaction): AccountKeys | undefined {
+    return resolveAccountKeys(this.svm, transaction);
+  }
+
   /** Produces `count` further blocks, empty ones. */
   advance(count = 1): void {
     this.moveTo(this.slots.current + count);
@@ -77,7 +83,7 @@ export class Chain {
   }
 
   /** Runs a transaction without keeping its effects, signatures checked or not. */
-  simulate(transaction: WireTransaction, verifySignatures: boolean): Execution {
+  simulate(transaction: WireTransaction, verifySignatures: boolean): Simulation {
     this.svm.withSigverify(verifySignatures);
     try {
       return simulate(this.svm, transaction);

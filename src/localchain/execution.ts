@@ -1,10 +1,10 @@
-import { getAddressDecoder } from "@solana/kit";
+import { getAddressDecoder, type EncodedAccount } from "@solana/kit";
 import { FailedTransactionMetadata, type LiteSVM, type TransactionMetadata } from "litesvm";
 import { resolveAccountKeys, type AccountKeys } from "./account-keys.ts";
 import { readAccount, type AccountState } from "./account-store.ts";
 import { tokenBalances } from "./token-balances.ts";
 import { transactionError, type TransactionError } from "./transaction-error.ts";
-import type { Execution, TransactionRecord } from "./transaction-record.ts";
+import type { Execution, Simulation, TransactionRecord } from "./transaction-record.ts";
 import type { WireTransaction } from "./wire-transaction.ts";
 
 /** Where in time a transaction lands. */
@@ -54,13 +54,16 @@ export function execute(
 }
 
 /** Runs a transaction without keeping its effects. */
-export function simulate(svm: LiteSVM, transaction: WireTransaction): Execution {
-  const keys = resolveAccountKeys(svm, transaction);
-  if (keys === undefined) return refusal("AddressLookupTableNotFound");
-  return run(() => {
+export function simulate(svm: LiteSVM, transaction: WireTransaction): Simulation {
+  if (resolveAccountKeys(svm, transaction) === undefined) return refusal("AddressLookupTableNotFound");
+  let accountsAfter: readonly EncodedAccount[] | undefined;
+  const execution = run(() => {
     const outcome = svm.simulateTransaction(transaction.kit);
-    return outcome instanceof FailedTransactionMetadata ? outcome : outcome.meta();
+    if (outcome instanceof FailedTransactionMetadata) return outcome;
+    accountsAfter = outcome.postAccounts();
+    return outcome.meta();
   });
+  return { ...execution, ...(accountsAfter !== undefined && { accountsAfter }) };
 }
 
 /** An execution that ended before it began. */

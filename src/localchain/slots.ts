@@ -19,6 +19,7 @@ const SKIPPED_SLOTS = 100;
 export class Slots {
   readonly #genesisHash: string;
   readonly #slotOfBlockhash = new Map<string, number>();
+  readonly #blockhashes = new Map<number, string>();
   readonly #times = new Map<number, number>();
   #current = FIRST_SLOT;
   /** Seconds added to the wall clock. */
@@ -63,7 +64,7 @@ export class Slots {
   }
 
   blockhash(slot: number): string {
-    return base58.encode(createHash("sha256").update(`${this.#genesisHash}:${slot}`).digest());
+    return this.#blockhashes.get(slot) ?? this.#derive(slot);
   }
 
   /** Last block height at which a transaction with the blockhash of `slot` is accepted. */
@@ -77,10 +78,19 @@ export class Slots {
     return slot !== undefined && this.blockHeight() <= this.lastValidBlockHeight(slot);
   }
 
+  #derive(slot: number): string {
+    return base58.encode(createHash("sha256").update(`${this.#genesisHash}:${slot}`).digest());
+  }
+
   #remember(from: number, to: number): void {
-    for (let slot = from; slot <= to; slot++) this.#slotOfBlockhash.set(this.blockhash(slot), slot);
-    for (const blockhash of this.#slotOfBlockhash.keys()) {
-      if (this.#slotOfBlockhash.size <= MAX_RECENT_BLOCKHASHES) break;
+    for (let slot = from; slot <= to; slot++) {
+      const blockhash = this.#derive(slot);
+      this.#blockhashes.set(slot, blockhash);
+      this.#slotOfBlockhash.set(blockhash, slot);
+    }
+    for (const [slot, blockhash] of this.#blockhashes) {
+      if (this.#blockhashes.size <= MAX_RECENT_BLOCKHASHES) break;
+      this.#blockhashes.delete(slot);
       this.#slotOfBlockhash.delete(blockhash);
     }
   }

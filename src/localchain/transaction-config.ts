@@ -1,5 +1,4 @@
 import type { V1CompiledTransactionMessage } from "@solana/kit";
-import type { Json } from "./json.ts";
 
 /** Bits of a v1 message's config mask; the priority fee is a u64 and takes two of them. */
 const PRIORITY_FEE = 0b00011;
@@ -8,11 +7,18 @@ const LOADED_ACCOUNTS_DATA_SIZE_LIMIT = 0b01000;
 const HEAP_SIZE = 0b10000;
 
 /** The limits and the fee that a v1 message carries itself, in place of ComputeBudget instructions. */
-export function transactionConfig(message: V1CompiledTransactionMessage): Json {
+export type TransactionConfig = Readonly<
+  Record<"computeUnitLimit" | "heapSize" | "loadedAccountsDataSizeLimit" | "priorityFee", bigint | null>
+>;
+
+/** Reads the config of a v1 message; its values follow each other in the order of their mask bits. */
+export function transactionConfig(message: V1CompiledTransactionMessage): TransactionConfig {
   const values = message.configValues.values();
-  const next = (bits: number): number | bigint | null =>
-    (message.configMask & bits) === 0 ? null : (values.next().value?.value ?? null);
-  // The values follow each other in the order of their bits.
+  const next = (bits: number): bigint | null => {
+    if ((message.configMask & bits) === 0) return null;
+    const { value } = values.next();
+    return value === undefined ? null : BigInt(value.value);
+  };
   const priorityFee = next(PRIORITY_FEE);
   const computeUnitLimit = next(COMPUTE_UNIT_LIMIT);
   const loadedAccountsDataSizeLimit = next(LOADED_ACCOUNTS_DATA_SIZE_LIMIT);

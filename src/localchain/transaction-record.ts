@@ -1,4 +1,4 @@
-import type { Address } from "@solana/kit";
+import type { Address, EncodedAccount } from "@solana/kit";
 import type { AccountKeys } from "./account-keys.ts";
 import type { AccountState } from "./account-store.ts";
 import type { CompiledInstruction } from "./compiled-instruction.ts";
@@ -14,6 +14,12 @@ export interface Execution {
   readonly innerInstructions: readonly (readonly CompiledInstruction[])[];
   readonly computeUnits: bigint;
   readonly returnData: { readonly program: Address; readonly data: Uint8Array } | null;
+}
+
+/** What running a transaction would bring about. */
+export interface Simulation extends Execution {
+  /** The accounts as they would be; absent if it would fail. */
+  readonly accountsAfter?: readonly EncodedAccount[];
 }
 
 /** A transaction that is part of the chain. */

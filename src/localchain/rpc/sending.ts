@@ -1,14 +1,12 @@
-import { address } from "@solana/kit";
 import type { ChainView } from "../chain-view.ts";
 import { Controls } from "../controls.ts";
 import type { Json } from "../json.ts";
-import { describeTransactionError, type TransactionError } from "../transaction-error.ts";
-import { returnDataJson } from "../transaction-json.ts";
-import type { Execution } from "../transaction-record.ts";
+import { describeTransactionError } from "../transaction-error.ts";
 import type { WireTransaction } from "../wire-transaction.ts";
 import { PREFLIGHT_FAILURE, RpcError, SIGNATURE_VERIFICATION_FAILURE } from "./errors.ts";
 import type { MethodTable } from "./method.ts";
 import type { Params } from "./params.ts";
+import { executionJson } from "./simulation.ts";
 import { wireTransaction } from "./wire.ts";
 
 /** Methods that write: they bring transactions onto the chain. */
@@ -22,7 +20,7 @@ export const sendingMethods: MethodTable = {
   },
 
   requestAirdrop(view: ChainView, params: Params): Json {
-    const record = new Controls(view.chain).airdrop(address(params.address(0)), BigInt(params.count(1)), false);
+    const record = new Controls(view.chain).airdrop(params.address(0), BigInt(params.count(1)), false);
     return record.transaction.signature;
   },
 };
@@ -34,24 +32,10 @@ function preflight({ chain }: ChainView, transaction: WireTransaction): void {
     throw new RpcError(SIGNATURE_VERIFICATION_FAILURE, "Transaction signature verification failure");
   }
   const message = `Transaction simulation failed: ${describeTransactionError(outcome.err)}`;
-  throw new RpcError(PREFLIGHT_FAILURE, message, failureData(outcome, outcome.err));
-}
-
-function failureData(outcome: Execution, err: TransactionError): Json {
-  return {
+  throw new RpcError(PREFLIGHT_FAILURE, message, {
+    ...executionJson(outcome),
     accounts: null,
-    err,
-    fee: null,
     innerInstructions: null,
-    loadedAccountsDataSize: 0,
-    loadedAddresses: null,
-    logs: outcome.logs,
-    postBalances: null,
-    postTokenBalances: null,
-    preBalances: null,
-    preTokenBalances: null,
     replacementBlockhash: null,
-    returnData: outcome.returnData === null ? null : returnDataJson(outcome.returnData),
-    unitsConsumed: outcome.computeUnits,
-  };
+  });
 }
