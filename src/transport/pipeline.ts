@@ -1,16 +1,7 @@
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  type DescMethodUnary,
-  type Message,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethod, type DescMethodUnary, type MessageShape } from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/errors.ts";
 import type { Access, Admission } from "./access.ts";
 import { failureOf, type ErrorLog, type Failure } from "./error-details.ts";
-import type { Header } from "./header.ts";
-import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
 import type { Endpoint, ServiceBinding } from "./services/service-impl.ts";
 import { validate } from "./validation.ts";
@@ -21,23 +12,10 @@ export interface Operation<I extends DescMessage = DescMessage, O extends DescMe
   readonly endpoint: Endpoint<I, O>;
 }
 
-/** A request at a door: what the pipeline needs of it, and how to read its message. */
-export interface IncomingCall extends Omit<RequestContext, "caller"> {
-  /** Authorization, header or metadata, as sent. */
-  readonly authorization: string | undefined;
-  /**
-   * Reads the request message. Called at most once, after the caller was let in, so that a body is not parsed for strangers.
-   * @throws ToolgateError INVALID_REQUEST
-   */
-  read(method: DescMethodUnary): Message | Promise<Message>;
-}
-
-/** What a door answers. `headers` holds X-Request-Id, and X-RateLimit-* on every keyed answer. */
-export type Outcome =
-  | { readonly ok: true; readonly headers: readonly Header[]; readonly message: Message }
-  | { readonly ok: false; readonly headers: readonly Header[]; readonly failure: Failure };
-
-/** The way of every request through every door: key -> rate -> message -> rules of the contract -> rights -> service. */
+/**
+ * The way of every request through every door: `admit` (key, rate), then the door reads the message, so that a body is not
+ * parsed for strangers, then `answer` (rules of the contract, rights, service). What is thrown on the way is told by `failure`.
+ */
 export class Pipeline {
   readonly #access: Access;
   readonly #operations = new Map<DescMethod, Operation>();
@@ -65,32 +43,9 @@ export class Pipeline {
     return operation;
   }
 
-  /** Serves a request from its key to its answer. Never throws: whatever fails is told as a Failure. */
-  async serve(operation: Operation, call: IncomingCall): Promise<Outcome> {
-    const headers: Header[] = [["x-request-id", call.requestId]];
-    try {
-      const admission = await this.admit(operation, call.authorization);
-      if (admission.rate) headers.push(...rateLimitHeaders(admission.rate));
-      const request = await call.read(operation.method);
-      const { requestId, signal, xPayment, idempotencyKey, memoForm } = call;
-      const message = await this.answer(operation, request, {
-        caller: admission.caller,
-        requestId,
-        signal,
-        xPayment,
-        idempotencyKey,
-        memoForm,
-      });
-      return { ok: true, headers, message };
-    } catch (error) {
-      const failure = this.failure(error, call.requestId);
-      headers.push(...failure.headers);
-      return { ok: false, headers, failure };
-    }
-  }
-
   /**
-   * The first half alone, for doors that answer some requests without a service: the key and its rate.
+   * Checks the key and its rate. The door sends the rate headers of the admission with whatever it answers.
+   * @param authorization the Authorization header or metadata, as sent
    * @throws ToolgateError UNAUTHORIZED; RateLimitedError
    */
   admit(operation: Operation, authorization: string | undefined): Promise<Admission> {
@@ -98,7 +53,7 @@ export class Pipeline {
   }
 
   /**
-   * The second half alone: the rules of the contract, the rights, the service.
+   * Checks the rules of the contract and the rights, then asks the service.
    * @throws ToolgateError and whatever the service throws
    */
   async answer<I extends DescMessage, O extends DescMessage>(

@@ -1,0 +1,33 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { RpcCode } from "../../domain/errors.ts";
+import type { Failure } from "../error-details.ts";
+
+/** The codes of Connect (connectrpc.com, protocol reference, "Error Codes") by the names of gRPC. */
+const CODE: Readonly<Record<RpcCode, Code>> = {
+  ABORTED: Code.Aborted,
+  CANCELLED: Code.Canceled,
+  DEADLINE_EXCEEDED: Code.DeadlineExceeded,
+  FAILED_PRECONDITION: Code.FailedPrecondition,
+  INTERNAL: Code.Internal,
+  INVALID_ARGUMENT: Code.InvalidArgument,
+  NOT_FOUND: Code.NotFound,
+  PERMISSION_DENIED: Code.PermissionDenied,
+  RESOURCE_EXHAUSTED: Code.ResourceExhausted,
+  UNAUTHENTICATED: Code.Unauthenticated,
+  UNAVAILABLE: Code.Unavailable,
+  UNIMPLEMENTED: Code.Unimplemented,
+};
+
+/** A failure as Connect tells it, with its detail. */
+export function connectError({ rpc, error, detail, headers }: Failure): ConnectError {
+  const details = [{ desc: detail.schema, value: detail.message }];
+  return new ConnectError(error.message, CODE[rpc], Object.fromEntries(headers), details, error);
+}
+
+/** Connect aborts signals with errors of its own; elsewhere an abort is what the web platform throws (DOM, AbortSignal). */
+export function asPlatformAbort(thrown: unknown): unknown {
+  if (!(thrown instanceof ConnectError)) return thrown;
+  if (thrown.code === Code.DeadlineExceeded) return new DOMException(thrown.rawMessage, "TimeoutError");
+  if (thrown.code === Code.Canceled) return new DOMException(thrown.rawMessage, "AbortError");
+  return thrown;
+}

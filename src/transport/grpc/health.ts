@@ -1,0 +1,97 @@
+import { create, type MessageShape } from "@bufbuild/protobuf";
+import {
+  type HealthCheckRequestSchema,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+  HealthCheckResponseSchema,
+  type HealthListRequestSchema,
+  HealthListResponseSchema,
+} from "#gen/grpc/health/v1/health_pb.ts";
+import { type handleServerStreamingCall, type handleUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js";
+import type { Health } from "../../app/ports.ts";
+
+type CheckRequest = MessageShape<typeof HealthCheckRequestSchema>;
+type CheckResponse = MessageShape<typeof HealthCheckResponseSchema>;
+type ListRequest = MessageShape<typeof HealthListRequestSchema>;
+type ListResponse = MessageShape<typeof HealthListResponseSchema>;
+type WatchCall = ServerWritableStream<CheckRequest, CheckResponse>;
+
+/** How often the state is looked at for those who watch it, ms. */
+const WATCH_INTERVAL_MS = 1000;
+
+/** grpc.health.v1.Health: every service serves while the database is within reach and the server is not shutting down. */
+export class HealthEndpoint {
+  readonly #health: Health;
+  /** Names that can be asked for; the empty one is the server as a whole. */
+  readonly #names: ReadonlySet<string>;
+  /** Who watches, with what it was told last. */
+  readonly #watchers = new Map<WatchCall, ServingStatus>();
+  readonly #closing = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(health: Health, services: Iterable<string>) {
+    this.#health = health;
+    this.#names = new Set(["", ...services]);
+  }
+
+  readonly check: handleUnaryCall<CheckRequest, CheckResponse> = async (call, respond) => {
+    const { service } = call.request;
+    if (!this.#names.has(service)) {
+      respond({ code: status.NOT_FOUND, details: `there is no service ${JSON.stringify(service.slice(0, 128))}` });
+      return;
+    }
+    respond(null, create(HealthCheckResponseSchema, { status: await this.#status() }));
+  };
+
+  readonly list: handleUnaryCall<ListRequest, ListResponse> = async (_call, respond) => {
+    const serving = { status: await this.#status() };
+    const statuses = Object.fromEntries([...this.#names].map((name) => [name, serving]));
+    respond(null, create(HealthListResponseSchema, { statuses }));
+  };
+
+  /** The present status at once, then every change. Services do not come into being later, so an unknown one stays unknown. */
+  readonly watch: handleServerStreamingCall<CheckRequest, CheckResponse> = (call) => {
+    if (!this.#names.has(call.request.service)) {
+      call.write(create(HealthCheckResponseSchema, { status: ServingStatus.SERVICE_UNKNOWN }));
+      this.#closing.signal.addEventListener("abort", () => call.end(), { once: true });
+      return;
+    }
+    this.#watchers.set(call, ServingStatus.UNKNOWN);
+    call.once("cancelled", () => this.#forget(call));
+    void this.#tell();
+    this.#timer ??= setInterval(() => void this.#tell(), WATCH_INTERVAL_MS).unref();
+  };
+
+  /** From now on nothing serves; whoever watches is told so and let go. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    await this.#tell();
+    for (const call of this.#watchers.keys()) {
+      call.end();
+      this.#forget(call);
+    }
+  }
+
+  async #tell(): Promise<void> {
+    const serving = await this.#status();
+    for (const [call, told] of this.#watchers) {
+      if (told === serving) continue;
+      this.#watchers.set(call, serving);
+      call.write(create(HealthCheckResponseSchema, { status: serving }));
+    }
+  }
+
+  #forget(call: WatchCall): void {
+    this.#watchers.delete(call);
+    if (this.#watchers.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #status(): Promise<ServingStatus> {
+    const { signal } = this.#closing;
+    if (signal.aborted) return ServingStatus.NOT_SERVING;
+    const healthy = await this.#health.check(signal).catch(() => false);
+    return healthy && !signal.aborted ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+  }
+}

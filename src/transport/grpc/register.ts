@@ -1,0 +1,54 @@
+import { fromBinary, toBinary, type DescMessage, type DescMethod, type MessageShape } from "@bufbuild/protobuf";
+import type { handleBidiStreamingCall, handleServerStreamingCall, handleUnaryCall, Server } from "@grpc/grpc-js";
+
+/** The handlers that this server has, by what they take and give. */
+type Handler<Request, Response> =
+  | handleUnaryCall<Request, Response>
+  | handleServerStreamingCall<Request, Response>
+  | handleBidiStreamingCall<Request, Response>;
+
+/** Methods by their messages. */
+type Typed<I extends DescMessage, O extends DescMessage> = DescMethod & { input: I; output: O };
+
+/** What grpc-js calls the kinds of methods. */
+const HANDLER_TYPE = {
+  unary: "unary",
+  client_streaming: "clientStream",
+  server_streaming: "serverStream",
+  bidi_streaming: "bidi",
+} as const satisfies Record<DescMethod["methodKind"], string>;
+
+/** Registers a handler that takes and gives messages. */
+export function register<I extends DescMessage, O extends DescMessage>(
+  server: Server,
+  method: Typed<I, O>,
+  handler: Handler<MessageShape<I>, MessageShape<O>>,
+): void {
+  const { input, output, methodKind } = method;
+  server.register<MessageShape<I>, MessageShape<O>>(
+    pathOf(method),
+    handler,
+    (message) => encode(output, message),
+    (bytes) => fromBinary(input, bytes),
+    HANDLER_TYPE[methodKind],
+  );
+}
+
+/** Registers a handler that takes and gives bytes. */
+export function registerBytes(server: Server, method: DescMethod, handler: Handler<Buffer, Buffer>): void {
+  server.register<Buffer, Buffer>(pathOf(method), handler, asIs, asIs, HANDLER_TYPE[method.methodKind]);
+}
+
+/** A message in protobuf encoding, as grpc-js wants it. */
+export function encode<D extends DescMessage>(schema: D, message: MessageShape<D>): Buffer {
+  const bytes = toBinary(schema, message);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function asIs(bytes: Buffer): Buffer {
+  return bytes;
+}
+
+function pathOf({ parent, name }: DescMethod): string {
+  return `/${parent.typeName}/${name}`;
+}

@@ -1,0 +1,85 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { Health } from "#gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
+import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import type * as ports from "../../app/ports.ts";
+import type { Random } from "../../domain/clock.ts";
+import type { Pipeline } from "../pipeline.ts";
+import { HealthEndpoint } from "./health.ts";
+import { serverReflection } from "./reflection.ts";
+import { register, registerBytes } from "./register.ts";
+import { unaryHandler } from "./unary-handler.ts";
+
+/** What the gRPC door needs. */
+export interface GrpcDeps {
+  readonly pipeline: Pipeline;
+  /** The services to serve; the pipeline has them all. */
+  readonly services: readonly DescService[];
+  readonly health: ports.Health;
+  readonly random: Random;
+  /** Largest request message, bytes. */
+  readonly bodyLimit: number;
+}
+
+/** Largest response message, bytes: what clients take unless they say otherwise. */
+const MAX_SEND_BYTES = 4 * 1024 * 1024;
+
+/** gRPC over cleartext HTTP/2, with grpc.health.v1 and server reflection. */
+export class GrpcServer {
+  readonly #server: Server;
+  readonly #health: HealthEndpoint;
+
+  constructor({ pipeline, services, health, random, bodyLimit }: GrpcDeps) {
+    this.#server = new Server(optionsOf(bodyLimit));
+    for (const method of services.flatMap((service) => service.methods)) {
+      registerBytes(this.#server, method, unaryHandler(pipeline, pipeline.operation(method), random));
+    }
+    const names = services.map(({ typeName }) => typeName);
+    this.#health = new HealthEndpoint(health, names);
+    register(this.#server, Health.method.check, this.#health.check);
+    register(this.#server, Health.method.list, this.#health.list);
+    register(this.#server, Health.method.watch, this.#health.watch);
+    const reflection = serverReflection([...services, Health, ServerReflection]);
+    register(this.#server, ServerReflection.method.serverReflectionInfo, reflection);
+  }
+
+  /**
+   * Starts to listen.
+   * @param port 0 picks a free one
+   * @returns the port
+   */
+  listen(host: string, port: number): Promise<number> {
+    const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+    return new Promise((resolve, reject) => {
+      this.#server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      );
+    });
+  }
+
+  /** Takes no new calls and waits for those that run; after `graceMs` it ends them. */
+  async close(graceMs: number): Promise<void> {
+    await this.#health.close();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      this.#server.forceShutdown();
+      resolve();
+    }, graceMs);
+    this.#server.tryShutdown(() => resolve());
+    await promise;
+    clearTimeout(timer);
+  }
+}
+
+function optionsOf(bodyLimit: number): ServerOptions {
+  return {
+    "grpc.max_receive_message_length": bodyLimit,
+    "grpc.max_send_message_length": MAX_SEND_BYTES,
+    "grpc.max_concurrent_streams": 256,
+    "grpc.keepalive_time_ms": 60_000,
+    "grpc.keepalive_timeout_ms": 20_000,
+    "grpc.max_connection_idle_ms": 600_000,
+    // Diagnostics that nobody can read here and that cost on every call.
+    "grpc.enable_channelz": 0,
+  };
+}

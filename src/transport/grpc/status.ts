@@ -1,0 +1,39 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { type Metadata, type StatusObject, status } from "@grpc/grpc-js";
+import type { ErrorDetail, Failure } from "../error-details.ts";
+
+/** Where a google.rpc.Status travels in the trailers (grpc.io, richer error model). */
+const STATUS_DETAILS = "grpc-status-details-bin";
+
+/**
+ * The gRPC status of a failure, with its detail.
+ * @param trailers what else to send with it; the detail is added to it
+ */
+export function statusOf({ rpc, error, detail, headers }: Failure, trailers: Metadata): StatusObject {
+  const code = status[rpc];
+  for (const [name, value] of headers) trailers.set(name, value);
+  trailers.set(STATUS_DETAILS, encodeStatus(code, error.message, detail));
+  return { code, details: error.message, metadata: trailers };
+}
+
+/**
+ * Encodes google.rpc.Status (google/rpc/status.proto): code = 1, message = 2, details = 3, each detail a google.protobuf.Any
+ * (type_url = 1, value = 2).
+ */
+function encodeStatus(code: number, message: string, { schema, message: detail }: ErrorDetail): Buffer {
+  const bytes = new BinaryWriter()
+    .tag(1, WireType.Varint)
+    .int32(code)
+    .tag(2, WireType.LengthDelimited)
+    .string(message)
+    .tag(3, WireType.LengthDelimited)
+    .fork()
+    .tag(1, WireType.LengthDelimited)
+    .string(`type.googleapis.com/${schema.typeName}`)
+    .tag(2, WireType.LengthDelimited)
+    .bytes(toBinary(schema, detail))
+    .join()
+    .finish();
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
