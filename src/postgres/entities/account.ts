@@ -1,0 +1,16 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** A customer, known by its wallet. */
+export const AccountEntity = defineEntity({
+  name: "Account",
+  tableName: "account",
+  properties: {
+    id: p.uuid().primary(),
+    wallet: p.text().unique(),
+    available: p.bigint().defaultRaw("0"),
+    ratePerMinute: p.integer(),
+    burst: p.integer(),
+    operator: p.boolean().default(false),
+    createdAt: p.datetime().length(6).defaultRaw("now()"),
+  },
+});

@@ -1,0 +1,18 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { AccountEntity } from "./account.ts";
+
+/** An API key, of which only the hash is kept. */
+export const ApiKeyEntity = defineEntity({
+  name: "ApiKey",
+  tableName: "api_key",
+  properties: {
+    id: p.uuid().primary(),
+    account: () => p.manyToOne(AccountEntity).mapToPk().index(),
+    sha256: p.blob().unique(),
+    prefix: p.text(),
+    name: p.text(),
+    scopes: p.array(),
+    createdAt: p.datetime().length(6).defaultRaw("now()"),
+    revokedAt: p.datetime().length(6).nullable(),
+  },
+});

@@ -1,0 +1,16 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** A claim: which call an idempotency key or a payment belongs to, and its answer once there is one. */
+export const IdempotencyEntity = defineEntity({
+  name: "Idempotency",
+  tableName: "idempotency",
+  properties: {
+    accountId: p.uuid().primary(),
+    key: p.text().primary(),
+    fingerprint: p.blob(),
+    state: p.text(),
+    runId: p.uuid(),
+    result: p.json().nullable(),
+    expiresAt: p.datetime().length(6).index(),
+  },
+});

@@ -1,0 +1,24 @@
+import { AccountEntity } from "./account.ts";
+import { ApiKeyEntity } from "./api-key.ts";
+import { HoldEntity } from "./hold.ts";
+import { IdempotencyEntity } from "./idempotency.ts";
+import { PaymentEntity } from "./payment.ts";
+import { RateBucketEntity } from "./rate-bucket.ts";
+import { ReceiptEntity } from "./receipt.ts";
+import { RunEntity } from "./run.ts";
+import { SealingKeyEntity } from "./sealing-key.ts";
+import { TransferEntity } from "./transfer.ts";
+
+/** Every table, as MikroORM sees it. */
+export const ENTITIES = [
+  AccountEntity,
+  ApiKeyEntity,
+  PaymentEntity,
+  RunEntity,
+  HoldEntity,
+  TransferEntity,
+  ReceiptEntity,
+  IdempotencyEntity,
+  SealingKeyEntity,
+  RateBucketEntity,
+];

@@ -1,0 +1,22 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** The record of one charged call; never changed. */
+export const ReceiptEntity = defineEntity({
+  name: "Receipt",
+  tableName: "receipt",
+  properties: {
+    id: p.uuid().primary(),
+    runId: p.uuid().unique(),
+    transferId: p.bigint().unique(),
+    accountId: p.uuid(),
+    tool: p.text(),
+    quoteId: p.text().nullable(),
+    stepId: p.text().nullable(),
+    txSignature: p.blob().nullable(),
+    quoted: p.bigint(),
+    debited: p.bigint(),
+    paidBy: p.text(),
+    createdAt: p.datetime().length(6).defaultRaw("now()"),
+  },
+  indexes: [{ properties: ["accountId", "id"] }],
+});

@@ -1,0 +1,30 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** One execution of a tool, and the lease of the instance that runs it. */
+export const RunEntity = defineEntity({
+  name: "Run",
+  tableName: "run",
+  properties: {
+    id: p.uuid().primary(),
+    accountId: p.uuid(),
+    tool: p.text(),
+    status: p.text(),
+    owner: p.uuid().nullable(),
+    leaseUntil: p.datetime().length(6),
+    price: p.bigint(),
+    claimKey: p.text().nullable(),
+    quoteId: p.text().nullable(),
+    stepId: p.text().nullable(),
+    txSignature: p.blob().nullable(),
+    paidBy: p.text(),
+    errorCode: p.text().nullable(),
+    errorMessage: p.text().nullable(),
+    createdAt: p.datetime().length(6).defaultRaw("now()"),
+    startedAt: p.datetime().length(6).nullable(),
+    endedAt: p.datetime().length(6).nullable(),
+  },
+  indexes: [
+    { properties: ["accountId", "id"] },
+    { name: "run_lease_index", expression: "create index run_lease_index on run (lease_until) where status = 'active'" },
+  ],
+});

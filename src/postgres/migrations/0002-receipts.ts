@@ -1,0 +1,20 @@
+import { Migration } from "@mikro-orm/migrations";
+
+/**
+ * Receipts as callers see them. Their rows never change: what was refunded or reversed later is told by later transfers.
+ */
+export class Receipts extends Migration {
+  override name = "0002-receipts";
+
+  override up(): void {
+    this.addSql(/* sql */ `
+      create view issued_receipt as
+      select receipt.id, receipt.run_id, receipt.account_id, receipt.tool, receipt.quote_id, receipt.step_id, receipt.tx_signature,
+             receipt.quoted, receipt.debited, coalesce(refund.amount, 0) as refunded, receipt.paid_by,
+             case when reversal.id is not null then 'reversed' when refund.id is not null then 'refunded' else 'final' end as status,
+             receipt.created_at
+      from receipt
+      left join transfer refund on refund.kind = 'refund' and refund.ref = uuid_send(receipt.run_id)
+      left join transfer reversal on reversal.kind = 'reversal' and reversal.ref = receipt.tx_signature`);
+  }
+}

@@ -1,0 +1,252 @@
+import { Migration } from "@mikro-orm/migrations";
+import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
+
+/**
+ * Beginning calls: claim, credit, hold and run in one transaction, for a whole batch at once.
+ *
+ * Every function of the ledger takes its locks in one order: run, idempotency, payment, account; within a table by primary key.
+ * They rely on READ COMMITTED, where each statement sees what was committed before it, so what is read after a lock is current.
+ * They use nested loops over indexes whatever the statistics say: plans are kept, and a new database grows faster than it is analysed.
+ */
+export class Begin extends Migration {
+  override name = "0003-begin";
+
+  override up(): void {
+    this.addSql(/* sql */ `
+      create type ledger_call as (
+        n integer,
+        account_id uuid,
+        run_id uuid,
+        tool text,
+        fingerprint bytea,
+        price bigint,
+        claim_key text,
+        tx_signature bytea,
+        quote_id text,
+        step_id text,
+        deposit bigint,
+        payer text,
+        slot bigint,
+        block_time timestamptz,
+        finalized boolean,
+        paid_by text
+      )`);
+
+    // What is known of each call: by its own run (sent again after a lost answer), by its claim, by its payment and that payment's
+    // claim, by its quote. No verdict: it is new. "credited": its payment was credited for this very call, which then failed.
+    this.addSql(/* sql */ `
+      create function ledger_judge(calls ledger_call[], instance uuid)
+      returns table (n integer, verdict text, payment_claim text, replay_run uuid, result json)
+      language sql stable rows 10
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+        select call.n,
+          case
+            when own.status = 'active' and own.owner = instance then 'started'
+            when own.id is not null then 'in_progress'
+            when claim.fingerprint <> call.fingerprint then 'mismatch'
+            when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'
+            when claim.state = 'done' then 'replay'
+            when payment.account_id <> call.account_id or payment.quote_id <> call.quote_id then 'payment_used'
+            when payment.fingerprint is distinct from call.fingerprint and payment.tx_signature is not null then 'payment_used'
+            when not payment.settled then 'payment_used'
+            when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'
+            when paid.state = 'done' then 'replay'
+            when paid.state is null and payment.tx_signature is not null then 'payment_used'
+            when payment.tx_signature is not null then 'credited'
+            when exists (select from payment other where other.quote_id = call.quote_id and other.settled) then 'quote_paid'
+          end,
+          payment.claim_key,
+          case when claim.state = 'done' then claim.run_id else paid.run_id end,
+          case when claim.state = 'done' then claim.result else paid.result end
+        from unnest(calls) call
+        left join run own on own.id = call.run_id
+        left join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
+        left join payment on payment.tx_signature = call.tx_signature
+        left join idempotency paid on paid.account_id = payment.account_id and paid.key = payment.claim_key
+      $$`);
+
+    // Kinds are those of the port, and "again": another transaction came between, so the call is to be judged anew. On the way a
+    // call is "new" or "credited" until it is "granted", which is told as "started".
+    this.addSql(/* sql */ `
+      create function ledger_begin(calls ledger_call[], instance uuid, lease interval)
+      returns table (n integer, kind text, balance bigint, result json, receipt issued_receipt)
+      language plpgsql rows 10
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+      #variable_conflict use_column
+      declare
+        kinds text[];
+        balances bigint[];
+        results json[];
+        replays uuid[];
+        payment_claims text[];  -- which claim each payment pointed to when its claims were locked
+        deposited bytea[];      -- the payments that this transaction credits
+        item record;
+        current_account uuid;
+        available bigint;
+      begin
+        -- Repeats and refusals need no lock and write nothing.
+        for item in
+          select judged.*, call.price, call.tx_signature, call.deposit, account.available
+          from ledger_judge(calls, instance) judged join unnest(calls) call using (n) left join account on account.id = call.account_id
+        loop
+          kinds[item.n] := case
+            when item.verdict is not null then item.verdict
+            when item.tx_signature is not null and item.deposit is null then 'payment_used'
+            when item.tx_signature is null and item.available < item.price then 'insufficient'
+            else 'new' end;
+          balances[item.n] := item.available;
+          results[item.n] := item.result;
+          replays[item.n] := item.replay_run;
+          payment_claims[item.n] := item.payment_claim;
+        end loop;
+
+        if kinds && array['new', 'credited', 'quote_paid'] then
+          -- Claims: make the new ones, lock them all, and those that the payments point to.
+          insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
+          select call.account_id, call.claim_key, call.fingerprint, 'running', call.run_id, now() + interval '48 hours'
+          from unnest(calls) call
+          where kinds[call.n] in ('new', 'credited') and call.claim_key is not null
+          order by call.account_id, call.claim_key
+          on conflict do nothing;
+
+          perform from idempotency claim
+          join (
+            select call.account_id, call.claim_key from unnest(calls) call where kinds[call.n] in ('new', 'credited')
+            union select call.account_id, payment_claims[call.n] from unnest(calls) call where kinds[call.n] = 'credited'
+          ) wanted on wanted.account_id = claim.account_id and wanted.claim_key = claim.key
+          order by claim.account_id, claim.key
+          for update of claim;
+
+          -- Judge again, now that the claims stand still. A payment that points elsewhere than before, or to a claim that another
+          -- call of this batch makes, is left for the next turn.
+          for item in
+            select judged.*, call.account_id
+            from ledger_judge(array(select call from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')), instance) judged
+            join unnest(calls) call using (n)
+          loop
+            kinds[item.n] := case
+              when item.verdict = 'credited' and item.payment_claim is distinct from payment_claims[item.n] then 'again'
+              when item.verdict = 'credited' and exists (
+                select from unnest(calls) other
+                where other.account_id = item.account_id and other.claim_key = item.payment_claim and other.n <> item.n) then 'again'
+              else coalesce(item.verdict, 'new') end;
+            results[item.n] := item.result;
+            replays[item.n] := item.replay_run;
+          end loop;
+
+          -- Payments: insert the new ones, lock those that were credited before.
+          with inserted as (
+            insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, payer, slot, block_time, finalized, paid_by)
+            select call.tx_signature, call.account_id, call.quote_id, call.deposit, kinds[call.n] = 'new', call.fingerprint,
+                   case kinds[call.n] when 'new' then call.claim_key end, call.payer, call.slot, call.block_time, call.finalized, call.paid_by
+            from unnest(calls) call
+            where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null
+            order by call.tx_signature
+            on conflict do nothing
+            returning tx_signature
+          )
+          select coalesce(array_agg(tx_signature), '{}') into deposited from inserted;
+
+          perform from payment join unnest(calls) call on payment.tx_signature = call.tx_signature
+          where kinds[call.n] = 'credited'
+          order by payment.tx_signature
+          for update of payment;
+
+          for item in
+            select call.n from unnest(calls) call left join payment on payment.tx_signature = call.tx_signature
+            where case kinds[call.n]
+              when 'new' then call.deposit is not null and call.tx_signature <> all (deposited)
+              when 'quote_paid' then call.tx_signature <> all (deposited)
+              when 'credited' then payment.claim_key is distinct from payment_claims[call.n]
+              else false end
+          loop
+            kinds[item.n] := 'again';
+          end loop;
+
+          -- Accounts last. Grant in order of arrival whatever the balance still covers.
+          perform from account
+          where id in (select call.account_id from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid'))
+          order by id
+          for update;
+
+          for item in
+            select call.*, account.available
+            from unnest(calls) call join account on account.id = call.account_id
+            where kinds[call.n] in ('new', 'credited', 'quote_paid')
+            order by call.account_id, call.n
+          loop
+            if item.account_id is distinct from current_account then
+              current_account := item.account_id;
+              available := item.available;
+            end if;
+            if item.tx_signature = any (deposited) then
+              available := available + item.deposit;
+            end if;
+            if kinds[item.n] <> 'quote_paid' then
+              if available >= item.price or item.price = 0 then
+                kinds[item.n] := 'granted';
+                available := available - item.price;
+              else
+                kinds[item.n] := 'insufficient';
+              end if;
+            end if;
+            balances[item.n] := available;
+          end loop;
+          if kinds && array['new', 'credited'] then
+            raise exception 'a call names an account that does not exist';
+          end if;
+
+          -- Claims that start: take over the retryable ones. Claims that do not: leave those of a credited payment for the retry.
+          update idempotency claim
+          set state = 'running', run_id = call.run_id, expires_at = now() + interval '48 hours'
+          from unnest(calls) call
+          where claim.account_id = call.account_id and claim.key = call.claim_key and claim.state = 'retryable' and kinds[call.n] = 'granted';
+
+          if not kinds <@ array['granted', 'started'] then
+            update idempotency claim set state = 'retryable'
+            from unnest(calls) call
+            where claim.account_id = call.account_id and claim.key = call.claim_key and claim.run_id = call.run_id
+              and kinds[call.n] = 'insufficient' and call.tx_signature = any (deposited);
+            delete from idempotency claim using unnest(calls) call
+            where claim.account_id = call.account_id and claim.key = call.claim_key and claim.run_id = call.run_id
+              and claim.state = 'running' and kinds[call.n] not in ('granted', 'started');
+          end if;
+
+          update payment set claim_key = call.claim_key
+          from unnest(calls) call
+          where payment.tx_signature = call.tx_signature and payment.claim_key <> call.claim_key and kinds[call.n] = 'granted';
+
+          -- The money.
+          insert into transfer (debit, credit, amount, kind, ref)
+          select '${SYSTEM_ACCOUNTS.treasury}', call.account_id, call.deposit, 'deposit', call.tx_signature
+          from unnest(calls) call where call.tx_signature = any (deposited);
+
+          insert into run (id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, started_at)
+          select call.run_id, call.account_id, call.tool, 'active', instance, now() + lease, call.price, call.claim_key,
+                 call.quote_id, call.step_id, call.tx_signature, coalesce(payment.paid_by, 'balance'), now()
+          from unnest(calls) call left join payment on payment.tx_signature = call.tx_signature
+          where kinds[call.n] = 'granted';
+
+          insert into hold (run_id, account_id, amount, state)
+          select call.run_id, call.account_id, call.price, 'open'
+          from unnest(calls) call
+          where kinds[call.n] = 'granted' and call.price > 0;
+
+          update account set available = account.available + change.amount
+          from (
+            select call.account_id, sum(
+              case when call.tx_signature = any (deposited) then call.deposit else 0 end
+              - case when kinds[call.n] = 'granted' then call.price else 0 end) as amount
+            from unnest(calls) call
+            group by call.account_id
+          ) change
+          where account.id = change.account_id and change.amount <> 0;
+        end if;
+
+        return query
+          select call.n, case kinds[call.n] when 'granted' then 'started' else kinds[call.n] end, balances[call.n], results[call.n], receipt
+          from unnest(calls) call
+          left join issued_receipt receipt on kinds[call.n] = 'replay' and receipt.run_id = replays[call.n];
+      end $$`);
+  }
+}

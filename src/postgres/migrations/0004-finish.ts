@@ -1,0 +1,133 @@
+import { Migration } from "@mikro-orm/migrations";
+import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
+
+/** Ending runs: capture with receipt and stored result, or release; by the owner, or by the sweep once the owner's lease has expired. */
+export class Finish extends Migration {
+  override name = "0004-finish";
+
+  override up(): void {
+    this.addSql(/* sql */ `
+      create type ledger_ending as (
+        n integer,
+        run_id uuid,
+        outcome text,
+        receipt_id uuid,
+        error_code text,
+        error_message text
+      )`);
+
+    // Gives the holds of ended runs back and opens their claims for a retry. The runs are locked by the caller.
+    this.addSql(/* sql */ `
+      create function ledger_release(runs uuid[]) returns void
+      language plpgsql
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+      begin
+        perform from idempotency claim join run on run.account_id = claim.account_id and run.claim_key = claim.key
+        where run.id = any (runs)
+        order by claim.account_id, claim.key
+        for update of claim;
+
+        update idempotency claim set state = 'retryable'
+        from run
+        where run.id = any (runs) and claim.account_id = run.account_id and claim.key = run.claim_key
+          and claim.run_id = run.id and claim.state = 'running';
+
+        perform from account where id in (select hold.account_id from hold where hold.run_id = any (runs)) order by id for update;
+
+        with released as (
+          update hold set state = 'released' where run_id = any (runs) and state = 'open' returning account_id, amount
+        ), total as (
+          select account_id, sum(amount) as amount from released group by account_id
+        )
+        update account set available = available + total.amount from total where account.id = total.account_id;
+      end $$`);
+
+    // The fence: only an active run of this very instance ends. Sent again after a lost answer, it tells what it did the first time;
+    // the sweep takes the owner away, so that a swept run is lost to the instance that had it.
+    this.addSql(/* sql */ `
+      create function ledger_finish(endings ledger_ending[], results json[], instance uuid)
+      returns table (n integer, kind text, receipt issued_receipt)
+      language plpgsql rows 10
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+      #variable_conflict use_column
+      declare
+        ended uuid[];
+        captured uuid[];
+      begin
+        perform from run where id in (select ending.run_id from unnest(endings) ending) order by id for update;
+
+        with changed as (
+          update run set status = ending.outcome, ended_at = now(), error_code = ending.error_code, error_message = ending.error_message
+          from unnest(endings) ending
+          where run.id = ending.run_id and run.status = 'active' and run.owner = instance
+          returning run.id, run.status
+        )
+        select array_agg(id) filter (where status <> 'completed'), array_agg(id) filter (where status = 'completed')
+        into ended, captured from changed;
+
+        if captured is not null then
+          perform from idempotency claim join run on run.account_id = claim.account_id and run.claim_key = claim.key
+          where run.id = any (captured)
+          order by claim.account_id, claim.key
+          for update of claim;
+
+          update idempotency claim set state = 'done', result = results[ending.n]
+          from unnest(endings) ending join run on run.id = ending.run_id
+          where run.id = any (captured) and claim.account_id = run.account_id and claim.key = run.claim_key
+            and claim.run_id = run.id and claim.state = 'running';
+
+          with charged as (
+            update hold set state = 'captured' where run_id = any (captured) and state = 'open' returning run_id, account_id, amount
+          ), charge as (
+            insert into transfer (debit, credit, amount, kind, ref)
+            select account_id, '${SYSTEM_ACCOUNTS.revenue}', amount, 'charge', uuid_send(run_id) from charged
+            returning id, ref, amount
+          )
+          insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted, debited, paid_by)
+          select ending.receipt_id, run.id, charge.id, run.account_id, run.tool, run.quote_id, run.step_id, run.tx_signature,
+                 run.price, charge.amount, run.paid_by
+          from unnest(endings) ending
+          join run on run.id = ending.run_id
+          join charge on charge.ref = uuid_send(run.id);
+        end if;
+
+        if ended is not null then
+          perform ledger_release(ended);
+        end if;
+
+        return query
+          select ending.n,
+            case when run.owner = instance and run.status = ending.outcome
+              then case run.status when 'completed' then 'captured' else 'released' end
+              else 'lost' end,
+            receipt
+          from unnest(endings) ending
+          left join run on run.id = ending.run_id
+          left join issued_receipt receipt on receipt.run_id = run.id and run.owner = instance and ending.outcome = 'completed';
+      end $$`);
+
+    // Releases runs whose lease has expired. What another sweep or a late finish has locked is left to it.
+    this.addSql(/* sql */ `
+      create function ledger_sweep(most integer) returns bigint
+      language plpgsql
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+      declare
+        expired uuid[];
+      begin
+        with due as (
+          select id from run where status = 'active' and lease_until < now() order by lease_until limit most for update skip locked
+        ), changed as (
+          update run set status = 'failed', owner = null, ended_at = now(), error_code = 'UNAVAILABLE',
+            error_message = 'the instance that ran this call died or stalled; nothing was charged'
+          from due where run.id = due.id
+          returning run.id
+        )
+        select array_agg(id) into expired from changed;
+        if expired is null then
+          return 0;
+        end if;
+        perform ledger_release(expired);
+        return cardinality(expired);
+      end $$`);
+  }
+}
