@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { parseTokenRate } from "../domain/token-rate.ts";
+
+/** Longest that one answer may take unless the upstream says otherwise, in ms. */
+const DEFAULT_TIMEOUT_MS = 120_000;
+
+/** USD per million tokens: a decimal, as JSON number or as string, read digit by digit. */
+const usdPerMillion = z.union([z.string(), z.number()]).transform((value, context) => {
+  const rate = parseTokenRate(String(value));
+  if (rate !== undefined) return rate;
+  context.addIssue(
+    'must be USD per million tokens as a decimal such as 0.2 or "0.2", with at most 9 decimal places and no exponent',
+  );
+  return z.NEVER;
+});
+
+/** What a model costs and takes. */
+const offer = {
+  input_usd_per_million: usdPerMillion,
+  output_usd_per_million: usdPerMillion,
+  context_length: z.int().min(1).max(100_000_000),
+  max_output_tokens: z.int().min(1).max(100_000_000),
+  bytes_per_token: z.int().min(1).max(8).prefault(1),
+};
+
+const model = z.strictObject({ id: z.string().min(1).max(256), ...offer });
+
+const upstream = z.strictObject({
+  name: z.string().min(1).max(64),
+  /** The address itself, or the environment variable that holds it. */
+  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  base_url_env: z.string().min(1).prefault("INFERENCE_BASE_URL"),
+  /** The key is only ever read from the environment. */
+  api_key_env: z.string().min(1).prefault("INFERENCE_API_KEY"),
+  timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_TIMEOUT_MS),
+  /** Left out: whatever the upstream lists under /models, at the price of `default_model`. */
+  models: z.array(model).min(1).optional(),
+});
+
+/** The `inference` part of the configuration file: whose models are for sale, and at what price. */
+export const inferenceSchema = z
+  .strictObject({
+    /** Left out: the server at INFERENCE_BASE_URL, if that is set. */
+    upstreams: z.array(upstream).min(1).optional(),
+    /** For the models of upstreams that have no table. */
+    default_model: z
+      .strictObject({
+        ...offer,
+        input_usd_per_million: usdPerMillion.prefault("0.50"),
+        output_usd_per_million: usdPerMillion.prefault("1.50"),
+        context_length: offer.context_length.prefault(8_192),
+        max_output_tokens: offer.max_output_tokens.prefault(1_024),
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
+/** The `inference` part as read. */
+export type InferenceSection = z.output<typeof inferenceSchema>;
+
+/** One entry of `upstreams` as read. */
+export type UpstreamSection = z.output<typeof upstream>;
+
+/** The entry that stands for INFERENCE_BASE_URL alone. */
+export function defaultUpstream(): UpstreamSection {
+  return upstream.parse({ name: "default" });
+}
