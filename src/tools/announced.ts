@@ -1,0 +1,43 @@
+import type { Tool } from "../domain/tool.ts";
+import { announce } from "./define-tool.ts";
+
+/** `inference_chat` where no model server is configured. */
+export function announcedInferenceChat(): Tool {
+  return announce({
+    name: "inference_chat",
+    description:
+      "Completes a conversation with a selectable language model. Not available on this installation: no model server is configured.",
+    scope: "inference:write",
+    billable: true,
+  });
+}
+
+/** `sandbox_execute` where no sandbox is wired. */
+export function announcedSandboxExecute(): Tool {
+  return announce({
+    name: "sandbox_execute",
+    description: "Runs Python or JavaScript code in a sandbox without network and returns its output.",
+    scope: "compute:run",
+    billable: true,
+  });
+}
+
+/** `sandbox_cancel` where no sandbox is wired. */
+export function announcedSandboxCancel(): Tool {
+  return announce({
+    name: "sandbox_cancel",
+    description: "Cancels a sandbox that is running.",
+    scope: "compute:run",
+    billable: false,
+  });
+}
+
+/** `gpu_provision`: coming soon (specification 1). */
+export function gpuProvision(): Tool {
+  return announce({
+    name: "gpu_provision",
+    description: "Provisions a GPU.",
+    scope: "compute:run",
+    billable: false,
+  });
+}

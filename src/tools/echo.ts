@@ -1,0 +1,19 @@
+import { z } from "zod";
+import type { Tool } from "../domain/tool.ts";
+import { defineTool } from "./define-tool.ts";
+
+const params = z.strictObject({
+  message: z.string().max(65_536).describe("Text to send back, unchanged"),
+});
+
+/** `echo`: sends the message back (specification 2.1, 2.2). */
+export function echo(): Tool {
+  return defineTool({
+    name: "echo",
+    description: "Sends a message back unchanged: shows that the API key and the form of the call are good. Free.",
+    scope: undefined,
+    params,
+    price: undefined,
+    run: ({ message }) => ({ echo: message }),
+  });
+}

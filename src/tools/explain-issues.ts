@@ -1,0 +1,88 @@
+import type { z } from "zod";
+import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+
+const MOST_ISSUES = 5;
+const LONGEST_NAME = 64;
+
+/**
+ * Says what is wrong with a call's parameters and what to do, one sentence per field, each with its path,
+ * e.g. `params.messages[2].role: must be one of "system", "user", "assistant"`.
+ * @param inputSchema the JSON Schema of the parameters, which knows the members of each object
+ */
+export function explainIssues(issues: readonly Issue[], inputSchema: JsonObject): string {
+  const sentences = issues.flatMap((issue) => explain(issue, inputSchema));
+  return sentences.slice(0, MOST_ISSUES).join("; ");
+}
+
+function explain(issue: Issue, inputSchema: JsonObject): string[] {
+  if (issue.code !== "unrecognized_keys") return [`${fieldPath(issue.path)}: ${problem(issue)}`];
+  const members = membersAt(inputSchema, issue.path);
+  const known =
+    members.length === 0 ? "leave it out, there are no members" : `leave it out, there are ${members.join(", ")}`;
+  return issue.keys.map((key) => `${fieldPath([...issue.path, key])}: is unknown, ${known}`);
+}
+
+function problem(issue: Issue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.input === undefined
+        ? `is required, ${nameOfType(issue.expected)}`
+        : `must be ${nameOfType(issue.expected)}, not ${kindOf(issue.input)}`;
+    case "invalid_value":
+      return `must be ${issue.values.length > 1 ? "one of " : ""}${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "too_small":
+      return `must ${bound(issue.origin, "at least", issue.minimum, issue.inclusive)}`;
+    case "too_big":
+      return `must ${bound(issue.origin, "at most", issue.maximum, issue.inclusive)}`;
+    default:
+      return issue.message;
+  }
+}
+
+function bound(
+  origin: string,
+  side: "at least" | "at most",
+  limit: number | bigint,
+  inclusive: boolean | undefined,
+): string {
+  if (origin === "string") return `have ${side} ${limit} characters`;
+  if (origin === "array") return `have ${side} ${limit} ${limit === 1 ? "item" : "items"}`;
+  if (inclusive === false) return `be ${side === "at least" ? "more than" : "less than"} ${limit}`;
+  return `be ${side} ${limit}`;
+}
+
+function nameOfType(expected: string): string {
+  if (expected === "int") return "a whole number";
+  return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "number") return Number.isInteger(value) ? "a number" : "a fraction";
+  return nameOfType(typeof value);
+}
+
+/** `params.messages[2].role`; names that are no identifiers are quoted, long ones cut. */
+function fieldPath(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === "number") return `${text}[${step}]`;
+    const name = String(step).slice(0, LONGEST_NAME);
+    return /^[A-Za-z_]\w*$/.test(name) ? `${text}.${name}` : `${text}[${JSON.stringify(name)}]`;
+  }, "params");
+}
+
+/** The names of the members that the object at the path may have. */
+function membersAt(schema: JsonObject, path: Path): string[] {
+  let node: JsonValue | undefined = schema;
+  for (const step of path) {
+    if (!isJsonObject(node)) return [];
+    const properties: JsonValue | undefined = node["properties"];
+    node = typeof step === "number" ? node["items"] : isJsonObject(properties) ? properties[String(step)] : undefined;
+  }
+  const properties = isJsonObject(node) ? node["properties"] : undefined;
+  return isJsonObject(properties) ? Object.keys(properties) : [];
+}

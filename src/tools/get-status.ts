@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { formatUsdc, type MicroUsd } from "../domain/money.ts";
+import type { Tool } from "../domain/tool.ts";
+import { defineTool } from "./define-tool.ts";
+
+/** What get_status reports from. */
+export interface StatusDeps {
+  /** The version of the running service, as in GET /health. */
+  readonly version: string;
+  /** What the account can spend now, in micro-USD. */
+  readonly balance: (accountId: string) => Promise<MicroUsd>;
+}
+
+/** `get_status`: the service's version and the caller's balance (specification 2.2). */
+export function getStatus({ version, balance }: StatusDeps): Tool {
+  return defineTool({
+    name: "get_status",
+    description:
+      "Reports the service's version and status and the balance of the calling account in USDC. Takes no parameters. Free.",
+    scope: undefined,
+    params: z.strictObject({}),
+    price: undefined,
+    run: async (_params, { caller }) => ({
+      version,
+      status: "healthy",
+      balance_usdc: formatUsdc(await balance(caller.accountId)),
+    }),
+  });
+}

@@ -1,0 +1,28 @@
+import type { ChatModels } from "../domain/chat.ts";
+import type { Tool } from "../domain/tool.ts";
+import { announcedInferenceChat, announcedSandboxCancel, announcedSandboxExecute, gpuProvision } from "./announced.ts";
+import { echo } from "./echo.ts";
+import { getStatus, type StatusDeps } from "./get-status.ts";
+import { inferenceChat } from "./inference-chat/tool.ts";
+import type { Prices } from "./prices.ts";
+import { vramEstimate } from "./vram-estimate/tool.ts";
+
+/** What the tools need. */
+export interface ToolDeps extends StatusDeps {
+  readonly prices: Prices;
+  /** Undefined: no model server is configured, and inference_chat is announced only. */
+  readonly inference: ChatModels | undefined;
+}
+
+/** The tools, in the order of the specification's catalogue (section 1). */
+export function makeTools(deps: ToolDeps): Tool[] {
+  return [
+    getStatus(deps),
+    echo(),
+    deps.inference ? inferenceChat(deps.inference) : announcedInferenceChat(),
+    vramEstimate(deps.prices.vram_estimate.flat_microusd),
+    announcedSandboxExecute(),
+    announcedSandboxCancel(),
+    gpuProvision(),
+  ];
+}

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { MAX_MICRO_USD } from "../domain/money.ts";
+
+/** A whole number of micro-USD (millionths of a USD), at least one. */
+const microUsd = z
+  .int()
+  .min(1)
+  .max(Number(MAX_MICRO_USD))
+  .transform((amount) => BigInt(amount));
+
+/**
+ * The `prices` part of the configuration file. Every member can be left out; what is left out has its default.
+ * Models carry their own prices in the `inference` part.
+ */
+export const pricesSchema = z
+  .strictObject({
+    vram_estimate: z
+      .strictObject({
+        flat_microusd: microUsd.prefault(1_000).describe("Price of an estimate"),
+      })
+      .prefault({}),
+    sandbox_execute: z
+      .strictObject({
+        microusd_per_second: microUsd
+          .prefault(100)
+          .describe("Price of a second of the time limit that the caller asks for"),
+        minimum_microusd: microUsd.prefault(1_000).describe("Least price of an execution"),
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
+/** What the tools cost, in micro-USD. */
+export type Prices = z.output<typeof pricesSchema>;
