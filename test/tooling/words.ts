@@ -17,7 +17,7 @@ const BANS: readonly Ban[] = [
     why: "a path of one machine; write it relative to the checkout",
   },
   {
-    pattern: /\b(?:coordinator|preamble|sub-?agent)\b|\bresearch\/[\w-]+\.md\b/i,
+    pattern: /\b(?:coordinator|sub-?agent)\b|\bresearch\/[\w-]+\.md\b/i,
     where: /./,
     why: "speaks of how the text came about; the project's files speak of the project alone",
   },
