@@ -3,12 +3,16 @@ import { parseEnv } from "node:util";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { parseAddress } from "../domain/base58.ts";
+import { resolveUpstreams } from "../inference/upstream-settings.ts";
+import type { UpstreamSettings } from "../inference/upstream-settings.ts";
 import { configFileSchema, type ConfigFile } from "./config-file.ts";
 import { SECRET_SETTINGS, settingsSchema, type Settings } from "./settings.ts";
 
 /** Everything an operator can set: the environment, and the file that TOOLGATE_CONFIG names. */
 export interface Config extends Settings {
-  readonly file: ConfigFile;
+  readonly prices: ConfigFile["prices"];
+  /** The servers behind inference_chat; none: it is announced only. */
+  readonly upstreams: readonly UpstreamSettings[];
 }
 
 /** What `serve` cannot do without. */
@@ -50,8 +54,10 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     problems.push("TREASURY_OWNER: must be a wallet address (base58 of 32 bytes)");
   }
   const file = readConfigFile(present["TOOLGATE_CONFIG"], problems);
+  const inference = resolveUpstreams(file.inference, present);
+  problems.push(...inference.problems);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
-  return { ...parsed.data, file };
+  return { ...parsed.data, prices: file.prices, upstreams: inference.upstreams };
 }
 
 /**
@@ -68,9 +74,10 @@ function isServeConfig(config: Config): config is ServeConfig {
   return REQUIRED.every((name) => config[name] !== undefined && config[name].length > 0);
 }
 
-/** The settings as JSON for `--print-config`; secrets as `***`. */
+/** The settings of the environment for `--print-config`; secrets as `***`. */
 export function redactedConfig(config: Config): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(config).map(([name, value]) => [name, SECRET_SETTINGS.has(name) && value !== undefined ? "***" : value]));
+  const { prices: _, upstreams: __, ...settings } = config;
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, SECRET_SETTINGS.has(name) && value !== undefined ? "***" : value]));
 }
 
 function readConfigFile(path: string | undefined, problems: string[]): ConfigFile {

@@ -16,7 +16,7 @@ const url = (protocols: readonly string[], what: string) =>
 
 const httpUrl = url(["http:", "https:"], "an http:// or https:// URL");
 
-const list = (item: z.ZodType<string>) =>
+const list = (item: z.ZodType<string, string>) =>
   z
     .string()
     .transform((text) =>

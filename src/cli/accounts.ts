@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import type { Command } from "commander";
+import { Keypair } from "@solana/web3.js";
+import type { Account } from "../app/ports.ts";
+import { formatUsdc } from "../domain/money.ts";
+import { DEFAULT_SCOPES } from "../domain/scope.ts";
+import type { Postgres } from "../postgres/index.ts";
+import { address, count, signedUsdc } from "./arguments.ts";
+import { withPostgres } from "./database.ts";
+import { outputFor } from "./output.ts";
+
+interface CreateOptions {
+  wallet?: string;
+  count?: number;
+  usdc?: bigint;
+  rate?: number;
+  burst?: number;
+  json?: boolean;
+}
+
+/** `accounts create | adjust | tier | operator | show` */
+export function addAccountCommands(program: Command): void {
+  const accounts = program.command("accounts").description("operator's account work");
+
+  accounts
+    .command("create")
+    .description("makes the account of a wallet (or finds the one it has); with --count, makes many funded ones with a key each")
+    .option("--wallet <address>", "wallet that the account belongs to", address)
+    .option("--count <n>", "make N accounts of fresh wallets, one JSON line each (load tests)", count)
+    .option("--usdc <amount>", "starting balance in USDC, booked as an adjustment", signedUsdc)
+    .option("--rate <n>", "requests per minute of each of its keys", count)
+    .option("--burst <n>", "requests at once of each of its keys", count)
+    .option("--json", "print JSON")
+    .action(create);
+
+  accounts
+    .command("show")
+    .description("shows an account")
+    .requiredOption("--account <id>", "account")
+    .option("--json", "print JSON")
+    .action(async (options: { account: string; json?: boolean }) => {
+      const account = await withPostgres((postgres) => postgres.accounts.get(options.account));
+      outputFor(options.json ?? false).record(accountRecord(account));
+    });
+
+  accounts
+    .command("adjust")
+    .description("adds to a balance, or takes from it; the reason stays in the ledger")
+    .requiredOption("--account <id>", "account")
+    .requiredOption("--usdc <amount>", "what to add in USDC, e.g. 5.00 or -0.50", signedUsdc)
+    .requiredOption("--reason <text>", "why")
+    .option("--key <key>", "idempotency key: a repeat with the same key changes nothing")
+    .option("--json", "print JSON")
+    .action(async (options: { account: string; usdc: bigint; reason: string; key?: string; json?: boolean }) => {
+      const account = await withPostgres((postgres) =>
+        postgres.accounts.adjust({ accountId: options.account, amount: options.usdc, reason: options.reason, idempotencyKey: options.key ?? randomUUID() }),
+      );
+      outputFor(options.json ?? false).record(accountRecord(account));
+    });
+
+  accounts
+    .command("tier")
+    .description("sets the rate limit of an account's keys")
+    .requiredOption("--account <id>", "account")
+    .requiredOption("--rate <n>", "requests per minute in the long run", count)
+    .requiredOption("--burst <n>", "requests at once", count)
+    .option("--json", "print JSON")
+    .action(async (options: { account: string; rate: number; burst: number; json?: boolean }) => {
+      const account = await withPostgres((postgres) => postgres.accounts.setTier(options.account, { ratePerMinute: options.rate, burst: options.burst }));
+      outputFor(options.json ?? false).record(accountRecord(account));
+    });
+
+  accounts
+    .command("operator")
+    .description("gives an account the operator role, which the internal gRPC services ask for, or takes it")
+    .requiredOption("--account <id>", "account")
+    .option("--revoke", "take the role")
+    .option("--json", "print JSON")
+    .action(async (options: { account: string; revoke?: boolean; json?: boolean }) => {
+      const account = await withPostgres((postgres) => postgres.accounts.setOperator(options.account, options.revoke !== true));
+      outputFor(options.json ?? false).record(accountRecord(account));
+    });
+}
+
+async function create(options: CreateOptions, command: Command): Promise<void> {
+  if ((options.wallet === undefined) === (options.count === undefined)) command.error("give either --wallet or --count");
+  await withPostgres(async (postgres) => {
+    if (options.wallet !== undefined) {
+      outputFor(options.json ?? false).record(accountRecord(await createOne(postgres, options.wallet, options)));
+      return;
+    }
+    for (let made = 0; made < (options.count ?? 0); made += 1) {
+      const account = await createOne(postgres, Keypair.generate().publicKey.toBase58(), options);
+      const { secret } = await postgres.apiKeys.create({ accountId: account.accountId, name: "load test", scopes: DEFAULT_SCOPES });
+      outputFor(true).record({ ...accountRecord(account), api_key: secret });
+    }
+  });
+}
+
+async function createOne(postgres: Postgres, wallet: string, options: CreateOptions): Promise<Account> {
+  let account = await postgres.accounts.create(wallet);
+  const { accountId } = account;
+  if (options.rate !== undefined || options.burst !== undefined) {
+    const { ratePerMinute, burst } = account.tier;
+    account = await postgres.accounts.setTier(accountId, { ratePerMinute: options.rate ?? ratePerMinute, burst: options.burst ?? burst });
+  }
+  if (options.usdc === undefined) return account;
+  return postgres.accounts.adjust({ accountId, amount: options.usdc, reason: "starting balance", idempotencyKey: randomUUID() });
+}
+
+function accountRecord(account: Account): Record<string, unknown> {
+  return {
+    account_id: account.accountId,
+    wallet: account.wallet,
+    balance_usdc: formatUsdc(account.balance),
+    rate_per_minute: account.tier.ratePerMinute,
+    burst: account.tier.burst,
+    operator: account.operator,
+    created_at: account.createdAt,
+  };
+}

@@ -1,0 +1,33 @@
+import { InvalidArgumentError } from "commander";
+import { parseAddress } from "../domain/base58.ts";
+import { parseUsdc } from "../domain/money.ts";
+import { isScope, SCOPES, type Scope } from "../domain/scope.ts";
+
+/** A wallet address. */
+export function address(text: string): string {
+  if (!parseAddress(text)) throw new InvalidArgumentError("must be a wallet address (base58 of 32 bytes)");
+  return text;
+}
+
+/** A whole number from 1 to ten million. */
+export function count(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,8}$/.test(text) || value < 1 || value > 10_000_000) throw new InvalidArgumentError("must be a whole number from 1 to 10000000");
+  return value;
+}
+
+/** Decimal USDC, negative allowed, as micro-USD. */
+export function signedUsdc(text: string): bigint {
+  const amount = parseUsdc(text.replace(/^-/, ""));
+  if (amount === undefined || amount === 0n) throw new InvalidArgumentError("must be an amount in USDC with at most six places, e.g. 5.00");
+  return text.startsWith("-") ? -amount : amount;
+}
+
+/** Scopes, separated by commas. */
+export function scopes(text: string): Scope[] {
+  return text.split(",").map((part) => {
+    const scope = part.trim();
+    if (!isScope(scope)) throw new InvalidArgumentError(`there is no scope ${JSON.stringify(scope)}; there are ${SCOPES.join(", ")}`);
+    return scope;
+  });
+}

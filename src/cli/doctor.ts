@@ -1,0 +1,31 @@
+import process from "node:process";
+import type { Command } from "commander";
+import { ConfigError, readConfig, readEnvironment, requireServeConfig } from "../config/config.ts";
+import { createLogger } from "../log.ts";
+import { checkWorld } from "../start-checks.ts";
+import { outputFor } from "./output.ts";
+
+/** `doctor`: what would keep `serve` from starting. */
+export function addDoctorCommand(program: Command): void {
+  program
+    .command("doctor")
+    .description("checks the configuration and the outside world, and says what to do about each problem; exit code 1 when there is one")
+    .option("--json", "print JSON")
+    .action(async (options: { json?: boolean }) => {
+      const problems = await findProblems();
+      const output = outputFor(options.json ?? false);
+      if (options.json) output.record({ ok: problems.length === 0, problems });
+      else if (problems.length === 0) output.record({ doctor: "everything is fine" });
+      else for (const problem of problems) process.stdout.write(`- ${problem}\n`);
+      if (problems.length > 0) process.exitCode = 1;
+    });
+}
+
+async function findProblems(): Promise<readonly string[]> {
+  try {
+    return await checkWorld(requireServeConfig(readConfig(readEnvironment())), createLogger("error"));
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}

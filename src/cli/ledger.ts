@@ -1,0 +1,51 @@
+import type { Command } from "commander";
+import { ToolgateError } from "../domain/errors.ts";
+import { formatUsdc } from "../domain/money.ts";
+import { Quotes, stepIdOf } from "../domain/quote.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { systemClock, systemRandom } from "../system.ts";
+import { commandConfig, withPostgres } from "./database.ts";
+import { outputFor } from "./output.ts";
+
+/** `migrate`, `quote`, `audit` */
+export function addLedgerCommands(program: Command): void {
+  program
+    .command("migrate")
+    .description("brings the database to the current schema; safe from several instances at once")
+    .option("--json", "print JSON")
+    .action(async (options: { json?: boolean }) => {
+      const { applied } = await migrate(commandConfig().DATABASE_URL);
+      outputFor(options.json ?? false).record({ applied });
+    });
+
+  program
+    .command("quote")
+    .description("opens a sealed quote identifier")
+    .argument("<id>", "quote_id of a 402 answer")
+    .option("--json", "print JSON")
+    .action(async (id: string, options: { json?: boolean }) => {
+      await withPostgres(async (postgres, config) => {
+        const quote = new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS).open(id);
+        if (!quote) throw new ToolgateError("NOT_FOUND", "this is not a quote of this installation, or its sealing key was retired");
+        outputFor(options.json ?? false).record({
+          account_id: quote.accountId,
+          price_usdc: formatUsdc(quote.price),
+          step_id: stepIdOf(quote.quoteId),
+          binding: quote.binding.toString("hex"),
+          issued_at: new Date(quote.issuedAt),
+          expires_at: new Date(quote.expiresAt),
+          expired: systemClock.now() > quote.expiresAt,
+        });
+      });
+    });
+
+  program
+    .command("audit")
+    .description("checks every ledger invariant against the whole database; exit code 1 on any violation")
+    .option("--json", "print JSON lines")
+    .action(async (options: { json?: boolean }) => {
+      const lines = await withPostgres((postgres) => postgres.audit());
+      outputFor(options.json ?? false).table(lines.map(({ name, checked, violations, description }) => ({ invariant: name, checked, violations, description })));
+      if (lines.some((line) => line.violations > 0n)) process.exitCode = 1;
+    });
+}

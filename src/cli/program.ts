@@ -1,0 +1,32 @@
+import process from "node:process";
+import { Command, CommanderError } from "commander";
+import { ConfigError } from "../config/config.ts";
+import { ToolgateError } from "../domain/errors.ts";
+import { VERSION } from "../version.ts";
+
+/** Adds commands to the program. */
+export type AddCommands = (program: Command) => void;
+
+/** Runs the command line. Exit code 0: done; 1: it could not be done; 2: the command itself is wrong. */
+export async function runProgram(commands: readonly AddCommands[], argv: readonly string[]): Promise<void> {
+  const program = new Command("toolgate").description("The gateway through which software agents buy tool calls.").version(VERSION);
+  program.showHelpAfterError("(--help shows what there is)");
+  program.exitOverride();
+  for (const add of commands) add(program);
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+  } catch (error) {
+    process.exitCode = exitCodeOf(error);
+  }
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof ConfigError) {
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+  const text = error instanceof ToolgateError ? `${error.code}: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${text}\n`);
+  return 1;
+}

@@ -1,0 +1,44 @@
+import process from "node:process";
+import type { Command } from "commander";
+import { ConfigError, readConfig, readEnvironment, redactedConfig, requireServeConfig } from "../config/config.ts";
+import { startGateway, type Gateway } from "../gateway.ts";
+import { createLogger, type Logger } from "../log.ts";
+import { checkWorld } from "../start-checks.ts";
+import { outputFor } from "./output.ts";
+
+/** `serve`: the gateway in production. */
+export function addServeCommand(program: Command): void {
+  program
+    .command("serve")
+    .description("serves in production; needs DATABASE_URL, SOLANA_RPC_URLS and TREASURY_OWNER")
+    .option("--print-config", "print the settings, secrets redacted, and exit")
+    .option("--json", "print JSON")
+    .action(async (options: { printConfig?: boolean; json?: boolean }) => {
+      const config = readConfig(readEnvironment());
+      if (options.printConfig) {
+        outputFor(options.json ?? false).record(redactedConfig(config));
+        return;
+      }
+      const serveConfig = requireServeConfig(config);
+      const log = createLogger(config.LOG_LEVEL);
+      const problems = await checkWorld(serveConfig, log);
+      if (problems.length > 0) throw new ConfigError(problems);
+      const gateway = await startGateway(serveConfig, log);
+      const { baseUrl, grpcAddress, payTo } = gateway;
+      log.info({ baseUrl, grpcAddress, payTo }, "ready");
+      if (options.json) outputFor(true).record({ base_url: baseUrl, grpc_address: grpcAddress, pay_to: payTo });
+      await untilStopped(gateway, log);
+    });
+}
+
+/** Serves until SIGTERM or SIGINT, then closes in order; a second signal ends at once. */
+export async function untilStopped(gateway: Gateway, log: Logger): Promise<void> {
+  const signal = await new Promise<string>((resolve) => {
+    for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => resolve(name));
+  });
+  for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => process.exit(1));
+  log.info({ signal }, "stopping: finishing what runs");
+  await gateway.close();
+  log.info("stopped");
+  process.exit(0);
+}

@@ -1,0 +1,12 @@
+import { z } from "zod";
+import { inferenceSchema } from "../inference/config.ts";
+import { pricesSchema } from "../tools/prices.ts";
+
+/** The file that TOOLGATE_CONFIG names, JSON or YAML. Unknown members are errors: a price that is misspelt must not be a default in silence. */
+export const configFileSchema = z.strictObject({
+  prices: pricesSchema,
+  inference: inferenceSchema,
+});
+
+/** The file, read, with every default filled in. */
+export type ConfigFile = z.output<typeof configFileSchema>;

@@ -1,0 +1,130 @@
+import { rmSync } from "node:fs";
+import path from "node:path";
+import { randomUUID } from "node:crypto";
+import { DEFAULT_SCOPES } from "../domain/scope.ts";
+import { createLogger } from "../log.ts";
+import { openPostgres } from "../postgres/index.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { systemClock, systemRandom } from "../system.ts";
+import { buyOneCall } from "./demo.ts";
+import { loadState, saveState, writeDevJson, type DevState } from "./dev-state.ts";
+import { fundWallets } from "./fund.ts";
+import { startDevWorld, type DevWorldOptions } from "./world.ts";
+
+/** The doors of the gateway that was put into the world. */
+interface Doors {
+  baseUrl: string;
+  consoleUrl: string;
+  grpcAddress: string;
+  payTo: string;
+  usdcMint: string;
+}
+
+/** What the terminal shows once the gateway is up. */
+export interface DevReady {
+  summary: string;
+  /** A line to paste. */
+  curl: string;
+  /** @throws Error naming the step that failed */
+  buyOneCall(): Promise<void>;
+}
+
+/** A development world: started, migrated, funded, with an account and a key for the demo agent. */
+export interface OpenDevWorld {
+  /** Settings that the gateway needs to live in it. */
+  environment: Record<string, string>;
+  /** Writes dev.json. */
+  ready(doors: Doors): Promise<DevReady>;
+  stop(): Promise<void>;
+}
+
+/** Opens the world, or what is left of it from an earlier run. */
+export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
+  const { dataDir, tell } = options;
+  const readyFile = path.join(dataDir, "dev.json");
+  rmSync(readyFile, { force: true });
+  const state = loadState(dataDir);
+  const world = await startDevWorld(options);
+  try {
+    await migrate(world.databaseUrl);
+    const [agent] = await Promise.all([agentOf(world.databaseUrl, state), fundWallets(world.rpcUrl, state)]);
+    saveState(dataDir, { ...state, apiKey: agent.apiKey });
+    return {
+      environment: {
+        DATABASE_URL: world.databaseUrl,
+        SOLANA_RPC_URLS: world.rpcUrl,
+        TREASURY_OWNER: state.treasury.publicKey.toBase58(),
+        ...(world.inferenceUrl !== undefined && { INFERENCE_BASE_URL: world.inferenceUrl }),
+      },
+      ready: async (doors) => {
+        writeDevJson(dataDir, {
+          base_url: doors.baseUrl,
+          grpc_address: doors.grpcAddress,
+          console_url: doors.consoleUrl,
+          rpc_url: world.rpcUrl,
+          database_url: world.databaseUrl,
+          api_key: agent.apiKey,
+          account_id: agent.accountId,
+          wallet_secret_key: [...state.wallet.secretKey],
+          treasury_owner: state.treasury.publicKey.toBase58(),
+          pay_to: doors.payTo,
+          usdc_mint: doors.usdcMint,
+        });
+        return {
+          summary: summaryOf(doors, world.rpcUrl, readyFile),
+          curl: curlOf(doors.baseUrl, agent.apiKey),
+          buyOneCall: () => buyOneCall({ baseUrl: doors.baseUrl, rpcUrl: world.rpcUrl, apiKey: agent.apiKey, wallet: state.wallet }, tell),
+        };
+      },
+      stop: async () => {
+        rmSync(readyFile, { force: true });
+        await world.stop();
+      },
+    };
+  } catch (error) {
+    await world.stop();
+    throw error;
+  }
+}
+
+/** The demo agent's account and key: the key of an earlier run, or a new one. */
+async function agentOf(databaseUrl: string, state: DevState): Promise<{ accountId: string; apiKey: string }> {
+  const postgres = await openPostgres({
+    url: databaseUrl,
+    instanceId: randomUUID(),
+    clock: systemClock,
+    random: systemRandom,
+    leaseMs: 15_000,
+    poolSize: 2,
+    log: createLogger("warn"),
+  });
+  try {
+    const { accountId } = await postgres.accounts.create(state.wallet.publicKey.toBase58());
+    const known = state.apiKey === undefined ? undefined : await postgres.authenticator.authenticate(state.apiKey);
+    if (state.apiKey !== undefined && known?.accountId === accountId) return { accountId, apiKey: state.apiKey };
+    const { secret } = await postgres.apiKeys.create({ accountId, name: "demo agent", scopes: DEFAULT_SCOPES });
+    return { accountId, apiKey: secret };
+  } finally {
+    await postgres.close();
+  }
+}
+
+function summaryOf(doors: Doors, rpcUrl: string, readyFile: string): string {
+  return [
+    "",
+    "Toolgate is ready.",
+    `  HTTP, MCP, Connect  ${doors.baseUrl}`,
+    `  gRPC                ${doors.grpcAddress}`,
+    `  Solana (local)      ${rpcUrl}`,
+    `  keys and addresses  ${readyFile}`,
+    "",
+  ].join("\n");
+}
+
+function curlOf(baseUrl: string, apiKey: string): string {
+  return [
+    `curl -i ${baseUrl}/v1/mcp/tools/call \\`,
+    `  -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\`,
+    `  -d '{"tool":"vram_estimate","params":{"model":"llama-3.1-8b"}}'`,
+  ].join("\n");
+}

@@ -1,0 +1,64 @@
+import path from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { startChild, type Child } from "./child.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-postgres/index.ts";
+
+const chainReady = z.object({ url: z.string() });
+const inferenceReady = z.object({ url: z.string() });
+
+/** The outside world of a development gateway. */
+export interface DevWorld {
+  databaseUrl: string;
+  rpcUrl: string;
+  /** OpenAI-compatible stand-in; undefined when the configuration names a real server. */
+  inferenceUrl: string | undefined;
+  /** Ends everything, the database last. */
+  stop(): Promise<void>;
+}
+
+/** What to start of it. */
+export interface DevWorldOptions {
+  dataDir: string;
+  withInference: boolean;
+  tell(line: string): void;
+}
+
+/** Starts PostgreSQL, the local Solana chain and the inference stand-in, each a process of its own, side by side. */
+export async function startDevWorld({ dataDir, withInference, tell }: DevWorldOptions): Promise<DevWorld> {
+  const started: { stop(): Promise<void> }[] = [];
+  const keep = <Part extends { stop(): Promise<void> }>(part: Part): Part => {
+    started.push(part);
+    return part;
+  };
+  const stop = async () => {
+    for (const part of started.reverse()) await part.stop();
+  };
+  try {
+    const [postgres, chain, inference] = await settleAll([
+      startEmbeddedPostgres({ dataDir, onProgress: tell }).then(keep<EmbeddedPostgres>),
+      startChild(file("../localchain/main.ts"), ["--data-dir", path.join(dataDir, "chain")]).then(keep<Child>),
+      withInference ? startChild(file("inference-stand-in/main.ts"), []).then(keep<Child>) : undefined,
+    ]);
+    return {
+      databaseUrl: postgres.url,
+      rpcUrl: chainReady.parse(chain.ready).url,
+      inferenceUrl: inference && inferenceReady.parse(inference.ready).url,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Like Promise.all, but waits for all even when one fails, so that nothing starts after the clean-up. */
+async function settleAll<Parts extends readonly unknown[]>(parts: [...Parts]): Promise<{ [Index in keyof Parts]: Awaited<Parts[Index]> }> {
+  await Promise.allSettled(parts);
+  return Promise.all(parts);
+}
+
+function file(relative: string): string {
+  return path.relative(process.cwd(), fileURLToPath(new URL(relative, import.meta.url)));
+}

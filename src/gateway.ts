@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import { errorBindings as errorErrors } from "#gen/toolgate/v1/error_http.ts";
+import { errorBindings as healthErrors, healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
+import { errorBindings as paymentErrors } from "#gen/toolgate/v1/payment_http.ts";
+import { receiptServiceRoutes } from "#gen/toolgate/v1/receipt_service_http.ts";
+import { runServiceRoutes } from "#gen/toolgate/v1/run_service_http.ts";
+import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
+import { createTranscoder } from "#httpjson/runtime/index.ts";
+import { Catalogue } from "./app/catalogue.ts";
+import type { CallToolDeps } from "./app/call-tool.ts";
+import type { ServeConfig } from "./config/config.ts";
+import { Quotes } from "./domain/quote.ts";
+import { UpstreamModels } from "./inference/upstream-models.ts";
+import type { Logger } from "./log.ts";
+import { openPostgres, type Postgres } from "./postgres/index.ts";
+import { openChain, type SolanaChain } from "./solana/index.ts";
+import { systemClock, systemRandom } from "./system.ts";
+import { makeTools } from "./tools/index.ts";
+import { Access } from "./transport/access.ts";
+import { connectDoor } from "./transport/connect/connect-door.ts";
+import { GrpcServer } from "./transport/grpc/server.ts";
+import { Cors } from "./transport/http/cors.ts";
+import { Facade } from "./transport/http/facade.ts";
+import { HttpServer } from "./transport/http/server.ts";
+import { JsonRpcDoor } from "./transport/mcp/json-rpc-door.ts";
+import { Pipeline } from "./transport/pipeline.ts";
+import { accountService } from "./transport/services/account-service.ts";
+import { healthService } from "./transport/services/health-service.ts";
+import { keyService } from "./transport/services/key-service.ts";
+import { receiptService } from "./transport/services/receipt-service.ts";
+import { runService } from "./transport/services/run-service.ts";
+import { toolService } from "./transport/services/tool-service.ts";
+import { VERSION } from "./version.ts";
+
+/** A gateway at work. */
+export interface Gateway {
+  /** `{base_url}` of the specification. */
+  readonly baseUrl: string;
+  readonly consoleUrl: string;
+  /** host:port */
+  readonly grpcAddress: string;
+  readonly payTo: string;
+  readonly usdcMint: string;
+  /** Stops accepting, finishes what runs, hands the rest over, closes. */
+  close(): Promise<void>;
+}
+
+/** Puts all parts together and opens the doors. The outside world is expected to be fit: see start-checks.ts. */
+export async function startGateway(config: ServeConfig, log: Logger): Promise<Gateway> {
+  const postgres = await openPostgres({
+    url: config.DATABASE_URL,
+    instanceId: randomUUID(),
+    clock: systemClock,
+    random: systemRandom,
+    leaseMs: config.RUN_LEASE_MS,
+    poolSize: config.DATABASE_POOL,
+    log,
+  });
+  const chain = openChain({
+    urls: config.SOLANA_RPC_URLS,
+    treasuryOwner: config.TREASURY_OWNER,
+    memoPrefix: config.MEMO_PREFIX,
+    waitMs: config.PAYMENT_WAIT_MS,
+    finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
+    clock: systemClock,
+    log,
+  });
+  const stopping = new AbortController();
+  const deps = await callToolDeps(config, postgres, chain, stopping.signal);
+  const doors = makeDoors(config, postgres, deps, chain, log);
+  postgres.start();
+  const port = await doors.http.listen(config.HOST, config.PORT);
+  const grpcPort = await doors.grpc.listen(config.HOST, config.GRPC_PORT);
+  const host = config.HOST === "0.0.0.0" || config.HOST === "::" ? "127.0.0.1" : config.HOST;
+  const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`;
+  return {
+    baseUrl,
+    consoleUrl: config.CONSOLE_URL ?? `${baseUrl}/console`,
+    grpcAddress: `${host}:${grpcPort}`,
+    payTo: chain.treasury.tokenAccount,
+    usdcMint: chain.treasury.mint,
+    async close() {
+      const overdue = setTimeout(() => {
+        stopping.abort(new Error("the service is stopping"));
+        doors.http.destroy();
+      }, config.SHUTDOWN_GRACE_MS);
+      await Promise.all([doors.http.close(), doors.grpc.close(config.SHUTDOWN_GRACE_MS)]);
+      clearTimeout(overdue);
+      await postgres.close();
+    },
+  };
+}
+
+async function callToolDeps(config: ServeConfig, postgres: Postgres, chain: SolanaChain, stopping: AbortSignal): Promise<CallToolDeps> {
+  const { prices, upstreams } = config;
+  const inference = upstreams.length === 0 ? undefined : await UpstreamModels.open(upstreams, AbortSignal.timeout(15_000));
+  const balance = (accountId: string) => postgres.ledger.balance(accountId);
+  return {
+    catalogue: new Catalogue(makeTools({ version: VERSION, balance, prices, inference })),
+    ledger: postgres.ledger,
+    chain,
+    quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
+    clock: systemClock,
+    random: systemRandom,
+    memoPrefix: config.MEMO_PREFIX,
+    stopping,
+  };
+}
+
+function makeDoors(config: ServeConfig, postgres: Postgres, deps: CallToolDeps, chain: SolanaChain, log: Logger): { http: HttpServer; grpc: GrpcServer } {
+  const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
+  const payment = { payTo, treasuryOwner, usdcMint, memoPrefix: config.MEMO_PREFIX, feePayer: undefined };
+  const open = [
+    toolService(deps, payment, VERSION),
+    receiptService(postgres.receipts),
+    runService(postgres.runs),
+    healthService(postgres.health, VERSION),
+  ];
+  const internal = [accountService(postgres.accounts), keyService(postgres.apiKeys)];
+  const pipeline = new Pipeline(new Access(postgres.authenticator, postgres.rateLimiter), [...open, ...internal], log);
+  const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
+  const facade = new Facade({
+    ...common,
+    transcoder: createTranscoder([toolServiceRoutes, receiptServiceRoutes, runServiceRoutes, healthServiceRoutes]),
+    errorBindings: [...errorErrors, ...paymentErrors, ...healthErrors],
+    jsonRpc: new JsonRpcDoor(pipeline, deps.catalogue),
+  });
+  const connect = connectDoor({ ...common, services: open.map(({ service }) => service) });
+  const services = [...open, ...internal].map(({ service }) => service);
+  return {
+    http: new HttpServer(facade, connect, new Cors(config.CORS_ORIGINS ?? [])),
+    grpc: new GrpcServer({ ...common, services, health: postgres.health }),
+  };
+}

@@ -1,0 +1,30 @@
+import type { ServeConfig } from "./config/config.ts";
+import type { Logger } from "./log.ts";
+import { checkDatabase } from "./postgres/start-checks.ts";
+import { checkChain, openChain } from "./solana/index.ts";
+import { systemClock } from "./system.ts";
+
+/** Longest that all checks together may take, ms. */
+const LIMIT_MS = 15_000;
+
+/**
+ * Looks at the outside world before the doors open: database reachable, durable, at the current schema; every RPC endpoint on mainnet
+ * and seeing the treasury's token account.
+ * @returns every problem with what to do about it; empty: fit to serve
+ */
+export async function checkWorld(config: ServeConfig, log: Logger): Promise<string[]> {
+  const chain = openChain({
+    urls: config.SOLANA_RPC_URLS,
+    treasuryOwner: config.TREASURY_OWNER,
+    memoPrefix: config.MEMO_PREFIX,
+    waitMs: 0,
+    finalizedAbove: 0n,
+    clock: systemClock,
+    log,
+  });
+  const [database, endpoints] = await Promise.all([
+    checkDatabase(config.DATABASE_URL),
+    checkChain(chain.rpc, chain.treasury, AbortSignal.timeout(LIMIT_MS)),
+  ]);
+  return [...database.map((problem) => `DATABASE_URL: ${problem}`), ...endpoints.map(({ endpoint, problem }) => `SOLANA_RPC_URLS: ${endpoint} ${problem}`)];
+}

@@ -1,0 +1,22 @@
+import type { ServerResponse } from "node:http";
+import type { Header } from "../header.ts";
+
+/** What goes back over HTTP: a status and a JSON body, or none. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly json?: unknown;
+  readonly headers?: readonly Header[];
+}
+
+/** Writes the answer at once, with its length. Does nothing when the caller has gone. */
+export function send(response: ServerResponse, headers: readonly Header[], answer: HttpAnswer): void {
+  if (response.headersSent || response.destroyed) return;
+  const body = answer.json === undefined ? "" : JSON.stringify(answer.json);
+  const raw: string[] = ["content-length", String(Buffer.byteLength(body)), "x-content-type-options", "nosniff"];
+  if (answer.json !== undefined) raw.push("content-type", "application/json");
+  if (answer.status === 402) raw.push("cache-control", "no-store");
+  for (const [name, value] of headers) raw.push(name, value);
+  for (const [name, value] of answer.headers ?? []) raw.push(name, value);
+  response.writeHead(answer.status, raw);
+  response.end(body);
+}

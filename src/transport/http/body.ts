@@ -1,0 +1,49 @@
+import type { IncomingMessage } from "node:http";
+import { ToolgateError } from "../../domain/errors.ts";
+
+const EMPTY = Buffer.alloc(0);
+
+/** @throws ToolgateError PAYLOAD_TOO_LARGE when the headers already say so */
+export function checkDeclaredLength(request: IncomingMessage, limit: number): void {
+  const declared = request.headers["content-length"];
+  if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
+}
+
+/** Whether the request has a body (RFC 9112 section 6.3). */
+export function hasBody(request: IncomingMessage): boolean {
+  const declared = request.headers["content-length"];
+  return request.headers["transfer-encoding"] !== undefined || (declared !== undefined && declared !== "0");
+}
+
+/**
+ * Reads the body, up to the limit.
+ * @throws ToolgateError PAYLOAD_TOO_LARGE, or CANCELLED when the caller goes away
+ */
+export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  if (!hasBody(request)) return Promise.resolve(EMPTY);
+  return new Promise((resolve, reject) => {
+    let size = 0;
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) {
+        chunks.length = 0;
+        reject(tooLarge(limit));
+      } else {
+        chunks.push(chunk);
+      }
+    });
+    request.on("end", () => {
+      const [first = EMPTY] = chunks;
+      resolve(chunks.length < 2 ? first : Buffer.concat(chunks, size));
+    });
+    request.on("error", (cause) => reject(new ToolgateError("CANCELLED", "the caller went away", { cause })));
+    request.on("close", () => {
+      if (!request.complete) reject(new ToolgateError("CANCELLED", "the caller went away"));
+    });
+  });
+}
+
+function tooLarge(limit: number): ToolgateError {
+  return new ToolgateError("PAYLOAD_TOO_LARGE", `body: is larger than ${limit} bytes; send less`);
+}

@@ -1,0 +1,31 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+const ALLOWED_HEADERS = "authorization, content-type, idempotency-key, x-payment, mcp-protocol-version, mcp-method, mcp-name, connect-protocol-version, connect-timeout-ms, x-grpc-web, x-user-agent, grpc-timeout";
+const EXPOSED_HEADERS = "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, grpc-status, grpc-message, grpc-status-details-bin";
+
+/** Lets pages of the listed origins call (Fetch standard, CORS protocol). Without a list no header is ever sent. */
+export class Cors {
+  readonly #origins: ReadonlySet<string>;
+
+  constructor(origins: readonly string[]) {
+    this.#origins = new Set(origins);
+  }
+
+  /** Sets the headers for the caller's origin. @returns whether the request was a preflight, and is answered */
+  handle(request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.#origins.size === 0) return false;
+    const { origin } = request.headers;
+    response.setHeader("Vary", "Origin");
+    if (origin === undefined || !this.#origins.has(origin)) return false;
+    response.setHeader("Access-Control-Allow-Origin", origin);
+    response.setHeader("Access-Control-Expose-Headers", EXPOSED_HEADERS);
+    if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined) return false;
+    response.writeHead(204, {
+      "Access-Control-Allow-Methods": "GET, POST",
+      "Access-Control-Allow-Headers": ALLOWED_HEADERS,
+      "Access-Control-Max-Age": "7200",
+    });
+    response.end();
+    return true;
+  }
+}

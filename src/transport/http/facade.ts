@@ -1,0 +1,127 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createErrorBody, isJsonContentType, JsonFieldError, parseBody, type ErrorBinding, type Transcoder } from "#httpjson/runtime/index.ts";
+import type { Random } from "../../domain/clock.ts";
+import { ToolgateError } from "../../domain/errors.ts";
+import type { Failure } from "../error-details.ts";
+import type { Header } from "../header.ts";
+import type { JsonRpcDoor } from "../mcp/json-rpc-door.ts";
+import type { Pipeline } from "../pipeline.ts";
+import { rateLimitHeaders } from "../rate-limit-headers.ts";
+import { newRequestId, type RequestContext } from "../request-context.ts";
+import { send, type HttpAnswer } from "./answer.ts";
+import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
+
+type RouteMatch = Parameters<Transcoder["read"]>[0];
+
+/** What the JSON door needs. */
+export interface FacadeDeps {
+  readonly pipeline: Pipeline;
+  readonly transcoder: Transcoder;
+  readonly errorBindings: readonly ErrorBinding[];
+  readonly jsonRpc: JsonRpcDoor;
+  readonly random: Random;
+  readonly bodyLimit: number;
+}
+
+/** The MCP endpoint (specification 4.2): JSON-RPC and plain tool calls, told apart by their shape. */
+const MCP_PATH = "/mcp";
+
+/** HTTP/JSON: every path of the contract, by the routes generated from it. */
+export class Facade {
+  readonly #deps: FacadeDeps;
+  readonly #errorBody: ReturnType<typeof createErrorBody>;
+
+  constructor(deps: FacadeDeps) {
+    this.#deps = deps;
+    this.#errorBody = createErrorBody(deps.errorBindings);
+  }
+
+  /** Serves one request, whatever it is. Never throws. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = newRequestId(this.#deps.random);
+    const headers: Header[] = [["x-request-id", requestId]];
+    try {
+      send(response, headers, await this.#serve(request, response, requestId, headers));
+    } catch (error) {
+      if (error instanceof MethodNotAllowedError) headers.push(["allow", error.allow]);
+      if (!request.complete) headers.push(["connection", "close"]);
+      send(response, headers, this.failed(this.#deps.pipeline.failure(asToolgateError(error), requestId)));
+    }
+  }
+
+  /** The answer to a failed call: status and body by the generated table of error messages. */
+  failed(failure: Failure): HttpAnswer {
+    const body = this.#errorBody([failure.detail.message]);
+    return { status: body?.status ?? failure.error.status, json: body?.json, headers: failure.headers };
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse, requestId: string, headers: Header[]): Promise<HttpAnswer> {
+    const { pipeline, transcoder, bodyLimit } = this.#deps;
+    const { path, query } = splitTarget(request.url ?? "/");
+    const match = findRoute(transcoder, request.method ?? "GET", path);
+    checkDeclaredLength(request, bodyLimit);
+    if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
+      throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
+    }
+    const operation = pipeline.operation(match.route.method);
+    const { caller, rate } = await pipeline.admit(operation, request.headers.authorization);
+    if (rate) headers.push(...rateLimitHeaders(rate));
+    const body = parseBody(await readBody(request, bodyLimit));
+    const context: RequestContext = {
+      caller,
+      requestId,
+      signal: goneSignal(response),
+      xPayment: oneHeader(request, "x-payment"),
+      idempotencyKey: oneHeader(request, "idempotency-key"),
+      memoForm: path === MCP_PATH ? "prefix" : "step",
+    };
+    if (path === MCP_PATH && isJsonRpc(body)) return this.#deps.jsonRpc.answer(body, context, (failure) => this.failed(failure));
+    const message = await pipeline.answer(operation, transcoder.read(match, query, body), context);
+    return { status: 200, json: match.route.write(message) };
+  }
+}
+
+function findRoute(transcoder: Transcoder, method: string, path: string): RouteMatch {
+  const match = transcoder.match(method, path);
+  if ("route" in match) return match;
+  if (match.status === 404) throw new ToolgateError("NOT_FOUND", "there is nothing at this path");
+  throw new MethodNotAllowedError(match.allow);
+}
+
+/** METHOD_NOT_ALLOWED with the Allow header (RFC 9110 section 15.5.6). */
+class MethodNotAllowedError extends ToolgateError {
+  readonly allow: string;
+
+  constructor(allow: readonly string[]) {
+    super("METHOD_NOT_ALLOWED", `this path takes ${allow.join(", ")}`);
+    this.allow = allow.join(", ");
+  }
+}
+
+function asToolgateError(error: unknown): unknown {
+  return error instanceof JsonFieldError ? new ToolgateError("INVALID_REQUEST", error.message) : error;
+}
+
+function splitTarget(target: string): { path: string; query: string } {
+  const mark = target.indexOf("?");
+  return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}
+
+function isJsonRpc(body: unknown): boolean {
+  return typeof body === "object" && body !== null && Object.hasOwn(body, "jsonrpc");
+}
+
+/** A header that must not be sent twice; Node joins repeats with a comma, which neither value can hold unseen. */
+function oneHeader(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Aborts when the caller goes away before it has its answer. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

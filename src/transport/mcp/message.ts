@@ -1,0 +1,41 @@
+import { z } from "zod";
+
+/** Identifier of a JSON-RPC request (JSON-RPC 2.0 section 4; MCP forbids null). */
+export type RequestId = string | number;
+
+const idSchema = z.union([z.string(), z.number()]);
+
+/** A request, or without `id` a notification (JSON-RPC 2.0 section 4). */
+export const messageSchema = z.object({
+  jsonrpc: z.literal("2.0"),
+  method: z.string(),
+  id: idSchema.optional(),
+  params: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** A response that a client sends; a stateless server asked for none. */
+export const responseSchema = z.object({ jsonrpc: z.literal("2.0"), id: idSchema, method: z.undefined() });
+
+/** JSON-RPC 2.0 section 5.1. */
+export const RPC_ERROR = { invalidRequest: -32600, methodNotFound: -32601, invalidParams: -32602 } as const;
+
+/** An error that belongs to the protocol rather than to the gateway. */
+export class JsonRpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = "JsonRpcError";
+    this.code = code;
+  }
+}
+
+/** A successful answer (JSON-RPC 2.0 section 5). */
+export function resultMessage(id: RequestId, result: object) {
+  return { jsonrpc: "2.0", id, result };
+}
+
+/** A failed answer (JSON-RPC 2.0 section 5.1). `id` is null when it could not be told. */
+export function errorMessage(id: RequestId | null, code: number, message: string, data?: unknown) {
+  return { jsonrpc: "2.0", id, error: data === undefined ? { code, message } : { code, message, data } };
+}
