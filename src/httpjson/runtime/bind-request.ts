@@ -60,7 +60,7 @@ function bindVariable(json: Json, variable: PathVariable, segments: readonly str
 function decodeButSlash(segment: string, path: string): string {
   return segment
     .split(/(%2f)/i)
-    .map((part) => (/^%2f$/i.test(part) ? part : decode(part, path)))
+    .map((part) => (/^%2f$/i.test(part) ? "%2F" : decode(part, path)))
     .join("");
 }
 

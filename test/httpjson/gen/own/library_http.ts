@@ -4,17 +4,16 @@
 
 // Every kind of field and of route.
 
-import type { Book, CreateBookRequest, GetBookRequest, Kinds, ListBooksRequest, ListBooksResponse, MoveBookRequest, OutOfStock, Problem, UpdateBookRequest } from "./library_pb.ts";
+import type { Book, CreateBookRequest, GetBookRequest, ListBooksRequest, ListBooksResponse, MoveBookRequest, OutOfStock, Problem, UpdateBookRequest } from "./library_pb.ts";
 import { LibraryService, OutOfStockSchema, ProblemSchema } from "./library_pb.ts";
-import { boolKey, defaultMaxDepth, int32Key, readBool, readBytes, readDouble, readFloat, readInt32, readInt64, readList, readMap, readObject, readString, readStruct, readUint32, readUint64, refuseBoth, refuseSecond, stringKey, uint64Key } from "#httpjson/runtime/read.ts";
+import { defaultMaxDepth, readBool, readInt32, readInt64, readList, readObject, readString, refuseBoth } from "#httpjson/runtime/read.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
 import type { AuthorJson, GenreJson } from "./shared_http.ts";
 import { authorFromJson, authorToJson, genreFromJson, genreToJson } from "./shared_http.ts";
-import { asIs, durationToJson, emptyToJson, fieldMaskToJson, listValueToJson, nullValueToJson, readDuration, readEmpty, readFieldMask, readListValue, readNullValue, readTimestamp, readValue, timestampToJson, valueToJson, wrapperFromJson, wrapperToJson } from "#httpjson/runtime/well-known.ts";
-import type { DoubleJson } from "#httpjson/runtime/write.ts";
-import { bytesToJson, doubleToJson, int64ToJson, mapToJson } from "#httpjson/runtime/write.ts";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { emptyToJson, fieldMaskToJson, readEmpty, readFieldMask, readTimestamp, timestampToJson } from "#httpjson/runtime/well-known.ts";
+import { int64ToJson } from "#httpjson/runtime/write.ts";
 import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
+import { kindsFromJson, kindsToJson } from "./kinds_http.ts";
 import { errorBinding } from "#httpjson/runtime/error-body.ts";
 
 /**
@@ -324,431 +323,6 @@ export function bookFromJson(json: unknown, path = "", depth = defaultMaxDepth):
 }
 
 /**
- * JSON of the message library.Kinds. Members that are undefined are left out by JSON.stringify.
- */
-export type KindsJson = {
-  text: string;
-  data: string;
-  on: boolean;
-  i32: number;
-  s32: number;
-  sf32: number;
-  u32: number;
-  f32: number;
-  i64: number | string;
-  s64: number | string;
-  sf64: number | string;
-  u64: number | string;
-  f64: number | string;
-  single: DoubleJson;
-  number: DoubleJson;
-  genre: GenreJson;
-  i64_text: number | string;
-  opt_text?: string | undefined;
-  opt_on?: boolean | undefined;
-  opt_i64?: number | string | undefined;
-  opt_genre?: GenreJson | undefined;
-  opt_data?: string | undefined;
-  texts: Array<string>;
-  i64s: Array<number | string>;
-  genres: Array<GenreJson>;
-  datas: Array<string>;
-  authors: Array<AuthorJson>;
-  times: Array<string>;
-  structs: Array<JsonObject>;
-  wrapped: Array<number | string>;
-  values: Array<JsonValue>;
-  labels: { [key: string]: string };
-  by_i32: { [key: string]: number | string };
-  by_u64: { [key: string]: AuthorJson };
-  by_bool: { [key: string]: GenreJson };
-  any_values: { [key: string]: JsonValue };
-  wrapped_texts: { [key: string]: string };
-  chosen_text?: string | undefined;
-  chosen_i64?: number | string | undefined;
-  chosen_author?: AuthorJson | undefined;
-  chosen_null?: null | undefined;
-  chosen_wrapper?: string | undefined;
-  chosen_struct?: JsonObject | undefined;
-  nested?: AuthorJson | undefined;
-  deeper?: KindsJson | undefined;
-  time?: string | undefined;
-  duration?: string | undefined;
-  mask?: string | undefined;
-  empty?: Record<string, never> | undefined;
-  struct?: JsonObject | undefined;
-  value?: JsonValue | undefined;
-  list_value?: JsonValue | undefined;
-  null_value: null;
-  wrapped_bool?: boolean | undefined;
-  wrapped_text?: string | undefined;
-  wrapped_data?: string | undefined;
-  wrapped_i32?: number | undefined;
-  wrapped_u32?: number | undefined;
-  wrapped_i64?: number | string | undefined;
-  wrapped_u64?: number | string | undefined;
-  wrapped_single?: DoubleJson | undefined;
-  wrapped_number?: DoubleJson | undefined;
-  constructor: string;
-  to_string: string;
-};
-
-export function kindsToJson(message: Kinds): KindsJson {
-  return {
-    text: message.text,
-    data: bytesToJson(message.data),
-    on: message.on,
-    i32: message.i32,
-    s32: message.s32,
-    sf32: message.sf32,
-    u32: message.u32,
-    f32: message.f32,
-    i64: int64ToJson(message.i64),
-    s64: int64ToJson(message.s64),
-    sf64: int64ToJson(message.sf64),
-    u64: int64ToJson(message.u64),
-    f64: int64ToJson(message.f64),
-    single: doubleToJson(message.single),
-    number: doubleToJson(message.number),
-    genre: genreToJson(message.genre),
-    i64_text: ((value: string) => int64ToJson(BigInt(value)))(message.i64Text),
-    opt_text: message.optText,
-    opt_on: message.optOn,
-    opt_i64: message.optI64 === undefined ? undefined : int64ToJson(message.optI64),
-    opt_genre: message.optGenre === undefined ? undefined : genreToJson(message.optGenre),
-    opt_data: message.optData === undefined ? undefined : bytesToJson(message.optData),
-    texts: message.texts,
-    i64s: message.i64s.map((item) => int64ToJson(item)),
-    genres: message.genres.map((item) => genreToJson(item)),
-    datas: message.datas.map((item) => bytesToJson(item)),
-    authors: message.authors.map((item) => authorToJson(item)),
-    times: message.times.map((item) => timestampToJson(item)),
-    structs: message.structs,
-    wrapped: message.wrapped.map((item) => (wrapperToJson(int64ToJson))(item)),
-    values: message.values.map((item) => valueToJson(item)),
-    labels: message.labels,
-    by_i32: mapToJson(message.byI32, int64ToJson),
-    by_u64: mapToJson(message.byU64, authorToJson),
-    by_bool: mapToJson(message.byBool, genreToJson),
-    any_values: mapToJson(message.anyValues, valueToJson),
-    wrapped_texts: mapToJson(message.wrappedTexts, wrapperToJson(asIs)),
-    chosen_text: message.choice.case === "chosenText" ? message.choice.value : undefined,
-    chosen_i64: message.choice.case === "chosenI64" ? int64ToJson(message.choice.value) : undefined,
-    chosen_author: message.choice.case === "chosenAuthor" ? authorToJson(message.choice.value) : undefined,
-    chosen_null: message.choice.case === "chosenNull" ? nullValueToJson(message.choice.value) : undefined,
-    chosen_wrapper: message.choice.case === "chosenWrapper" ? (wrapperToJson(asIs))(message.choice.value) : undefined,
-    chosen_struct: message.choice.case === "chosenStruct" ? message.choice.value : undefined,
-    nested: message.nested === undefined ? undefined : authorToJson(message.nested),
-    deeper: message.deeper === undefined ? undefined : kindsToJson(message.deeper),
-    time: message.time === undefined ? undefined : timestampToJson(message.time),
-    duration: message.duration === undefined ? undefined : durationToJson(message.duration),
-    mask: message.mask === undefined ? undefined : fieldMaskToJson(message.mask),
-    empty: message.empty === undefined ? undefined : emptyToJson(message.empty),
-    struct: message.struct,
-    value: message.value === undefined ? undefined : valueToJson(message.value),
-    list_value: message.listValue === undefined ? undefined : listValueToJson(message.listValue),
-    null_value: nullValueToJson(message.nullValue),
-    wrapped_bool: message.wrappedBool,
-    wrapped_text: message.wrappedText,
-    wrapped_data: message.wrappedData === undefined ? undefined : bytesToJson(message.wrappedData),
-    wrapped_i32: message.wrappedI32,
-    wrapped_u32: message.wrappedU32,
-    wrapped_i64: message.wrappedI64 === undefined ? undefined : int64ToJson(message.wrappedI64),
-    wrapped_u64: message.wrappedU64 === undefined ? undefined : int64ToJson(message.wrappedU64),
-    wrapped_single: message.wrappedSingle === undefined ? undefined : doubleToJson(message.wrappedSingle),
-    wrapped_number: message.wrappedNumber === undefined ? undefined : doubleToJson(message.wrappedNumber),
-    constructor: message.constructor$,
-    to_string: message.toString$,
-  };
-}
-
-/**
- * Reads the message library.Kinds.
- *
- * @throws JsonFieldError naming the path of what does not fit
- */
-export function kindsFromJson(json: unknown, path = "", depth = defaultMaxDepth): Kinds {
-  const object = readObject(json, path, depth);
-  const message: Kinds = { $typeName: "library.Kinds", text: "", data: new Uint8Array(0), on: false, i32: 0, s32: 0, sf32: 0, u32: 0, f32: 0, i64: 0n, s64: 0n, sf64: 0n, u64: 0n, f64: 0n, single: 0, number: 0, genre: 0, i64Text: "0", texts: [], i64s: [], genres: [], datas: [], authors: [], times: [], structs: [], wrapped: [], values: [], labels: {}, byI32: {}, byU64: {}, byBool: {}, anyValues: {}, wrappedTexts: {}, choice: { case: undefined }, nullValue: 0, constructor$: "", toString$: "" };
-  for (const name of Object.keys(object)) {
-    const value = object[name];
-    switch (name) {
-      case "text":
-        if (value !== null) message.text = readString(value, at(path, "text"));
-        break;
-      case "data":
-        if (value !== null) message.data = readBytes(value, at(path, "data"));
-        break;
-      case "on":
-        if (value !== null) message.on = readBool(value, at(path, "on"));
-        break;
-      case "i32":
-        if (value !== null) message.i32 = readInt32(value, at(path, "i32"));
-        break;
-      case "s32":
-        if (value !== null) message.s32 = readInt32(value, at(path, "s32"));
-        break;
-      case "sf32":
-        if (value !== null) message.sf32 = readInt32(value, at(path, "sf32"));
-        break;
-      case "u32":
-        if (value !== null) message.u32 = readUint32(value, at(path, "u32"));
-        break;
-      case "f32":
-        if (value !== null) message.f32 = readUint32(value, at(path, "f32"));
-        break;
-      case "i64":
-        if (value !== null) message.i64 = readInt64(value, at(path, "i64"));
-        break;
-      case "s64":
-        if (value !== null) message.s64 = readInt64(value, at(path, "s64"));
-        break;
-      case "sf64":
-        if (value !== null) message.sf64 = readInt64(value, at(path, "sf64"));
-        break;
-      case "u64":
-        if (value !== null) message.u64 = readUint64(value, at(path, "u64"));
-        break;
-      case "f64":
-        if (value !== null) message.f64 = readUint64(value, at(path, "f64"));
-        break;
-      case "single":
-        if (value !== null) message.single = readFloat(value, at(path, "single"));
-        break;
-      case "number":
-        if (value !== null) message.number = readDouble(value, at(path, "number"));
-        break;
-      case "genre":
-        if (value !== null) message.genre = genreFromJson(value, at(path, "genre"));
-        break;
-      case "i64_text":
-      case "i64Text":
-        if (name === "i64Text") refuseBoth(object, path, "i64_text", name);
-        if (value !== null) message.i64Text = ((json: unknown, path: string) => readInt64(json, path).toString())(value, at(path, "i64_text"));
-        break;
-      case "opt_text":
-      case "optText":
-        if (name === "optText") refuseBoth(object, path, "opt_text", name);
-        if (value !== null) message.optText = readString(value, at(path, "opt_text"));
-        break;
-      case "opt_on":
-      case "optOn":
-        if (name === "optOn") refuseBoth(object, path, "opt_on", name);
-        if (value !== null) message.optOn = readBool(value, at(path, "opt_on"));
-        break;
-      case "opt_i64":
-      case "optI64":
-        if (name === "optI64") refuseBoth(object, path, "opt_i64", name);
-        if (value !== null) message.optI64 = readInt64(value, at(path, "opt_i64"));
-        break;
-      case "opt_genre":
-      case "optGenre":
-        if (name === "optGenre") refuseBoth(object, path, "opt_genre", name);
-        if (value !== null) message.optGenre = genreFromJson(value, at(path, "opt_genre"));
-        break;
-      case "opt_data":
-      case "optData":
-        if (name === "optData") refuseBoth(object, path, "opt_data", name);
-        if (value !== null) message.optData = readBytes(value, at(path, "opt_data"));
-        break;
-      case "texts":
-        if (value !== null) message.texts = readList(value, at(path, "texts"), depth - 1, readString);
-        break;
-      case "i64s":
-        if (value !== null) message.i64s = readList(value, at(path, "i64s"), depth - 1, readInt64);
-        break;
-      case "genres":
-        if (value !== null) message.genres = readList(value, at(path, "genres"), depth - 1, genreFromJson);
-        break;
-      case "datas":
-        if (value !== null) message.datas = readList(value, at(path, "datas"), depth - 1, readBytes);
-        break;
-      case "authors":
-        if (value !== null) message.authors = readList(value, at(path, "authors"), depth - 1, authorFromJson);
-        break;
-      case "times":
-        if (value !== null) message.times = readList(value, at(path, "times"), depth - 1, readTimestamp);
-        break;
-      case "structs":
-        if (value !== null) message.structs = readList(value, at(path, "structs"), depth - 1, readStruct);
-        break;
-      case "wrapped":
-        if (value !== null) message.wrapped = readList(value, at(path, "wrapped"), depth - 1, wrapperFromJson("google.protobuf.Int64Value", readInt64));
-        break;
-      case "values":
-        if (value !== null) message.values = readList(value, at(path, "values"), depth - 1, readValue);
-        break;
-      case "labels":
-        if (value !== null) message.labels = readMap(value, at(path, "labels"), depth - 1, stringKey, readString);
-        break;
-      case "by_i32":
-      case "byI32":
-        if (name === "byI32") refuseBoth(object, path, "by_i32", name);
-        if (value !== null) message.byI32 = readMap(value, at(path, "by_i32"), depth - 1, int32Key, readInt64);
-        break;
-      case "by_u64":
-      case "byU64":
-        if (name === "byU64") refuseBoth(object, path, "by_u64", name);
-        if (value !== null) message.byU64 = readMap(value, at(path, "by_u64"), depth - 1, uint64Key, authorFromJson);
-        break;
-      case "by_bool":
-      case "byBool":
-        if (name === "byBool") refuseBoth(object, path, "by_bool", name);
-        if (value !== null) message.byBool = readMap(value, at(path, "by_bool"), depth - 1, boolKey, genreFromJson);
-        break;
-      case "any_values":
-      case "anyValues":
-        if (name === "anyValues") refuseBoth(object, path, "any_values", name);
-        if (value !== null) message.anyValues = readMap(value, at(path, "any_values"), depth - 1, stringKey, readValue);
-        break;
-      case "wrapped_texts":
-      case "wrappedTexts":
-        if (name === "wrappedTexts") refuseBoth(object, path, "wrapped_texts", name);
-        if (value !== null) message.wrappedTexts = readMap(value, at(path, "wrapped_texts"), depth - 1, stringKey, wrapperFromJson("google.protobuf.StringValue", readString));
-        break;
-      case "chosen_text":
-      case "chosenText":
-        if (name === "chosenText") refuseBoth(object, path, "chosen_text", name);
-        if (value !== null) {
-          refuseSecond(message.choice.case, at(path, "chosen_text"), "choice");
-          message.choice = { case: "chosenText", value: readString(value, at(path, "chosen_text")) };
-        }
-        break;
-      case "chosen_i64":
-      case "chosenI64":
-        if (name === "chosenI64") refuseBoth(object, path, "chosen_i64", name);
-        if (value !== null) {
-          refuseSecond(message.choice.case, at(path, "chosen_i64"), "choice");
-          message.choice = { case: "chosenI64", value: readInt64(value, at(path, "chosen_i64")) };
-        }
-        break;
-      case "chosen_author":
-      case "chosenAuthor":
-        if (name === "chosenAuthor") refuseBoth(object, path, "chosen_author", name);
-        if (value !== null) {
-          refuseSecond(message.choice.case, at(path, "chosen_author"), "choice");
-          message.choice = { case: "chosenAuthor", value: authorFromJson(value, at(path, "chosen_author"), depth - 1) };
-        }
-        break;
-      case "chosen_null":
-      case "chosenNull":
-        if (name === "chosenNull") refuseBoth(object, path, "chosen_null", name);
-        {
-          refuseSecond(message.choice.case, at(path, "chosen_null"), "choice");
-          message.choice = { case: "chosenNull", value: readNullValue(value, at(path, "chosen_null")) };
-        }
-        break;
-      case "chosen_wrapper":
-      case "chosenWrapper":
-        if (name === "chosenWrapper") refuseBoth(object, path, "chosen_wrapper", name);
-        if (value !== null) {
-          refuseSecond(message.choice.case, at(path, "chosen_wrapper"), "choice");
-          message.choice = { case: "chosenWrapper", value: (wrapperFromJson("google.protobuf.StringValue", readString))(value, at(path, "chosen_wrapper")) };
-        }
-        break;
-      case "chosen_struct":
-      case "chosenStruct":
-        if (name === "chosenStruct") refuseBoth(object, path, "chosen_struct", name);
-        if (value !== null) {
-          refuseSecond(message.choice.case, at(path, "chosen_struct"), "choice");
-          message.choice = { case: "chosenStruct", value: readStruct(value, at(path, "chosen_struct"), depth - 1) };
-        }
-        break;
-      case "nested":
-        if (value !== null) message.nested = authorFromJson(value, at(path, "nested"), depth - 1);
-        break;
-      case "deeper":
-        if (value !== null) message.deeper = kindsFromJson(value, at(path, "deeper"), depth - 1);
-        break;
-      case "time":
-        if (value !== null) message.time = readTimestamp(value, at(path, "time"));
-        break;
-      case "duration":
-        if (value !== null) message.duration = readDuration(value, at(path, "duration"));
-        break;
-      case "mask":
-        if (value !== null) message.mask = readFieldMask(value, at(path, "mask"));
-        break;
-      case "empty":
-        if (value !== null) message.empty = readEmpty(value, at(path, "empty"), depth - 1);
-        break;
-      case "struct":
-        if (value !== null) message.struct = readStruct(value, at(path, "struct"), depth - 1);
-        break;
-      case "value":
-        message.value = readValue(value, at(path, "value"), depth - 1);
-        break;
-      case "list_value":
-      case "listValue":
-        if (name === "listValue") refuseBoth(object, path, "list_value", name);
-        if (value !== null) message.listValue = readListValue(value, at(path, "list_value"), depth - 1);
-        break;
-      case "null_value":
-      case "nullValue":
-        if (name === "nullValue") refuseBoth(object, path, "null_value", name);
-        message.nullValue = readNullValue(value, at(path, "null_value"));
-        break;
-      case "wrapped_bool":
-      case "wrappedBool":
-        if (name === "wrappedBool") refuseBoth(object, path, "wrapped_bool", name);
-        if (value !== null) message.wrappedBool = readBool(value, at(path, "wrapped_bool"));
-        break;
-      case "wrapped_text":
-      case "wrappedText":
-        if (name === "wrappedText") refuseBoth(object, path, "wrapped_text", name);
-        if (value !== null) message.wrappedText = readString(value, at(path, "wrapped_text"));
-        break;
-      case "wrapped_data":
-      case "wrappedData":
-        if (name === "wrappedData") refuseBoth(object, path, "wrapped_data", name);
-        if (value !== null) message.wrappedData = readBytes(value, at(path, "wrapped_data"));
-        break;
-      case "wrapped_i32":
-      case "wrappedI32":
-        if (name === "wrappedI32") refuseBoth(object, path, "wrapped_i32", name);
-        if (value !== null) message.wrappedI32 = readInt32(value, at(path, "wrapped_i32"));
-        break;
-      case "wrapped_u32":
-      case "wrappedU32":
-        if (name === "wrappedU32") refuseBoth(object, path, "wrapped_u32", name);
-        if (value !== null) message.wrappedU32 = readUint32(value, at(path, "wrapped_u32"));
-        break;
-      case "wrapped_i64":
-      case "wrappedI64":
-        if (name === "wrappedI64") refuseBoth(object, path, "wrapped_i64", name);
-        if (value !== null) message.wrappedI64 = readInt64(value, at(path, "wrapped_i64"));
-        break;
-      case "wrapped_u64":
-      case "wrappedU64":
-        if (name === "wrappedU64") refuseBoth(object, path, "wrapped_u64", name);
-        if (value !== null) message.wrappedU64 = readUint64(value, at(path, "wrapped_u64"));
-        break;
-      case "wrapped_single":
-      case "wrappedSingle":
-        if (name === "wrappedSingle") refuseBoth(object, path, "wrapped_single", name);
-        if (value !== null) message.wrappedSingle = readFloat(value, at(path, "wrapped_single"));
-        break;
-      case "wrapped_number":
-      case "wrappedNumber":
-        if (name === "wrappedNumber") refuseBoth(object, path, "wrapped_number", name);
-        if (value !== null) message.wrappedNumber = readDouble(value, at(path, "wrapped_number"));
-        break;
-      case "constructor":
-        if (value !== null) message.constructor$ = readString(value, at(path, "constructor"));
-        break;
-      case "to_string":
-      case "toString":
-        if (name === "toString") refuseBoth(object, path, "to_string", name);
-        if (value !== null) message.toString$ = readString(value, at(path, "to_string"));
-        break;
-      default:
-        throw unknownField(path, name);
-    }
-  }
-  return message;
-}
-
-/**
  * JSON of the message library.OutOfStock. Members that are undefined are left out by JSON.stringify.
  */
 export type OutOfStockJson = {
@@ -952,7 +526,7 @@ export const libraryServiceRoutes = {
         ["f64", { path: [["f64"]], kind: "text", repeated: false }],
         ["single", { path: [["single"]], kind: "text", repeated: false }],
         ["number", { path: [["number"]], kind: "text", repeated: false }],
-        ["genre", { path: [["genre"]], kind: "enum", repeated: false }],
+        ["colour", { path: [["colour"]], kind: "enum", repeated: false }],
         ["i64_text", { path: [["i64_text", "i64Text"]], kind: "text", repeated: false }],
         ["i64Text", { path: [["i64_text", "i64Text"]], kind: "text", repeated: false }],
         ["opt_text", { path: [["opt_text", "optText"]], kind: "text", repeated: false }],
@@ -961,32 +535,26 @@ export const libraryServiceRoutes = {
         ["optOn", { path: [["opt_on", "optOn"]], kind: "bool", repeated: false }],
         ["opt_i64", { path: [["opt_i64", "optI64"]], kind: "text", repeated: false }],
         ["optI64", { path: [["opt_i64", "optI64"]], kind: "text", repeated: false }],
-        ["opt_genre", { path: [["opt_genre", "optGenre"]], kind: "enum", repeated: false }],
-        ["optGenre", { path: [["opt_genre", "optGenre"]], kind: "enum", repeated: false }],
+        ["opt_colour", { path: [["opt_colour", "optColour"]], kind: "enum", repeated: false }],
+        ["optColour", { path: [["opt_colour", "optColour"]], kind: "enum", repeated: false }],
         ["opt_data", { path: [["opt_data", "optData"]], kind: "text", repeated: false }],
         ["optData", { path: [["opt_data", "optData"]], kind: "text", repeated: false }],
         ["texts", { path: [["texts"]], kind: "text", repeated: true }],
         ["i64s", { path: [["i64s"]], kind: "text", repeated: true }],
-        ["genres", { path: [["genres"]], kind: "enum", repeated: true }],
+        ["colours", { path: [["colours"]], kind: "enum", repeated: true }],
         ["datas", { path: [["datas"]], kind: "text", repeated: true }],
         ["chosen_text", { path: [["chosen_text", "chosenText"]], kind: "text", repeated: false }],
         ["chosenText", { path: [["chosen_text", "chosenText"]], kind: "text", repeated: false }],
         ["chosen_i64", { path: [["chosen_i64", "chosenI64"]], kind: "text", repeated: false }],
         ["chosenI64", { path: [["chosen_i64", "chosenI64"]], kind: "text", repeated: false }],
-        ["chosen_author.given_name", { path: [["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["chosen_author.givenName", { path: [["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["chosenAuthor.given_name", { path: [["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["chosenAuthor.givenName", { path: [["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["chosen_author.family_name", { path: [["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["chosen_author.surname", { path: [["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["chosenAuthor.family_name", { path: [["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["chosenAuthor.surname", { path: [["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
+        ["chosen_person.given_name", { path: [["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["chosen_person.givenName", { path: [["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["chosenPerson.given_name", { path: [["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["chosenPerson.givenName", { path: [["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
         ["chosen_wrapper", { path: [["chosen_wrapper", "chosenWrapper"]], kind: "text", repeated: false }],
         ["chosenWrapper", { path: [["chosen_wrapper", "chosenWrapper"]], kind: "text", repeated: false }],
         ["nested.given_name", { path: [["nested"], ["given_name", "givenName"]], kind: "text", repeated: false }],
         ["nested.givenName", { path: [["nested"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["nested.family_name", { path: [["nested"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["nested.surname", { path: [["nested"], ["family_name", "surname"]], kind: "text", repeated: false }],
         ["deeper.text", { path: [["deeper"], ["text"]], kind: "text", repeated: false }],
         ["deeper.data", { path: [["deeper"], ["data"]], kind: "text", repeated: false }],
         ["deeper.on", { path: [["deeper"], ["on"]], kind: "bool", repeated: false }],
@@ -1002,7 +570,7 @@ export const libraryServiceRoutes = {
         ["deeper.f64", { path: [["deeper"], ["f64"]], kind: "text", repeated: false }],
         ["deeper.single", { path: [["deeper"], ["single"]], kind: "text", repeated: false }],
         ["deeper.number", { path: [["deeper"], ["number"]], kind: "text", repeated: false }],
-        ["deeper.genre", { path: [["deeper"], ["genre"]], kind: "enum", repeated: false }],
+        ["deeper.colour", { path: [["deeper"], ["colour"]], kind: "enum", repeated: false }],
         ["deeper.i64_text", { path: [["deeper"], ["i64_text", "i64Text"]], kind: "text", repeated: false }],
         ["deeper.i64Text", { path: [["deeper"], ["i64_text", "i64Text"]], kind: "text", repeated: false }],
         ["deeper.opt_text", { path: [["deeper"], ["opt_text", "optText"]], kind: "text", repeated: false }],
@@ -1011,32 +579,26 @@ export const libraryServiceRoutes = {
         ["deeper.optOn", { path: [["deeper"], ["opt_on", "optOn"]], kind: "bool", repeated: false }],
         ["deeper.opt_i64", { path: [["deeper"], ["opt_i64", "optI64"]], kind: "text", repeated: false }],
         ["deeper.optI64", { path: [["deeper"], ["opt_i64", "optI64"]], kind: "text", repeated: false }],
-        ["deeper.opt_genre", { path: [["deeper"], ["opt_genre", "optGenre"]], kind: "enum", repeated: false }],
-        ["deeper.optGenre", { path: [["deeper"], ["opt_genre", "optGenre"]], kind: "enum", repeated: false }],
+        ["deeper.opt_colour", { path: [["deeper"], ["opt_colour", "optColour"]], kind: "enum", repeated: false }],
+        ["deeper.optColour", { path: [["deeper"], ["opt_colour", "optColour"]], kind: "enum", repeated: false }],
         ["deeper.opt_data", { path: [["deeper"], ["opt_data", "optData"]], kind: "text", repeated: false }],
         ["deeper.optData", { path: [["deeper"], ["opt_data", "optData"]], kind: "text", repeated: false }],
         ["deeper.texts", { path: [["deeper"], ["texts"]], kind: "text", repeated: true }],
         ["deeper.i64s", { path: [["deeper"], ["i64s"]], kind: "text", repeated: true }],
-        ["deeper.genres", { path: [["deeper"], ["genres"]], kind: "enum", repeated: true }],
+        ["deeper.colours", { path: [["deeper"], ["colours"]], kind: "enum", repeated: true }],
         ["deeper.datas", { path: [["deeper"], ["datas"]], kind: "text", repeated: true }],
         ["deeper.chosen_text", { path: [["deeper"], ["chosen_text", "chosenText"]], kind: "text", repeated: false }],
         ["deeper.chosenText", { path: [["deeper"], ["chosen_text", "chosenText"]], kind: "text", repeated: false }],
         ["deeper.chosen_i64", { path: [["deeper"], ["chosen_i64", "chosenI64"]], kind: "text", repeated: false }],
         ["deeper.chosenI64", { path: [["deeper"], ["chosen_i64", "chosenI64"]], kind: "text", repeated: false }],
-        ["deeper.chosen_author.given_name", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.chosen_author.givenName", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.chosenAuthor.given_name", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.chosenAuthor.givenName", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.chosen_author.family_name", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["deeper.chosen_author.surname", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["deeper.chosenAuthor.family_name", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["deeper.chosenAuthor.surname", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
+        ["deeper.chosen_person.given_name", { path: [["deeper"], ["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["deeper.chosen_person.givenName", { path: [["deeper"], ["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["deeper.chosenPerson.given_name", { path: [["deeper"], ["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["deeper.chosenPerson.givenName", { path: [["deeper"], ["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
         ["deeper.chosen_wrapper", { path: [["deeper"], ["chosen_wrapper", "chosenWrapper"]], kind: "text", repeated: false }],
         ["deeper.chosenWrapper", { path: [["deeper"], ["chosen_wrapper", "chosenWrapper"]], kind: "text", repeated: false }],
         ["deeper.nested.given_name", { path: [["deeper"], ["nested"], ["given_name", "givenName"]], kind: "text", repeated: false }],
         ["deeper.nested.givenName", { path: [["deeper"], ["nested"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.nested.family_name", { path: [["deeper"], ["nested"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["deeper.nested.surname", { path: [["deeper"], ["nested"], ["family_name", "surname"]], kind: "text", repeated: false }],
         ["deeper.time", { path: [["deeper"], ["time"]], kind: "text", repeated: false }],
         ["deeper.duration", { path: [["deeper"], ["duration"]], kind: "text", repeated: false }],
         ["deeper.mask", { path: [["deeper"], ["mask"]], kind: "text", repeated: false }],
@@ -1094,12 +656,12 @@ export const libraryServiceRoutes = {
     {
       method: LibraryService.method.anything,
       httpMethod: "GET",
-      pattern: "/kinds/{on}/{genre}/{nested.given_name}",
+      pattern: "/kinds/{on}/{colour}/{nested.given_name}",
       segments: ["kinds", "*", "*", "*"],
       verb: "",
       variables: [
         { path: [["on"]], kind: "bool", repeated: false, start: 1, end: 2, multi: false },
-        { path: [["genre"]], kind: "enum", repeated: false, start: 2, end: 3, multi: false },
+        { path: [["colour"]], kind: "enum", repeated: false, start: 2, end: 3, multi: false },
         { path: [["nested"], ["given_name", "givenName"]], kind: "text", repeated: false, start: 3, end: 4, multi: false },
       ],
       query: new Map<string, Parameter>([
@@ -1125,30 +687,24 @@ export const libraryServiceRoutes = {
         ["optOn", { path: [["opt_on", "optOn"]], kind: "bool", repeated: false }],
         ["opt_i64", { path: [["opt_i64", "optI64"]], kind: "text", repeated: false }],
         ["optI64", { path: [["opt_i64", "optI64"]], kind: "text", repeated: false }],
-        ["opt_genre", { path: [["opt_genre", "optGenre"]], kind: "enum", repeated: false }],
-        ["optGenre", { path: [["opt_genre", "optGenre"]], kind: "enum", repeated: false }],
+        ["opt_colour", { path: [["opt_colour", "optColour"]], kind: "enum", repeated: false }],
+        ["optColour", { path: [["opt_colour", "optColour"]], kind: "enum", repeated: false }],
         ["opt_data", { path: [["opt_data", "optData"]], kind: "text", repeated: false }],
         ["optData", { path: [["opt_data", "optData"]], kind: "text", repeated: false }],
         ["texts", { path: [["texts"]], kind: "text", repeated: true }],
         ["i64s", { path: [["i64s"]], kind: "text", repeated: true }],
-        ["genres", { path: [["genres"]], kind: "enum", repeated: true }],
+        ["colours", { path: [["colours"]], kind: "enum", repeated: true }],
         ["datas", { path: [["datas"]], kind: "text", repeated: true }],
         ["chosen_text", { path: [["chosen_text", "chosenText"]], kind: "text", repeated: false }],
         ["chosenText", { path: [["chosen_text", "chosenText"]], kind: "text", repeated: false }],
         ["chosen_i64", { path: [["chosen_i64", "chosenI64"]], kind: "text", repeated: false }],
         ["chosenI64", { path: [["chosen_i64", "chosenI64"]], kind: "text", repeated: false }],
-        ["chosen_author.given_name", { path: [["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["chosen_author.givenName", { path: [["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["chosenAuthor.given_name", { path: [["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["chosenAuthor.givenName", { path: [["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["chosen_author.family_name", { path: [["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["chosen_author.surname", { path: [["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["chosenAuthor.family_name", { path: [["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["chosenAuthor.surname", { path: [["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
+        ["chosen_person.given_name", { path: [["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["chosen_person.givenName", { path: [["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["chosenPerson.given_name", { path: [["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["chosenPerson.givenName", { path: [["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
         ["chosen_wrapper", { path: [["chosen_wrapper", "chosenWrapper"]], kind: "text", repeated: false }],
         ["chosenWrapper", { path: [["chosen_wrapper", "chosenWrapper"]], kind: "text", repeated: false }],
-        ["nested.family_name", { path: [["nested"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["nested.surname", { path: [["nested"], ["family_name", "surname"]], kind: "text", repeated: false }],
         ["deeper.text", { path: [["deeper"], ["text"]], kind: "text", repeated: false }],
         ["deeper.data", { path: [["deeper"], ["data"]], kind: "text", repeated: false }],
         ["deeper.on", { path: [["deeper"], ["on"]], kind: "bool", repeated: false }],
@@ -1164,7 +720,7 @@ export const libraryServiceRoutes = {
         ["deeper.f64", { path: [["deeper"], ["f64"]], kind: "text", repeated: false }],
         ["deeper.single", { path: [["deeper"], ["single"]], kind: "text", repeated: false }],
         ["deeper.number", { path: [["deeper"], ["number"]], kind: "text", repeated: false }],
-        ["deeper.genre", { path: [["deeper"], ["genre"]], kind: "enum", repeated: false }],
+        ["deeper.colour", { path: [["deeper"], ["colour"]], kind: "enum", repeated: false }],
         ["deeper.i64_text", { path: [["deeper"], ["i64_text", "i64Text"]], kind: "text", repeated: false }],
         ["deeper.i64Text", { path: [["deeper"], ["i64_text", "i64Text"]], kind: "text", repeated: false }],
         ["deeper.opt_text", { path: [["deeper"], ["opt_text", "optText"]], kind: "text", repeated: false }],
@@ -1173,32 +729,26 @@ export const libraryServiceRoutes = {
         ["deeper.optOn", { path: [["deeper"], ["opt_on", "optOn"]], kind: "bool", repeated: false }],
         ["deeper.opt_i64", { path: [["deeper"], ["opt_i64", "optI64"]], kind: "text", repeated: false }],
         ["deeper.optI64", { path: [["deeper"], ["opt_i64", "optI64"]], kind: "text", repeated: false }],
-        ["deeper.opt_genre", { path: [["deeper"], ["opt_genre", "optGenre"]], kind: "enum", repeated: false }],
-        ["deeper.optGenre", { path: [["deeper"], ["opt_genre", "optGenre"]], kind: "enum", repeated: false }],
+        ["deeper.opt_colour", { path: [["deeper"], ["opt_colour", "optColour"]], kind: "enum", repeated: false }],
+        ["deeper.optColour", { path: [["deeper"], ["opt_colour", "optColour"]], kind: "enum", repeated: false }],
         ["deeper.opt_data", { path: [["deeper"], ["opt_data", "optData"]], kind: "text", repeated: false }],
         ["deeper.optData", { path: [["deeper"], ["opt_data", "optData"]], kind: "text", repeated: false }],
         ["deeper.texts", { path: [["deeper"], ["texts"]], kind: "text", repeated: true }],
         ["deeper.i64s", { path: [["deeper"], ["i64s"]], kind: "text", repeated: true }],
-        ["deeper.genres", { path: [["deeper"], ["genres"]], kind: "enum", repeated: true }],
+        ["deeper.colours", { path: [["deeper"], ["colours"]], kind: "enum", repeated: true }],
         ["deeper.datas", { path: [["deeper"], ["datas"]], kind: "text", repeated: true }],
         ["deeper.chosen_text", { path: [["deeper"], ["chosen_text", "chosenText"]], kind: "text", repeated: false }],
         ["deeper.chosenText", { path: [["deeper"], ["chosen_text", "chosenText"]], kind: "text", repeated: false }],
         ["deeper.chosen_i64", { path: [["deeper"], ["chosen_i64", "chosenI64"]], kind: "text", repeated: false }],
         ["deeper.chosenI64", { path: [["deeper"], ["chosen_i64", "chosenI64"]], kind: "text", repeated: false }],
-        ["deeper.chosen_author.given_name", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.chosen_author.givenName", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.chosenAuthor.given_name", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.chosenAuthor.givenName", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.chosen_author.family_name", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["deeper.chosen_author.surname", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["deeper.chosenAuthor.family_name", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["deeper.chosenAuthor.surname", { path: [["deeper"], ["chosen_author", "chosenAuthor"], ["family_name", "surname"]], kind: "text", repeated: false }],
+        ["deeper.chosen_person.given_name", { path: [["deeper"], ["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["deeper.chosen_person.givenName", { path: [["deeper"], ["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["deeper.chosenPerson.given_name", { path: [["deeper"], ["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
+        ["deeper.chosenPerson.givenName", { path: [["deeper"], ["chosen_person", "chosenPerson"], ["given_name", "givenName"]], kind: "text", repeated: false }],
         ["deeper.chosen_wrapper", { path: [["deeper"], ["chosen_wrapper", "chosenWrapper"]], kind: "text", repeated: false }],
         ["deeper.chosenWrapper", { path: [["deeper"], ["chosen_wrapper", "chosenWrapper"]], kind: "text", repeated: false }],
         ["deeper.nested.given_name", { path: [["deeper"], ["nested"], ["given_name", "givenName"]], kind: "text", repeated: false }],
         ["deeper.nested.givenName", { path: [["deeper"], ["nested"], ["given_name", "givenName"]], kind: "text", repeated: false }],
-        ["deeper.nested.family_name", { path: [["deeper"], ["nested"], ["family_name", "surname"]], kind: "text", repeated: false }],
-        ["deeper.nested.surname", { path: [["deeper"], ["nested"], ["family_name", "surname"]], kind: "text", repeated: false }],
         ["deeper.time", { path: [["deeper"], ["time"]], kind: "text", repeated: false }],
         ["deeper.duration", { path: [["deeper"], ["duration"]], kind: "text", repeated: false }],
         ["deeper.mask", { path: [["deeper"], ["mask"]], kind: "text", repeated: false }],

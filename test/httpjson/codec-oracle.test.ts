@@ -1,0 +1,102 @@
+import { fromJson, toJson } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { JsonFieldError } from "#httpjson/runtime/index.ts";
+import { validJson } from "./arbitrary-json.ts";
+import { kindsFromJson as ownFromJson, kindsToJson as ownToJson } from "./gen/own/kinds_http.ts";
+import { KindsSchema as OwnSchema } from "./gen/own/kinds_pb.ts";
+import { kindsFromJson, kindsToJson } from "./gen/protojson/kinds_http.ts";
+import type { Kinds } from "./gen/protojson/kinds_pb.ts";
+import { KindsSchema } from "./gen/protojson/kinds_pb.ts";
+
+// protobuf-es's reflective fromJson and toJson are the oracle: without options the generated codecs are ProtoJSON.
+
+const kinds = validJson(KindsSchema, 3);
+
+/** What a response looks like to its reader: JSON text drops undefined members. */
+function wire(json: unknown): unknown {
+  return JSON.parse(JSON.stringify(json));
+}
+
+function reparsed(json: unknown): JsonValue {
+  return JSON.parse(JSON.stringify(json));
+}
+
+describe("generated codecs, compared with protobuf-es", () => {
+  it("read what is valid as the same message", () => {
+    fc.assert(
+      fc.property(kinds, (json) => {
+        const text = reparsed(json);
+        expect(kindsFromJson(text)).toEqual(fromJson(KindsSchema, text));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("write the same JSON when no option is set", () => {
+    fc.assert(
+      fc.property(kinds, (json) => {
+        const message = fromJson(KindsSchema, reparsed(json));
+        expect(wire(kindsToJson(message))).toEqual(wire(toJson(KindsSchema, message)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("write the same members when field_names=proto and emit_default=true, 64-bit integers aside", () => {
+    fc.assert(
+      fc.property(kinds, (json) => {
+        const message = fromJson(OwnSchema, reparsed(json));
+        const oracle = toJson(OwnSchema, message, { alwaysEmitImplicit: true, useProtoFieldName: true });
+        expect(Object.keys(wire(ownToJson(message)) ?? {}).sort()).toEqual(Object.keys(wire(oracle) ?? {}).sort());
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("bring a message back from its own JSON, whatever the options", () => {
+    fc.assert(
+      fc.property(kinds, (json) => {
+        const message = fromJson(OwnSchema, reparsed(json));
+        expect(ownFromJson(wire(ownToJson(message)), "", 100)).toEqual(message);
+        expect(ownFromJson(wire(kindsToJson(message)), "", 100)).toEqual(message);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("read nothing that protobuf-es refuses, and throw nothing but JsonFieldError", () => {
+    const member = fc.tuple(fc.constantFrom(...KindsSchema.fields.flatMap(({ name, jsonName }) => [name, jsonName])), fc.jsonValue({ maxDepth: 3 }));
+    const broken = fc.tuple(kinds, fc.array(member, { maxLength: 2 })).map(([json, members]) => Object.assign({}, json, Object.fromEntries(members)));
+    fc.assert(
+      fc.property(fc.oneof(broken, fc.jsonValue()), (value) => {
+        const json = reparsed(value);
+        const message = readUnlessRefused(json);
+        if (message !== undefined) {
+          expect(message).toEqual(fromJson(KindsSchema, json));
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("throw nothing but JsonFieldError for values that no JSON text has", () => {
+    fc.assert(
+      fc.property(fc.anything(), fc.constantFrom(...KindsSchema.fields.map(({ name }) => name)), (value, name) => {
+        readUnlessRefused(value);
+        readUnlessRefused({ [name]: value });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+function readUnlessRefused(json: unknown): Kinds | undefined {
+  try {
+    return kindsFromJson(json);
+  } catch (error) {
+    expect(error).toBeInstanceOf(JsonFieldError);
+    return undefined;
+  }
+}
