@@ -5,11 +5,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { styleText } from "node:util";
 
 import { ROOT, toolEnvironment } from "./tooling/command.ts";
 import { PARTS } from "./tooling/parts.ts";
-import { runParts } from "./tooling/run-parts.ts";
+import { paint, runParts } from "./tooling/run-parts.ts";
 import { stopOnSignals } from "./tooling/signals.ts";
 import { countTests, type Counts } from "./tooling/vitest-report.ts";
 
@@ -30,7 +29,7 @@ process.stdout.write(`\n${passed} passed, ${failed} failed${skipped}\n`);
 process.exitCode = stop.exitCode() ?? (failed === 0 ? 0 : 1);
 
 function heading(name: string): void {
-  process.stdout.write(`\n${styleText("bold", `== ${name}`)}\n`);
+  process.stdout.write(`\n${paint(process.stdout, "bold", `== ${name}`)}\n`);
 }
 
 /** Runs vitest in the foreground and counts from the report that it writes beside what it prints. */

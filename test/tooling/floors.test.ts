@@ -258,7 +258,7 @@ function isRefused(attempt: Attempt): boolean {
 
 /** One file for each attempt, named after what it imports. */
 function fileOf({ floor, specifier }: Attempt): string {
-  return `src/${floor}/imports-${specifier.replaceAll(/[^a-z0-9]+/gi, "-")}.ts`;
+  return `src/${floor}/imports-${specifier.replaceAll(/[^a-z0-9]/gi, "-")}.ts`;
 }
 
 async function write(file: string, source: string): Promise<void> {

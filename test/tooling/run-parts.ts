@@ -1,10 +1,17 @@
+import process from "node:process";
 import { styleText } from "node:util";
 
 import type { Part } from "./parts.ts";
 
 /** Where progress is written; `process.stdout`, or a list in tests. */
 export interface Out {
+  readonly isTTY?: boolean;
   write(text: string): unknown;
+}
+
+/** Coloured on a terminal, plain anywhere else, whatever the environment asks for. */
+export function paint(out: Out, format: "green" | "red" | "bold", text: string): string {
+  return out.isTTY ? styleText(format, text, { stream: process.stdout }) : text;
 }
 
 /** How many parts held and how many did not. */
@@ -31,7 +38,7 @@ export async function runParts(parts: readonly Part[], out: Out, signal?: AbortS
         .run(signal)
         .catch((error: unknown) => ({ code: 1, output: `${String(error)}\n` }));
       const seconds = ((performance.now() - start) / 1000).toFixed(1);
-      const verdict = code === 0 ? styleText("green", "ok  ") : styleText("red", "FAIL");
+      const verdict = code === 0 ? paint(out, "green", "ok  ") : paint(out, "red", "FAIL");
       out.write(`${verdict} ${part.name.padEnd(width)} ${seconds.padStart(5)} s\n`);
       if (code === 0) continue;
       failed += 1;
