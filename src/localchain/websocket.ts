@@ -16,8 +16,10 @@ import {
 
 /** Serves Solana's PubSub API (JSON-RPC over WebSocket) on an HTTP server; the returned function ends it. */
 export function servePubSub(chain: Chain, server: Server): () => void {
-  const sockets = new WebSocketServer({ server });
-  sockets.on("connection", (socket) => serveClient(chain, socket));
+  const sockets = new WebSocketServer({ noServer: true });
+  server.on("upgrade", (request, socket, head) => {
+    sockets.handleUpgrade(request, socket, head, (client) => serveClient(chain, client));
+  });
   return () => {
     for (const socket of sockets.clients) socket.terminate();
     sockets.close();
