@@ -1,0 +1,205 @@
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
+import { HealthService } from "#gen/toolgate/v1/health_service_pb.ts";
+import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
+import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
+import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { Catalogue } from "../../src/app/catalogue.ts";
+import type { Account, Accounts, ApiKey, ApiKeys, ChainVerdict } from "../../src/app/ports.ts";
+import type { Caller } from "../../src/domain/caller.ts";
+import { newId } from "../../src/domain/ids.ts";
+import { Quotes } from "../../src/domain/quote.ts";
+import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
+import { SCOPES, type Scope } from "../../src/domain/scope.ts";
+import { Access } from "../../src/transport/access.ts";
+import { connectDoor } from "../../src/transport/connect/connect-door.ts";
+import { GrpcServer } from "../../src/transport/grpc/server.ts";
+import { Pipeline } from "../../src/transport/pipeline.ts";
+import { accountService } from "../../src/transport/services/account-service.ts";
+import { healthService } from "../../src/transport/services/health-service.ts";
+import { keyService } from "../../src/transport/services/key-service.ts";
+import { receiptService } from "../../src/transport/services/receipt-service.ts";
+import { runService } from "../../src/transport/services/run-service.ts";
+import { toolService } from "../../src/transport/services/tool-service.ts";
+import { MemoryLedger } from "./memory-ledger.ts";
+import { TestTools } from "./test-tools.ts";
+
+/** Largest request of the test gateway, bytes. */
+export const BODY_LIMIT = 64 * 1024;
+
+export const PAYMENT = {
+  payTo: "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin",
+  treasuryOwner: "4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T",
+  usdcMint: "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
+  memoPrefix: "svc",
+  feePayer: undefined,
+};
+
+const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
+const clock = { now: () => Date.now() };
+
+/** The doors over everything below them, but for database and chain, which are in memory. */
+export async function startGateway() {
+  const ledger = new MemoryLedger();
+  const tools = new TestTools();
+  const callers = new Map<string, Caller>();
+  const rate: { decision: RateDecision } = {
+    decision: { allowed: true, limit: 60, remaining: 9, resetAt: 1_800_000_000, retryAfterSeconds: 0 },
+  };
+  const health = { up: true, check: async () => health.up };
+  const chain = { verdict: { kind: "not_found" } as ChainVerdict, verify: async () => chain.verdict };
+  const logged: { requestId: string; err: unknown }[] = [];
+  const secret = randomBytes(32);
+  const quotes = new Quotes(
+    { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) },
+    clock,
+    random,
+    300,
+  );
+  const stopping = new AbortController();
+  const deps = {
+    catalogue: new Catalogue(tools.list()),
+    ledger,
+    chain,
+    quotes,
+    clock,
+    random,
+    memoPrefix: PAYMENT.memoPrefix,
+    stopping: stopping.signal,
+  };
+  const access = new Access({ authenticate: async (key) => callers.get(key) }, { take: async () => rate.decision });
+  const pages = pagesOf(ledger);
+  const services = [
+    toolService(deps, PAYMENT, "1.2.3"),
+    receiptService(pages.receipts),
+    runService(pages.runs),
+    healthService(health, "1.2.3"),
+    accountService(memoryAccounts(ledger)),
+    keyService(memoryKeys()),
+  ];
+  const pipeline = new Pipeline(access, services, { error: (fields) => void logged.push(fields) });
+  const open = [ToolService, ReceiptService, RunService, HealthService];
+  const grpc = new GrpcServer({
+    pipeline,
+    services: [...open, AccountService, KeyService],
+    health,
+    random,
+    bodyLimit: BODY_LIMIT,
+  });
+  const door = connectDoor({ pipeline, services: open, random, bodyLimit: BODY_LIMIT });
+  const http = createServer(door.handle);
+  const grpcPort = await grpc.listen("127.0.0.1", 0);
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const { port } = http.address() as AddressInfo;
+
+  return {
+    ledger,
+    tools,
+    rate,
+    health,
+    chain,
+    logged,
+    grpc,
+    prefixes: door.prefixes,
+    grpcAddress: `127.0.0.1:${grpcPort}`,
+    baseUrl: `http://127.0.0.1:${port}`,
+    /** Makes a caller with a balance in micro-USD. */
+    key({
+      balance = 0n,
+      scopes = SCOPES,
+      operator = false,
+    }: { balance?: bigint; scopes?: readonly Scope[]; operator?: boolean } = {}) {
+      const accountId = newId("acct", clock, random);
+      const key = `sk-agent-${randomBytes(16).toString("hex")}`;
+      callers.set(key, {
+        keyId: newId("key", clock, random),
+        accountId,
+        scopes: new Set(scopes),
+        tier: DEFAULT_TIER,
+        operator,
+      });
+      ledger.balances.set(accountId, balance);
+      return { key, accountId, authorization: `Bearer ${key}` };
+    },
+    async close() {
+      stopping.abort();
+      http.closeAllConnections();
+      await Promise.all([grpc.close(0), new Promise((resolve) => http.close(resolve))]);
+    },
+  };
+}
+
+export type Gateway = Awaited<ReturnType<typeof startGateway>>;
+
+function pagesOf(ledger: MemoryLedger) {
+  const of = <Item extends { status: string }>(items: (accountId: string) => Item[], idOf: (item: Item) => string) => ({
+    async list({ accountId, limit, status }: { accountId: string; limit: number; status: string | undefined }) {
+      const all = items(accountId).filter((item) => status === undefined || item.status === status);
+      return { items: all.slice(0, limit), nextCursor: all.length > limit ? "next" : undefined };
+    },
+    async find(accountId: string, id: string) {
+      return items(accountId).find((item) => idOf(item) === id);
+    },
+  });
+  const own = (accountId: string) => ledger.entries.filter(({ call }) => call.accountId === accountId);
+  return {
+    receipts: of(
+      (accountId) => own(accountId).flatMap(({ receipt }) => receipt ?? []),
+      (receipt) => receipt.receiptId,
+    ),
+    runs: of(
+      (accountId) => own(accountId).map(({ run }) => run),
+      (run) => run.runId,
+    ),
+  };
+}
+
+function memoryAccounts(ledger: MemoryLedger): Accounts {
+  const account = async (accountId: string, tier = DEFAULT_TIER): Promise<Account> => ({
+    accountId,
+    wallet: "wallet",
+    balance: await ledger.balance(accountId),
+    tier,
+    operator: false,
+    createdAt: new Date(0),
+  });
+  return {
+    create: (wallet) => account(`acct_${wallet}`),
+    get: (accountId) => account(accountId),
+    async adjust({ accountId, amount }) {
+      ledger.balances.set(accountId, (await ledger.balance(accountId)) + amount);
+      return account(accountId);
+    },
+    setTier: (accountId, tier) => account(accountId, tier),
+    setOperator: (accountId) => account(accountId),
+  };
+}
+
+function memoryKeys(): ApiKeys {
+  const keys: ApiKey[] = [];
+  return {
+    async create({ accountId, name, scopes }) {
+      const key = {
+        keyId: newId("key", clock, random),
+        accountId,
+        prefix: "sk-agent-ab",
+        name,
+        scopes: [...scopes],
+        createdAt: new Date(0),
+        revokedAt: undefined,
+      };
+      keys.unshift(key);
+      return { key, secret: "sk-agent-abcdef" };
+    },
+    list: async (accountId) => keys.filter((key) => accountId === undefined || key.accountId === accountId),
+    async revoke(keyId) {
+      const key = keys.find((one) => one.keyId === keyId);
+      if (!key) throw new Error("no such key");
+      key.revokedAt = new Date(1);
+      return key;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import type {
+  BeginCall,
+  Begun,
+  Deposit,
+  FinishCall,
+  Finished,
+  Ledger,
+  Prior,
+  PriorQuery,
+} from "../../src/app/ports.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import type { MicroUsd } from "../../src/domain/money.ts";
+import type { Receipt } from "../../src/domain/receipt.ts";
+import type { Run } from "../../src/domain/run.ts";
+
+interface Entry {
+  readonly call: BeginCall;
+  readonly run: Run;
+  result: JsonObject | undefined;
+  receipt: Receipt | undefined;
+}
+
+/** A ledger in memory, as far as the doors need one: their tests are about what travels, not about money. */
+export class MemoryLedger implements Ledger {
+  readonly balances = new Map<string, MicroUsd>();
+  readonly entries: Entry[] = [];
+
+  async prior({ accountId, fingerprint, txSignature }: PriorQuery): Promise<Prior> {
+    const entry = this.entries.find(({ call }) => call.payment?.txSignature === txSignature);
+    if (!entry) return undefined;
+    if (entry.call.accountId !== accountId || !entry.call.fingerprint.equals(fingerprint))
+      return { kind: "payment_used" };
+    return entry.result ? { kind: "replay", result: entry.result, receipt: entry.receipt } : { kind: "in_progress" };
+  }
+
+  async begin(call: BeginCall): Promise<Begun> {
+    const before = this.entries.find(
+      (entry) => call.idempotencyKey !== undefined && entry.call.idempotencyKey === call.idempotencyKey,
+    );
+    if (before) {
+      if (!before.call.fingerprint.equals(call.fingerprint)) return { kind: "mismatch" };
+      return before.result
+        ? { kind: "replay", result: before.result, receipt: before.receipt }
+        : { kind: "in_progress" };
+    }
+    if (call.payment?.deposit) await this.credit(call.accountId, call.payment.deposit);
+    const balance = await this.balance(call.accountId);
+    if (balance < call.price) return { kind: "insufficient", balance };
+    this.balances.set(call.accountId, balance - call.price);
+    const now = new Date();
+    const run: Run = {
+      runId: call.runId,
+      tool: call.tool,
+      status: "active",
+      stepId: call.payment?.stepId,
+      spent: 0n,
+      receiptId: undefined,
+      error: undefined,
+      createdAt: now,
+      startedAt: now,
+      endedAt: undefined,
+    };
+    this.entries.unshift({ call, run, result: undefined, receipt: undefined });
+    return { kind: "started" };
+  }
+
+  async finish(finish: FinishCall): Promise<Finished> {
+    const entry = this.entries.find(({ run }) => run.runId === finish.runId);
+    if (!entry || entry.run.status !== "active") return { kind: "lost" };
+    const { call, run } = entry;
+    run.status = finish.outcome;
+    run.endedAt = new Date();
+    if (finish.outcome !== "completed") {
+      this.balances.set(call.accountId, (await this.balance(call.accountId)) + call.price);
+      run.error = finish.error;
+      return { kind: "released" };
+    }
+    entry.result = finish.result;
+    if (call.price > 0n) entry.receipt = receiptOf(call, finish.receiptId, run.endedAt);
+    run.spent = call.price;
+    run.receiptId = entry.receipt?.receiptId;
+    return { kind: "captured", receipt: entry.receipt };
+  }
+
+  async credit(accountId: string, { amount }: Deposit): Promise<{ credited: boolean; balance: MicroUsd }> {
+    const balance = (await this.balance(accountId)) + amount;
+    this.balances.set(accountId, balance);
+    return { credited: true, balance };
+  }
+
+  async balance(accountId: string): Promise<MicroUsd> {
+    return this.balances.get(accountId) ?? 0n;
+  }
+}
+
+function receiptOf({ runId, tool, price, payment }: BeginCall, receiptId: string, createdAt: Date): Receipt {
+  return {
+    receiptId,
+    runId,
+    tool,
+    quoteId: payment?.quoteId,
+    stepId: payment?.stepId,
+    txSignature: payment?.txSignature,
+    quoted: price,
+    debited: price,
+    refunded: 0n,
+    paidBy: payment ? "transfer" : "balance",
+    status: "final",
+    createdAt,
+  };
+}

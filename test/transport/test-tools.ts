@@ -1,0 +1,56 @@
+import { EventEmitter, once } from "node:events";
+import type { Tool } from "../../src/domain/tool.ts";
+import { echo } from "../../src/tools/echo.ts";
+
+/** Price of one call of `paid`, micro-USD. */
+export const PRICE = 10_000n;
+
+/** Tools that show what the doors do: one free, one paid, one that waits, one that breaks, one that is only announced. */
+export class TestTools {
+  /** `started` when a call of `wait` runs, with its signal; emit `release` to let it end. */
+  readonly events = new EventEmitter<{ started: [AbortSignal]; release: [] }>();
+
+  list(): Tool[] {
+    const { events } = this;
+    return [
+      echo(),
+      tool({
+        name: "paid",
+        billable: true,
+        fixedPrice: PRICE,
+        scope: "compute:read",
+        run: async () => ({ done: true }),
+      }),
+      tool({
+        name: "wait",
+        async run({ signal }) {
+          events.emit("started", signal);
+          await once(events, "release", { signal });
+          return { waited: true };
+        },
+      }),
+      tool({
+        name: "break",
+        async run() {
+          throw new Error("postgres://user:secret@db/ is down");
+        },
+      }),
+      tool({ name: "later", status: "coming_soon", run: async () => ({}) }),
+    ];
+  }
+}
+
+type ToolRun = ReturnType<Tool["prepare"]>["run"];
+
+function tool({ run, ...given }: Partial<Tool> & { name: string; run: ToolRun }): Tool {
+  const base = {
+    status: "active",
+    billable: false,
+    description: "",
+    scope: undefined,
+    inputSchema: {},
+    fixedPrice: undefined,
+  } as const;
+  const made = { ...base, ...given };
+  return { ...made, prepare: () => ({ price: made.fixedPrice ?? 0n, run }) };
+}
