@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { Connection, PublicKey, TransactionMessage, VersionedTransaction, type Keypair, type TransactionInstruction } from "@solana/web3.js";
+import { readConfig, requireServeConfig } from "../../src/config/config.ts";
+import { DEFAULT_SCOPES, type Scope } from "../../src/domain/scope.ts";
+import { startGateway, type Gateway } from "../../src/gateway.ts";
+import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
+import { createLogger } from "../../src/log.ts";
+import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
+import { paymentInstructions } from "../../src/solana/index.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+import { createTestDatabase, type TestDatabase } from "./postgres.ts";
+
+/** A caller with an account, a key and a wallet of its own. */
+export interface Agent {
+  accountId: string;
+  keyId: string;
+  apiKey: string;
+  wallet: Keypair;
+}
+
+/** What an agent starts with. */
+export interface AgentOptions {
+  /** Balance in micro-USD. */
+  balance?: bigint;
+  scopes?: readonly Scope[];
+  /** Requests per minute and at once; high unless the test is about the limit. */
+  ratePerMinute?: number;
+  burst?: number;
+  operator?: boolean;
+}
+
+/** An answer over HTTP/JSON. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // The tests look into bodies of every shape.
+  body: Body;
+}
+// oxlint-disable-next-line typescript/no-explicit-any
+type Body = any;
+
+/** A gateway with everything real behind it: PostgreSQL, the local chain, the doors. */
+export interface World {
+  gateway: Gateway;
+  /** More instances on the same database and chain. */
+  startAnother(settings?: Record<string, string>): Promise<Gateway>;
+  chain: LocalChain;
+  database: TestDatabase;
+  postgres: Postgres;
+  /** The settings of the first instance. */
+  settings: Record<string, string>;
+  agent(options?: AgentOptions): Promise<Agent>;
+  /** POSTs JSON to a path of the gateway. */
+  post(agent: Agent | undefined, path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  get(agent: Agent | undefined, path: string, headers?: Record<string, string>): Promise<Answer>;
+  /** POST /v1/mcp/tools/call */
+  call(agent: Agent, tool: string, params: object, extra?: { headers?: Record<string, string>; body?: object }): Promise<Answer>;
+  /** Sends USDC to the treasury with a memo, as the agent, and returns the transaction's signature. */
+  pay(agent: Agent, amount: bigint, memo: string): Promise<string>;
+  /** Sends any instructions, signed by the agent and others. */
+  send(agent: Agent, instructions: readonly TransactionInstruction[], ...signers: readonly Keypair[]): Promise<string>;
+  /** Every violated invariant of the ledger; the names of those only. */
+  violations(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** Starts a world; `settings` go to the gateway as its environment would. */
+export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
+  const [database, chain] = await Promise.all([createTestDatabase(), startLocalChain({ port: 0, slotMs: 50 })]);
+  const treasury = chain.controls.createWallet({ microUsd: 0n });
+  const log = createLogger(process.env["TEST_LOG"] ?? "silent");
+  const environment = {
+    HOST: "127.0.0.1",
+    PORT: "0",
+    GRPC_PORT: "0",
+    DATABASE_URL: database.url,
+    SOLANA_RPC_URLS: chain.url,
+    TREASURY_OWNER: treasury.publicKey.toBase58(),
+    PAYMENT_WAIT_MS: "1500",
+    SHUTDOWN_GRACE_MS: "5000",
+    ...settings,
+  };
+  const start = (more: Record<string, string> = {}) => startGateway(requireServeConfig(readConfig({ ...environment, ...more })), log);
+  const postgres = await openPostgres({
+    url: database.url,
+    instanceId: randomUUID(),
+    clock: systemClock,
+    random: systemRandom,
+    leaseMs: 15_000,
+    poolSize: 4,
+    log,
+  });
+  const gateway = await start();
+  const others: Gateway[] = [];
+  return {
+    gateway,
+    chain,
+    database,
+    postgres,
+    settings: environment,
+    async startAnother(more) {
+      const another = await start(more);
+      others.push(another);
+      return another;
+    },
+    agent: (options = {}) => makeAgent(postgres, chain, options),
+    post: (agent, path, body, headers) => request(gateway, agent, path, { method: "POST", body: JSON.stringify(body) }, headers),
+    get: (agent, path, headers) => request(gateway, agent, path, { method: "GET" }, headers),
+    call: (agent, tool, params, extra = {}) =>
+      request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body: JSON.stringify({ tool, params, ...extra.body }) }, extra.headers),
+    pay: (agent, amount, memo) =>
+      sendInstructions(chain, agent.wallet, paymentInstructions({ payer: agent.wallet.publicKey.toBase58(), payTo: gateway.payTo, amount, memo })),
+    send: (agent, instructions, ...signers) => sendInstructions(chain, agent.wallet, instructions, signers),
+    async violations() {
+      const lines = await postgres.audit();
+      return lines.filter((line) => line.violations > 0n).map((line) => line.name);
+    },
+    async close() {
+      for (const one of [gateway, ...others]) await one.close();
+      await postgres.close();
+      await chain.close();
+      await database.drop();
+    },
+  };
+}
+
+/** The X-Payment header for a transfer. */
+export function xPayment(tx: string, quoteId: string): Record<string, string> {
+  return { "X-Payment": Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url") };
+}
+
+/** The short memo form. */
+export function memoOf(quote: { quote_id: string }): string {
+  return `svc:${quote.quote_id}`;
+}
+
+async function makeAgent(postgres: Postgres, chain: LocalChain, options: AgentOptions): Promise<Agent> {
+  const wallet = chain.controls.createWallet({ microUsd: 1_000_000_000n });
+  const { accountId } = await postgres.accounts.create(wallet.publicKey.toBase58());
+  await postgres.accounts.setTier(accountId, { ratePerMinute: options.ratePerMinute ?? 1_000_000, burst: options.burst ?? 100_000 });
+  if (options.balance !== undefined && options.balance > 0n) {
+    await postgres.accounts.adjust({ accountId, amount: options.balance, reason: "test", idempotencyKey: randomUUID() });
+  }
+  if (options.operator) await postgres.accounts.setOperator(accountId, true);
+  const { key, secret } = await postgres.apiKeys.create({ accountId, name: "test", scopes: options.scopes ?? DEFAULT_SCOPES });
+  return { accountId, keyId: key.keyId, apiKey: secret, wallet };
+}
+
+async function request(gateway: Gateway, agent: Agent | undefined, path: string, init: RequestInit, headers: Record<string, string> = {}): Promise<Answer> {
+  const response = await fetch(gateway.baseUrl + path, {
+    ...init,
+    headers: {
+      ...(agent && { Authorization: `Bearer ${agent.apiKey}` }),
+      ...(init.method === "POST" && { "Content-Type": "application/json" }),
+      ...headers,
+    },
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+async function sendInstructions(chain: LocalChain, payer: Keypair, instructions: readonly TransactionInstruction[], signers: readonly Keypair[] = []): Promise<string> {
+  const connection = new Connection(chain.url, { commitment: "confirmed", wsEndpoint: chain.wsUrl });
+  const { blockhash } = await connection.getLatestBlockhash();
+  const message = new TransactionMessage({ payerKey: new PublicKey(payer.publicKey), recentBlockhash: blockhash, instructions: [...instructions] });
+  const transaction = new VersionedTransaction(message.compileToV0Message());
+  transaction.sign([payer, ...signers]);
+  const signature = await connection.sendTransaction(transaction, { skipPreflight: true });
+  chain.chain.advance(2);
+  return signature;
+}
