@@ -21,6 +21,7 @@ export class Begin extends Migration {
         fingerprint bytea,
         price bigint,
         claim_key text,
+        keyed boolean, -- whether claim_key is the caller's own, and not made of its payment
         tx_signature bytea,
         quote_id text,
         step_id text,
@@ -43,12 +44,11 @@ export class Begin extends Migration {
           case
             when own.status = 'active' and own.owner = instance then 'started'
             when own.id is not null then 'in_progress'
+            when misused.payment and not call.keyed then 'payment_used'
             when claim.fingerprint <> call.fingerprint then 'mismatch'
             when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'
             when claim.state = 'done' then 'replay'
-            when payment.account_id <> call.account_id or payment.quote_id <> call.quote_id then 'payment_used'
-            when payment.fingerprint is distinct from call.fingerprint and payment.tx_signature is not null then 'payment_used'
-            when not payment.settled then 'payment_used'
+            when misused.payment then 'payment_used'
             when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'
             when paid.state = 'done' then 'replay'
             when paid.state is null and payment.tx_signature is not null then 'payment_used'
@@ -63,7 +63,37 @@ export class Begin extends Migration {
         left join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
         left join payment on payment.tx_signature = call.tx_signature
         left join idempotency paid on paid.account_id = payment.account_id and paid.key = payment.claim_key
+        cross join lateral (
+          select payment.account_id <> call.account_id or payment.quote_id <> call.quote_id
+            or payment.fingerprint <> call.fingerprint or not payment.settled
+        ) misused (payment)
       $$`);
+
+    // The port's "prior": what is known of a call before anything is looked up on the chain. A key that comes with a proof whose call
+    // was answered under another key from now on stands for that answer too, so that the key alone is never charged.
+    this.addSql(/* sql */ `
+      create function ledger_prior(asked json)
+      returns table (n integer, kind text, result json, receipt issued_receipt)
+      language plpgsql rows 1
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+      #variable_conflict use_column
+      declare
+        call constant ledger_call := json_populate_record(null::ledger_call, asked);
+        judged record;
+      begin
+        select * into judged from ledger_judge(array[call], null);
+        if judged.verdict = 'replay' and call.keyed and judged.payment_claim <> call.claim_key and not exists (
+          select from idempotency where account_id = call.account_id and key = call.claim_key and state = 'done'
+        ) then
+          insert into idempotency as claim (account_id, key, fingerprint, state, run_id, result, expires_at)
+          values (call.account_id, call.claim_key, call.fingerprint, 'done', judged.replay_run, judged.result, now() + interval '48 hours')
+          on conflict (account_id, key) do update set state = 'done', run_id = excluded.run_id, result = excluded.result
+          where claim.state = 'retryable';
+        end if;
+        return query
+          select 1, judged.verdict, judged.result, receipt
+          from (select) one left join issued_receipt receipt on judged.verdict = 'replay' and receipt.run_id = judged.replay_run;
+      end $$`);
 
     // Kinds are those of the port, and "again": another transaction came between, so the call is to be judged anew. On the way a
     // call is "new" or "credited" until it is "granted", which is told as "started".

@@ -1,0 +1,66 @@
+import type { Pool } from "pg";
+import type { Log } from "./log.ts";
+
+/** What the leases of an instance need. */
+export interface LeasesOptions {
+  pool: Pool;
+  /** The owner that this instance's runs name. */
+  instanceId: string;
+  /** How long a run may go without a heartbeat, ms. */
+  leaseMs: number;
+  log: Log;
+}
+
+/**
+ * Keeps the leases of the runs that this process works on. Only those: a run whose end could not be told to the database is let
+ * go, so that the sweep gives its hold back. All times are the database's.
+ */
+export class Leases {
+  readonly #options: LeasesOptions;
+  readonly #runs = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> = Promise.resolve();
+
+  constructor(options: LeasesOptions) {
+    this.#options = options;
+  }
+
+  /** Keeps the lease of a run from here on. */
+  add(runUuid: string): void {
+    this.#runs.add(runUuid);
+  }
+
+  /** Lets a run go. */
+  remove(runUuid: string): void {
+    this.#runs.delete(runUuid);
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => {
+      this.#beating = this.#beating.then(() => this.beat());
+    }, this.#options.leaseMs / 3).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#beating;
+  }
+
+  /** Extends all leases once. A failure is told to the log alone: the next beat comes before a lease ends. */
+  async beat(): Promise<void> {
+    if (this.#runs.size === 0) return;
+    const { pool, instanceId, leaseMs, log } = this.#options;
+    try {
+      // In order, and past what is being finished: a heartbeat never waits.
+      await pool.query({
+        name: "leases-beat",
+        text: `update run set lease_until = now() + $3 * interval '1 millisecond'
+               where id in (select id from run where id = any ($1::uuid[]) and owner = $2 and status = 'active' order by id for update skip locked)`,
+        values: [[...this.#runs], instanceId, leaseMs],
+      });
+    } catch (error) {
+      log.warn({ err: error }, "the leases of running calls could not be extended");
+    }
+  }
+}

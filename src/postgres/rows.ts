@@ -1,0 +1,56 @@
+import { base58 } from "@scure/base";
+import { parseSignature } from "../domain/base58.ts";
+import { idOf, uuidOf, type IdPrefix } from "../domain/ids.ts";
+import type { PaidBy, Receipt, ReceiptStatus } from "../domain/receipt.ts";
+
+/** A row of the view `issued_receipt`. */
+export interface ReceiptRow {
+  id: string;
+  run_id: string;
+  tool: string;
+  quote_id: string | null;
+  step_id: string | null;
+  tx_signature: Buffer | null;
+  quoted: bigint;
+  debited: bigint;
+  refunded: bigint;
+  paid_by: PaidBy;
+  status: ReceiptStatus;
+  created_at: Date;
+}
+
+export function receiptOf(row: ReceiptRow): Receipt {
+  return {
+    receiptId: idFrom("rcpt", row.id),
+    runId: idFrom("run", row.run_id),
+    tool: row.tool,
+    quoteId: row.quote_id ?? undefined,
+    stepId: row.step_id ?? undefined,
+    txSignature: row.tx_signature ? base58.encode(row.tx_signature) : undefined,
+    quoted: row.quoted,
+    debited: row.debited,
+    refunded: row.refunded,
+    paidBy: row.paid_by,
+    status: row.status,
+    createdAt: row.created_at,
+  };
+}
+
+/** The identifier of a uuid column, which the pool reads as 32 hex digits. */
+export function idFrom(prefix: IdPrefix, uuid: string): string {
+  return idOf(prefix, Buffer.from(uuid, "hex"));
+}
+
+/** The uuid of an identifier that this service made itself. @throws Error when it is none */
+export function uuidFrom(prefix: IdPrefix, id: string): string {
+  const uuid = uuidOf(prefix, id);
+  if (uuid === undefined) throw new Error(`not an identifier of the kind ${prefix}: ${id}`);
+  return uuid;
+}
+
+/** The 64 bytes of a signature that was checked before. @throws Error when it was not */
+export function signatureFrom(txSignature: string): Buffer {
+  const bytes = parseSignature(txSignature);
+  if (!bytes) throw new Error("not a transaction signature");
+  return Buffer.from(bytes);
+}

@@ -1,0 +1,99 @@
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { base58 } from "@scure/base";
+import type { Pool } from "pg";
+import type { BeginCall, CallPayment, Deposit } from "../../src/app/ports.ts";
+import { newId, uuidOf } from "../../src/domain/ids.ts";
+import { stepIdOf } from "../../src/domain/quote.ts";
+import { Leases } from "../../src/postgres/leases.ts";
+import { PostgresLedger } from "../../src/postgres/ledger.ts";
+import { openPool } from "../../src/postgres/pool.ts";
+import { Sweeper } from "../../src/postgres/sweeper.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+
+export const PRICE = 10_000n;
+
+/** One gateway instance as far as the ledger goes, with nothing running in the background. */
+export interface Instance {
+  instanceId: string;
+  pool: Pool;
+  ledger: PostgresLedger;
+  leases: Leases;
+  sweeper: Sweeper;
+  close(): Promise<void>;
+}
+
+const silent = { warn: () => {}, error: () => {} };
+
+export function openInstance(url: string, leaseMs = 15_000): Instance {
+  const instanceId = randomUUID();
+  const pool = openPool(url, { max: 4, applicationName: `test ${instanceId}` });
+  const leases = new Leases({ pool, instanceId, leaseMs, log: silent });
+  const ledger = new PostgresLedger({ pool, instanceId, leaseMs, leases, clock: systemClock });
+  const sweeper = new Sweeper({ pool, leaseMs, log: silent });
+  return { instanceId, pool, ledger, leases, sweeper, close: () => pool.end() };
+}
+
+/** An account with that balance, given by an adjustment so that the books balance. */
+export async function makeAccount(pool: Pool, balance: bigint): Promise<string> {
+  const accountId = newId("acct", systemClock, systemRandom);
+  await pool.query("insert into account (id, wallet, rate_per_minute, burst) values ($1, $2, 60, 10)", [
+    uuidOf("acct", accountId),
+    base58.encode(randomBytes(32)),
+  ]);
+  if (balance !== 0n) await pool.query("select ledger_adjust($1, $2, $3, 'test')", [uuidOf("acct", accountId), balance, randomBytes(32)]);
+  return accountId;
+}
+
+export function newRunId(): string {
+  return newId("run", systemClock, systemRandom);
+}
+
+export function newReceiptId(): string {
+  return newId("rcpt", systemClock, systemRandom);
+}
+
+export function fingerprintOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** A paid call from the balance without a key, unless told otherwise. */
+export function callOf(accountId: string, change: Partial<BeginCall> = {}): BeginCall {
+  return {
+    accountId,
+    runId: newRunId(),
+    tool: "vram_estimate",
+    fingerprint: fingerprintOf("call"),
+    price: PRICE,
+    idempotencyKey: undefined,
+    payment: undefined,
+    ...change,
+  };
+}
+
+export function depositOf(change: Partial<Deposit> = {}): Deposit {
+  return {
+    txSignature: base58.encode(randomBytes(64)),
+    amount: PRICE,
+    quoteId: `qt_${base58.encode(randomBytes(32))}`,
+    payer: undefined,
+    slot: 1n,
+    blockTime: new Date("2026-01-01T00:00:00Z"),
+    finalized: false,
+    paidBy: "transfer",
+    ...change,
+  };
+}
+
+export function paymentOf(deposit: Deposit): CallPayment {
+  return { txSignature: deposit.txSignature, quoteId: deposit.quoteId, stepId: stepIdOf(deposit.quoteId), deposit };
+}
+
+/** Ends the call's run well. */
+export function completed(call: BeginCall, result = { answer: 42 }) {
+  return { runId: call.runId, outcome: "completed", receiptId: newReceiptId(), result } as const;
+}
+
+/** Ends the call's run badly. */
+export function failed(call: BeginCall) {
+  return { runId: call.runId, outcome: "failed", error: { code: "TOOL_FAILED", message: "the tool failed" } } as const;
+}

@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { callOf, completed, depositOf, failed, fingerprintOf, makeAccount, newRunId, openInstance, paymentOf, PRICE, type Instance } from "./fixture.ts";
+
+let database: TestDatabase;
+let one: Instance;
+let two: Instance;
+let three: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two, three] = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
+});
+afterAll(async () => {
+  await Promise.all([one, two, three].map((instance) => instance.close()));
+  await database.drop();
+});
+
+describe("a call from the balance", () => {
+  it("holds its price, and captures it when it completes", async () => {
+    const account = await makeAccount(one.pool, 25_000n);
+    const call = callOf(account);
+    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(15_000n);
+    const finished = await one.ledger.finish(completed(call));
+    expect(finished).toMatchObject({
+      kind: "captured",
+      receipt: { runId: call.runId, tool: "vram_estimate", quoted: PRICE, debited: PRICE, refunded: 0n, paidBy: "balance", status: "final", txSignature: undefined },
+    });
+    expect(await one.ledger.balance(account)).toBe(15_000n);
+  });
+
+  it("is told the balance when that does not cover it, and leaves nothing behind", async () => {
+    const account = await makeAccount(one.pool, 9_999n);
+    const call = callOf(account, { idempotencyKey: "k" });
+    expect(await one.ledger.begin(call)).toEqual({ kind: "insufficient", balance: 9_999n });
+    expect((await one.pool.query("select from idempotency where run_id = $1", [call.runId.slice(4)])).rowCount).toBe(0);
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "k", fingerprint: fingerprintOf("other"), price: 9_999n }))).toEqual({ kind: "started" });
+  });
+
+  it("gives the price back when it fails", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const call = callOf(account);
+    await one.ledger.begin(call);
+    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
+  it("of 200 at once on a balance for 7, exactly 7 start", async () => {
+    const account = await makeAccount(one.pool, 7n * PRICE + 9_999n);
+    const begun = await Promise.all(Array.from({ length: 200 }, (_, n) => [one, two, three][n % 3]!.ledger.begin(callOf(account))));
+    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(7);
+    expect(await one.ledger.balance(account)).toBe(9_999n);
+  });
+
+  it("within one batch, a smaller call still fits where a larger one did not, in order of arrival", async () => {
+    const account = await makeAccount(one.pool, 10n);
+    const prices = [6n, 5n, 3n, 2n, 1n];
+    const begun = await Promise.all(prices.map((price) => one.ledger.begin(callOf(account, { price }))));
+    expect(begun.map(({ kind }) => kind)).toEqual(["started", "insufficient", "started", "insufficient", "started"]);
+  });
+});
+
+describe("an idempotency key", () => {
+  it("replays a completed call with its result and receipt, once charged", async () => {
+    const account = await makeAccount(one.pool, 3n * PRICE);
+    const call = callOf(account, { idempotencyKey: "a" });
+    await one.ledger.begin(call);
+    const finished = await one.ledger.finish(completed(call, { answer: 7 }));
+    const again = await two.ledger.begin(callOf(account, { idempotencyKey: "a" }));
+    expect(again).toEqual({ kind: "replay", result: { answer: 7 }, receipt: finished.kind === "captured" ? finished.receipt : undefined });
+    expect(await one.ledger.balance(account)).toBe(2n * PRICE);
+  });
+
+  it("keeps every character of a stored result", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const call = callOf(account, { idempotencyKey: "odd" });
+    const result = { text: 'NUL \0, lone surrogate \ud800, {"a":1}, \\x00', big: 1e300, "": [null, {}], __proto__x: 1 };
+    await one.ledger.begin(call);
+    await one.ledger.finish({ ...completed(call), result });
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "odd" }))).toMatchObject({ kind: "replay", result });
+  });
+
+  it("is in progress while its call runs, on every instance", async () => {
+    const account = await makeAccount(one.pool, 3n * PRICE);
+    await one.ledger.begin(callOf(account, { idempotencyKey: "b" }));
+    expect(await two.ledger.begin(callOf(account, { idempotencyKey: "b" }))).toEqual({ kind: "in_progress" });
+    expect(await one.ledger.balance(account)).toBe(2n * PRICE);
+  });
+
+  it("is a mismatch with another call, and belongs to one account", async () => {
+    const account = await makeAccount(one.pool, 3n * PRICE);
+    const other = await makeAccount(one.pool, PRICE);
+    await one.ledger.begin(callOf(account, { idempotencyKey: "c" }));
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "c", fingerprint: fingerprintOf("other") }))).toEqual({ kind: "mismatch" });
+    expect(await one.ledger.begin(callOf(other, { idempotencyKey: "c" }))).toEqual({ kind: "started" });
+  });
+
+  it("runs again after a failure, and is charged once", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const first = callOf(account, { idempotencyKey: "d" });
+    await one.ledger.begin(first);
+    await one.ledger.finish(failed(first));
+    const second = callOf(account, { idempotencyKey: "d" });
+    expect(await two.ledger.begin(second)).toEqual({ kind: "started" });
+    expect(await two.ledger.finish(completed(second))).toMatchObject({ kind: "captured" });
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "d" }))).toMatchObject({ kind: "replay" });
+    expect(await one.ledger.balance(account)).toBe(0n);
+  });
+
+  it("of 60 calls with one key over three instances, one starts", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const begun = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => [one, two, three][n % 3]!.ledger.begin(callOf(account, { idempotencyKey: "race" }))),
+    );
+    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    expect(begun.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
+    expect(await one.ledger.balance(account)).toBe(99n * PRICE);
+  });
+
+  it("stores the answer of a free call, which has no hold and no receipt", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const call = callOf(account, { idempotencyKey: "free", price: 0n, tool: "echo" });
+    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.finish(completed(call))).toEqual({ kind: "captured", receipt: undefined });
+    expect(await one.ledger.begin({ ...call, runId: newRunId() })).toEqual({ kind: "replay", result: { answer: 42 }, receipt: undefined });
+  });
+});
+
+describe("a payment", () => {
+  it("is credited and held with its call, and named by the receipt", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf({ amount: PRICE + 5n, paidBy: "gasless" });
+    const call = callOf(account, { payment: paymentOf(deposit) });
+    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(5n);
+    expect(await one.ledger.finish(completed(call))).toMatchObject({
+      kind: "captured",
+      receipt: { txSignature: deposit.txSignature, quoteId: deposit.quoteId, stepId: call.payment?.stepId, paidBy: "gasless", debited: PRICE },
+    });
+  });
+
+  it("replays its call whatever key the repeat carries, and that key alone from then on", async () => {
+    const account = await makeAccount(one.pool, 5n * PRICE);
+    const deposit = depositOf();
+    const call = callOf(account, { idempotencyKey: "first", payment: paymentOf(deposit) });
+    await one.ledger.begin(call);
+    await one.ledger.finish(completed(call));
+    for (const idempotencyKey of [undefined, "first", "second"]) {
+      const query = { accountId: account, fingerprint: call.fingerprint, idempotencyKey, txSignature: deposit.txSignature, quoteId: deposit.quoteId };
+      expect(await two.ledger.begin(callOf(account, { idempotencyKey, payment: paymentOf(deposit) }))).toMatchObject({ kind: "replay", receipt: { runId: call.runId } });
+      expect(await two.ledger.prior(query)).toMatchObject({ kind: "replay", result: { answer: 42 }, receipt: { runId: call.runId } });
+    }
+    expect(await two.ledger.begin(callOf(account, { idempotencyKey: "second" }))).toMatchObject({ kind: "replay" });
+    expect(await one.ledger.balance(account)).toBe(5n * PRICE);
+  });
+
+  it("is used: by another account, for another quote, for another call", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const other = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    const call = callOf(account, { payment: paymentOf(deposit) });
+    await one.ledger.begin(call);
+    const calls = [
+      callOf(other, { payment: paymentOf(deposit) }),
+      callOf(account, { payment: paymentOf({ ...deposit, quoteId: "qt_other" }) }),
+      callOf(account, { payment: paymentOf(deposit), fingerprint: fingerprintOf("other"), idempotencyKey: "new" }),
+      callOf(account, { payment: { ...paymentOf(depositOf()), deposit: undefined } }),
+    ];
+    for (const used of calls) expect(await one.ledger.begin(used)).toEqual({ kind: "payment_used" });
+    expect(await one.ledger.balance(account)).toBe(0n);
+    expect(await one.ledger.balance(other)).toBe(0n);
+  });
+
+  it("is credited all the same when its quote was paid before by another transaction", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    const second = depositOf({ quoteId: deposit.quoteId });
+    const call = callOf(account, { idempotencyKey: "q", payment: paymentOf(second) });
+    expect(await two.ledger.begin(call)).toEqual({ kind: "quote_paid" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await two.ledger.begin({ ...call, runId: newRunId() })).toEqual({ kind: "payment_used" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
+  it("of two transactions for one quote at once, one starts and the other is credited", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    for (let round = 0; round < 10; round++) {
+      const first = depositOf();
+      const second = depositOf({ quoteId: first.quoteId });
+      const begun = await Promise.all([
+        one.ledger.begin(callOf(account, { payment: paymentOf(first) })),
+        (round % 2 === 0 ? one : two).ledger.begin(callOf(account, { payment: paymentOf(second) })),
+      ]);
+      expect(begun.map(({ kind }) => kind).toSorted()).toEqual(["quote_paid", "started"]);
+    }
+    expect(await one.ledger.balance(account)).toBe(10n * PRICE);
+  });
+
+  it("of 60 proofs of it at once over three instances, with and without keys, one starts", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const deposit = depositOf();
+    const begun = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        [one, two, three][n % 3]!.ledger.begin(callOf(account, { idempotencyKey: n % 4 === 0 ? undefined : `key ${n % 4}`, payment: paymentOf(deposit) })),
+      ),
+    );
+    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    expect(begun.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
+    expect(await one.ledger.balance(account)).toBe(100n * PRICE);
+  });
+
+  it("pays again for its call after a failure, under any key, at one call at a time", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const deposit = depositOf();
+    const first = callOf(account, { idempotencyKey: "x", payment: paymentOf(deposit) });
+    await one.ledger.begin(first);
+    await one.ledger.finish(failed(first));
+    const query = { accountId: account, fingerprint: first.fingerprint, idempotencyKey: undefined, txSignature: deposit.txSignature, quoteId: deposit.quoteId };
+    expect(await two.ledger.prior(query)).toEqual({ kind: "credited" });
+    const payment = { ...paymentOf(deposit), deposit: undefined };
+    const keys = ["x", "y", "z", undefined];
+    const calls = Array.from({ length: 24 }, (_, n) => callOf(account, { idempotencyKey: keys[n % 4], payment }));
+    const begun = await Promise.all(calls.map((call, n) => [one, two, three][n % 3]!.ledger.begin(call)));
+    expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    const winner = begun.findIndex(({ kind }) => kind === "started");
+    expect(await [one, two, three][winner % 3]!.ledger.finish(completed(calls[winner]!))).toMatchObject({
+      kind: "captured",
+      receipt: { txSignature: deposit.txSignature, paidBy: "transfer" },
+    });
+    for (const idempotencyKey of keys) {
+      expect(await one.ledger.begin(callOf(account, { idempotencyKey, payment }))).toMatchObject({ kind: "replay", receipt: { runId: calls[winner]!.runId } });
+    }
+    expect(await one.ledger.balance(account)).toBe(100n * PRICE);
+  });
+
+  it("is told before the chain is asked: nothing known, running, used", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    const call = callOf(account, { payment: paymentOf(deposit) });
+    const query = { accountId: account, fingerprint: call.fingerprint, idempotencyKey: undefined, txSignature: deposit.txSignature, quoteId: deposit.quoteId };
+    expect(await one.ledger.prior(query)).toBeUndefined();
+    await one.ledger.begin(call);
+    expect(await two.ledger.prior(query)).toEqual({ kind: "in_progress" });
+    for (const idempotencyKey of [undefined, "other"]) {
+      expect(await two.ledger.prior({ ...query, fingerprint: fingerprintOf("other"), idempotencyKey })).toEqual({ kind: "payment_used" });
+      expect(await two.ledger.prior({ ...query, quoteId: "qt_other", idempotencyKey })).toEqual({ kind: "payment_used" });
+    }
+    expect(await two.ledger.prior({ ...query, txSignature: depositOf().txSignature })).toBeUndefined();
+  });
+
+  it("that begins no call is credited once, and then pays for none", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf({ amount: 3n });
+    const credits = await Promise.all(Array.from({ length: 12 }, (_, n) => [one, two, three][n % 3]!.ledger.credit(account, deposit)));
+    expect(credits.filter(({ credited }) => credited)).toHaveLength(1);
+    expect(await one.ledger.credit(account, deposit)).toEqual({ credited: false, balance: 3n });
+    expect(await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toEqual({ kind: "payment_used" });
+  });
+
+  it("for an account that does not exist is refused, and its batch goes on without it", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const ghost = `acct_${"0".repeat(31)}9`;
+    const [bad, good] = await Promise.allSettled([
+      one.ledger.begin(callOf(ghost, { payment: paymentOf(depositOf()) })),
+      one.ledger.begin(callOf(account)),
+    ]);
+    expect(bad.status).toBe("rejected");
+    expect(good).toMatchObject({ status: "fulfilled", value: { kind: "started" } });
+  });
+});
