@@ -74,7 +74,7 @@ describe("generated codecs, compared with protobuf-es", () => {
         const json = reparsed(value);
         const message = readUnlessRefused(json);
         if (message !== undefined) {
-          expect(message).toEqual(fromJson(KindsSchema, json));
+          expect(message).toEqual(fromJson(KindsSchema, withoutUnsetChoices(json)));
         }
       }),
       { numRuns: 1000 },
@@ -91,6 +91,14 @@ describe("generated codecs, compared with protobuf-es", () => {
     );
   });
 });
+
+/** null leaves a member of a oneof unset, but protobuf-es refuses it when it comes after a member that is set. */
+function withoutUnsetChoices(json: JsonValue): JsonValue {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    return json;
+  }
+  return Object.fromEntries(Object.entries(json).filter(([name, value]) => value !== null || !name.startsWith("chosen") || /^chosen_?null$/i.test(name)));
+}
 
 function readUnlessRefused(json: unknown): Kinds | undefined {
   try {

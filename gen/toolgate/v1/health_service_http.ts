@@ -26,7 +26,7 @@ export function getHealthRequestToJson(_: GetHealthRequest): GetHealthRequestJso
 export function getHealthRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): GetHealthRequest {
   const object = readObject(json, path, depth);
   const message: GetHealthRequest = { $typeName: "toolgate.v1.GetHealthRequest" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     throw unknownField(path, name);
   }
   return message;

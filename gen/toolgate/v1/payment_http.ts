@@ -116,7 +116,7 @@ export function paymentProofToJson(message: PaymentProof): PaymentProofJson {
 export function paymentProofFromJson(json: unknown, path = "", depth = defaultMaxDepth): PaymentProof {
   const object = readObject(json, path, depth);
   const message: PaymentProof = { $typeName: "toolgate.v1.PaymentProof", txRef: "", network: "" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "tx_ref":

@@ -35,7 +35,7 @@ export function listReceiptsRequestToJson(message: ListReceiptsRequest): ListRec
 export function listReceiptsRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): ListReceiptsRequest {
   const object = readObject(json, path, depth);
   const message: ListReceiptsRequest = { $typeName: "toolgate.v1.ListReceiptsRequest", status: 0 };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "limit":
@@ -92,7 +92,7 @@ export function getReceiptRequestToJson(message: GetReceiptRequest): GetReceiptR
 export function getReceiptRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): GetReceiptRequest {
   const object = readObject(json, path, depth);
   const message: GetReceiptRequest = { $typeName: "toolgate.v1.GetReceiptRequest", id: "" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "id":

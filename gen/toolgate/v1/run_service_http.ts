@@ -35,7 +35,7 @@ export function listRunsRequestToJson(message: ListRunsRequest): ListRunsRequest
 export function listRunsRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): ListRunsRequest {
   const object = readObject(json, path, depth);
   const message: ListRunsRequest = { $typeName: "toolgate.v1.ListRunsRequest", status: 0 };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "limit":
@@ -92,7 +92,7 @@ export function getRunRequestToJson(message: GetRunRequest): GetRunRequestJson {
 export function getRunRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): GetRunRequest {
   const object = readObject(json, path, depth);
   const message: GetRunRequest = { $typeName: "toolgate.v1.GetRunRequest", id: "" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "id":

@@ -7,8 +7,9 @@ import type { PaymentProofJson } from "./payment_http.ts";
 import { paymentProofFromJson, paymentProofToJson } from "./payment_http.ts";
 import type { CallToolRequest, CallToolResponse, GetCapabilitiesRequest, GetCapabilitiesResponse } from "./tool_service_pb.ts";
 import { ToolService } from "./tool_service_pb.ts";
-import { defaultMaxDepth, readObject, readString, readStruct, refuseBoth } from "#httpjson/runtime/read.ts";
+import { defaultMaxDepth, readObject, readString, refuseBoth } from "#httpjson/runtime/read.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
+import { readStruct } from "#httpjson/runtime/read-any-json.ts";
 import type { ReceiptJson } from "./receipt_http.ts";
 import { receiptToJson } from "./receipt_http.ts";
 import type { ToolJson } from "./tool_http.ts";
@@ -42,7 +43,7 @@ export function callToolRequestToJson(message: CallToolRequest): CallToolRequest
 export function callToolRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): CallToolRequest {
   const object = readObject(json, path, depth);
   const message: CallToolRequest = { $typeName: "toolgate.v1.CallToolRequest", tool: "" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "tool":
@@ -102,7 +103,7 @@ export function getCapabilitiesRequestToJson(_: GetCapabilitiesRequest): GetCapa
 export function getCapabilitiesRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): GetCapabilitiesRequest {
   const object = readObject(json, path, depth);
   const message: GetCapabilitiesRequest = { $typeName: "toolgate.v1.GetCapabilitiesRequest" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     throw unknownField(path, name);
   }
   return message;

@@ -76,7 +76,7 @@ export function typeCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
     case "google.protobuf.NullValue":
       return known("null", "nullValueToJson", "readNullValue");
     case "google.protobuf.Struct":
-      return { type: f.runtime.JsonObject, writer: undefined, reader: runtime(f, "readStruct", "read") };
+      return { type: f.runtime.JsonObject, writer: undefined, reader: runtime(f, "readStruct", "read-any-json") };
     default:
       return generatedCodec(f, desc);
   }

@@ -18,7 +18,7 @@ export function emitReader(f: OutputFile, desc: DescMessage, options: PluginOpti
   f.print(f.export("function", names.fromJson), "(json: unknown, path = \"\", depth = ", runtime(f, "defaultMaxDepth", "read"), "): ", shape, " {");
   f.print("  const object = ", runtime(f, "readObject", "read"), "(json, path, depth);");
   f.print("  const message: ", shape, " = { ", zeroMembers(f, desc), " };");
-  f.print("  for (const name of Object.keys(object)) {");
+  f.print("  for (const name in object) {");
   if (desc.fields.length === 0) {
     f.print("    throw ", runtime(f, "unknownField", "json-error"), "(path, name);");
   } else {

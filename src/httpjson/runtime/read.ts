@@ -1,5 +1,5 @@
 import { base64Decode } from "@bufbuild/protobuf/wire";
-import type { DescEnum, JsonObject, UnknownEnum } from "@bufbuild/protobuf";
+import type { DescEnum, UnknownEnum } from "@bufbuild/protobuf";
 import { isUnknownEnum } from "@bufbuild/protobuf";
 import { at, JsonFieldError, shorten } from "./json-error.ts";
 
@@ -230,54 +230,6 @@ export function readUnknownEnum(schema: DescEnum, names: readonly string[], json
     return json;
   }
   throw new JsonFieldError(path, `must be one of ${names.join(", ")}`);
-}
-
-/** Reads google.protobuf.Struct, which protobuf-es keeps as the JSON object itself. */
-export function readStruct(json: unknown, path: string, depth: number): JsonObject {
-  if (!isJson(json, path, depth) || !isJsonObject(json)) {
-    throw new JsonFieldError(path, "must be an object");
-  }
-  return json;
-}
-
-function isJsonObject(json: JsonValue): json is JsonObject {
-  return isObject(json);
-}
-
-type JsonValue = JsonObject[string];
-
-/** Refuses what protobuf's Value cannot hold: lone surrogates, numbers beyond double (JSON.parse makes them Infinity), too deep nesting. */
-export function isJson(json: unknown, path: string, depth: number): json is JsonValue {
-  switch (typeof json) {
-    case "string":
-      readString(json, path);
-      return true;
-    case "number":
-      if (!Number.isFinite(json)) {
-        throw new JsonFieldError(path, "must be a number in the range of double");
-      }
-      return true;
-    case "boolean":
-      return true;
-    case "object":
-      break;
-    default:
-      throw new JsonFieldError(path, "must be a JSON value");
-  }
-  if (json === null) {
-    return true;
-  }
-  refuseDepth(path, depth);
-  if (Array.isArray(json)) {
-    json.forEach((item: unknown, index) => isJson(item, `${path}[${index}]`, depth - 1));
-    return true;
-  }
-  for (const [name, value] of Object.entries(json)) {
-    const member = at(path, shorten(name));
-    readString(name, member);
-    isJson(value, member, depth - 1);
-  }
-  return true;
 }
 
 function refuseDepth(path: string, depth: number): void {

@@ -3,7 +3,8 @@ import { fromJson, toJson } from "@bufbuild/protobuf";
 import type { Duration, Empty, FieldMask, ListValue, Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import { ListValueSchema, NullValue, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { at, JsonFieldError } from "./json-error.ts";
-import { isJson, readObject } from "./read.ts";
+import { readObject } from "./read.ts";
+import { readAnyJson } from "./read-any-json.ts";
 
 // The types of google/protobuf/*.proto that have a JSON form of their own (https://protobuf.dev/programming-guides/json/).
 
@@ -120,10 +121,7 @@ export function valueToJson(value: Value): JsonValue {
 }
 
 export function readValue(json: unknown, path: string, depth: number): Value {
-  if (!isJson(json, path, depth)) {
-    throw new JsonFieldError(path, "must be a JSON value");
-  }
-  return fromJson(ValueSchema, json);
+  return fromJson(ValueSchema, readAnyJson(json, path, depth));
 }
 
 export function listValueToJson(value: ListValue): JsonValue {
@@ -131,10 +129,10 @@ export function listValueToJson(value: ListValue): JsonValue {
 }
 
 export function readListValue(json: unknown, path: string, depth: number): ListValue {
-  if (!Array.isArray(json) || !isJson(json, path, depth)) {
+  if (!Array.isArray(json)) {
     throw new JsonFieldError(path, "must be an array");
   }
-  return fromJson(ListValueSchema, json);
+  return fromJson(ListValueSchema, readAnyJson(json, path, depth));
 }
 
 export function nullValueToJson(_: NullValue): null {

@@ -37,7 +37,7 @@ export function getBookRequestToJson(message: GetBookRequest): GetBookRequestJso
 export function getBookRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): GetBookRequest {
   const object = readObject(json, path, depth);
   const message: GetBookRequest = { $typeName: "library.GetBookRequest", name: "" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "name":
@@ -81,7 +81,7 @@ export function listBooksRequestToJson(message: ListBooksRequest): ListBooksRequ
 export function listBooksRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): ListBooksRequest {
   const object = readObject(json, path, depth);
   const message: ListBooksRequest = { $typeName: "library.ListBooksRequest", shelf: "", genres: [] };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "shelf":
@@ -153,7 +153,7 @@ export function createBookRequestToJson(message: CreateBookRequest): CreateBookR
 export function createBookRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): CreateBookRequest {
   const object = readObject(json, path, depth);
   const message: CreateBookRequest = { $typeName: "library.CreateBookRequest", shelf: "", dryRun: false };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "shelf":
@@ -197,7 +197,7 @@ export function updateBookRequestToJson(message: UpdateBookRequest): UpdateBookR
 export function updateBookRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): UpdateBookRequest {
   const object = readObject(json, path, depth);
   const message: UpdateBookRequest = { $typeName: "library.UpdateBookRequest" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "book":
@@ -238,7 +238,7 @@ export function moveBookRequestToJson(message: MoveBookRequest): MoveBookRequest
 export function moveBookRequestFromJson(json: unknown, path = "", depth = defaultMaxDepth): MoveBookRequest {
   const object = readObject(json, path, depth);
   const message: MoveBookRequest = { $typeName: "library.MoveBookRequest", name: "", toShelf: "" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "name":
@@ -289,7 +289,7 @@ export function bookToJson(message: Book): BookJson {
 export function bookFromJson(json: unknown, path = "", depth = defaultMaxDepth): Book {
   const object = readObject(json, path, depth);
   const message: Book = { $typeName: "library.Book", name: "", title: "", priceMicrousd: 0n, genre: 0 };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "name":

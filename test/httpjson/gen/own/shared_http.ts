@@ -34,7 +34,7 @@ export function authorToJson(message: Author): AuthorJson {
 export function authorFromJson(json: unknown, path = "", depth = defaultMaxDepth): Author {
   const object = readObject(json, path, depth);
   const message: Author = { $typeName: "library.Author", givenName: "", familyName: "", influences: [] };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "given_name":

@@ -10,8 +10,9 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Colour, Kinds, Person } from "./kinds_pb.ts";
 import { ColourSchema } from "./kinds_pb.ts";
 import { asIs, durationToJson, emptyToJson, fieldMaskToJson, listValueToJson, nullValueToJson, readDuration, readEmpty, readFieldMask, readListValue, readNullValue, readTimestamp, readValue, timestampToJson, valueToJson, wrapperFromJson, wrapperToJson } from "#httpjson/runtime/well-known.ts";
-import { boolKey, defaultMaxDepth, int32Key, readBool, readBytes, readDouble, readFloat, readInt32, readInt64, readList, readMap, readObject, readString, readStruct, readUint32, readUint64, readUnknownEnum, refuseBoth, refuseSecond, stringKey, uint64Key } from "#httpjson/runtime/read.ts";
+import { boolKey, defaultMaxDepth, int32Key, readBool, readBytes, readDouble, readFloat, readInt32, readInt64, readList, readMap, readObject, readString, readUint32, readUint64, readUnknownEnum, refuseBoth, refuseSecond, stringKey, uint64Key } from "#httpjson/runtime/read.ts";
 import { at, unknownField } from "#httpjson/runtime/json-error.ts";
+import { readStruct } from "#httpjson/runtime/read-any-json.ts";
 
 /**
  * JSON of the message library.Kinds. Members that are undefined are left out by JSON.stringify.
@@ -160,7 +161,7 @@ export function kindsToJson(message: Kinds): KindsJson {
 export function kindsFromJson(json: unknown, path = "", depth = defaultMaxDepth): Kinds {
   const object = readObject(json, path, depth);
   const message: Kinds = { $typeName: "library.Kinds", text: "", data: new Uint8Array(0), on: false, i32: 0, s32: 0, sf32: 0, u32: 0, f32: 0, i64: 0n, s64: 0n, sf64: 0n, u64: 0n, f64: 0n, single: 0, number: 0, colour: 0, i64Text: "0", texts: [], i64s: [], colours: [], datas: [], persons: [], times: [], structs: [], wrapped: [], values: [], labels: {}, byI32: {}, byU64: {}, byBool: {}, anyValues: {}, wrappedTexts: {}, choice: { case: undefined }, nullValue: 0, constructor$: "", toString$: "" };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "text":
@@ -461,7 +462,7 @@ export function personToJson(message: Person): PersonJson {
 export function personFromJson(json: unknown, path = "", depth = defaultMaxDepth): Person {
   const object = readObject(json, path, depth);
   const message: Person = { $typeName: "library.Person", givenName: "", friends: [] };
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     switch (name) {
       case "givenName":
