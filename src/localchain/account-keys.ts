@@ -32,7 +32,10 @@ export function resolveAccountKeys(svm: LiteSVM, transaction: WireTransaction): 
       const offset = LOOKUP_TABLE_HEADER + 32 * index;
       return offset + 32 <= table.data.length ? addressDecoder.decode(table.data, offset) : undefined;
     };
-    for (const [indexes, into] of [[lookup.writableIndexes, writable], [lookup.readonlyIndexes, readonly]] as const) {
+    for (const [indexes, into] of [
+      [lookup.writableIndexes, writable],
+      [lookup.readonlyIndexes, readonly],
+    ] as const) {
       for (const index of indexes) {
         const address = load(index);
         if (address === undefined) return undefined;

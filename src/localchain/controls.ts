@@ -1,5 +1,11 @@
 import { address } from "@solana/kit";
-import { ComputeBudgetProgram, Keypair, Transaction, type PublicKey, type TransactionInstruction } from "@solana/web3.js";
+import {
+  ComputeBudgetProgram,
+  Keypair,
+  Transaction,
+  type PublicKey,
+  type TransactionInstruction,
+} from "@solana/web3.js";
 import type { Chain } from "./engine.ts";
 import { airdropInstruction, FAUCET } from "./programs/faucet.ts";
 import { mintUsdcInstructions, USDC_AUTHORITY, usdcAccount } from "./programs/usdc.ts";
@@ -53,7 +59,11 @@ export class Controls {
     return usdcAccount(address(owner.toString()));
   }
 
-  #send(instructions: readonly TransactionInstruction[], rooted: boolean, ...others: readonly Keypair[]): TransactionRecord {
+  #send(
+    instructions: readonly TransactionInstruction[],
+    rooted: boolean,
+    ...others: readonly Keypair[]
+  ): TransactionRecord {
     const { slots, history } = this.#chain;
     const transaction = new Transaction({
       feePayer: FAUCET.publicKey,

@@ -9,6 +9,7 @@ import { createHttpServer } from "./server.ts";
 import { servePubSub } from "./websocket.ts";
 
 export { MAINNET_GENESIS_HASH, USDC_DECIMALS, USDC_MINT } from "./addresses.ts";
+export { USDC_AUTHORITY } from "./programs/usdc.ts";
 export type { Chain } from "./engine.ts";
 export type { Controls, WalletFunds } from "./controls.ts";
 export type { Fault, FaultRule, Faults } from "./faults.ts";

@@ -51,14 +51,19 @@ async function call(chain: Chain, faults: Faults, method: string, params: unknow
   const control = localMethods(chain, faults)[method];
   if (control !== undefined) return control(positional);
   const fault = faults.strike(method);
-  if (fault?.kind === "delay") await sleep(fault.ms);
-  if (fault?.kind === "http" || fault?.kind === "garbage" || fault?.kind === "hang") throw new TransportFault(fault);
-  if (fault?.kind === "rpc_error") throw new RpcError(fault.code, fault.message ?? "Injected fault", fault.data);
+  if (fault !== undefined) await strike(fault);
   if (fault?.kind === "result") return fault.result;
   const run = solanaMethods.get(method);
   if (run === undefined) throw new RpcError(METHOD_NOT_FOUND, "Method not found");
   const result = run(new ChainView(chain, fault?.kind === "stale" ? fault.slots : 0), positional);
   return fault?.kind === "null" ? emptied(result) : result;
+}
+
+/** Lets the call wait or fail, if that is what the fault does. */
+async function strike(fault: Fault): Promise<void> {
+  if (fault.kind === "delay") await sleep(fault.ms);
+  if (fault.kind === "http" || fault.kind === "garbage" || fault.kind === "hang") throw new TransportFault(fault);
+  if (fault.kind === "rpc_error") throw new RpcError(fault.code, fault.message ?? "Injected fault", fault.data);
 }
 
 /** The same answer from a node that knows nothing: null, or a list of as many nulls, or an empty list. */

@@ -29,3 +29,13 @@ export function writeJson(value: Json): string {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Takes a parsed value for what it is. */
+export function toJson(value: unknown): Json {
+  if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "string") {
+    return value;
+  }
+  if (Array.isArray(value)) return value.map(toJson);
+  if (!isObject(value)) throw new TypeError(`not JSON: ${typeof value}`);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toJson(member)]));
+}

@@ -1,4 +1,3 @@
-import type { AddressInfo } from "node:net";
 import type { Server } from "node:http";
 
 const ATTEMPTS = 50;
@@ -32,5 +31,7 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
       resolve();
     });
   });
-  return (server.address() as AddressInfo).port; // TCP servers have one
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") throw new Error("the server listens on TCP");
+  return bound.port;
 }

@@ -26,7 +26,12 @@ export function createHttpServer(chain: Chain, faults: Faults): Server {
   });
 }
 
-async function respond(chain: Chain, faults: Faults, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(
+  chain: Chain,
+  faults: Faults,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   try {
     const body = await readBody(request);
     if (body === undefined) {

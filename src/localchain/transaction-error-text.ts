@@ -18,5 +18,8 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** An error's name as a sentence. */
 export function sentence(name: string): string {
-  return TEXTS[name] ?? name.replace(/([a-z])([A-Z])/g, (_match, end: string, start: string) => `${end} ${start.toLowerCase()}`);
+  return (
+    TEXTS[name] ??
+    name.replace(/([a-z])([A-Z])/g, (_match, end: string, start: string) => `${end} ${start.toLowerCase()}`)
+  );
 }

@@ -1,10 +1,17 @@
 import type { FailedTransactionMetadata } from "litesvm";
-import { sentence } from "./transaction-error-text.ts";
 import { INSTRUCTION_ERRORS, TRANSACTION_ERRORS } from "./transaction-error-names.ts";
-import type { Json } from "./json.ts";
+import { sentence } from "./transaction-error-text.ts";
+
+/** What went wrong inside an instruction: a named error, or a number that the program defines. */
+type InstructionError = string | { readonly Custom: number };
 
 /** A transaction error in the form validators write it: `"BlockhashNotFound"` or `{"InstructionError":[0,{"Custom":1}]}`. */
-export type TransactionError = string | { readonly [kind: string]: Json };
+export type TransactionError =
+  | string
+  | { readonly InstructionError: readonly [index: number, cause: InstructionError] }
+  | { readonly DuplicateInstruction: number }
+  | { readonly InsufficientFundsForRent: { readonly account_index: number } }
+  | { readonly ProgramExecutionTemporarilyRestricted: { readonly account_index: number } };
 
 type LiteSvmError = ReturnType<FailedTransactionMetadata["err"]>;
 
@@ -12,14 +19,14 @@ type LiteSvmError = ReturnType<FailedTransactionMetadata["err"]>;
 export function transactionError(error: LiteSvmError): TransactionError {
   if (typeof error === "number") return TRANSACTION_ERRORS[error] ?? "SanitizeFailure";
   if ("err" in error) return { InstructionError: [error.index, instructionError(error.err())] };
-  if ("accountIndex" in error) {
-    const kind = error.constructor.name.replace(/^TransactionError/, "");
-    return { [kind]: { account_index: error.accountIndex } };
-  }
-  return { DuplicateInstruction: error.index };
+  if ("index" in error) return { DuplicateInstruction: error.index };
+  const account = { account_index: error.accountIndex };
+  return error.constructor.name.endsWith("InsufficientFundsForRent")
+    ? { InsufficientFundsForRent: account }
+    : { ProgramExecutionTemporarilyRestricted: account };
 }
 
-function instructionError(error: unknown): Json {
+function instructionError(error: unknown): InstructionError {
   if (typeof error === "number") return INSTRUCTION_ERRORS[error] ?? "GenericError";
   if (typeof error === "object" && error !== null && "code" in error && typeof error.code === "number") {
     return { Custom: error.code };
@@ -30,12 +37,8 @@ function instructionError(error: unknown): Json {
 /** The text a validator puts into error messages. */
 export function describeTransactionError(error: TransactionError): string {
   if (typeof error === "string") return sentence(error);
-  const detail = error["InstructionError"];
-  if (!Array.isArray(detail)) return sentence(Object.keys(error)[0] ?? "");
-  const [index, cause] = detail as readonly Json[];
-  const reason =
-    typeof cause === "object" && cause !== null && "Custom" in cause
-      ? `custom program error: 0x${Number(cause.Custom).toString(16)}`
-      : sentence(String(cause));
-  return `Error processing Instruction ${String(index)}: ${reason}`;
+  if (!("InstructionError" in error)) return sentence(Object.keys(error).join());
+  const [index, cause] = error.InstructionError;
+  const reason = typeof cause === "string" ? sentence(cause) : `custom program error: 0x${cause.Custom.toString(16)}`;
+  return `Error processing Instruction ${index}: ${reason}`;
 }

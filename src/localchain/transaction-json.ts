@@ -11,14 +11,14 @@ import { lookupTables } from "./wire-transaction.ts";
 export const TRANSACTION_ENCODINGS = ["json", "jsonParsed", "base64", "base58"] as const;
 export type TransactionEncoding = (typeof TRANSACTION_ENCODINGS)[number] | "binary";
 
-/** The answer of `getTransaction` in one of its encodings. */
-export function transactionJson(record: TransactionRecord, encoding: TransactionEncoding): Json {
+/** The answer of `getTransaction` in one of its encodings; only clients that know versions are told one. */
+export function transactionJson(record: TransactionRecord, encoding: TransactionEncoding, withVersion: boolean): Json {
   return {
     blockTime: record.blockTime,
     meta: metaJson(record, encoding),
     slot: record.slot,
     transaction: contentJson(record, encoding),
-    version: record.transaction.message.version,
+    ...(withVersion && { version: record.transaction.message.version }),
   };
 }
 
@@ -69,9 +69,7 @@ function messageJson(record: TransactionRecord, encoding: "json" | "jsonParsed")
 
 function metaJson(record: TransactionRecord, encoding: TransactionEncoding): Json {
   const inner = record.innerInstructions.flatMap((calls, index) =>
-    calls.length === 0
-      ? []
-      : [{ index, instructions: calls.map((call) => encodeInstruction(record, call, encoding)) }],
+    calls.length === 0 ? [] : [{ index, instructions: calls.map((call) => encodeInstruction(record, call, encoding)) }],
   );
   const { loaded } = record.keys;
   return {

@@ -18,8 +18,7 @@ describe("an RPC endpoint that misbehaves", () => {
 
   it("answers 429 with Retry-After for the next calls only", async () => {
     local.faults.add({ method: "getSlot", calls: 2, fault: { kind: "http", status: 429, retryAfterSeconds: 3 } });
-    for (const _call of [1, 2]) {
-      const limited = await post(local, getSlot);
+    for (const limited of [await post(local, getSlot), await post(local, getSlot)]) {
       expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "3"]);
     }
     expect((await post(local, getSlot)).status).toBe(200);
@@ -31,7 +30,7 @@ describe("an RPC endpoint that misbehaves", () => {
     expect((await post(local, getSlot)).status).toBe(500);
     local.faults.clear();
     local.faults.add({ method: "getSlot", fault: { kind: "rpc_error", code: -32005, message: "Node is behind" } });
-    await expect(rpc(local, "getSlot")).rejects.toEqual({ code: -32005, message: "Node is behind" });
+    await expect(rpc(local, "getSlot")).rejects.toMatchObject({ code: -32005, message: "Node is behind" });
     await expect(rpc(local, "getBlockHeight")).resolves.toBeTypeOf("number");
     local.faults.clear("getSlot");
     local.faults.add({ method: "getSlot", fault: { kind: "garbage" } });
@@ -49,7 +48,10 @@ describe("an RPC endpoint that misbehaves", () => {
   });
 
   it("denies what it knows", async () => {
-    const [payer, shop] = [local.controls.createWallet({ microUsd: 5n }), local.controls.createWallet({ microUsd: 0n })];
+    const [payer, shop] = [
+      local.controls.createWallet({ microUsd: 5n }),
+      local.controls.createWallet({ microUsd: 0n }),
+    ];
     const wire = signed(local, payer, [transfer(local, payer, shop, 1n)]).serialize();
     const signature = await new Connection(local.url).sendRawTransaction(wire);
     local.chain.advance();
@@ -62,7 +64,10 @@ describe("an RPC endpoint that misbehaves", () => {
   });
 
   it("lags behind", async () => {
-    const [payer, shop] = [local.controls.createWallet({ microUsd: 5n }), local.controls.createWallet({ microUsd: 0n })];
+    const [payer, shop] = [
+      local.controls.createWallet({ microUsd: 5n }),
+      local.controls.createWallet({ microUsd: 0n }),
+    ];
     local.chain.advance(50);
     const slot = local.chain.slots.current;
     const wire = signed(local, payer, [transfer(local, payer, shop, 1n)]).serialize();
@@ -72,7 +77,9 @@ describe("an RPC endpoint that misbehaves", () => {
     expect(await rpc(local, "getSlot", { commitment: "processed" })).toBe(slot - 1);
     expect(await rpc(local, "getTransaction", signature)).toBeNull();
     const account = local.controls.usdcAccount(shop.publicKey).toBase58();
-    expect(await rpc(local, "getTokenAccountBalance", account, { commitment: "processed" })).toMatchObject({ value: { amount: "0" } });
+    expect(await rpc(local, "getTokenAccountBalance", account, { commitment: "processed" })).toMatchObject({
+      value: { amount: "0" },
+    });
     await expect(rpc(local, "getSlot", { minContextSlot: slot })).rejects.toMatchObject({ code: -32016 });
   });
 

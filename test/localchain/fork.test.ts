@@ -22,7 +22,9 @@ describe("a fork", () => {
 
   it("makes a transaction vanish: its status, its record and its effects", async () => {
     const account = local.controls.usdcAccount(shop.publicKey);
-    const signature = await connection.sendRawTransaction(signed(local, alice, [transfer(local, alice, shop, 10n)]).serialize());
+    const signature = await connection.sendRawTransaction(
+      signed(local, alice, [transfer(local, alice, shop, 10n)]).serialize(),
+    );
     local.chain.advance();
     expect(await usdcOf(local, shop)).toBe(10n);
 
@@ -38,14 +40,19 @@ describe("a fork", () => {
   });
 
   it("keeps what others did after it", async () => {
-    const lost = await connection.sendRawTransaction(signed(local, alice, [transfer(local, alice, shop, 10n)]).serialize());
+    const lost = await connection.sendRawTransaction(
+      signed(local, alice, [transfer(local, alice, shop, 10n)]).serialize(),
+    );
     const kept = await connection.sendRawTransaction(signed(local, bob, [transfer(local, bob, shop, 3n)]).serialize());
     local.chain.advance();
     expect(await rpc(local, "local_drop", lost)).toBe(true);
     expect(await usdcOf(local, shop)).toBe(3n);
     const found = await connection.getTransaction(kept, { maxSupportedTransactionVersion: 1 });
     expect(found?.meta?.preTokenBalances).toContainEqual(
-      expect.objectContaining({ owner: shop.publicKey.toBase58(), uiTokenAmount: expect.objectContaining({ amount: "0" }) }),
+      expect.objectContaining({
+        owner: shop.publicKey.toBase58(),
+        uiTokenAmount: expect.objectContaining({ amount: "0" }),
+      }),
     );
   });
 

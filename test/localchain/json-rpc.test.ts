@@ -29,23 +29,38 @@ describe("JSON-RPC over HTTP", () => {
     expect(await code("{")).toBe(-32700);
     expect(await code([])).toBe(-32600);
     expect(await code({ id: 1, method: "getSlot" })).toBe(-32600);
-    const call = (method: string, ...params: readonly unknown[]): unknown => ({ jsonrpc: "2.0", id: 1, method, params });
+    const call = (method: string, ...params: readonly unknown[]): unknown => ({
+      jsonrpc: "2.0",
+      id: 1,
+      method,
+      params,
+    });
     expect(await code(call("getAccountInfo", "not an address"))).toBe(-32602);
     expect(await code(call("getBalance"))).toBe(-32602);
     expect(await code(call("getSlot", { commitment: "certain" }))).toBe(-32602);
     expect(await code(call("getTransaction", "1111"))).toBe(-32602);
     expect(await code(call("getSignatureStatuses", Array(257).fill("1".repeat(64))))).toBe(-32602);
     expect(await code(call("sendTransaction", "AAAA", { encoding: "base64" }))).toBe(-32602);
-    expect(await code(call("sendTransaction", Buffer.alloc(1_300, 1).toString("base64"), { encoding: "base64" }))).toBe(-32602);
+    expect(await code(call("sendTransaction", Buffer.alloc(1_300, 1).toString("base64"), { encoding: "base64" }))).toBe(
+      -32602,
+    );
   });
 
   it("writes 64-bit integers in full", async () => {
-    const answer = await post(local, { jsonrpc: "2.0", id: 1, method: "getAccountInfo", params: [USDC_MINT, { encoding: "base64" }] });
+    const answer = await post(local, {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "getAccountInfo",
+      params: [USDC_MINT, { encoding: "base64" }],
+    });
     expect(await answer.text()).toContain('"rentEpoch":18446744073709551615');
   });
 
   it("gives a transaction in every encoding", async () => {
-    const [payer, shop] = [local.controls.createWallet({ microUsd: 5n }), local.controls.createWallet({ microUsd: 0n })];
+    const [payer, shop] = [
+      local.controls.createWallet({ microUsd: 5n }),
+      local.controls.createWallet({ microUsd: 0n }),
+    ];
     const wire = signed(local, payer, [transfer(local, payer, shop, 1n)]).serialize();
     const signature = await new Connection(local.url).sendRawTransaction(wire);
     local.chain.advance();

@@ -14,7 +14,7 @@ import {
   AddressLookupTableProgram,
   Connection,
   Keypair,
-  PublicKey,
+  type PublicKey,
   SystemProgram,
   TransactionInstruction,
   TransactionMessage,
@@ -83,7 +83,9 @@ describe("the kinds of transaction a payment may come in", () => {
     expect(found?.meta?.postTokenBalances).toContainEqual(
       expect.objectContaining({ accountIndex: index, uiTokenAmount: expect.objectContaining({ amount: "7" }) }),
     );
-    await expect(rpc(local, "getTransaction", signature, { commitment: "confirmed" })).rejects.toMatchObject({ code: -32015 });
+    await expect(rpc(local, "getTransaction", signature, { commitment: "confirmed" })).rejects.toMatchObject({
+      code: -32015,
+    });
   });
 
   it("a batch moves money twice in one instruction, with no inner instructions", async () => {
@@ -115,7 +117,8 @@ describe("the kinds of transaction a payment may come in", () => {
     const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 });
     expect(found?.meta?.innerInstructions?.[0]?.index).toBe(0);
     expect(found?.meta?.innerInstructions?.[0]?.instructions.length).toBeGreaterThan(1);
-    const owners = (balances: readonly { owner?: string }[] | null | undefined): unknown[] => balances?.map(({ owner }) => owner) ?? [];
+    const owners = (balances: readonly { owner?: string }[] | null | undefined): unknown[] =>
+      balances?.map(({ owner }) => owner) ?? [];
     expect(owners(found?.meta?.preTokenBalances)).toEqual([payer.publicKey.toBase58()]);
     expect(owners(found?.meta?.postTokenBalances)).toContain(newcomer.publicKey.toBase58());
     const parsed = await connection.getParsedTransaction(signature, { maxSupportedTransactionVersion: 1 });

@@ -88,7 +88,10 @@ describe("a USDC payment through kit", () => {
       (m) => setTransactionMessageFeePayerSigner(signer, m),
       (m) => setTransactionMessageLifetimeUsingBlockhash(latest, m),
       (m) => appendTransactionMessageInstructions(instructions(), m),
-      (m) => ({ ...m, config: { computeUnitLimit: 60_000, loadedAccountsDataSizeLimit: 1_000_000, priorityFeeLamports: 77n } }),
+      (m) => ({
+        ...m,
+        config: { computeUnitLimit: 60_000, loadedAccountsDataSizeLimit: 1_000_000, priorityFeeLamports: 77n },
+      }),
     );
     const transaction = await signTransactionMessageWithSigners(message);
     const wire = getBase64EncodedWireTransaction(transaction);
@@ -99,7 +102,10 @@ describe("a USDC payment through kit", () => {
     await expect(
       rpc(local, "getTransaction", signature, { commitment: "confirmed", maxSupportedTransactionVersion: 0 }),
     ).rejects.toMatchObject({ code: -32015 });
-    const found = await rpc(local, "getTransaction", signature, { commitment: "confirmed", maxSupportedTransactionVersion: 1 });
+    const found = await rpc(local, "getTransaction", signature, {
+      commitment: "confirmed",
+      maxSupportedTransactionVersion: 1,
+    });
     expect(found).toMatchObject({
       version: 1,
       meta: { err: null, fee: 5_077 },

@@ -10,12 +10,7 @@ export function memo(text: string): TransactionInstruction {
 }
 
 /** A transfer of `microUsd` between the USDC accounts of two wallets. */
-export function transfer(
-  local: LocalChain,
-  payer: Keypair,
-  shop: Keypair,
-  microUsd: bigint,
-): TransactionInstruction {
+export function transfer(local: LocalChain, payer: Keypair, shop: Keypair, microUsd: bigint): TransactionInstruction {
   const from = local.controls.usdcAccount(payer.publicKey);
   const to = local.controls.usdcAccount(shop.publicKey);
   return createTransferCheckedInstruction(from, MINT, to, payer.publicKey, microUsd, USDC_DECIMALS);
@@ -37,17 +32,35 @@ export function signed(
 /** Amount a wallet holds in its USDC account at this moment, in micro-USD. */
 export async function usdcOf(local: LocalChain, wallet: Keypair, commitment = "processed"): Promise<bigint> {
   const account = local.controls.usdcAccount(wallet.publicKey).toBase58();
-  const { value } = (await rpc(local, "getTokenAccountBalance", account, { commitment })) as { value: { amount: string } };
+  const { value } = (await rpc(local, "getTokenAccountBalance", account, { commitment })) as {
+    value: { amount: string };
+  };
   return BigInt(value.amount);
 }
 
+/** The `error` member of a JSON-RPC answer. */
+class RpcFailure extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor({ code, message, data }: { code: number; message: string; data?: unknown }) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
 /** One JSON-RPC call without a client library; returns `result` or throws the `error` member. */
-export async function rpc(local: { readonly url: string }, method: string, ...params: readonly unknown[]): Promise<unknown> {
+export async function rpc(
+  local: { readonly url: string },
+  method: string,
+  ...params: readonly unknown[]
+): Promise<unknown> {
   const answer = (await (await post(local, { jsonrpc: "2.0", id: 1, method, params })).json()) as {
     result?: unknown;
-    error?: unknown;
+    error?: { code: number; message: string; data?: unknown };
   };
-  if (answer.error !== undefined) throw answer.error;
+  if (answer.error !== undefined) throw new RpcFailure(answer.error);
   return answer.result;
 }
 

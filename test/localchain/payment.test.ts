@@ -29,7 +29,8 @@ describe("a USDC payment through web3.js", () => {
     expect(found?.meta?.preBalances[0]).toBe(1_000_000_000);
     expect(found?.meta?.postBalances[0]).toBe(999_995_000);
     const amount = (when: "pre" | "post"): string | undefined =>
-      found?.meta?.[`${when}TokenBalances`]?.find(({ owner }) => owner === shop.publicKey.toBase58())?.uiTokenAmount.amount;
+      found?.meta?.[`${when}TokenBalances`]?.find(({ owner }) => owner === shop.publicKey.toBase58())?.uiTokenAmount
+        .amount;
     expect([amount("pre"), amount("post")]).toEqual(["0", "10000"]);
     expect(found?.meta?.postTokenBalances?.[0]).toMatchObject({ mint: USDC_MINT, uiTokenAmount: { decimals: 6 } });
     expect(await usdcOf(local, payer)).toBe(4_990_000n);
@@ -49,7 +50,11 @@ describe("a USDC payment through web3.js", () => {
       parsed: { type: "transferChecked", info: { tokenAmount: { uiAmountString: "0.25" }, mint: USDC_MINT } },
     });
     expect(note).toMatchObject({ program: "spl-memo", parsed: "svc:qt_2" });
-    expect(parsed?.transaction.message.accountKeys[0]).toMatchObject({ pubkey: payer.publicKey, signer: true, writable: true });
+    expect(parsed?.transaction.message.accountKeys[0]).toMatchObject({
+      pubkey: payer.publicKey,
+      signer: true,
+      writable: true,
+    });
   });
 
   it("waits on `finalized` until 32 slots have passed", async () => {

@@ -26,7 +26,10 @@ describe("a chain with a data folder", () => {
   });
 
   it("comes back after a restart with its money, its transactions and what was forked out", async () => {
-    const [payer, shop] = [local.controls.createWallet({ microUsd: 100n }), local.controls.createWallet({ microUsd: 0n })];
+    const [payer, shop] = [
+      local.controls.createWallet({ microUsd: 100n }),
+      local.controls.createWallet({ microUsd: 0n }),
+    ];
     const send = (amount: bigint): Promise<string> => {
       const wire = signed(local, payer, [transfer(local, payer, shop, amount), memo("svc:kept")]).serialize();
       return new Connection(local.url).sendRawTransaction(wire);
@@ -46,7 +49,9 @@ describe("a chain with a data folder", () => {
     expect(await rpc(local, "getTransaction", kept)).toBeNull(); // not yet finalized again: manual slots stood still
     local.chain.moveTo(slot);
     expect(await rpc(local, "getTransaction", kept)).toEqual(before);
-    expect(await rpc(local, "getTransaction", failure)).toMatchObject({ meta: { err: { InstructionError: [0, { Custom: 1 }] } } });
+    expect(await rpc(local, "getTransaction", failure)).toMatchObject({
+      meta: { err: { InstructionError: [0, { Custom: 1 }] } },
+    });
     expect([await usdcOf(local, payer), await usdcOf(local, shop)]).toEqual([90n, 10n]);
     await send(5n);
     expect(await usdcOf(local, shop)).toBe(15n);
@@ -62,7 +67,10 @@ describe("a chain with a data folder", () => {
   });
 
   it("restores a few hundred payments within a second", async () => {
-    const [payer, shop] = [local.controls.createWallet({ microUsd: 1_000n }), local.controls.createWallet({ microUsd: 0n })];
+    const [payer, shop] = [
+      local.controls.createWallet({ microUsd: 1_000n }),
+      local.controls.createWallet({ microUsd: 0n }),
+    ];
     for (let payment = 1; payment <= 300; payment++) {
       local.chain.advance();
       const wire = signed(local, payer, [transfer(local, payer, shop, 1n), memo(`svc:${payment}`)]).serialize();
@@ -91,7 +99,9 @@ describe("a chain with a data folder", () => {
 
 describe("the chain as a process of its own", () => {
   it("says where it is, and ends when its parent does", async () => {
-    const child = spawn(process.execPath, ["src/localchain/main.ts", "--port", "0"], { stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(process.execPath, ["src/localchain/main.ts", "--port", "0"], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const ready = JSON.parse(line.toString()) as { url: string; ws_url: string };
     expect(Number(new URL(ready.ws_url).port)).toBe(Number(new URL(ready.url).port) + 1);

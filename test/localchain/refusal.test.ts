@@ -22,9 +22,9 @@ describe("a transaction that cannot succeed", () => {
   const send = (transaction: Transaction, skipPreflight = false): Promise<string> =>
     connection.sendRawTransaction(transaction.serialize({ verifySignatures: false }), { skipPreflight });
   const failure = async (transaction: Transaction): Promise<unknown> =>
-    rpc(local, "sendTransaction", transaction.serialize({ verifySignatures: false }).toString("base64"), { encoding: "base64" }).catch(
-      (error: unknown) => error,
-    );
+    rpc(local, "sendTransaction", transaction.serialize({ verifySignatures: false }).toString("base64"), {
+      encoding: "base64",
+    }).catch((error: unknown) => error);
 
   it("is stopped by preflight with the program's error and logs", async () => {
     const tooMuch = signed(local, payer, [transfer(local, payer, shop, 101n)]);
@@ -35,7 +35,10 @@ describe("a transaction that cannot succeed", () => {
     });
     const error: unknown = await send(tooMuch).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(SendTransactionError);
-    expect(error).toHaveProperty("logs", expect.arrayContaining([expect.stringMatching(/failed: custom program error: 0x1/)]));
+    expect(error).toHaveProperty(
+      "logs",
+      expect.arrayContaining([expect.stringMatching(/failed: custom program error: 0x1/)]),
+    );
   });
 
   it("lands without preflight: it has `err`, moves no money and costs its fee", async () => {
@@ -79,7 +82,10 @@ describe("a transaction that cannot succeed", () => {
     const forged = signed(local, payer, [transfer(local, payer, shop, 1n)]);
     const signature = forged.signatures[0]?.signature;
     signature?.writeUInt8(signature.readUInt8(0) ^ 1, 0);
-    expect(await failure(forged)).toMatchObject({ code: -32003, message: "Transaction signature verification failure" });
+    expect(await failure(forged)).toMatchObject({
+      code: -32003,
+      message: "Transaction signature verification failure",
+    });
     signature?.fill(0);
     expect(await failure(forged)).toMatchObject({ code: -32003 });
     await send(forged, true);

@@ -18,7 +18,11 @@ describe("trying a transaction before it is sent", () => {
 
   it("shows the outcome and changes nothing", async () => {
     const account = local.controls.usdcAccount(shop.publicKey);
-    const { value } = await connection.simulateTransaction(signed(local, payer, [transfer(local, payer, shop, 1n)]), [payer], [account]);
+    const { value } = await connection.simulateTransaction(
+      signed(local, payer, [transfer(local, payer, shop, 1n)]),
+      [payer],
+      [account],
+    );
     expect(value).toMatchObject({ err: null, unitsConsumed: expect.any(Number) });
     expect(Buffer.from(value.accounts?.[0]?.data[0] ?? "", "base64").readBigUInt64LE(64)).toBe(1n);
     expect(await usdcOf(local, shop)).toBe(0n);
@@ -40,12 +44,20 @@ describe("trying a transaction before it is sent", () => {
     const unsigned = signed(local, payer, [transfer(local, payer, shop, 1n)]);
     unsigned.signatures[0]?.signature?.fill(0);
     const text = unsigned.serialize({ verifySignatures: false }).toString("base64");
-    await expect(rpc(local, "simulateTransaction", text, { encoding: "base64", sigVerify: true })).rejects.toMatchObject({ code: -32003 });
+    await expect(
+      rpc(local, "simulateTransaction", text, { encoding: "base64", sigVerify: true }),
+    ).rejects.toMatchObject({ code: -32003 });
   });
 
   it.each([
     ["a plain transfer", []],
-    ["a priority fee with a limit", [ComputeBudgetProgram.setComputeUnitLimit({ units: 40_001 }), ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 10_001 })]],
+    [
+      "a priority fee with a limit",
+      [
+        ComputeBudgetProgram.setComputeUnitLimit({ units: 40_001 }),
+        ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 10_001 }),
+      ],
+    ],
   ] satisfies [string, TransactionInstruction[]][])("quotes the fee that is taken: %s", async (_what, extra) => {
     const to = Keypair.generate().publicKey;
     const pay = SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: to, lamports: 1_000_000 });

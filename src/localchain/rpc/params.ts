@@ -1,9 +1,15 @@
 import { base58 } from "@scure/base";
 import { isAddress, type Address } from "@solana/kit";
 import { COMMITMENTS, type Commitment } from "../commitment.ts";
-import { isObject, type Json } from "../json.ts";
+import { isObject, toJson, type Json } from "../json.ts";
 import { invalidParams, MIN_CONTEXT_SLOT_NOT_REACHED, RpcError } from "./errors.ts";
 import type { ChainView } from "../chain-view.ts";
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
+const isCount = (value: unknown): value is number => isInteger(value) && value >= 0;
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 /** The members of an object parameter; every reader refuses a wrong type with `-32602`. */
 export class Options {
@@ -17,20 +23,20 @@ export class Options {
   }
 
   text(name: string): string | undefined {
-    return this.#read(name, "string", (value) => typeof value === "string");
+    return this.#read(name, "string", isText);
   }
 
   flag(name: string): boolean | undefined {
-    return this.#read(name, "boolean", (value) => typeof value === "boolean");
+    return this.#read(name, "boolean", isFlag);
   }
 
   /** A non-negative integer. */
   count(name: string): number | undefined {
-    return this.#read(name, "usize", (value) => Number.isSafeInteger(value) && Number(value) >= 0);
+    return this.#read(name, "usize", isCount);
   }
 
   integer(name: string): number | undefined {
-    return this.#read(name, "integer", Number.isSafeInteger);
+    return this.#read(name, "integer", isInteger);
   }
 
   object(name: string): Options | undefined {
@@ -39,12 +45,11 @@ export class Options {
   }
 
   list(name: string): readonly unknown[] | undefined {
-    return this.#read(name, "array", Array.isArray);
+    return this.#read(name, "array", isList);
   }
 
-  /** Any value; JSON.parse has made sure that it is one. */
   json(name: string): Json {
-    return (this.#members[name] ?? null) as Json;
+    return toJson(this.#members[name] ?? null);
   }
 
   /** The commitment asked for; validators default to `finalized`. */
@@ -64,11 +69,11 @@ export class Options {
     }
   }
 
-  #read<T>(name: string, type: string, accepts: (value: unknown) => boolean): T | undefined {
+  #read<T>(name: string, type: string, accepts: (value: unknown) => value is T): T | undefined {
     const value = this.#members[name];
     if (value === undefined || value === null) return undefined;
     if (!accepts(value)) throw invalidParams(`Invalid params: ${name}: expected ${type}.`);
-    return value as T; // `accepts` has just checked it
+    return value;
   }
 }
 
@@ -107,18 +112,14 @@ export class Params {
   /** A non-negative integer, in a JSON number. */
   count(index: number): number {
     const value = this.#values[index];
-    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
-      throw invalidParams("Invalid params: invalid type: expected u64.");
-    }
+    if (!isCount(value)) throw invalidParams("Invalid params: invalid type: expected u64.");
     return value;
   }
 
   /** An integer of either sign, in a JSON number. */
   integer(index: number): number {
     const value = this.#values[index];
-    if (typeof value !== "number" || !Number.isSafeInteger(value)) {
-      throw invalidParams("Invalid params: invalid type: expected i64.");
-    }
+    if (!isInteger(value)) throw invalidParams("Invalid params: invalid type: expected i64.");
     return value;
   }
 

@@ -24,8 +24,9 @@ export const transactionMethods: MethodTable = {
     }
     const record = view.transaction(signature, historyCommitment(options));
     if (record === undefined) return null;
-    const json = transactionJson(record, known ?? "binary");
-    return withVersion(json, record, options.count("maxSupportedTransactionVersion"));
+    const maximum = options.count("maxSupportedTransactionVersion");
+    requireVersion(record, maximum);
+    return transactionJson(record, known ?? "binary", maximum !== undefined);
   },
 
   getSignatureStatuses(view, params) {
@@ -74,18 +75,15 @@ export function signatureStatus(view: ChainView, record: TransactionRecord): Jso
   };
 }
 
-/** Without a maximum, a client understands legacy transactions only, and is not told a version. */
-function withVersion(json: Json, record: TransactionRecord, maximum: number | undefined): Json {
+/** Without a maximum, a client understands legacy transactions only. */
+function requireVersion(record: TransactionRecord, maximum: number | undefined): void {
   const { version } = record.transaction.message;
-  if (version !== "legacy" && (maximum === undefined || version > maximum)) {
-    throw new RpcError(
-      UNSUPPORTED_TRANSACTION_VERSION,
-      `Transaction version (${version}) is not supported by the requesting client. ` +
-        `Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
-    );
-  }
-  if (maximum !== undefined || typeof json !== "object" || json === null) return json;
-  return { ...json, version: undefined };
+  if (version === "legacy" || (maximum !== undefined && version <= maximum)) return;
+  throw new RpcError(
+    UNSUPPORTED_TRANSACTION_VERSION,
+    `Transaction version (${version}) is not supported by the requesting client. ` +
+      `Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
+  );
 }
 
 /** The second parameter may be a bare encoding, an older form that still works. */

@@ -18,7 +18,9 @@ export function wireTransaction(text: string, options: Options): WireTransaction
   const bytes = decodeText(text, encoding);
   const limit = bytes[0] === V1_PREFIX ? MAX_V1_SIZE : PACKET_DATA_SIZE;
   if (bytes.length > limit) {
-    throw invalidParams(`decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes (max: ${limit} bytes)`);
+    throw invalidParams(
+      `decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes (max: ${limit} bytes)`,
+    );
   }
   try {
     return decodeTransaction(bytes);

@@ -1,0 +1,93 @@
+import { Connection, type Keypair } from "@solana/web3.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
+import { memo, signed, transfer } from "./paying.ts";
+
+describe("subscriptions over the WebSocket", () => {
+  let local: LocalChain;
+  let socket: WebSocket;
+  let payer: Keypair;
+  let shop: Keypair;
+  let received: unknown[];
+
+  beforeEach(async () => {
+    local = await startLocalChain({ slotMs: 0 });
+    payer = local.controls.createWallet({ microUsd: 1_000n });
+    shop = local.controls.createWallet({ microUsd: 0n });
+    received = [];
+    socket = new WebSocket(local.wsUrl);
+    await new Promise((resolve) => socket.once("open", resolve));
+  });
+  afterEach(async () => {
+    socket.terminate();
+    await local.close();
+  });
+
+  /** Sends one request and waits for its reply; notifications are collected on the side. */
+  function call(method: string, ...params: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve) => {
+      const listener = (message: Buffer): void => {
+        const { id, result, error, ...notification } = JSON.parse(message.toString()) as {
+          id?: number;
+          result?: unknown;
+          error?: unknown;
+          params?: { result: unknown };
+        };
+        if (id === undefined) received.push(notification.params?.result);
+        else resolve(result ?? error);
+      };
+      socket.removeAllListeners("message").on("message", listener);
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+    });
+  }
+
+  async function pay(): Promise<string> {
+    const wire = signed(local, payer, [transfer(local, payer, shop, 10n), memo("svc:ws")]).serialize();
+    return new Connection(local.url).sendRawTransaction(wire);
+  }
+
+  it("tell once that a signature has reached its commitment, also if it had before", async () => {
+    const signature = await pay();
+    await call("signatureSubscribe", signature, { commitment: "confirmed", enableReceivedNotification: true });
+    await expect.poll(() => received).toMatchObject([{ value: "receivedSignature" }]);
+    local.chain.advance(40);
+    await expect.poll(() => received).toMatchObject([{ value: "receivedSignature" }, { value: { err: null } }]);
+    local.chain.advance();
+    await call("signatureSubscribe", signature, { commitment: "finalized" });
+    await expect.poll(() => received.length).toBe(3);
+  });
+
+  it("tell the logs of transactions that name an account", async () => {
+    const mentions = [local.controls.usdcAccount(shop.publicKey).toBase58()];
+    await call("logsSubscribe", { mentions }, { commitment: "confirmed" });
+    local.controls.createWallet();
+    const signature = await pay();
+    local.chain.advance();
+    local.chain.advance();
+    await expect.poll(() => received).toMatchObject([{ value: { signature, err: null, logs: expect.any(Array) } }]);
+  });
+
+  it("tell an account's new state and every new slot, until they are ended", async () => {
+    const account = local.controls.usdcAccount(shop.publicKey).toBase58();
+    await call("accountSubscribe", account, { commitment: "processed", encoding: "jsonParsed" });
+    const slots = await call("slotSubscribe");
+    await pay();
+    local.chain.advance();
+    await expect
+      .poll(() => received)
+      .toMatchObject([
+        { value: { data: { parsed: { info: { tokenAmount: { amount: "10" } } } } } },
+        { slot: local.chain.slots.current, parent: local.chain.slots.current - 1 },
+      ]);
+    expect(await call("slotUnsubscribe", slots)).toBe(true);
+    local.chain.advance();
+    expect(await call("slotUnsubscribe", slots)).toMatchObject({ code: -32602 });
+    expect(received.length).toBe(2);
+  });
+
+  it("are refused for what is not offered", async () => {
+    expect(await call("voteSubscribe")).toMatchObject({ code: -32601 });
+    expect(await call("signatureSubscribe", "1111")).toMatchObject({ code: -32602 });
+  });
+});
