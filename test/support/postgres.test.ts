@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { migrate } from "../../src/postgres/migrate.ts";
 import { query } from "./database-server.ts";
 import { type TestDatabase, createTestDatabase } from "./postgres.ts";
 
@@ -8,6 +9,10 @@ describe("a test database", () => {
     database = await createTestDatabase();
   });
   afterAll(() => database.drop());
+
+  it("has the current schema: there is nothing left to migrate", async () => {
+    expect(await migrate(database.url)).toEqual({ applied: [] });
+  });
 
   it("is the test's own: another one does not see its tables", async () => {
     const other = await createTestDatabase();
@@ -25,13 +30,23 @@ describe("a test database", () => {
   it("can be dropped under an open connection", async () => {
     const doomed = await createTestDatabase();
     const pending = query(doomed.url, "SELECT pg_sleep(30)").catch((error: unknown) => error);
-    await expect.poll(() => query(database.url, "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND datname <> current_database()").then((r) => r.rowCount)).toBe(1);
+    await expect
+      .poll(() =>
+        query(
+          database.url,
+          "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND datname <> current_database()",
+        ).then((r) => r.rowCount),
+      )
+      .toBe(1);
     await doomed.drop();
     expect(await pending).toBeInstanceOf(Error);
   });
 
   it("commits durably", async () => {
-    const { rows } = await query(database.url, "SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit");
+    const { rows } = await query(
+      database.url,
+      "SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit",
+    );
     expect(rows).toEqual([{ fsync: "on", commit: "on" }]);
   });
 });

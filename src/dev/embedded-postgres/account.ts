@@ -28,7 +28,11 @@ export async function serverAccount(dataFolder: string): Promise<Account | undef
 
 /** The ids of `nobody` in the text of a passwd(5) file; 65534, the customary ones, when it is not listed. */
 export function nobody(passwd: string): Account {
-  const [, , uid, gid] = passwd.split("\n").find((line) => line.startsWith("nobody:"))?.split(":") ?? [];
+  const [, , uid, gid] =
+    passwd
+      .split("\n")
+      .find((line) => line.startsWith("nobody:"))
+      ?.split(":") ?? [];
   return { uid: accountId(uid), gid: accountId(gid) };
 }
 

@@ -22,7 +22,10 @@ export interface Binaries {
  *
  * @throws EmbeddedPostgresError when there is no package for this platform, or its programs run from nowhere
  */
-export async function findBinaries(account: Account | undefined, onProgress: (text: string) => void): Promise<Binaries> {
+export async function findBinaries(
+  account: Account | undefined,
+  onProgress: (text: string) => void,
+): Promise<Binaries> {
   const packaged = packageFolder();
   await linkLibraries(packaged);
   const inPlace = await tryBinaries(packaged, account);

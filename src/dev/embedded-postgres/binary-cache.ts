@@ -11,7 +11,10 @@ import { EmbeddedPostgresError, errorCode } from "./error.ts";
  *
  * @returns the folder of each copy, or the reason why there is none at that place
  */
-export async function* cachedCopy(source: string, onProgress: (text: string) => void): AsyncGenerator<{ folder: string } | string> {
+export async function* cachedCopy(
+  source: string,
+  onProgress: (text: string) => void,
+): AsyncGenerator<{ folder: string } | string> {
   const name = `toolgate-postgres-${await versionOf(source)}-${process.platform}-${process.arch}-${process.geteuid?.() ?? 0}`;
   for (const parent of new Set([os.tmpdir(), "/var/tmp", "/tmp"])) {
     const folder = path.join(parent, name);
@@ -73,7 +76,9 @@ async function filesOf(folder: string): Promise<{ name: string; size: number; mo
 
 async function versionOf(folder: string): Promise<string> {
   const manifest: unknown = JSON.parse(await readFile(path.join(folder, "package.json"), "utf8"));
-  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "unversioned";
+  return typeof manifest === "object" && manifest !== null && "version" in manifest
+    ? String(manifest.version)
+    : "unversioned";
 }
 
 function ignore(...codes: string[]): (error: unknown) => undefined {

@@ -37,7 +37,9 @@ export async function openCluster(
   }
   const place = await realpath(home);
   if (!(await canEnter(account, place))) {
-    throw new EmbeddedPostgresError(`${place} lies in a folder that the owner of the data may not enter. Open the way with chmod o+x. ${remedy(home)}`);
+    throw new EmbeddedPostgresError(
+      `${place} lies in a folder that the owner of the data may not enter. Open the way with chmod o+x. ${remedy(home)}`,
+    );
   }
   return {
     home: place,
@@ -49,7 +51,8 @@ export async function openCluster(
 
 async function holdsCluster(home: string, major: string, onProgress: (text: string) => void): Promise<boolean> {
   const version = await readFile(path.join(home, "data", "PG_VERSION"), "utf8").catch((error: unknown) => {
-    if (errorCode(error) === "EACCES") throw new EmbeddedPostgresError(`${home} belongs to another user. ${remedy(home)}`, { cause: error });
+    if (errorCode(error) === "EACCES")
+      throw new EmbeddedPostgresError(`${home} belongs to another user. ${remedy(home)}`, { cause: error });
     return undefined;
   });
   if (version === undefined) {
@@ -73,7 +76,9 @@ async function clearEmptyPlace(home: string, onProgress: (text: string) => void)
     throw new EmbeddedPostgresError(`${home} cannot be read. ${remedy(home)}`, { cause: error });
   });
   if (entries.length > 0) {
-    throw new EmbeddedPostgresError(`${home} is not empty, and it is not a complete PostgreSQL data folder either. ${remedy(home)}`);
+    throw new EmbeddedPostgresError(
+      `${home} is not empty, and it is not a complete PostgreSQL data folder either. ${remedy(home)}`,
+    );
   }
   if (found.isSymbolicLink()) onProgress(`The data that ${home} pointed to has gone`);
   await rm(home, { recursive: !found.isSymbolicLink() });

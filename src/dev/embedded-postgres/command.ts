@@ -19,7 +19,8 @@ export function run(file: string, args: readonly string[], account: Account | un
       windowsHide: true,
     });
     let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => (output += text));
     child.on("error", (error) => resolve({ code: null, output: error.message }));
     child.on("close", (code) => resolve({ code, output: output.trim() }));
   });

@@ -77,7 +77,8 @@ async function startOnPort({ cluster, binaries, account, settings }: Launch, por
       if (!(error instanceof StartFailure)) throw error;
       const portTaken = error.log.includes("could not bind IPv4 address");
       const childrenAlive = error.log.includes("pre-existing shared memory block");
-      if (attempt === 10 || !(childrenAlive || (portTaken && port === 0))) throw explain(error, cluster, portTaken ? port : undefined);
+      if (attempt === 10 || !(childrenAlive || (portTaken && port === 0)))
+        throw explain(error, cluster, portTaken ? port : undefined);
       await sleep(childrenAlive ? 500 : 0);
     }
   }
@@ -86,8 +87,14 @@ async function startOnPort({ cluster, binaries, account, settings }: Launch, por
 function explain(failure: StartFailure, cluster: Cluster, takenPort: number | undefined): EmbeddedPostgresError {
   const rival = /lock file "postmaster\.pid" already exists(?:[\s\S]*?PID (\d+))?/.exec(failure.log);
   if (rival) return alreadyRunning(cluster.dataFolder, rival[1] === undefined ? undefined : Number(rival[1]));
-  if (takenPort !== undefined) return new EmbeddedPostgresError(`Port ${takenPort} of 127.0.0.1 is taken by another program: choose another one, or 0.`);
-  return new EmbeddedPostgresError(`${failure.message}. Its log, ${cluster.logFile}, says:\n${failure.log.slice(-4_000)}`, { cause: failure });
+  if (takenPort !== undefined)
+    return new EmbeddedPostgresError(
+      `Port ${takenPort} of 127.0.0.1 is taken by another program: choose another one, or 0.`,
+    );
+  return new EmbeddedPostgresError(
+    `${failure.message}. Its log, ${cluster.logFile}, says:\n${failure.log.slice(-4_000)}`,
+    { cause: failure },
+  );
 }
 
 function onceOnly(server: Server): () => Promise<void> {
@@ -102,6 +109,7 @@ async function freePort(): Promise<number> {
   const address = probe.address();
   probe.close();
   await once(probe, "close");
-  if (address === null || typeof address === "string") throw new EmbeddedPostgresError("The system has no free TCP port");
+  if (address === null || typeof address === "string")
+    throw new EmbeddedPostgresError("The system has no free TCP port");
   return address.port;
 }

@@ -51,7 +51,10 @@ export async function initializeCluster({ home, account, initdb, owner, onProgre
 
 const stagingPrefix = "postgres.new-";
 
-async function build(staging: string, { account, initdb, owner }: Pick<Initialization, "account" | "initdb" | "owner">): Promise<void> {
+async function build(
+  staging: string,
+  { account, initdb, owner }: Pick<Initialization, "account" | "initdb" | "owner">,
+): Promise<void> {
   const dataFolder = path.join(staging, "data");
   const passwordFile = path.join(staging, "password");
   await mkdir(dataFolder, { mode: 0o700 });
@@ -84,6 +87,7 @@ async function build(staging: string, { account, initdb, owner }: Pick<Initializ
 async function removeAbandoned(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const builder = name.startsWith(stagingPrefix) ? Number.parseInt(name.slice(stagingPrefix.length), 10) : Number.NaN;
-    if (Number.isInteger(builder) && !isAlive(builder)) await rm(path.join(parent, name), { recursive: true, force: true });
+    if (Number.isInteger(builder) && !isAlive(builder))
+      await rm(path.join(parent, name), { recursive: true, force: true });
   }
 }

@@ -24,5 +24,7 @@ export async function openPlace(account: Account | undefined): Promise<string> {
       continue;
     }
   }
-  throw new EmbeddedPostgresError("No folder was found that PostgreSQL's account can enter. Point DATA_DIR to one, or set DATABASE_URL.");
+  throw new EmbeddedPostgresError(
+    "No folder was found that PostgreSQL's account can enter. Point DATA_DIR to one, or set DATABASE_URL.",
+  );
 }

@@ -31,7 +31,11 @@ export class StartFailure extends Error {
 const startLimit = 60_000;
 
 /** What no caller may change: the server is for this machine only, and reached through one door. */
-const fixedSettings = (port: number) => ({ listen_addresses: "127.0.0.1", port: String(port), unix_socket_directories: "" });
+const fixedSettings = (port: number) => ({
+  listen_addresses: "127.0.0.1",
+  port: String(port),
+  unix_socket_directories: "",
+});
 
 /** Durable as in production, and the same on every machine; callers may override these. */
 const defaultSettings = {
@@ -57,7 +61,9 @@ export async function startServer(
   settings: Readonly<Record<string, string>>,
 ): Promise<Server> {
   const log = await openLog(cluster.logFile, account);
-  const options = Object.entries({ ...defaultSettings, ...settings, ...fixedSettings(port) }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const options = Object.entries({ ...defaultSettings, ...settings, ...fixedSettings(port) }).flatMap(
+    ([name, value]) => ["-c", `${name}=${value}`],
+  );
   const owner = account === undefined ? "" : `${account.uid}:${account.gid}`;
   const supervisor = spawn(
     process.execPath,
@@ -93,7 +99,10 @@ export async function startServer(
     if (answer === "ended") throw new StartFailure("PostgreSQL ended before it answered", await log.written());
     if (answer !== "not yet" || performance.now() - began > startLimit) {
       await stop();
-      throw new StartFailure(answer === "not yet" ? "PostgreSQL did not answer in time" : answer.message, await log.written());
+      throw new StartFailure(
+        answer === "not yet" ? "PostgreSQL did not answer in time" : answer.message,
+        await log.written(),
+      );
     }
     await sleep(20);
   }
