@@ -34,9 +34,15 @@ describe("an unpaid call of a paid tool", () => {
   });
 
   const transports: [name: string, make: () => Transport][] = [
-    ["Connect's gRPC client, from the grpc-js server", () => createGrpcTransport({ baseUrl: `http://${gateway.grpcAddress}` })],
+    [
+      "Connect's gRPC client, from the grpc-js server",
+      () => createGrpcTransport({ baseUrl: `http://${gateway.grpcAddress}` }),
+    ],
     ["a Connect client, JSON", () => createConnectTransport({ baseUrl: gateway.baseUrl, httpVersion: "1.1" })],
-    ["a Connect client, binary", () => createConnectTransport({ baseUrl: gateway.baseUrl, httpVersion: "1.1", useBinaryFormat: true })],
+    [
+      "a Connect client, binary",
+      () => createConnectTransport({ baseUrl: gateway.baseUrl, httpVersion: "1.1", useBinaryFormat: true }),
+    ],
     ["a gRPC-Web client", () => createGrpcWebTransport({ baseUrl: gateway.baseUrl, httpVersion: "1.1" })],
   ];
   it.each(transports)("is failed_precondition with the offer as detail for %s", async (_name, make) => {

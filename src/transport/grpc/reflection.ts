@@ -53,7 +53,7 @@ function answer(
   }
 }
 
-/** The file and, before it, all that it imports, less what this stream was sent already. A file that is asked for by itself is always sent. */
+/** The file, then all that it imports, less what this stream was sent before; the file that was asked for is always sent. */
 function fileAnswer(index: DescriptorIndex, file: DescFile | undefined, sent: Set<DescFile>): Answer {
   if (!file) return errorAnswer(status.NOT_FOUND, "there is no such file, symbol or extension");
   sent.delete(file);

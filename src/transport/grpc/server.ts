@@ -28,6 +28,7 @@ const MAX_SEND_BYTES = 4 * 1024 * 1024;
 export class GrpcServer {
   readonly #server: Server;
   readonly #health: HealthEndpoint;
+  #address: string | undefined;
 
   constructor({ pipeline, services, health, random, bodyLimit }: GrpcDeps) {
     this.#server = new Server(optionsOf(bodyLimit));
@@ -48,26 +49,27 @@ export class GrpcServer {
    * @param port 0 picks a free one
    * @returns the port
    */
-  listen(host: string, port: number): Promise<number> {
-    const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
-    return new Promise((resolve, reject) => {
-      this.#server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) =>
-        error ? reject(error) : resolve(bound),
-      );
-    });
+  async listen(host: string, port: number): Promise<number> {
+    const name = host.includes(":") ? `[${host}]` : host;
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.#server.bindAsync(`${name}:${port}`, ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+    const bound = await promise;
+    this.#address = `${name}:${bound}`;
+    return bound;
   }
 
-  /** Takes no new calls and waits for those that run; after `graceMs` it ends them. */
+  /**
+   * Takes no new calls and waits for those that run; after `graceMs` it ends their connections. (`forceShutdown` would not do:
+   * without channelz, grpc-js knows its sessions only by their port.)
+   */
   async close(graceMs: number): Promise<void> {
     await this.#health.close();
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => {
-      this.#server.forceShutdown();
-      resolve();
-    }, graceMs);
+    if (this.#address !== undefined) this.#server.drain(this.#address, graceMs);
     this.#server.tryShutdown(() => resolve());
     await promise;
-    clearTimeout(timer);
   }
 }
 

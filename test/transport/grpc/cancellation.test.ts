@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Client, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import { callGrpc, failureOf, grpcClient } from "../grpc-client.ts";
+
+const { callTool } = ToolService.method;
+const wait = { tool: "wait", params: {} };
+
+describe("a gRPC call that is given up", () => {
+  let gateway: Gateway;
+  let client: Client;
+  let metadata: { authorization: string };
+
+  beforeAll(async () => {
+    gateway = await startGateway();
+    client = grpcClient(gateway.grpcAddress);
+    metadata = { authorization: gateway.key().authorization };
+  });
+  afterAll(async () => {
+    client.close();
+    await gateway.close();
+  });
+
+  async function started(): Promise<AbortSignal> {
+    const [signal] = await once(gateway.tools.events, "started");
+    return signal as AbortSignal;
+  }
+
+  it("aborts the service's signal when the caller cancels", async () => {
+    const controller = new AbortController();
+    const call = failureOf(callGrpc(client, callTool, wait, { metadata, signal: controller.signal }));
+    const signal = await started();
+    expect(signal.aborted).toBe(false);
+    controller.abort();
+    expect((await call).code).toBe(status.CANCELLED);
+    if (!signal.aborted) await once(signal, "abort");
+    expect(signal.reason).toMatchObject({ name: "AbortError" });
+  });
+
+  it("aborts the service's signal when the caller's connection breaks", async () => {
+    const session = connect(`http://${gateway.grpcAddress}`);
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/toolgate.v1.ToolService/CallTool",
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...metadata,
+    });
+    const message = toBinary(callTool.input, create(callTool.input, wait));
+    const prefix = Buffer.alloc(5);
+    prefix.writeUInt32BE(message.length, 1);
+    stream.end(Buffer.concat([prefix, message]));
+    stream.on("error", () => undefined);
+    const signal = await started();
+    session.destroy();
+    if (!signal.aborted) await once(signal, "abort");
+    expect(signal.reason).toMatchObject({ name: "AbortError" });
+  });
+
+  it("ends with DEADLINE_EXCEEDED when its deadline passes, and the service knows why", async () => {
+    const call = failureOf(callGrpc(client, callTool, wait, { metadata, deadline: Date.now() + 100 }));
+    const signal = await started();
+    expect((await call).code).toBe(status.DEADLINE_EXCEEDED);
+    if (!signal.aborted) await once(signal, "abort");
+    expect(signal.reason).toMatchObject({ name: "TimeoutError" });
+  });
+
+  it("leaves the signal of an answered call alone", async () => {
+    const call = callGrpc(client, callTool, wait, { metadata });
+    const signal = await started();
+    gateway.tools.events.emit("release");
+    expect((await call).message.result).toEqual({ waited: true });
+    await callGrpc(client, ToolService.method.getCapabilities, {});
+    expect(signal.aborted).toBe(false);
+  });
+
+  it("logs none of this as an error", () => {
+    expect(gateway.logged).toEqual([]);
+  });
+});

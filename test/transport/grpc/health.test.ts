@@ -1,0 +1,88 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type Client, type ClientReadableStream, status } from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  Health,
+  type HealthCheckResponse,
+  HealthCheckRequestSchema,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+  HealthCheckResponseSchema,
+} from "#gen/grpc/health/v1/health_pb.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import { callGrpc, failureOf, grpcClient } from "../grpc-client.ts";
+
+const { NOT_SERVING, SERVICE_UNKNOWN, SERVING } = ServingStatus;
+
+describe("grpc.health.v1", () => {
+  let gateway: Gateway;
+  let client: Client;
+
+  beforeEach(async () => {
+    gateway = await startGateway();
+    client = grpcClient(gateway.grpcAddress);
+  });
+  afterEach(async () => {
+    client.close();
+    await gateway.close();
+  });
+
+  function watch(service: string): {
+    stream: ClientReadableStream<HealthCheckResponse>;
+    next: () => Promise<ServingStatus | "end">;
+  } {
+    const stream = client.makeServerStreamRequest(
+      "/grpc.health.v1.Health/Watch",
+      (name: string) =>
+        Buffer.from(toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service: name }))),
+      (bytes: Buffer) => fromBinary(HealthCheckResponseSchema, bytes),
+      service,
+    );
+    const values: AsyncIterator<HealthCheckResponse> = stream[Symbol.asyncIterator]();
+    return {
+      stream,
+      async next() {
+        const { done, value } = await values.next();
+        return done ? "end" : value.status;
+      },
+    };
+  }
+
+  it.each(["", "toolgate.v1.ToolService", "toolgate.v1.KeyService"])("checks %j without a key", async (service) => {
+    expect((await callGrpc(client, Health.method.check, { service })).message.status).toBe(SERVING);
+    gateway.health.up = false;
+    expect((await callGrpc(client, Health.method.check, { service })).message.status).toBe(NOT_SERVING);
+  });
+
+  it("answers NOT_FOUND for a service that there is not", async () => {
+    const error = await failureOf(callGrpc(client, Health.method.check, { service: "toolgate.v1.Nothing" }));
+    expect(error.code).toBe(status.NOT_FOUND);
+  });
+
+  it("lists every service", async () => {
+    const { statuses } = (await callGrpc(client, Health.method.list, {})).message;
+    expect(Object.keys(statuses)).toContain("toolgate.v1.RunService");
+    expect(Object.values(statuses).every((one) => one.status === SERVING)).toBe(true);
+  });
+
+  it("tells watchers the state, every change of it, and the end", async () => {
+    const { next } = watch("");
+    expect(await next()).toBe(SERVING);
+    gateway.health.up = false;
+    expect(await next()).toBe(NOT_SERVING);
+    gateway.health.up = true;
+    expect(await next()).toBe(SERVING);
+    const closed = gateway.grpc.close(5000);
+    expect(await next()).toBe(NOT_SERVING);
+    expect(await next()).toBe("end");
+    await closed;
+  });
+
+  it("tells a watcher of an unknown service that it is unknown, and keeps the stream", async () => {
+    const { next, stream } = watch("toolgate.v1.Nothing");
+    expect(await next()).toBe(SERVICE_UNKNOWN);
+    expect(stream.readableEnded).toBe(false);
+    const closed = gateway.grpc.close(5000);
+    expect(await next()).toBe("end");
+    await closed;
+  });
+});

@@ -1,0 +1,142 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { create, createFileRegistry, fromBinary, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { type Client, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from "#gen/grpc/reflection/v1/reflection_pb.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import { grpcClient } from "../grpc-client.ts";
+
+type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"]>;
+type Answer = ServerReflectionResponse["messageResponse"];
+
+const SERVICES = [
+  "grpc.health.v1.Health",
+  "grpc.reflection.v1.ServerReflection",
+  "toolgate.v1.AccountService",
+  "toolgate.v1.HealthService",
+  "toolgate.v1.KeyService",
+  "toolgate.v1.ReceiptService",
+  "toolgate.v1.RunService",
+  "toolgate.v1.ToolService",
+];
+
+describe("server reflection", () => {
+  let gateway: Gateway;
+  let client: Client;
+
+  beforeAll(async () => {
+    gateway = await startGateway();
+    client = grpcClient(gateway.grpcAddress);
+  });
+  afterAll(async () => {
+    client.close();
+    await gateway.close();
+  });
+
+  /** Asks on one stream. */
+  async function ask(...questions: Question[]): Promise<Answer[]> {
+    const stream = client.makeBidiStreamRequest(
+      "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+      (messageRequest: Question) =>
+        Buffer.from(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest }))),
+      (bytes: Buffer) => fromBinary(ServerReflectionResponseSchema, bytes),
+    );
+    for (const question of questions) stream.write(question);
+    stream.end();
+    const answers: Answer[] = [];
+    for await (const response of stream) answers.push((response as ServerReflectionResponse).messageResponse);
+    return answers;
+  }
+
+  function filesOf(answer: Answer | undefined): FileDescriptorProto[] {
+    if (answer?.case !== "fileDescriptorResponse") throw new Error(`no files but ${answer?.case}`);
+    return answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
+  }
+
+  it("lists the services", async () => {
+    const [answer] = await ask({ case: "listServices", value: "" });
+    expect(answer?.case === "listServicesResponse" && answer.value.service.map(({ name }) => name)).toEqual(SERVICES);
+  });
+
+  it("gives a file with all that it imports, so that the set is complete", async () => {
+    const [answer] = await ask({ case: "fileByFilename", value: "toolgate/v1/tool_service.proto" });
+    const file = filesOf(answer);
+    expect(file[0]?.name).toBe("toolgate/v1/tool_service.proto");
+    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: [...file].reverse() }));
+    expect(registry.getService("toolgate.v1.ToolService")?.method["callTool"]?.input.typeName).toBe(
+      "toolgate.v1.CallToolRequest",
+    );
+  });
+
+  it.each([
+    "toolgate.v1.ToolService",
+    "toolgate.v1.ToolService.CallTool",
+    "toolgate.v1.CallToolRequest",
+    ".toolgate.v1.CallToolRequest",
+  ])("finds the file that declares %s", async (symbol) => {
+    const [answer] = await ask({ case: "fileContainingSymbol", value: symbol });
+    expect(filesOf(answer)[0]?.name).toBe("toolgate/v1/tool_service.proto");
+  });
+
+  it("sends no file twice on one stream unless it is asked for again", async () => {
+    const [first, second, third] = await ask(
+      { case: "fileByFilename", value: "toolgate/v1/tool_service.proto" },
+      { case: "fileByFilename", value: "toolgate/v1/receipt_service.proto" },
+      { case: "fileByFilename", value: "toolgate/v1/receipt_service.proto" },
+    );
+    const sent = new Set(filesOf(first).map(({ name }) => name));
+    expect(filesOf(second).filter(({ name }) => sent.has(name))).toEqual([]);
+    expect(filesOf(third).map(({ name }) => name)).toEqual(["toolgate/v1/receipt_service.proto"]);
+  });
+
+  it("finds extensions by type and number", async () => {
+    const extendee = "google.protobuf.MethodOptions";
+    const [numbers, file] = await ask(
+      { case: "allExtensionNumbersOfType", value: extendee },
+      { case: "fileContainingExtension", value: { containingType: extendee, extensionNumber: 72295728 } },
+    );
+    expect(numbers).toMatchObject({ value: { baseTypeName: extendee, extensionNumber: [72295728] } });
+    expect(filesOf(file)[0]?.name).toBe("google/api/annotations.proto");
+  });
+
+  it("answers NOT_FOUND for what it does not know, and keeps the stream", async () => {
+    const answers = await ask(
+      { case: "fileByFilename", value: "nothing.proto" },
+      { case: "fileContainingSymbol", value: "toolgate.v1.Nothing" },
+      { case: "fileContainingExtension", value: { containingType: "toolgate.v1.Tool", extensionNumber: 1 } },
+      { case: "allExtensionNumbersOfType", value: "toolgate.v1.Nothing" },
+    );
+    expect(answers.map((answer) => answer.case === "errorResponse" && answer.value.errorCode)).toEqual([5, 5, 5, 5]);
+    expect(status.NOT_FOUND).toBe(5);
+  });
+
+  it("is enough for buf curl to list and to call methods", async () => {
+    const buf = (...args: string[]) =>
+      promisify(execFile)("node_modules/.bin/buf", ["curl", "--protocol", "grpc", "--http2-prior-knowledge", ...args]);
+    const url = `http://${gateway.grpcAddress}`;
+    const listed = await buf("--list-methods", url);
+    expect(listed.stdout.split("\n")).toEqual(
+      expect.arrayContaining([
+        "toolgate.v1.ToolService/CallTool",
+        "toolgate.v1.KeyService/RevokeKey",
+        "grpc.health.v1.Health/Check",
+      ]),
+    );
+    const { authorization } = gateway.key();
+    const data = JSON.stringify({ tool: "echo", params: { message: "by reflection" } });
+    const called = await buf(
+      "-H",
+      `authorization: ${authorization}`,
+      "-d",
+      data,
+      `${url}/toolgate.v1.ToolService/CallTool`,
+    );
+    expect(JSON.parse(called.stdout)).toEqual({ ok: true, result: { echo: "by reflection" } });
+  });
+});
