@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import type { Caller } from "../../src/domain/caller.ts";
+import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
+import { Access, RateLimitedError } from "../../src/transport/access.ts";
+
+const caller: Caller = { keyId: "key_1", accountId: "acct_1", scopes: new Set(), tier: DEFAULT_TIER, operator: false };
+const allowed: RateDecision = { allowed: true, limit: 60, remaining: 9, resetAt: 1, retryAfterSeconds: 0 };
+
+function access(decision = allowed) {
+  const asked: string[] = [];
+  const taken: string[] = [];
+  return {
+    asked,
+    taken,
+    access: new Access(
+      {
+        async authenticate(secret) {
+          asked.push(secret);
+          return secret === "sk-agent-good" ? caller : undefined;
+        },
+      },
+      {
+        async take(keyId) {
+          taken.push(keyId);
+          return decision;
+        },
+      },
+    ),
+  };
+}
+
+describe("access", () => {
+  it.each(["Bearer sk-agent-good", "bearer sk-agent-good", "BEARER   sk-agent-good"])(
+    "lets %j in, and takes from its bucket",
+    async (header) => {
+      const { access: door, taken } = access();
+      expect(await door.admit("required", header)).toEqual({ caller, rate: allowed });
+      expect(taken).toEqual(["key_1"]);
+    },
+  );
+
+  it.each([
+    undefined,
+    "",
+    "Bearer",
+    "Bearer ",
+    "Basic sk-agent-good",
+    "sk-agent-good",
+    "Bearer sk-agent-good x",
+    "Bearer sk-agent-good, Bearer sk-agent-good",
+    "Bearer sk-user-1",
+    `Bearer sk-agent-${"x".repeat(300)}`,
+  ])("refuses %j without asking the database", async (header) => {
+    const { access: door, asked, taken } = access();
+    await expect(door.admit("required", header)).rejects.toMatchObject({ code: "UNAUTHORIZED", status: 401 });
+    expect([asked, taken]).toEqual([[], []]);
+  });
+
+  it("refuses an unknown key, and takes from no bucket", async () => {
+    const { access: door, taken } = access();
+    await expect(door.admit("required", "Bearer sk-agent-bad")).rejects.toMatchObject({
+      code: "UNAUTHORIZED",
+      message: expect.stringContaining("console"),
+    });
+    expect(taken).toEqual([]);
+  });
+
+  it("never repeats a key in what it says", async () => {
+    const { access: door } = access();
+    await expect(door.admit("required", "Bearer sk-agent-secret1")).rejects.not.toMatchObject({
+      message: expect.stringContaining("secret1"),
+    });
+    await expect(door.admit("required", "Token sk-agent-secret1")).rejects.not.toMatchObject({
+      message: expect.stringContaining("secret1"),
+    });
+  });
+
+  it("says when to come back", async () => {
+    const decision = { ...allowed, allowed: false, remaining: 0, retryAfterSeconds: 4 };
+    const error: unknown = await access(decision)
+      .access.admit("required", "Bearer sk-agent-good")
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(RateLimitedError);
+    expect(error).toMatchObject({ code: "RATE_LIMITED", status: 429, retryAfterSeconds: 4, rate: decision });
+  });
+
+  it("asks nobody where no key is wanted, even if one was sent", async () => {
+    const { access: door, asked } = access();
+    expect(await door.admit("none", "Bearer sk-agent-bad")).toEqual({ caller: undefined, rate: undefined });
+    expect(asked).toEqual([]);
+  });
+
+  it("takes a key where it is optional, but no bad one", async () => {
+    const { access: door } = access();
+    expect(await door.admit("optional", undefined)).toEqual({ caller: undefined, rate: undefined });
+    expect(await door.admit("optional", "Bearer sk-agent-good")).toEqual({ caller, rate: allowed });
+    await expect(door.admit("optional", "Bearer sk-agent-bad")).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+    await expect(door.admit("optional", "")).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+  });
+});

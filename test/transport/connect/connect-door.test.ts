@@ -1,0 +1,200 @@
+import { once } from "node:events";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
+import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
+import { HealthService, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
+import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
+import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { BODY_LIMIT, type Gateway, startGateway } from "../gateway.ts";
+
+const echo = { tool: "echo", params: { message: "hi" } };
+const wait = { tool: "wait", params: {} };
+
+const PROTOCOLS: [name: string, transport: (baseUrl: string) => Transport][] = [
+  ["Connect with JSON", (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
+  [
+    "Connect with protobuf",
+    (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true }),
+  ],
+  ["gRPC-Web", (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
+];
+
+describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
+  let gateway: Gateway;
+  let transport: Transport;
+  let headers: { authorization: string };
+
+  beforeAll(async () => {
+    gateway = await startGateway();
+    transport = make(gateway.baseUrl);
+  });
+  beforeEach(() => {
+    headers = { authorization: gateway.key({ balance: 1_000_000n }).authorization };
+  });
+  afterAll(() => gateway.close());
+
+  it("runs a free tool and tells request id and rate in headers", async () => {
+    const received = new Headers();
+    const onHeader = (all: Headers) => all.forEach((value, name) => received.set(name, value));
+    const { ok, result } = await createClient(ToolService, transport).callTool(echo, { headers, onHeader });
+    expect({ ok, result }).toEqual({ ok: true, result: { echo: "hi" } });
+    expect(received.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
+    expect(received.get("x-ratelimit-limit")).toBe("60");
+    expect(received.get("x-ratelimit-remaining")).toBe("9");
+  });
+
+  it("buys a paid one from the balance, once per Idempotency-Key", async () => {
+    const client = createClient(ToolService, transport);
+    const keyed = { headers: { ...headers, "idempotency-key": `k-${Math.random()}` } };
+    const first = await client.callTool({ tool: "paid", params: {} }, keyed);
+    const again = await client.callTool({ tool: "paid", params: {} }, keyed);
+    expect(first.receipt?.debitedUsdcMicrousd).toBe(10_000n);
+    expect(again.receipt).toEqual(first.receipt);
+    const receipts = await createClient(ReceiptService, transport).listReceipts({}, { headers });
+    expect(receipts.items).toEqual([first.receipt]);
+    const { items } = await createClient(RunService, transport).listRuns({}, { headers });
+    expect(items.map(({ runId }) => runId)).toEqual([first.receipt?.runId]);
+  });
+
+  it("is told apart by codes and details when it fails", async () => {
+    const client = createClient(ToolService, transport);
+    const cases: [call: Promise<unknown>, rpc: Code, code: string][] = [
+      [client.callTool(echo), Code.Unauthenticated, "UNAUTHORIZED"],
+      [client.callTool({ tool: "", params: {} }, { headers }), Code.InvalidArgument, "INVALID_REQUEST"],
+      [client.callTool({ tool: "nope", params: {} }, { headers }), Code.NotFound, "TOOL_NOT_FOUND"],
+      [client.callTool({ tool: "later", params: {} }, { headers }), Code.Unimplemented, "TOOL_UNAVAILABLE"],
+      [client.callTool({ tool: "break", params: {} }, { headers }), Code.Internal, "INTERNAL"],
+      [
+        client.callTool({ tool: "paid", params: {} }, { headers: { ...headers, "x-payment": "?" } }),
+        Code.FailedPrecondition,
+        "INVALID_PAYMENT",
+      ],
+    ];
+    for (const [call, rpc, code] of cases) {
+      const error = await failed(call);
+      const [body] = error.findDetails(ErrorBodySchema);
+      expect([Code[error.code], body?.code]).toEqual([Code[rpc], code]);
+      expect(error.rawMessage).toBe(body?.message);
+      expect(error.metadata.get("x-request-id")).toBe(body?.requestId);
+      if (code === "UNAUTHORIZED") expect(error.metadata.get("www-authenticate")).toBe('Bearer realm="toolgate"');
+      else expect(error.metadata.get("x-ratelimit-remaining")).toBe("9");
+    }
+  });
+
+  it("is told to wait when its key made too many", async () => {
+    const before = gateway.rate.decision;
+    gateway.rate.decision = { ...before, allowed: false, remaining: 0, retryAfterSeconds: 3 };
+    const error = await failed(createClient(ToolService, transport).callTool(echo, { headers }));
+    gateway.rate.decision = before;
+    expect(error.code).toBe(Code.ResourceExhausted);
+    expect(error.findDetails(ErrorBodySchema)).toMatchObject([{ code: "RATE_LIMITED", retryAfterSeconds: 3 }]);
+    expect(error.metadata.get("retry-after")).toBe("3");
+    expect(error.metadata.get("x-ratelimit-remaining")).toBe("0");
+  });
+
+  it("says with a detail of its own that the database is gone", async () => {
+    const client = createClient(HealthService, transport);
+    expect(await client.getHealth({})).toMatchObject({ status: "ok" });
+    gateway.health.up = false;
+    const error = await failed(client.getHealth({}));
+    gateway.health.up = true;
+    expect(error.code).toBe(Code.Unavailable);
+    expect(error.findDetails(HealthUnavailableSchema)).toMatchObject([{ status: "unavailable" }]);
+  });
+
+  it("aborts the service's signal when the caller goes away", async () => {
+    const controller = new AbortController();
+    const call = failed(createClient(ToolService, transport).callTool(wait, { headers, signal: controller.signal }));
+    const [signal] = (await once(gateway.tools.events, "started")) as [AbortSignal];
+    controller.abort();
+    expect((await call).code).toBe(Code.Canceled);
+    if (!signal.aborted) await once(signal, "abort");
+    expect(gateway.logged.map(({ err }) => String(err))).toEqual([expect.stringContaining("is down")]);
+  });
+
+  it("ends with deadline_exceeded when its deadline passes", async () => {
+    const call = failed(createClient(ToolService, transport).callTool(wait, { headers, timeoutMs: 100 }));
+    const [signal] = (await once(gateway.tools.events, "started")) as [AbortSignal];
+    expect((await call).code).toBe(Code.DeadlineExceeded);
+    if (!signal.aborted) await once(signal, "abort");
+    expect(gateway.logged).toHaveLength(1);
+  });
+
+  it("is refused when it is too large", async () => {
+    const large = { tool: "echo", params: { message: "x".repeat(BODY_LIMIT) } };
+    const error = await failed(createClient(ToolService, transport).callTool(large, { headers }));
+    expect(error.code).toBe(Code.ResourceExhausted);
+  });
+
+  it("does not reach the operator's services, which are for gRPC only", async () => {
+    const { authorization } = gateway.key({ operator: true });
+    const error = await failed(
+      createClient(AccountService, transport).getAccount({ accountId: "acct_1" }, { headers: { authorization } }),
+    );
+    expect(error.code).toBe(Code.Unimplemented);
+  });
+});
+
+describe("the Connect door", () => {
+  let gateway: Gateway;
+  beforeAll(async () => {
+    gateway = await startGateway();
+  });
+  afterAll(() => gateway.close());
+
+  const post = (path: string, body: string, headers: Record<string, string>) =>
+    fetch(`${gateway.baseUrl}${path}`, {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json", ...headers },
+    });
+  const callTool = "/toolgate.v1.ToolService/CallTool";
+
+  it("names the paths that are its own", () => {
+    expect(gateway.prefixes).toEqual([
+      "/toolgate.v1.ToolService/",
+      "/toolgate.v1.ReceiptService/",
+      "/toolgate.v1.RunService/",
+      "/toolgate.v1.HealthService/",
+    ]);
+  });
+
+  it("checks the key before it reads the body", async () => {
+    const stranger = await post(callTool, "no json", {});
+    expect([stranger.status, await stranger.json()]).toMatchObject([401, { code: "unauthenticated" }]);
+    const { authorization } = gateway.key();
+    const friend = await post(callTool, "no json", { authorization });
+    expect([friend.status, await friend.json()]).toMatchObject([400, { code: "invalid_argument" }]);
+  });
+
+  it("refuses members that the contract does not know", async () => {
+    const { authorization } = gateway.key();
+    const answer = await post(callTool, JSON.stringify({ ...echo, toool: 1 }), { authorization });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { message: expect.stringContaining("toool") }]);
+  });
+
+  it("answers 404 for a method that there is not, and speaks no gRPC", async () => {
+    const { authorization } = gateway.key();
+    expect((await post("/toolgate.v1.ToolService/Nothing", "{}", { authorization })).status).toBe(404);
+    expect((await post(callTool, "", { authorization, "content-type": "application/grpc" })).status).toBe(415);
+  });
+
+  it("serves methods without side effects by GET", async () => {
+    const answer = await fetch(
+      `${gateway.baseUrl}/toolgate.v1.HealthService/GetHealth?connect=v1&encoding=json&message=%7B%7D`,
+    );
+    expect([answer.status, await answer.json()]).toEqual([200, { status: "ok", version: "1.2.3" }]);
+  });
+});
+
+async function failed(call: Promise<unknown>): Promise<ConnectError> {
+  try {
+    await call;
+  } catch (error) {
+    return ConnectError.from(error);
+  }
+  throw new Error("the call was expected to fail");
+}

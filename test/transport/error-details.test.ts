@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
+import { ERRORS, type ErrorCode, ToolgateError } from "../../src/domain/errors.ts";
+import { RateLimitedError } from "../../src/transport/access.ts";
+import { failureOf } from "../../src/transport/error-details.ts";
+
+function tell(thrown: unknown) {
+  const logged: unknown[] = [];
+  return { logged, failure: failureOf(thrown, "req_1", { error: (fields) => void logged.push(fields) }) };
+}
+
+describe("what is told of an error", () => {
+  it.each(Object.keys(ERRORS) as ErrorCode[])(
+    "is its code, message and status for %s, and nothing is logged",
+    (code) => {
+      const { failure, logged } = tell(new ToolgateError(code, "do this", { retryAfterSeconds: 2 }));
+      expect(failure).toMatchObject({ rpc: ERRORS[code].rpc, error: { status: ERRORS[code].status } });
+      expect(failure.detail).toMatchObject({
+        schema: ErrorBodySchema,
+        message: { code, message: "do this", requestId: "req_1", retryAfterSeconds: 2 },
+      });
+      expect(failure.headers).toContainEqual(["retry-after", "2"]);
+      expect(logged).toEqual([]);
+    },
+  );
+
+  it.each([new TypeError("secret"), "secret", undefined, { secret: 1 }])(
+    "is only INTERNAL for %j, which is logged with the request id",
+    (thrown) => {
+      const { failure, logged } = tell(thrown);
+      expect(failure.error).toMatchObject({ code: "INTERNAL", status: 500 });
+      expect(JSON.stringify([failure.detail.message, failure.error.message])).not.toContain("secret");
+      expect(logged).toEqual([{ requestId: "req_1", err: thrown }]);
+    },
+  );
+
+  it("is CANCELLED for an abort, which is not logged", () => {
+    const { failure, logged } = tell(new DOMException("gone", "AbortError"));
+    expect(failure).toMatchObject({ rpc: "CANCELLED", error: { code: "CANCELLED", status: 499 } });
+    expect(logged).toEqual([]);
+  });
+
+  it("is DEADLINE_EXCEEDED over gRPC for a deadline that passed", () => {
+    const { failure, logged } = tell(new DOMException("late", "TimeoutError"));
+    expect(failure).toMatchObject({ rpc: "DEADLINE_EXCEEDED", error: { code: "CANCELLED" } });
+    expect(logged).toEqual([]);
+  });
+
+  it("has the challenge where a key is missing, and the rate where it is spent", () => {
+    expect(tell(new ToolgateError("UNAUTHORIZED", "no")).failure.headers).toEqual([
+      ["www-authenticate", 'Bearer realm="toolgate"'],
+    ]);
+    const rate = { allowed: false, limit: 60, remaining: 0, resetAt: 7, retryAfterSeconds: 1 };
+    expect(Object.fromEntries(tell(new RateLimitedError(rate)).failure.headers)).toEqual({
+      "x-ratelimit-limit": "60",
+      "x-ratelimit-remaining": "0",
+      "x-ratelimit-reset": "7",
+      "retry-after": "1",
+    });
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { PaymentRequiredError } from "../../../src/app/payment-required.ts";
+import { stepIdOf } from "../../../src/domain/quote.ts";
+import { PaymentRequiredMessages } from "../../../src/transport/services/payment-required-message.ts";
+import { PAYMENT } from "../gateway.ts";
+
+const quote = {
+  quoteId: "qt_1",
+  accountId: "acct_1",
+  price: 2_400n,
+  issuedAt: 1_000,
+  expiresAt: 301_000,
+  binding: Buffer.alloc(16),
+};
+const error = new PaymentRequiredError("paid", quote, "pay");
+
+describe("the 402 answer", () => {
+  it("announces the memo form of its door", () => {
+    const messages = new PaymentRequiredMessages({ ...PAYMENT, memoPrefix: "acme" });
+    expect(messages.message(error, "req_1", "step").paymentInstructions?.memoFormat).toBe(
+      "<step_id>:<quote_id>:<nonce>",
+    );
+    expect(messages.message(error, "req_1", "prefix").paymentInstructions?.memoFormat).toBe("acme:{quote_id}");
+  });
+
+  it("carries the quote with its price twice, its step and its times", () => {
+    const message = new PaymentRequiredMessages(PAYMENT).message(error, "req_1", "step");
+    expect(message).toMatchObject({
+      code: "PAYMENT_REQUIRED",
+      message: "pay",
+      requestId: "req_1",
+      stepId: stepIdOf("qt_1"),
+    });
+    expect(message.quote).toMatchObject({
+      quoteId: "qt_1",
+      tool: "paid",
+      priceUsdcMicrousd: 2_400n,
+      amountUsdcMicrousd: 2_400n,
+      priceDisplay: "$0.0024",
+      ttlSeconds: 300,
+      expiresAt: { seconds: 301n, nanos: 0 },
+    });
+  });
+
+  it("names fee payer and treasury owner only while the relay is on", () => {
+    const off = new PaymentRequiredMessages(PAYMENT).message(error, "req_1", "step").paymentInstructions;
+    expect(off).toMatchObject({ gaslessSupported: false, paymentMethods: ["wallet"] });
+    expect([off?.feePayer, off?.treasuryOwner]).toEqual([undefined, undefined]);
+    const on = new PaymentRequiredMessages({ ...PAYMENT, feePayer: "Fee1" }).message(
+      error,
+      "req_1",
+      "step",
+    ).paymentInstructions;
+    expect(on).toMatchObject({
+      gaslessSupported: true,
+      paymentMethods: ["wallet", "gasless"],
+      feePayer: "Fee1",
+      treasuryOwner: PAYMENT.treasuryOwner,
+    });
+  });
+});
