@@ -1,0 +1,147 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { Endpoint } from "../../src/solana/endpoint.ts";
+import { parseEndpointUrl } from "../../src/solana/endpoint-url.ts";
+import { retryAfterMs } from "../../src/solana/response-body.ts";
+import { RpcError, RpcFailure } from "../../src/solana/rpc-failure.ts";
+import { patient } from "./network.ts";
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+  server = undefined;
+});
+
+/** An endpoint whose server does what it is told. */
+async function serve(listener: RequestListener, credentials = ""): Promise<Endpoint> {
+  server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const url = parseEndpointUrl(`http://${credentials}127.0.0.1:${port}/`, 1);
+  return new Endpoint(url, { clock: Date, log: silent, attemptMs: 400 });
+}
+
+const ask = (endpoint: Endpoint) =>
+  endpoint.ask({ method: "getSlot", params: [], read: (result) => result, signal: patient() });
+
+async function requestId(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString()).id;
+}
+
+/** Answers with a result, in one piece or in chunks. */
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  result: unknown,
+  chunked = false,
+): Promise<void> {
+  const text = JSON.stringify({ jsonrpc: "2.0", id: await requestId(request), result });
+  if (chunked) response.write(text.slice(0, 5));
+  else response.setHeader("content-length", Buffer.byteLength(text));
+  response.end(chunked ? text.slice(5) : text);
+}
+
+async function expectFailure(endpoint: Endpoint, kind: RpcFailure["kind"]): Promise<void> {
+  const error: unknown = await ask(endpoint).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(RpcFailure);
+  expect(error).toMatchObject({ kind });
+}
+
+describe("an endpoint", () => {
+  it.each([false, true])("reads results whole, chunked: %s", async (chunked) => {
+    const endpoint = await serve((request, response) => void respond(request, response, "é".repeat(9), chunked));
+    expect(await ask(endpoint)).toBe("é".repeat(9));
+  });
+
+  it("asks once more when the server has closed a kept connection", async () => {
+    let requests = 0;
+    const endpoint = await serve((request, response) => {
+      requests += 1;
+      if (requests === 2) request.socket.destroy();
+      else void respond(request, response, requests);
+    });
+    expect([await ask(endpoint), await ask(endpoint)]).toEqual([1, 3]);
+  });
+
+  it("fails when the server closes every connection", async () => {
+    await expectFailure(await serve((request) => request.socket.destroy()), "network");
+  });
+
+  it("fails when the answer begins and does not end", async () => {
+    const endpoint = await serve((_request, response) => void response.writeHead(200).write("{"));
+    await expectFailure(endpoint, "timeout");
+  });
+
+  it("fails when the answer breaks off", async () => {
+    const endpoint = await serve((_request, response) => {
+      response.writeHead(200, { "content-length": 100 }).write("{");
+      setTimeout(() => response.destroy(), 20);
+    });
+    await expectFailure(endpoint, "network");
+  });
+
+  it.each([true, false])("reads no endless answer, chunked: %s", async (chunked) => {
+    const endpoint = await serve(
+      (request, response) => void respond(request, response, "x".repeat(5_000_000), chunked),
+    );
+    await expectFailure(endpoint, "malformed");
+  });
+
+  it("follows no redirect: the next address would learn the key", async () => {
+    let followed = false;
+    const endpoint = await serve((request, response) => {
+      followed ||= request.url === "/elsewhere";
+      response.writeHead(307, { location: "/elsewhere" }).end();
+    });
+    await expectFailure(endpoint, "network");
+    expect(followed).toBe(false);
+  });
+
+  it.each([
+    ["another id", { jsonrpc: "2.0", id: 999, result: 1 }],
+    ["neither result nor error", { jsonrpc: "2.0", id: 1 }],
+    ["another version", { jsonrpc: "1.0", id: 1, result: 1 }],
+    ["no object", [1]],
+  ])("takes no answer with %s", async (_what, answer) => {
+    await expectFailure(await serve((_request, response) => response.end(JSON.stringify(answer))), "malformed");
+  });
+
+  it("tells final errors with code and data", async () => {
+    const error = { code: -32002, message: "Transaction simulation failed", data: { logs: ["no"] } };
+    const endpoint = await serve((_request, response) =>
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error })),
+    );
+    const thrown: unknown = await ask(endpoint).catch((reason: unknown) => reason);
+    expect(thrown).toBeInstanceOf(RpcError);
+    expect(thrown).toMatchObject({ code: -32002, data: { logs: ["no"] } });
+  });
+
+  it("sends the credentials of its URL as Basic authorization", async () => {
+    const listener: RequestListener = (request, response) =>
+      void respond(request, response, request.headers.authorization);
+    expect(await ask(await serve(listener, "me:p%40ss@"))).toBe(`Basic ${Buffer.from("me:p@ss").toString("base64")}`);
+  });
+});
+
+describe("Retry-After", () => {
+  const now = Date.parse("2026-11-21T00:00:00Z");
+  it.each([
+    ["7", 7_000],
+    ["0", 0],
+    ["Sat, 21 Nov 2026 00:00:20 GMT", 20_000],
+    ["Fri, 20 Nov 2026 00:00:00 GMT", 0],
+    ["86400", 300_000],
+    ["soon", undefined],
+    ["-1", 0],
+  ])("%j is %s ms", (text, ms) => {
+    expect(retryAfterMs(new Response(null, { headers: { "retry-after": text } }), now)).toBe(ms);
+  });
+
+  it("may be left out", () => expect(retryAfterMs(new Response(), now)).toBeUndefined());
+});

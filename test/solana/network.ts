@@ -1,0 +1,171 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { base58 } from "@scure/base";
+import {
+  Connection,
+  type Keypair,
+  TransactionMessage,
+  VersionedTransaction,
+  type AddressLookupTableAccount,
+  type TransactionInstruction,
+} from "@solana/web3.js";
+import { Faults, type Fault } from "../../src/localchain/faults.ts";
+import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
+import type { Json } from "../../src/localchain/json.ts";
+import { createHttpServer } from "../../src/localchain/server.ts";
+import { openChain, type ChainOptions, type SolanaChain } from "../../src/solana/chain.ts";
+import { paymentInstructions } from "../../src/solana/payment-transaction.ts";
+
+/** One RPC address of the cluster, with failures of its own. */
+export interface Node {
+  readonly url: string;
+  readonly faults: Faults;
+}
+
+/** Entries of a log, in order. */
+export type LogEntry = [level: "info" | "warn" | "error", fields: object, message: string];
+
+/** A chain that moves only when told, behind two RPC nodes, with a payer and a treasury. */
+export class Network {
+  readonly local: LocalChain;
+  readonly first: Node;
+  readonly second: Node;
+  readonly payer: Keypair;
+  readonly treasuryOwner: Keypair;
+  readonly log: LogEntry[] = [];
+  readonly clock = { offset: 0, now: () => Date.now() + this.clock.offset };
+  readonly #server: Server;
+  readonly #opened: SolanaChain[] = [];
+  #quotes = 0;
+
+  static async start(): Promise<Network> {
+    const local = await startLocalChain({ slotMs: 0 });
+    const faults = new Faults();
+    const server = createHttpServer(local.chain, faults).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    return new Network(local, { url: `http://127.0.0.1:${port}`, faults }, server);
+  }
+
+  constructor(local: LocalChain, second: Node, server: Server) {
+    this.local = local;
+    this.first = { url: local.url, faults: local.faults };
+    this.second = second;
+    this.#server = server;
+    this.payer = local.controls.createWallet({ microUsd: 1_000_000_000n });
+    this.treasuryOwner = local.controls.createWallet({ microUsd: 3_000_000n });
+  }
+
+  /** The gateway's view of the chain; by default through the first node alone. */
+  open(options: Partial<ChainOptions> = {}): SolanaChain {
+    const write = (level: LogEntry[0]) => (fields: object, message: string) =>
+      void this.log.push([level, fields, message]);
+    const chain = openChain({
+      urls: [this.first.url],
+      treasuryOwner: this.treasuryOwner.publicKey.toBase58(),
+      memoPrefix: "svc",
+      waitMs: 3_000,
+      finalizedAbove: 50_000_000n,
+      clock: this.clock,
+      log: { info: write("info"), warn: write("warn"), error: write("error") },
+      ...options,
+    });
+    this.#opened.push(chain);
+    return chain;
+  }
+
+  /** Through both nodes, in order. */
+  openBoth(options: Partial<ChainOptions> = {}): SolanaChain {
+    return this.open({ urls: [this.first.url, this.second.url], ...options });
+  }
+
+  /** A memo of ours that no other payment has. */
+  memo(): string {
+    this.#quotes += 1;
+    return `svc:qt_${base58.encode(Buffer.from(`quote ${this.#quotes}`))}`;
+  }
+
+  /** The instructions of a payment to the treasury. */
+  payment(amount: bigint, memo = this.memo()): TransactionInstruction[] {
+    const payTo = this.local.controls.usdcAccount(this.treasuryOwner.publicKey).toBase58();
+    return paymentInstructions({ payer: this.payer.publicKey.toBase58(), payTo, amount, memo });
+  }
+
+  /** Signs a transaction with the newest blockhash; it can be sent later. */
+  sign(
+    instructions: TransactionInstruction[],
+    { signers = [this.payer], tables = [] as AddressLookupTableAccount[] } = {},
+  ): { signature: string; send: () => Promise<string> } {
+    const { slots } = this.local.chain;
+    const message = new TransactionMessage({
+      payerKey: (signers[0] ?? this.payer).publicKey,
+      recentBlockhash: slots.blockhash(slots.current),
+      instructions,
+    });
+    const transaction = new VersionedTransaction(message.compileToV0Message(tables));
+    transaction.sign(signers);
+    return {
+      signature: base58.encode(transaction.signatures[0] ?? new Uint8Array()),
+      send: () => new Connection(this.local.url).sendRawTransaction(transaction.serialize(), { skipPreflight: true }),
+    };
+  }
+
+  /** Sends a transaction and lets the cluster confirm it. */
+  async confirm(...args: Parameters<Network["sign"]>): Promise<string> {
+    const { signature, send } = this.sign(...args);
+    await send();
+    this.local.chain.advance();
+    this.resetCounts();
+    return signature;
+  }
+
+  /** A confirmed payment of that amount. */
+  pay(amount: bigint): Promise<string> {
+    return this.confirm(this.payment(amount));
+  }
+
+  /** What `getTransaction` answers for it. */
+  async told(signature: string): Promise<{ transaction: { signatures: string[] } } & { [member: string]: Json }> {
+    const options = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "getTransaction", params: [signature, options] });
+    const answer = await (await fetch(this.first.url, { method: "POST", body })).json();
+    this.resetCounts();
+    return (answer as { result: Awaited<ReturnType<Network["told"]>> }).result;
+  }
+
+  /** Lets the node fail on every call of a method, or so many. */
+  fail(node: Node, method: string, fault: Fault, calls?: number): void {
+    node.faults.add({ method, fault, ...(calls !== undefined && { calls }) });
+  }
+
+  /** How often nodes were asked, by method. */
+  counts(node: Node = this.first): Readonly<Record<string, number>> {
+    return node.faults.callCounts();
+  }
+
+  resetCounts(): void {
+    this.first.faults.resetCallCounts();
+    this.second.faults.resetCallCounts();
+  }
+
+  /** Makes everything well again, after each test. */
+  heal(): void {
+    for (const chain of this.#opened.splice(0)) chain.close();
+    this.first.faults.clear();
+    this.second.faults.clear();
+    this.clock.offset = 0;
+    this.log.length = 0;
+    this.resetCounts();
+  }
+
+  async close(): Promise<void> {
+    this.heal();
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await this.local.close();
+  }
+}
+
+/** A signal that never aborts. */
+export const patient = () => new AbortController().signal;
