@@ -1,10 +1,14 @@
+import { randomBytes } from "node:crypto";
 import { fromJson } from "@bufbuild/protobuf";
 import { type Client, Client as GrpcClient, credentials, Metadata, status } from "@grpc/grpc-js";
+import { base58 } from "@scure/base";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { HealthService, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
 import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
+import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
+import { PaidBy } from "#gen/toolgate/v1/receipt_pb.ts";
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { RunSchema } from "#gen/toolgate/v1/run_pb.ts";
 import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
@@ -111,6 +115,36 @@ describe("a call over gRPC", () => {
       code: "INVALID_PAYMENT",
       message: expect.stringContaining("network"),
     });
+  });
+
+  it("sells a call for a proof in x-payment, and gives the stored answer for the same proof", async () => {
+    const { authorization } = gateway.key();
+    const paid = { tool: "paid", params: { n: 1 } };
+    const unpaid = await failureOf(callGrpc(client, callTool, paid, { metadata: { authorization } }));
+    const { quote, stepId } = detailOf(unpaid, PaymentRequiredSchema);
+    const quoteId = quote?.quoteId ?? "";
+    const tx = base58.encode(randomBytes(64));
+    gateway.chain.verdict = {
+      kind: "paid",
+      amount: 10_000n,
+      memo: `${stepId}:${quoteId}:1`,
+      payer: undefined,
+      slot: 1n,
+      blockTime: new Date(),
+      finalized: false,
+    };
+    const proof = Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url");
+    const first = await callGrpc(client, callTool, paid, { metadata: { authorization, "x-payment": proof } });
+    expect(first.message.receipt).toMatchObject({ quoteId, stepId, txSignature: tx, paidBy: PaidBy.TRANSFER });
+    gateway.chain.verdict = { kind: "not_found" };
+    const again = await callGrpc(client, callTool, paid, { metadata: { authorization, "x-payment": proof } });
+    expect(again.message).toEqual(first.message);
+    const paymentProof = { txRef: base58.encode(randomBytes(64)), network: "solana-mainnet", quoteId };
+    const early = await failureOf(
+      callGrpc(client, callTool, { ...paid, paymentProof }, { metadata: { authorization } }),
+    );
+    expect(detailOf(early, ErrorBodySchema)).toMatchObject({ code: "INVALID_PAYMENT", retryAfterSeconds: 2 });
+    expect(early.metadata.get("retry-after")).toEqual(["2"]);
   });
 
   it("lists the catalogue without a key, but not with a bad one", async () => {
