@@ -48,7 +48,7 @@ function bound(
   limit: number | bigint,
   inclusive: boolean | undefined,
 ): string {
-  if (origin === "string") return `have ${side} ${limit} characters`;
+  if (origin === "string") return `have ${side} ${limit} ${limit === 1 ? "character" : "characters"}`;
   if (origin === "array") return `have ${side} ${limit} ${limit === 1 ? "item" : "items"}`;
   if (inclusive === false) return `be ${side === "at least" ? "more than" : "less than"} ${limit}`;
   return `be ${side} ${limit}`;

@@ -15,6 +15,8 @@ import { ARCHITECTURE_MEMBERS, type VramParams } from "./params.ts";
 const DEFAULT_CONTEXT = 4_096;
 const DEFAULT_HEAD_DIM = 128;
 const DEFAULT_VOCABULARY = 128_000;
+/** As many as parameters_b can say; numbers stay exact far beyond. */
+const MOST_PARAMETERS = 1e14;
 
 /** What is to be estimated. */
 export interface ResolvedWorkload extends Workload {
@@ -120,7 +122,10 @@ function describedSubject(params: VramParams): Subject {
   if (params.parameters_b !== undefined) {
     return { model: undefined, architecture, parameters: Math.round(params.parameters_b * 1e9), assumptions: [] };
   }
-  return { model: undefined, architecture, parameters: countParameters(architecture), assumptions: [COUNT_ASSUMPTION] };
+  const parameters = countParameters(architecture);
+  if (parameters > MOST_PARAMETERS)
+    throw invalidField("params", "the architecture has more than 100000 billion parameters");
+  return { model: undefined, architecture, parameters, assumptions: [COUNT_ASSUMPTION] };
 }
 
 const COUNT_ASSUMPTION =

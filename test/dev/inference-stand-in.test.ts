@@ -1,0 +1,100 @@
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { inferenceSchema } from "../../src/inference/config.ts";
+import { UpstreamModels } from "../../src/inference/upstream-models.ts";
+import { resolveUpstreams } from "../../src/inference/upstream-settings.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/dev/inference-stand-in/main.ts", import.meta.url));
+const ready = z.strictObject({ url: z.url() });
+const running: ChildProcessWithoutNullStreams[] = [];
+
+/** Starts the stand-in and waits for its line. */
+async function start(...args: string[]): Promise<{ child: ChildProcessWithoutNullStreams; url: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args]);
+  running.push(child);
+  const [line] = await once(createInterface(child.stdout), "line");
+  return { child, url: ready.parse(JSON.parse(String(line))).url };
+}
+
+afterEach(() => {
+  for (const child of running.splice(0)) if (child.exitCode === null) child.kill("SIGKILL");
+});
+
+describe("the inference stand-in", () => {
+  it("sells its model through the gateway's own client, says that it is no model, and counts", async () => {
+    const { url } = await start("0");
+    const { upstreams } = resolveUpstreams(inferenceSchema.parse(undefined), { INFERENCE_BASE_URL: url });
+    const signal = AbortSignal.timeout(10_000);
+    const shop = await UpstreamModels.open(upstreams, signal);
+    expect(shop.models.map(({ id, contextLength }) => [id, contextLength])).toEqual([["local-stand-in", 8_192]]);
+
+    const request = {
+      model: "local-stand-in",
+      messages: [{ role: "user" as const, content: "What is 2+2?" }],
+      maxTokens: 100,
+      temperature: undefined,
+    };
+    const answer = await shop.complete(request, { signal, runId: undefined });
+    expect(answer.content).toContain("local stand-in, not a language model");
+    expect(answer.content).toContain("What is 2+2?");
+    expect(answer).toMatchObject({ finishReason: "stop", usage: { promptTokens: 3 } });
+
+    const short = await shop.complete({ ...request, maxTokens: 2 }, { signal, runId: undefined });
+    expect(short).toMatchObject({
+      finishReason: "length",
+      usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5 },
+    });
+  });
+
+  it.each([
+    [
+      "streaming",
+      { model: "local-stand-in", messages: [{ role: "user", content: "x" }], stream: true },
+      400,
+      "does not stream",
+    ],
+    [
+      "another model",
+      { model: "gpt-9", messages: [{ role: "user", content: "x" }] },
+      404,
+      "there is only local-stand-in",
+    ],
+    ["no messages", { model: "local-stand-in" }, 400, "messages"],
+  ])("refuses %s in the protocol's own shape", async (_what, body, status, words) => {
+    const { url } = await start();
+    const response = await fetch(`${url}/chat/completions`, { method: "POST", body: JSON.stringify(body) });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({
+      error: { message: expect.stringContaining(words), type: "invalid_request_error" },
+    });
+  });
+
+  it("refuses a body that is no JSON, and paths that it does not serve", async () => {
+    const { url } = await start();
+    expect((await fetch(`${url}/chat/completions`, { method: "POST", body: "{" })).status).toBe(400);
+    expect((await fetch(`${url}/embeddings`, { method: "POST", body: "{}" })).status).toBe(404);
+  });
+
+  it("ends when its standard input closes", async () => {
+    const { child } = await start();
+    child.stdin.end();
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  it("ends on SIGTERM, even while a caller keeps a connection open", async () => {
+    const { child, url } = await start();
+    await fetch(`${url}/models`);
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  it("says how it is used when the port is none", async () => {
+    const child = spawn(process.execPath, [MAIN, "http"]);
+    running.push(child);
+    expect(await once(child, "exit")).toEqual([2, null]);
+  });
+});

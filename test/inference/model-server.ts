@@ -1,0 +1,63 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+
+/** A request as it arrived. */
+export interface Received {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A local HTTP server that behaves as a test wants a model server to behave. */
+export interface ModelServer extends AsyncDisposable {
+  readonly baseUrl: string;
+  readonly received: Received[];
+}
+
+/** Starts one on a free port of 127.0.0.1. */
+export async function modelServer(
+  answer: (response: ServerResponse, request: IncomingMessage) => void,
+): Promise<ModelServer> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      received.push({ method: request.method, url: request.url, headers: request.headers, body });
+      answer(response, request);
+    });
+  });
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      resolve(typeof address === "object" && address ? address.port : 0);
+    });
+  });
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    received,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Answers with JSON. */
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
+}
+
+/** A good chat completion object. */
+export const COMPLETION = {
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model: "served-name",
+  choices: [{ index: 0, message: { role: "assistant", content: "Four." }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 11, completion_tokens: 2, total_tokens: 13 },
+};

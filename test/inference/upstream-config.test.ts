@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { inferenceSchema } from "../../src/inference/config.ts";
+import { resolveUpstreams } from "../../src/inference/upstream-settings.ts";
+
+const model = {
+  id: "holo-8b",
+  input_usd_per_million: 0.2,
+  output_usd_per_million: "0.60",
+  context_length: 32_768,
+  max_output_tokens: 4_096,
+};
+const env = { INFERENCE_BASE_URL: "http://models.example/v1/", INFERENCE_API_KEY: "secret" };
+
+describe("the inference part of the configuration", () => {
+  it("reads a table of models with exact prices", () => {
+    const section = inferenceSchema.parse({ upstreams: [{ name: "main", models: [model] }] });
+    const { upstreams, problems } = resolveUpstreams(section, env);
+    expect(problems).toEqual([]);
+    expect(upstreams).toMatchObject([
+      { name: "main", baseUrl: "http://models.example/v1", apiKey: "secret", timeoutMs: 120_000 },
+    ]);
+    expect(upstreams[0]?.models).toEqual([
+      {
+        id: "holo-8b",
+        inputRate: 200_000_000n,
+        outputRate: 600_000_000n,
+        contextLength: 32_768,
+        maxOutputTokens: 4_096,
+        bytesPerToken: 1,
+      },
+    ]);
+  });
+
+  it("is off where nothing is said and no address is set", () => {
+    expect(resolveUpstreams(inferenceSchema.parse(undefined), {})).toEqual({ upstreams: [], problems: [] });
+  });
+
+  it("takes the server at INFERENCE_BASE_URL on the default terms where there is no table", () => {
+    const { upstreams } = resolveUpstreams(
+      inferenceSchema.parse({ default_model: { output_usd_per_million: 2 } }),
+      env,
+    );
+    expect(upstreams).toMatchObject([{ baseUrl: "http://models.example/v1", models: undefined }]);
+    expect(upstreams[0]?.defaults).toEqual({
+      inputRate: 500_000_000n,
+      outputRate: 2_000_000_000n,
+      contextLength: 8_192,
+      maxOutputTokens: 1_024,
+      bytesPerToken: 1,
+    });
+  });
+
+  it("reads each upstream's address and key from the variables that it names", () => {
+    const section = inferenceSchema.parse({
+      upstreams: [
+        { name: "a", base_url_env: "A_URL", api_key_env: "A_KEY", models: [model] },
+        { name: "b", base_url: "https://b.example/v1", api_key_env: "B_KEY" },
+      ],
+    });
+    const { upstreams } = resolveUpstreams(section, { A_URL: "https://a.example", A_KEY: "ka", B_KEY: "" });
+    expect(upstreams).toMatchObject([
+      { baseUrl: "https://a.example", apiKey: "ka" },
+      { baseUrl: "https://b.example/v1", apiKey: undefined },
+    ]);
+  });
+
+  it.each([undefined, "", "models.example/v1", "ftp://models.example"])(
+    "tells the operator what to set where the address is %j",
+    (url) => {
+      const { problems } = resolveUpstreams(inferenceSchema.parse({ upstreams: [{ name: "main" }] }), {
+        INFERENCE_BASE_URL: url,
+      });
+      expect(problems).toEqual([
+        "inference.upstreams[0]: has no address; set the environment variable INFERENCE_BASE_URL to an http(s) URL, or base_url",
+      ]);
+    },
+  );
+
+  it("tells all problems at once, each with its path", () => {
+    const noRoom = { ...model, id: "x", max_output_tokens: 32_768 };
+    const section = inferenceSchema.parse({
+      upstreams: [
+        { name: "a", models: [model, noRoom] },
+        { name: "b", models: [model] },
+      ],
+    });
+    expect(resolveUpstreams(section, {}).problems).toEqual([
+      "inference.upstreams[0].models[1].max_output_tokens: must be less than context_length, or no prompt would fit",
+      expect.stringMatching(/^inference\.upstreams\[0\]: has no address/),
+      expect.stringMatching(/^inference\.upstreams\[1\]: has no address/),
+      'inference.upstreams: the model "holo-8b" is offered twice',
+    ]);
+  });
+
+  it.each([
+    [{ ...model, input_usd_per_million: "1e-3" }, "input_usd_per_million"],
+    [{ ...model, input_usd_per_million: 1e-7 }, "input_usd_per_million"],
+    [{ ...model, input_usd_per_million: -1 }, "input_usd_per_million"],
+    [{ ...model, output_usd_per_million: "$5" }, "output_usd_per_million"],
+    [{ ...model, output_usd_per_million: null }, "output_usd_per_million"],
+    [{ ...model, context_length: 1.5 }, "context_length"],
+    [{ ...model, max_output_tokens: 0 }, "max_output_tokens"],
+    [{ ...model, bytes_per_token: 0 }, "bytes_per_token"],
+    [{ ...model, id: "" }, "id"],
+    [{ ...model, price: 1 }, ""],
+  ])("refuses the model %j at %s", (bad, path) => {
+    const { error } = inferenceSchema.safeParse({ upstreams: [{ name: "main", models: [bad] }] });
+    expect(error?.issues[0]?.path.join(".")).toBe(["upstreams.0.models.0", path].filter(Boolean).join("."));
+  });
+
+  it.each([
+    [{ upstreams: [] }, "upstreams"],
+    [{ upstreams: [{ name: "a", models: [] }] }, "upstreams.0.models"],
+    [{ upstreams: [{ name: "a", api_key: "sk-inline" }] }, "upstreams.0"],
+    [{ upstreams: [{ name: "a", base_url: "file:///etc/passwd" }] }, "upstreams.0.base_url"],
+    [{ upstream: [] }, ""],
+  ])("refuses %j at %s", (bad, path) => {
+    expect(inferenceSchema.safeParse(bad).error?.issues[0]?.path.join(".")).toBe(path);
+  });
+});

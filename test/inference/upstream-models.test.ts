@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { UpstreamModels } from "../../src/inference/upstream-models.ts";
+import { COMPLETION, json, modelServer } from "./model-server.ts";
+import { settingsFor, TERMS } from "./upstream-settings.ts";
+
+const signal = new AbortController().signal;
+const request = { messages: [{ role: "user" as const, content: "hi" }], maxTokens: 5, temperature: undefined };
+
+describe("the models of all upstreams", () => {
+  it("are those of the tables, and no server is asked for them", async () => {
+    await using server = await modelServer((response) => json(response, 500, {}));
+    const shop = await UpstreamModels.open([settingsFor(server.baseUrl)], signal);
+    expect(shop.models).toEqual([{ id: "m1", ...TERMS }]);
+    expect(server.received).toEqual([]);
+  });
+
+  it("are what a server lists, on the default terms and within the context that it tells", async () => {
+    const list = {
+      object: "list",
+      data: [
+        { id: "a", object: "model" },
+        { id: "b", max_model_len: 64 },
+        { id: "c", max_model_len: null },
+      ],
+    };
+    await using server = await modelServer((response) => json(response, 200, list));
+    const shop = await UpstreamModels.open([settingsFor(server.baseUrl, { models: undefined })], signal);
+    expect(shop.models).toEqual([
+      { id: "a", ...TERMS },
+      { id: "b", ...TERMS, contextLength: 64, maxOutputTokens: 63 },
+      { id: "c", ...TERMS },
+    ]);
+    expect(server.received.map(({ method, url }) => `${method} ${url}`)).toEqual(["GET /v1/models"]);
+  });
+
+  it("are bought where they are sold", async () => {
+    await using one = await modelServer((response) => json(response, 200, COMPLETION));
+    await using two = await modelServer((response) => json(response, 200, COMPLETION));
+    const shop = await UpstreamModels.open(
+      [
+        settingsFor(one.baseUrl),
+        settingsFor(two.baseUrl, { name: "other", apiKey: undefined, models: [{ id: "m2", ...TERMS }] }),
+      ],
+      signal,
+    );
+    await shop.complete({ model: "m2", ...request }, { signal, runId: undefined });
+    expect([one.received.length, two.received.length]).toEqual([0, 1]);
+    expect(two.received[0]?.headers.authorization).not.toContain("secret-key");
+  });
+
+  it("are the first seller's where two list the same", async () => {
+    const list = { data: [{ id: "a" }] };
+    await using one = await modelServer((response, { method }) =>
+      json(response, 200, method === "GET" ? list : COMPLETION),
+    );
+    await using two = await modelServer((response, { method }) =>
+      json(response, 200, method === "GET" ? list : COMPLETION),
+    );
+    const upstreams = [
+      settingsFor(one.baseUrl, { models: undefined }),
+      settingsFor(two.baseUrl, { models: undefined }),
+    ];
+    const shop = await UpstreamModels.open(upstreams, signal);
+    expect(shop.models).toHaveLength(1);
+    await shop.complete({ model: "a", ...request }, { signal, runId: undefined });
+    expect([one.received.length, two.received.length]).toEqual([2, 1]);
+  });
+
+  it.each([
+    ["does not answer", (status: number) => [status, {}] as const, 500, "does not list its models"],
+    ["answers something else", (status: number) => [status, { models: [] }] as const, 200, "does not list its models"],
+    ["lists nothing", (status: number) => [status, { data: [] }] as const, 200, "lists no models"],
+  ])(
+    "cannot be told where a server %s, which the operator learns at the start",
+    async (_what, answer, status, words) => {
+      await using server = await modelServer((response) => json(response, ...answer(status)));
+      const opened = UpstreamModels.open([settingsFor(server.baseUrl, { models: undefined })], signal);
+      await expect(opened).rejects.toThrow(`the inference upstream main ${words}`);
+    },
+  );
+});

@@ -1,0 +1,204 @@
+import { describe, expect, it } from "vitest";
+import type { ChatRequest } from "../../src/domain/chat.ts";
+import { ToolgateError } from "../../src/domain/errors.ts";
+import { Upstream } from "../../src/inference/upstream.ts";
+import { COMPLETION, json, modelServer } from "./model-server.ts";
+import { settingsFor } from "./upstream-settings.ts";
+
+const request: ChatRequest = {
+  model: "m1",
+  messages: [{ role: "user", content: "2+2?" }],
+  maxTokens: 50,
+  temperature: 0.5,
+};
+const options = { signal: new AbortController().signal, runId: "run_1" };
+
+/** What the caller is told when the server answers like this. */
+async function failureOf(answer: Parameters<typeof modelServer>[0], timeoutMs = 5_000): Promise<ToolgateError> {
+  await using server = await modelServer(answer);
+  return await failure(new Upstream(settingsFor(server.baseUrl, { timeoutMs })).complete(request, options));
+}
+
+async function failure(completion: Promise<unknown>): Promise<ToolgateError> {
+  const error: unknown = await completion.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ToolgateError) return error;
+  throw new Error("no ToolgateError", { cause: error });
+}
+
+describe("a model server that works", () => {
+  it("is asked for the conversation and its answer is read", async () => {
+    await using server = await modelServer((response) => json(response, 200, COMPLETION));
+    await expect(new Upstream(settingsFor(server.baseUrl)).complete(request, options)).resolves.toEqual({
+      content: "Four.",
+      finishReason: "stop",
+      usage: { promptTokens: 11, completionTokens: 2, totalTokens: 13 },
+    });
+    const [received] = server.received;
+    expect(received).toMatchObject({ method: "POST", url: "/v1/chat/completions" });
+    expect(JSON.parse(received?.body ?? "")).toEqual({
+      model: "m1",
+      messages: [{ role: "user", content: "2+2?" }],
+      max_tokens: 50,
+      temperature: 0.5,
+      stream: false,
+    });
+    expect(received?.headers).toMatchObject({ authorization: "Bearer secret-key", "idempotency-key": "run_1" });
+  });
+
+  it("is told nothing about this machine", async () => {
+    await using server = await modelServer((response) => json(response, 200, COMPLETION));
+    await new Upstream(settingsFor(server.baseUrl)).complete(request, options);
+    expect(Object.keys(server.received[0]?.headers ?? {}).filter((name) => name.startsWith("x-stainless"))).toEqual([]);
+  });
+
+  it("gets no temperature and no idempotency key where there is none", async () => {
+    await using server = await modelServer((response) => json(response, 200, COMPLETION));
+    await new Upstream(settingsFor(server.baseUrl)).complete(
+      { ...request, temperature: undefined },
+      { ...options, runId: undefined },
+    );
+    expect(JSON.parse(server.received[0]?.body ?? "")).not.toHaveProperty("temperature");
+    expect(server.received[0]?.headers).not.toHaveProperty("idempotency-key");
+  });
+
+  it("may leave out usage and the reason for the end", async () => {
+    await using server = await modelServer((response) =>
+      json(response, 200, { choices: [{ message: { content: "x" } }] }),
+    );
+    await expect(new Upstream(settingsFor(server.baseUrl)).complete(request, options)).resolves.toEqual({
+      content: "x",
+      finishReason: null,
+      usage: null,
+    });
+  });
+});
+
+describe("a model server that fails", () => {
+  it.each([
+    [500, "TOOL_FAILED", "the model server failed (HTTP 500)"],
+    [502, "TOOL_FAILED", "the model server failed (HTTP 502)"],
+    [504, "TOOL_FAILED", "the model server failed (HTTP 504)"],
+    [404, "TOOL_FAILED", "the model server failed (HTTP 404)"],
+    [408, "TOOL_FAILED", "the model server failed (HTTP 408)"],
+    [409, "TOOL_FAILED", "the model server failed (HTTP 409)"],
+    [401, "TOOL_FAILED", "the model server refused the operator's credentials"],
+    [403, "TOOL_FAILED", "the model server refused the operator's credentials"],
+    [400, "TOOL_FAILED", "the model server refused the conversation (HTTP 400)"],
+    [422, "TOOL_FAILED", "the model server refused the conversation (HTTP 422)"],
+    [429, "UNAVAILABLE", "the model server is busy"],
+    [503, "UNAVAILABLE", "the model server is busy"],
+  ])("with HTTP %d is %s, asked once, and its own words stay away from the caller", async (status, code, words) => {
+    await using server = await modelServer((response) =>
+      json(response, status, { error: { message: "internal-host-17 secret-key" } }),
+    );
+    const error = await failure(new Upstream(settingsFor(server.baseUrl)).complete(request, options));
+    expect(error).toMatchObject({ code });
+    expect(error.message).toContain(`inference_chat: ${words}`);
+    expect(error.message).toContain("nothing was charged");
+    expect(error.message).not.toMatch(/secret-key|internal-host|127\.0\.0\.1/);
+    expect(server.received).toHaveLength(1);
+  });
+
+  it.each([
+    ["7", 7],
+    ["0", 1],
+    ["86400", 300],
+    ["Wed, 21 Oct 2026 07:28:00 GMT", 5],
+    ["-1", 5],
+  ])("and says Retry-After: %s makes callers wait %d seconds", async (retryAfter, seconds) => {
+    const error = await failureOf((response) => json(response, 429, {}, { "Retry-After": retryAfter }));
+    expect(error).toMatchObject({ code: "UNAVAILABLE", status: 503, retryAfterSeconds: seconds });
+  });
+
+  it("with HTML in place of JSON could not be read", async () => {
+    const error = await failureOf((response) =>
+      response.writeHead(200, { "Content-Type": "text/html" }).end("<html>proxy login</html>"),
+    );
+    expect(error).toMatchObject({ code: "TOOL_FAILED", message: expect.stringContaining("could not be read") });
+  });
+
+  it.each([
+    ["no JSON", "{not json"],
+    ["half of it", JSON.stringify(COMPLETION).slice(0, 60)],
+    ["nothing", ""],
+    ["null", "null"],
+    ["an array", "[]"],
+    ["no choices", '{"choices":[]}'],
+    ["no message", '{"choices":[{}]}'],
+    ["content that is null", '{"choices":[{"message":{"content":null,"tool_calls":[]}}]}'],
+    ["content that is a list", '{"choices":[{"message":{"content":[{"type":"text","text":"x"}]}}]}'],
+    [
+      "usage that is no number",
+      '{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":"1","completion_tokens":1,"total_tokens":2}}',
+    ],
+    ["an error in a 200", '{"error":{"message":"overloaded"}}'],
+  ])("with %s could not be read", async (_what, body) => {
+    const error = await failureOf((response) =>
+      response.writeHead(200, { "Content-Type": "application/json" }).end(body),
+    );
+    expect(error).toMatchObject({
+      code: "TOOL_FAILED",
+      message: "inference_chat: the model server's answer could not be read; nothing was charged",
+    });
+  });
+
+  it("by saying nothing runs out of time", async () => {
+    const error = await failureOf(() => {}, 150);
+    expect(error).toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringContaining("did not answer within 0.15 s"),
+    });
+  });
+
+  it("by trickling its answer runs out of time", async () => {
+    const error = await failureOf((response) => {
+      response.writeHead(200, { "Content-Type": "application/json" });
+      const trickle = setInterval(() => response.write(" "), 20);
+      response.once("close", () => clearInterval(trickle));
+    }, 150);
+    expect(error).toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringContaining("did not answer within 0.15 s"),
+    });
+  });
+
+  it("by closing the connection without an answer cannot be reached", async () => {
+    const error = await failureOf((response) => response.destroy());
+    expect(error).toMatchObject({ code: "TOOL_FAILED", message: expect.stringContaining("cannot be reached") });
+  });
+
+  it("by closing the connection in the middle of its answer breaks the connection", async () => {
+    const error = await failureOf((response) => {
+      response.writeHead(200, { "Content-Type": "application/json", "Content-Length": "1000" });
+      response.write('{"choices":', () => response.destroy());
+    });
+    expect(error).toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringContaining("the connection to the model server broke"),
+    });
+  });
+
+  it("by not being there cannot be reached", async () => {
+    const server = await modelServer(() => {});
+    await server[Symbol.asyncDispose]();
+    const error = await failure(new Upstream(settingsFor(server.baseUrl)).complete(request, options));
+    expect(error).toMatchObject({ code: "TOOL_FAILED", message: expect.stringContaining("cannot be reached") });
+  });
+
+  it("keeps what happened for the log", async () => {
+    const error = await failureOf((response) => json(response, 500, { error: { message: "CUDA out of memory" } }));
+    expect(String(error.cause)).toContain("CUDA out of memory");
+  });
+
+  it("for lack of interest, when the gateway stops, is UNAVAILABLE", async () => {
+    const stopping = new AbortController();
+    await using server = await modelServer(() => stopping.abort());
+    const error = await failure(
+      new Upstream(settingsFor(server.baseUrl)).complete(request, { ...options, signal: stopping.signal }),
+    );
+    expect(error).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("shutting down") });
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import type { ChatModels } from "../../src/domain/chat.ts";
+import { makeTools } from "../../src/tools/index.ts";
+import { pricesSchema } from "../../src/tools/prices.ts";
+
+const inference: ChatModels = { models: [], complete: () => Promise.reject(new Error("not asked")) };
+const deps = { version: "1.0.0", balance: async () => 0n, prices: pricesSchema.parse(undefined), inference };
+
+describe("the catalogue of tools", () => {
+  it("lists the tools of the specification in its order, with their status and billable flag", () => {
+    expect(
+      makeTools(deps).map(({ name, status, billable }) => `${name} ${status} ${billable ? "paid" : "free"}`),
+    ).toEqual([
+      "get_status active free",
+      "echo active free",
+      "inference_chat active paid",
+      "vram_estimate active paid",
+      "sandbox_execute coming_soon paid",
+      "sandbox_cancel coming_soon free",
+      "gpu_provision coming_soon free",
+    ]);
+  });
+
+  it("asks each key for the tool's scope", () => {
+    expect(Object.fromEntries(makeTools(deps).map(({ name, scope }) => [name, scope]))).toEqual({
+      get_status: undefined,
+      echo: undefined,
+      inference_chat: "inference:write",
+      vram_estimate: "compute:read",
+      sandbox_execute: "compute:run",
+      sandbox_cancel: "compute:run",
+      gpu_provision: "compute:run",
+    });
+  });
+
+  it("announces inference_chat where no model server is configured, so that nobody is asked to pay for it", () => {
+    const chat = makeTools({ ...deps, inference: undefined }).find(({ name }) => name === "inference_chat");
+    expect(chat).toMatchObject({ status: "coming_soon", billable: true, scope: "inference:write" });
+    expect(() => chat?.prepare({})).toThrow(expect.objectContaining({ code: "TOOL_UNAVAILABLE", status: 404 }));
+  });
+
+  it("never quotes a tool that is only announced", () => {
+    for (const tool of makeTools(deps).filter(({ status }) => status === "coming_soon")) {
+      expect(() => tool.prepare({})).toThrow(expect.objectContaining({ code: "TOOL_UNAVAILABLE" }));
+      expect(tool.fixedPrice).toBeUndefined();
+    }
+  });
+
+  it("describes every tool and gives every active tool a closed object schema", () => {
+    for (const tool of makeTools(deps)) {
+      expect(tool.description.length).toBeGreaterThan(10);
+      expect(tool.inputSchema["type"]).toBe("object");
+      if (tool.status === "active") {
+        expect(tool.inputSchema).toMatchObject({
+          $schema: "https://json-schema.org/draft/2020-12/schema",
+          additionalProperties: false,
+        });
+      }
+    }
+  });
+
+  it("tells a fixed price only where there is one", () => {
+    const fixed = makeTools(deps).filter(({ fixedPrice }) => fixedPrice !== undefined);
+    expect(fixed.map(({ name, fixedPrice }) => [name, fixedPrice])).toEqual([["vram_estimate", 1_000n]]);
+  });
+});

@@ -1,0 +1,215 @@
+import { describe, expect, it } from "vitest";
+import {
+  type ChatCompletion,
+  type ChatModel,
+  type ChatModels,
+  type ChatOptions,
+  type ChatRequest,
+} from "../../../src/domain/chat.ts";
+import { ToolgateError } from "../../../src/domain/errors.ts";
+import { parseTokenRate } from "../../../src/domain/token-rate.ts";
+import { inferenceChat } from "../../../src/tools/inference-chat/tool.ts";
+import { call, refusalOf, toolContext } from "../tool-context.ts";
+
+const rate = (usd: string): bigint => parseTokenRate(usd) ?? 0n;
+
+const SMALL: ChatModel = {
+  id: "small",
+  inputRate: rate("0.2"),
+  outputRate: rate("0.6"),
+  contextLength: 2_000,
+  maxOutputTokens: 500,
+  bytesPerToken: 1,
+};
+const LARGE: ChatModel = {
+  id: "large",
+  inputRate: rate("3"),
+  outputRate: rate("15"),
+  contextLength: 200_000,
+  maxOutputTokens: 8_000,
+  bytesPerToken: 4,
+};
+
+/** A shop that remembers what it was asked. */
+class Shop implements ChatModels {
+  readonly models = [SMALL, LARGE];
+  readonly asked: [ChatRequest, ChatOptions][] = [];
+  answer: Promise<ChatCompletion> = Promise.resolve({
+    content: "Four.",
+    finishReason: "stop",
+    usage: { promptTokens: 11, completionTokens: 2, totalTokens: 13 },
+  });
+
+  complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
+    this.asked.push([request, options]);
+    return this.answer;
+  }
+}
+
+const tool = inferenceChat(new Shop());
+const messages = [{ role: "user", content: "2+2?" }];
+
+describe("inference_chat", () => {
+  it("answers with text, the model, the counted tokens and why it ended", async () => {
+    await expect(call(tool, JSON.stringify({ model: "small", messages }))).resolves.toEqual({
+      type: "text",
+      content: "Four.",
+      model: "small",
+      usage: { prompt_tokens: 11, completion_tokens: 2, total_tokens: 13 },
+      finish_reason: "stop",
+    });
+  });
+
+  it("hands the conversation, the limit, the run and the signal on", async () => {
+    const shop = new Shop();
+    const { signal } = new AbortController();
+    const conversation = [{ role: "system", content: "Be brief." }, ...messages];
+    await inferenceChat(shop)
+      .prepare({ model: "small", messages: conversation, max_tokens: 7, temperature: 0.3 })
+      .run(toolContext(signal));
+    expect(shop.asked).toEqual([
+      [
+        { model: "small", messages: conversation, maxTokens: 7, temperature: 0.3 },
+        { signal, runId: "run_1" },
+      ],
+    ]);
+  });
+
+  it("asks no server before it runs", () => {
+    const shop = new Shop();
+    inferenceChat(shop).prepare({ model: "small", messages });
+    expect(shop.asked).toEqual([]);
+  });
+
+  it("limits the answer to what was paid for: the model's limit where the caller names none", async () => {
+    const shop = new Shop();
+    await call(inferenceChat(shop), JSON.stringify({ model: "large", messages }));
+    expect(shop.asked[0]?.[0].maxTokens).toBe(LARGE.maxOutputTokens);
+  });
+
+  it("tells nulls where the server neither counts nor says why it ended", async () => {
+    const shop = new Shop();
+    shop.answer = Promise.resolve({ content: "x", finishReason: null, usage: null });
+    await expect(call(inferenceChat(shop), JSON.stringify({ model: "small", messages }))).resolves.toMatchObject({
+      usage: null,
+      finish_reason: null,
+    });
+  });
+
+  it("passes a server's failure on", async () => {
+    const shop = new Shop();
+    shop.answer = Promise.reject(new ToolgateError("UNAVAILABLE", "busy", { retryAfterSeconds: 9 }));
+    const answer = call(inferenceChat(shop), JSON.stringify({ model: "small", messages }));
+    await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 9 });
+  });
+});
+
+describe("the price of a conversation", () => {
+  const price = (params: { model: string; max_tokens?: number; contents: string[] }): bigint => {
+    const { contents, ...rest } = params;
+    return tool.prepare({ ...rest, messages: contents.map((content) => ({ role: "user", content })) }).price;
+  };
+
+  it("is the prompt's bytes, 8 tokens per message and 64 per conversation, and max_tokens, each at its rate", () => {
+    // (64 + 8 + 4) * 0.2 + 100 * 0.6 = 75.2, rounded up
+    expect(price({ model: "small", contents: ["2+2?"], max_tokens: 100 })).toBe(76n);
+    // (64 + 2 * 8 + 8) * 0.2 + 100 * 0.6 = 77.6
+    expect(price({ model: "small", contents: ["2+2?", "3+3?"], max_tokens: 100 })).toBe(78n);
+  });
+
+  it("takes the model's own limit where max_tokens is left out", () => {
+    expect(price({ model: "small", contents: ["2+2?"] })).toBe(
+      price({ model: "small", contents: ["2+2?"], max_tokens: 500 }),
+    );
+  });
+
+  it("counts UTF-8 bytes, not characters: no vocabulary makes more tokens than bytes", () => {
+    // 10 characters of 4 bytes: (64 + 8 + 40) * 0.2 + 0.6 = 23
+    expect(price({ model: "small", contents: ["\u{1F600}".repeat(10)], max_tokens: 1 })).toBe(23n);
+  });
+
+  it("counts as many bytes to a token as the operator set", () => {
+    // (64 + 8 + 1000 / 4) * 3 + 10 * 15 = 1116
+    expect(price({ model: "large", contents: ["x".repeat(1_000)], max_tokens: 10 })).toBe(1_116n);
+  });
+
+  it("depends on the parameters, so the catalogue tells none", () => {
+    expect(tool).toMatchObject({ billable: true, fixedPrice: undefined, scope: "inference:write" });
+  });
+});
+
+describe("a conversation that cannot be had", () => {
+  const one = '"messages":[{"role":"user","content":"hi"}]';
+
+  it.each([
+    ["{}", "params.model: is required, a string; params.messages: is required, an array"],
+    [`{"model":"gpt-9",${one}}`, "params.model: is not offered; there are small, large"],
+    [`{"model":"__proto__",${one}}`, "params.model: is not offered; there are small, large"],
+    [`{"model":5,${one}}`, "params.model: must be a string, not a number"],
+    ['{"model":"small","messages":[]}', "params.messages: must have at least 1 item"],
+    ['{"model":"small","messages":"hi"}', "params.messages: must be an array, not a string"],
+    ['{"model":"small","messages":{"0":{}}}', "params.messages: must be an array, not an object"],
+    ['{"model":"small","messages":["hi"]}', "params.messages[0]: must be an object, not a string"],
+    [
+      '{"model":"small","messages":[{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"boss","content":"c"}]}',
+      'params.messages[2].role: must be one of "system", "user", "assistant"',
+    ],
+    ['{"model":"small","messages":[{"role":"user"}]}', "params.messages[0].content: is required, a string"],
+    [
+      '{"model":"small","messages":[{"content":"hi"}]}',
+      'params.messages[0].role: must be one of "system", "user", "assistant"',
+    ],
+    [
+      '{"model":"small","messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}',
+      "params.messages[0].content: must be a string, not an array",
+    ],
+    [
+      '{"model":"small","messages":[{"role":"user","content":"hi","name":"bob"}]}',
+      "params.messages[0].name: is unknown, leave it out, there are role, content",
+    ],
+    [
+      '{"model":"small","messages":[{"role":"user","content":"hi","__proto__":{}}]}',
+      "params.messages[0].__proto__: is unknown",
+    ],
+    [
+      `{"model":"small","stream":true,${one}}`,
+      "params.stream: is unknown, leave it out, there are model, messages, max_tokens, temperature",
+    ],
+    [`{"model":"small","stream":false,${one}}`, "params.stream: is unknown"],
+    [`{"model":"small","max_tokens":0,${one}}`, "params.max_tokens: must be at least 1"],
+    [`{"model":"small","max_tokens":-5,${one}}`, "params.max_tokens: must be at least 1"],
+    [`{"model":"small","max_tokens":1.5,${one}}`, "params.max_tokens: must be a whole number, not a fraction"],
+    [`{"model":"small","max_tokens":"50",${one}}`, "params.max_tokens: must be a number, not a string"],
+    [`{"model":"small","max_tokens":501,${one}}`, "params.max_tokens: must be at most 500 for small"],
+    [`{"model":"small","max_tokens":1e300,${one}}`, "params.max_tokens: must be at most 9007199254740991"],
+    [`{"model":"small","temperature":2.1,${one}}`, "params.temperature: must be at most 2"],
+    [`{"model":"small","temperature":-0.1,${one}}`, "params.temperature: must be at least 0"],
+    [`{"model":"small","temperature":null,${one}}`, "params.temperature: must be a number, not null"],
+  ])("%s", (params, refusal) => {
+    expect(refusalOf(tool, params)).toContain(`INVALID_REQUEST ${refusal}`);
+  });
+
+  it("is refused before a quote where prompt and answer surely exceed the model's context", () => {
+    const long = (length: number, max_tokens: number): string =>
+      JSON.stringify({ model: "small", max_tokens, messages: [{ role: "user", content: "x".repeat(length) }] });
+    expect(refusalOf(tool, long(20_000, 10))).toBe(
+      "INVALID_REQUEST params.messages: the prompt (at least 2501 tokens) and the answer (10 tokens) exceed the 2000 tokens of small; shorten the messages or lower max_tokens",
+    );
+    expect(tool.prepare(JSON.parse(long(11_992, 500))).price).toBeGreaterThan(0n);
+    expect(refusalOf(tool, long(11_993, 500))).toContain("exceed the 2000 tokens of small");
+  });
+
+  it("has at most 1024 messages", () => {
+    const many = Array.from({ length: 1_025 }, () => ({ role: "user", content: "" }));
+    expect(refusalOf(tool, JSON.stringify({ model: "large", messages: many }))).toContain(
+      "params.messages: must have at most 1024 items",
+    );
+  });
+
+  it("names no more than 50 models", () => {
+    const shop = new Shop();
+    const models = Array.from({ length: 70 }, (_, index) => ({ ...SMALL, id: `model-${index}` }));
+    const wide = inferenceChat({ models, complete: (request, options) => shop.complete(request, options) });
+    expect(refusalOf(wide, `{"model":"x",${one}}`)).toMatch(/model-49 and 20 more$/);
+  });
+});

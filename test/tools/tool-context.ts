@@ -1,0 +1,35 @@
+import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import type { Tool, ToolContext } from "../../src/domain/tool.ts";
+
+/** What a tool is told of the call it works for. */
+export function toolContext(signal: AbortSignal = new AbortController().signal): ToolContext {
+  return {
+    caller: {
+      keyId: "key_1",
+      accountId: "acct_1",
+      scopes: new Set(DEFAULT_SCOPES),
+      tier: DEFAULT_TIER,
+      operator: false,
+    },
+    runId: "run_1",
+    signal,
+  };
+}
+
+/** Calls a tool as the gateway does: parameters from JSON, prepare, run. */
+export function call(tool: Tool, json: string): Promise<JsonObject> {
+  return tool.prepare(JSON.parse(json)).run(toolContext());
+}
+
+/** The refusal of parameters, as one text. */
+export function refusalOf(tool: Tool, params: string): string {
+  try {
+    tool.prepare(JSON.parse(params));
+  } catch (error) {
+    if (error instanceof Error && "code" in error) return `${String(error.code)} ${error.message}`;
+    throw error;
+  }
+  throw new Error("the parameters were accepted");
+}
