@@ -11,10 +11,10 @@ export interface PoolOptions {
 /** Longest time a statement may take, ms. Those of the ledger take a few; what is slower is stuck. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
 
-const [INT8, UUID] = [20, 2950];
+const INT8 = 20;
 
 /**
- * Opens a pool on which `bigint` columns are bigints and `uuid` columns are 32 hex digits, as identifiers carry them.
+ * Opens a pool on which `bigint` columns are bigints.
  * A connection that breaks while idle is dropped silently: the next query opens another.
  */
 export function openPool(url: string, options: PoolOptions): Pool {
@@ -36,7 +36,6 @@ export function openPool(url: string, options: PoolOptions): Pool {
 
 function getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
   if (oid === INT8) return BigInt;
-  if (oid === UUID) return (text) => text.replaceAll("-", "");
   return format === "binary" ? types.getTypeParser(oid, "binary") : types.getTypeParser(oid, "text");
 }
 

@@ -36,9 +36,9 @@ export function receiptOf(row: ReceiptRow): Receipt {
   };
 }
 
-/** The identifier of a uuid column, which the pool reads as 32 hex digits. */
+/** The identifier of a uuid column. */
 export function idFrom(prefix: IdPrefix, uuid: string): string {
-  return idOf(prefix, Buffer.from(uuid, "hex"));
+  return idOf(prefix, Buffer.from(uuid.replaceAll("-", ""), "hex"));
 }
 
 /** The uuid of an identifier that this service made itself. @throws Error when it is none */

@@ -27,7 +27,7 @@ export class Deposits extends Migration {
         return true;
       end $$`);
 
-    // "done", "repeated", "mismatch" (the key was used with another amount) or "insufficient".
+    // "done", "repeated", "mismatch" (the key was used with another amount), "insufficient" or "unknown" (there is no such account).
     this.addSql(/* sql */ `
       create function ledger_adjust(account uuid, change bigint, key bytea, note text) returns text
       language plpgsql as $$
@@ -36,20 +36,22 @@ export class Deposits extends Migration {
         adjustments constant uuid := '${SYSTEM_ACCOUNTS.adjustments}';
         source constant uuid := case when change > 0 then adjustments else account end;
         target constant uuid := case when change > 0 then account else adjustments end;
+        available bigint;
+        earlier transfer;
       begin
-        insert into transfer (debit, credit, amount, kind, ref, note)
-        values (source, target, abs(change), 'adjustment', key, note)
-        on conflict do nothing;
+        select a.available into available from account a where a.id = account for update;
         if not found then
-          return case when exists (
-            select from transfer t
-            where t.kind = 'adjustment' and t.ref = key and t.amount = abs(change) and t.debit = source and t.credit = target
-          ) then 'repeated' else 'mismatch' end;
+          return 'unknown';
         end if;
-        update account a set available = a.available + change where a.id = account and (change > 0 or a.available + change >= 0);
-        if not found then
-          raise exception 'the balance does not cover the adjustment' using errcode = 'check_violation';
+        select t.* into earlier from transfer t where t.kind = 'adjustment' and t.ref = key;
+        if found then
+          return case when earlier.amount = abs(change) and earlier.debit = source and earlier.credit = target then 'repeated' else 'mismatch' end;
         end if;
+        if change < 0 and available + change < 0 then
+          return 'insufficient';
+        end if;
+        insert into transfer (debit, credit, amount, kind, ref, note) values (source, target, abs(change), 'adjustment', key, note);
+        update account a set available = a.available + change where a.id = account;
         return 'done';
       end $$`);
   }

@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import type { InferEntity } from "@mikro-orm/core";
+import type { MikroORM } from "@mikro-orm/postgresql";
+import type { Account, Accounts } from "../app/ports.ts";
+import { parseAddress } from "../domain/base58.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+import { invalidField, ToolgateError } from "../domain/errors.ts";
+import { newId, uuidOf } from "../domain/ids.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import { DEFAULT_TIER, type RateTier } from "../domain/rate-limit.ts";
+import { AccountEntity } from "./entities/account.ts";
+import { idFrom, uuidFrom } from "./rows.ts";
+
+/** The operator's account work. A change of tier or role reaches every instance's memory of API keys by a trigger. */
+export class PostgresAccounts implements Accounts {
+  readonly #orm: MikroORM;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(orm: MikroORM, clock: Clock, random: Random) {
+    this.#orm = orm;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  async create(wallet: string): Promise<Account> {
+    if (!parseAddress(wallet)) throw invalidField("wallet", "is not a Solana address (base58, 32 bytes)");
+    const em = this.#orm.em.fork();
+    const id = uuidFrom("acct", newId("acct", this.#clock, this.#random));
+    await em.upsert(AccountEntity, { id, wallet, ...DEFAULT_TIER }, { onConflictFields: ["wallet"], onConflictAction: "ignore" });
+    em.clear();
+    return accountOf(await em.findOneOrFail(AccountEntity, { wallet }));
+  }
+
+  async get(accountId: string): Promise<Account> {
+    return accountOf(await this.#orm.em.fork().findOneOrFail(AccountEntity, { id: known(accountId) }, { failHandler: unknown }));
+  }
+
+  async adjust(adjustment: { accountId: string; amount: MicroUsd; reason: string; idempotencyKey: string }): Promise<Account> {
+    const { accountId, amount, reason, idempotencyKey } = adjustment;
+    if (amount === 0n) throw invalidField("amount", "must not be 0");
+    const uuid = known(accountId);
+    const key = createHash("sha256").update(`${uuid}:${idempotencyKey}`).digest();
+    const em = this.#orm.em.fork();
+    const [row] = await em.execute<{ outcome: string }[]>("select ledger_adjust(?, ?, ?, ?) as outcome", [uuid, amount, key, reason]);
+    switch (row?.outcome) {
+      case "unknown":
+        throw unknown();
+      case "insufficient":
+        throw invalidField("amount", "the balance does not cover it");
+      case "mismatch":
+        throw new ToolgateError("IDEMPOTENCY_MISMATCH", "idempotency_key: was used with another amount; use a new key for a new adjustment");
+      default:
+        return this.get(accountId);
+    }
+  }
+
+  setTier(accountId: string, tier: RateTier): Promise<Account> {
+    if (tier.ratePerMinute < 1 || tier.burst < 1) throw invalidField("tier", "rate and burst must be at least 1");
+    return this.#change(accountId, { ratePerMinute: tier.ratePerMinute, burst: tier.burst });
+  }
+
+  setOperator(accountId: string, operator: boolean): Promise<Account> {
+    return this.#change(accountId, { operator });
+  }
+
+  async #change(accountId: string, change: Partial<RateTier & { operator: boolean }>): Promise<Account> {
+    const changed = await this.#orm.em.fork().nativeUpdate(AccountEntity, { id: known(accountId) }, change);
+    if (changed === 0) throw unknown();
+    return this.get(accountId);
+  }
+}
+
+function accountOf(row: InferEntity<typeof AccountEntity>): Account {
+  return {
+    accountId: idFrom("acct", row.id),
+    wallet: row.wallet,
+    balance: row.available,
+    tier: { ratePerMinute: row.ratePerMinute, burst: row.burst },
+    operator: row.operator,
+    createdAt: row.createdAt,
+  };
+}
+
+function known(accountId: string): string {
+  const uuid = uuidOf("acct", accountId);
+  if (uuid === undefined) throw unknown();
+  return uuid;
+}
+
+function unknown(): ToolgateError {
+  return new ToolgateError("NOT_FOUND", "there is no such account");
+}

@@ -1,0 +1,180 @@
+import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
+
+/** One invariant. `sql` yields one row for each thing looked at, with a column `wrong`. */
+export interface AuditCheck {
+  name: string;
+  description: string;
+  sql: string;
+}
+
+const { treasury, revenue } = SYSTEM_ACCOUNTS;
+const SYSTEM = Object.values(SYSTEM_ACCOUNTS)
+  .map((id) => `'${id}'`)
+  .join(", ");
+
+/** Every invariant of the ledger. The last ones tie the tables to each other, the first ones each table to itself. */
+export const CHECKS: readonly AuditCheck[] = [
+  {
+    name: "balances",
+    description: "each balance is the sum of the account's entries less its open holds",
+    sql: /* sql */ `
+      select account.available is distinct from (coalesce(entry.amount, 0) - coalesce(open.amount, 0)) as wrong
+      from account
+      left join (
+        select account_id, sum(amount) as amount from (
+          select credit as account_id, amount from transfer union all select debit, -amount from transfer
+        ) side group by account_id
+      ) entry on entry.account_id = account.id
+      left join (
+        select account_id, sum(amount) as amount from hold where state = 'open' group by account_id
+      ) open on open.account_id = account.id`,
+  },
+  {
+    name: "transfer_amounts",
+    description: "each transfer moves more than nothing between two different accounts",
+    sql: /* sql */ `select amount <= 0 or debit = credit as wrong from transfer`,
+  },
+  {
+    name: "transfer_sides",
+    description: "both sides of each transfer exist",
+    sql: /* sql */ `
+      select not (side.id in (${SYSTEM}) or exists (select from account where account.id = side.id)) as wrong
+      from (select debit as id from transfer union all select credit from transfer) side`,
+  },
+  {
+    name: "transfers_once",
+    description: "nothing is transferred twice for the same reason",
+    sql: /* sql */ `select count(*) > 1 as wrong from transfer group by kind, ref`,
+  },
+  {
+    name: "payments_credited",
+    description: "each payment was credited once: its amount, from the treasury, to its account",
+    sql: /* sql */ `
+      select count(transfer.id) <> 1
+          or not bool_and(transfer.amount = payment.amount and transfer.credit = payment.account_id and transfer.debit = '${treasury}') as wrong
+      from payment left join transfer on transfer.kind = 'deposit' and transfer.ref = payment.tx_signature
+      group by payment.tx_signature`,
+  },
+  {
+    name: "deposits_paid",
+    description: "each deposit has its payment",
+    sql: /* sql */ `
+      select not exists (select from payment where payment.tx_signature = transfer.ref) as wrong from transfer where kind = 'deposit'`,
+  },
+  {
+    name: "signatures_once",
+    description: "each transaction is one payment",
+    sql: /* sql */ `select count(*) > 1 as wrong from payment group by tx_signature`,
+  },
+  {
+    name: "quotes_once",
+    description: "each quote was settled by one payment",
+    sql: /* sql */ `select count(*) > 1 as wrong from payment where settled group by quote_id`,
+  },
+  {
+    name: "payments_claimed",
+    description: "each settled payment points to the claim of a call with the same fingerprint",
+    sql: /* sql */ `
+      select not exists (
+        select from idempotency claim
+        where claim.account_id = payment.account_id and claim.key = payment.claim_key and claim.fingerprint = payment.fingerprint
+      ) as wrong
+      from payment where settled`,
+  },
+  {
+    name: "payments_charged_once",
+    description: "no payment pays for two charged calls",
+    sql: /* sql */ `select count(*) > 1 as wrong from receipt where tx_signature is not null group by tx_signature`,
+  },
+  {
+    name: "open_holds",
+    description: "each open hold belongs to an active run",
+    sql: /* sql */ `
+      select not exists (select from run where run.id = hold.run_id and run.status = 'active' and run.account_id = hold.account_id) as wrong
+      from hold where state = 'open'`,
+  },
+  {
+    name: "active_runs",
+    description: "each active run with a price has an open hold of that price",
+    sql: /* sql */ `
+      select not exists (select from hold where hold.run_id = run.id and hold.state = 'open' and hold.amount = run.price) as wrong
+      from run where status = 'active' and price > 0`,
+  },
+  {
+    name: "captured_holds",
+    description: "each captured hold has its charge: its amount, from its account, to revenue",
+    sql: /* sql */ `
+      select not exists (
+        select from transfer
+        where transfer.kind = 'charge' and transfer.ref = uuid_send(hold.run_id)
+          and transfer.amount = hold.amount and transfer.debit = hold.account_id and transfer.credit = '${revenue}'
+      ) as wrong
+      from hold where state = 'captured'`,
+  },
+  {
+    name: "charges_held",
+    description: "each charge has its captured hold",
+    sql: /* sql */ `
+      select not exists (select from hold where uuid_send(hold.run_id) = transfer.ref and hold.state = 'captured') as wrong
+      from transfer where kind = 'charge'`,
+  },
+  {
+    name: "charges_receipted",
+    description: "each charge has one receipt over the same amount",
+    sql: /* sql */ `
+      select count(receipt.id) <> 1 or not bool_and(receipt.debited = transfer.amount and receipt.account_id = transfer.debit) as wrong
+      from transfer left join receipt on receipt.transfer_id = transfer.id
+      where transfer.kind = 'charge'
+      group by transfer.id`,
+  },
+  {
+    name: "receipts_charged",
+    description: "each receipt has its charge, for the same run",
+    sql: /* sql */ `
+      select not exists (
+        select from transfer where transfer.id = receipt.transfer_id and transfer.kind = 'charge' and transfer.ref = uuid_send(receipt.run_id)
+      ) as wrong
+      from receipt`,
+  },
+  {
+    name: "runs_receipted",
+    description: "each completed run with a price has one receipt, and no other run has any",
+    sql: /* sql */ `
+      select count(receipt.id) <> case when run.status = 'completed' and run.price > 0 then 1 else 0 end as wrong
+      from run left join receipt on receipt.run_id = run.id
+      group by run.id`,
+  },
+  {
+    name: "keys_done",
+    description: "each key with a stored answer has a completed run of its account",
+    sql: /* sql */ `
+      select not exists (select from run where run.id = claim.run_id and run.status = 'completed' and run.account_id = claim.account_id) as wrong
+      from idempotency claim where state = 'done'`,
+  },
+  {
+    name: "keys_running",
+    description: "each running key has an active run of its account",
+    sql: /* sql */ `
+      select not exists (
+        select from run where run.id = claim.run_id and run.status = 'active' and run.account_id = claim.account_id and run.claim_key = claim.key
+      ) as wrong
+      from idempotency claim where state = 'running'`,
+  },
+  {
+    name: "revenue",
+    description: "what was earned is what the receipts say, less refunds",
+    sql: /* sql */ `
+      select (select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0) from transfer where '${revenue}' in (credit, debit))
+        is distinct from (select coalesce(sum(debited - refunded), 0) from issued_receipt) as wrong`,
+  },
+  {
+    name: "treasury",
+    description: "what the treasury gave is what was paid and not reversed",
+    sql: /* sql */ `
+      select (select coalesce(sum(case when debit = '${treasury}' then amount else -amount end), 0) from transfer where '${treasury}' in (credit, debit))
+        is distinct from (
+          select coalesce(sum(payment.amount), 0) from payment
+          where not exists (select from transfer where transfer.kind = 'reversal' and transfer.ref = payment.tx_signature)
+        ) as wrong`,
+  },
+];

@@ -1,0 +1,144 @@
+import type { Pool } from "pg";
+import type { Authenticator } from "../app/ports.ts";
+import type { Caller } from "../domain/caller.ts";
+import type { Clock } from "../domain/clock.ts";
+import { uuidOf } from "../domain/ids.ts";
+import { isScope } from "../domain/scope.ts";
+import { hashOf, KEY_PREFIX } from "./api-keys.ts";
+import { Batcher } from "./batcher.ts";
+import { KeyChanges, type KeyChange } from "./key-changes.ts";
+import type { Log } from "./log.ts";
+import { Lru } from "./lru.ts";
+import { retrying } from "./retry.ts";
+import { idFrom } from "./rows.ts";
+
+/** What the authenticator needs. */
+export interface AuthenticatorOptions {
+  pool: Pool;
+  url: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** Keys that are remembered at most. Unknown ones have a place of their own, so that guessing cannot drive known ones out. */
+const [KNOWN, UNKNOWN] = [10_000, 1_000];
+
+/** How long anything is remembered at most, ms; a second line of defence, since changes are heard of. */
+const [KNOWN_MS, UNKNOWN_MS] = [30_000, 5_000];
+
+/** How long a call waits for a database that is away, ms. */
+const PATIENCE_MS = 2_000;
+
+/** Longest key that is looked at. */
+const MAX_LENGTH = 128;
+
+interface Remembered {
+  caller: Caller | undefined;
+  since: number;
+}
+
+interface KeyRow {
+  sha256: Buffer;
+  id: string;
+  account_id: string;
+  scopes: string[];
+  rate_per_minute: number;
+  burst: number;
+  operator: boolean;
+}
+
+/**
+ * Looks API keys up by their SHA-256 and remembers them for as long as it is certain to hear of changes. While it cannot hear, it
+ * asks the database every time.
+ */
+export class PostgresAuthenticator implements Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #known = new Lru<string, Remembered>(KNOWN);
+  readonly #unknown = new Lru<string, Remembered>(UNKNOWN);
+  readonly #changes: KeyChanges;
+  readonly #lookups: Batcher<Buffer, { caller: Caller | undefined }>;
+  /** Counts what was heard: an answer that was asked for before a change is not remembered after it. */
+  #generation = 0;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+    this.#lookups = new Batcher({ max: 200, run: (hashes) => this.#find(hashes) });
+    this.#changes = new KeyChanges({
+      url: options.url,
+      log: options.log,
+      onChange: (change) => this.#forget(change),
+      onGap: () => this.#forgetAll(),
+    });
+  }
+
+  start(): void {
+    this.#changes.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#changes.stop();
+    this.#forgetAll();
+  }
+
+  async authenticate(secret: string): Promise<Caller | undefined> {
+    if (!secret.startsWith(KEY_PREFIX) || secret.length > MAX_LENGTH) return undefined;
+    const hash = hashOf(secret);
+    const hex = hash.toString("hex");
+    const remembered = this.#recall(hex);
+    if (remembered) return remembered.caller;
+    const generation = this.#generation;
+    const since = this.#options.clock.now();
+    const { caller } = await this.#lookups.submit(hash);
+    if (generation === this.#generation && this.#changes.live) (caller ? this.#known : this.#unknown).set(hex, { caller, since });
+    return caller;
+  }
+
+  #recall(hex: string): Remembered | undefined {
+    if (!this.#changes.live) return undefined;
+    const remembered = this.#known.get(hex) ?? this.#unknown.get(hex);
+    if (!remembered) return undefined;
+    const age = this.#options.clock.now() - remembered.since;
+    return age >= 0 && age < (remembered.caller ? KNOWN_MS : UNKNOWN_MS) ? remembered : undefined;
+  }
+
+  #forget(change: KeyChange): void {
+    this.#generation++;
+    if ("key" in change) {
+      this.#known.delete(change.key);
+      this.#unknown.delete(change.key);
+    } else {
+      this.#known.deleteWhere(({ caller }) => caller !== undefined && uuidOf("acct", caller.accountId) === change.account);
+    }
+  }
+
+  #forgetAll(): void {
+    this.#generation++;
+    this.#known.clear();
+    this.#unknown.clear();
+  }
+
+  async #find(hashes: readonly Buffer[]): Promise<{ caller: Caller | undefined }[]> {
+    const { pool, clock } = this.#options;
+    const { rows } = await retrying(clock, PATIENCE_MS, () =>
+      pool.query<KeyRow>({
+        name: "authenticator-find",
+        text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst, account.operator
+               from api_key key join account on account.id = key.account_id
+               where key.sha256 = any ($1::bytea[]) and key.revoked_at is null`,
+        values: [hashes],
+      }),
+    );
+    const callers = new Map(rows.map((row) => [row.sha256.toString("hex"), callerOf(row)]));
+    return hashes.map((hash) => ({ caller: callers.get(hash.toString("hex")) }));
+  }
+}
+
+function callerOf(row: KeyRow): Caller {
+  return {
+    keyId: idFrom("key", row.id),
+    accountId: idFrom("acct", row.account_id),
+    scopes: new Set(row.scopes.filter(isScope)),
+    tier: { ratePerMinute: row.rate_per_minute, burst: row.burst },
+    operator: row.operator,
+  };
+}

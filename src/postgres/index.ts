@@ -1,0 +1,100 @@
+import type { Accounts, ApiKeys, Authenticator, Health, Ledger, RateLimiter, Receipts, Runs } from "../app/ports.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+import type { SealingKeys } from "../domain/quote.ts";
+import { PostgresAccounts } from "./accounts.ts";
+import { PostgresApiKeys } from "./api-keys.ts";
+import { audit, type AuditLine } from "./audit.ts";
+import { PostgresAuthenticator } from "./authenticator.ts";
+import { PostgresHealth } from "./health.ts";
+import { Leases } from "./leases.ts";
+import { PostgresLedger } from "./ledger.ts";
+import type { Log } from "./log.ts";
+import { openOrm } from "./orm.ts";
+import { checkDurability, openPool } from "./pool.ts";
+import { PostgresRateLimiter } from "./rate-limiter.ts";
+import { PostgresReceipts } from "./receipts.ts";
+import { PostgresRuns } from "./runs.ts";
+import { PostgresSealingKeys } from "./sealing-keys.ts";
+import { Sweeper } from "./sweeper.ts";
+
+export type { AuditLine };
+
+/** What the database floor needs. */
+export interface PostgresOptions {
+  /** Connection string of a database that was brought to the current schema (see migrate.ts). */
+  url: string;
+  /** A fresh UUID for each start of a process: the owner of its runs. */
+  instanceId: string;
+  clock: Clock;
+  random: Random;
+  /** How long a run may go without a heartbeat before another instance releases it, ms. */
+  leaseMs: number;
+  log: Log;
+  /** Connections for the money path at most; two more serve the rest. Default 10. */
+  poolSize?: number;
+}
+
+/** Every port that PostgreSQL stands behind. */
+export interface Postgres {
+  readonly ledger: Ledger;
+  readonly authenticator: Authenticator;
+  readonly rateLimiter: RateLimiter;
+  readonly receipts: Receipts;
+  readonly runs: Runs;
+  readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  /** `rotate` adds a key, which seals quotes a minute later. */
+  readonly sealingKeys: SealingKeys & { rotate(): Promise<number> };
+  readonly health: Health;
+  /** Checks every invariant of the ledger. */
+  audit(): Promise<AuditLine[]>;
+  /** What makes this database unsafe for money; empty when nothing does. */
+  checkDurability(): Promise<string[]>;
+  /** Starts the work in the background: leases, the sweep, hearing of changed keys. */
+  start(): void;
+  /** Ends the work in the background; queries still work. */
+  stop(): Promise<void>;
+  /** Stops and closes all connections. */
+  close(): Promise<void>;
+}
+
+/** Opens every port on one database. */
+export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
+  const { url, instanceId, clock, random, leaseMs, log } = options;
+  const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
+  try {
+    const sealingKeys = await PostgresSealingKeys.open({ pool, clock, random, log });
+    const orm = await openOrm(url, 2);
+    const leases = new Leases({ pool, instanceId, leaseMs, log });
+    const sweeper = new Sweeper({ pool, leaseMs, log });
+    const authenticator = new PostgresAuthenticator({ pool, url, clock, log });
+    const stop = async (): Promise<void> => {
+      sealingKeys.stop();
+      await Promise.all([leases.stop(), sweeper.stop(), authenticator.stop()]);
+    };
+    return {
+      ledger: new PostgresLedger({ pool, instanceId, leaseMs, leases, clock }),
+      authenticator,
+      rateLimiter: new PostgresRateLimiter({ pool, clock }),
+      receipts: new PostgresReceipts(pool),
+      runs: new PostgresRuns(pool),
+      accounts: new PostgresAccounts(orm, clock, random),
+      apiKeys: new PostgresApiKeys(orm, clock, random),
+      sealingKeys,
+      health: new PostgresHealth(pool),
+      audit: () => audit(pool),
+      checkDurability: () => checkDurability(pool),
+      start: () => {
+        for (const part of [leases, sweeper, authenticator, sealingKeys]) part.start();
+      },
+      stop,
+      close: async () => {
+        await stop();
+        await Promise.all([pool.end(), orm.close()]);
+      },
+    };
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}

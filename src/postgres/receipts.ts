@@ -1,0 +1,40 @@
+import type { Pool } from "pg";
+import type { Page, PageQuery, Receipts } from "../app/ports.ts";
+import { uuidOf } from "../domain/ids.ts";
+import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
+import { cursorAfter, readCursor } from "./cursor.ts";
+import { receiptOf, uuidFrom, type ReceiptRow } from "./rows.ts";
+
+/** Reads receipts, newest first: identifiers are UUIDv7, so their order is the order in time. */
+export class PostgresReceipts implements Receipts {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async list(query: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
+    const after = readCursor("receipts", query.cursor);
+    const { rows } = await this.#pool.query<ReceiptRow>({
+      name: "receipts-list",
+      text: `select * from issued_receipt
+             where account_id = $1 and id < $2 and ($3::text is null or status = $3)
+             order by id desc limit $4`,
+      values: [uuidFrom("acct", query.accountId), after, query.status, query.limit + 1],
+    });
+    const shown = rows.slice(0, query.limit);
+    const last = shown.at(-1);
+    return { items: shown.map(receiptOf), nextCursor: rows.length > query.limit && last ? cursorAfter("receipts", last.id) : undefined };
+  }
+
+  async find(accountId: string, receiptId: string): Promise<Receipt | undefined> {
+    const uuid = uuidOf("rcpt", receiptId);
+    if (uuid === undefined) return undefined;
+    const { rows } = await this.#pool.query<ReceiptRow>({
+      name: "receipts-find",
+      text: "select * from issued_receipt where id = $1 and account_id = $2",
+      values: [uuid, uuidFrom("acct", accountId)],
+    });
+    return rows[0] && receiptOf(rows[0]);
+  }
+}

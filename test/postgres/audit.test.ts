@@ -1,0 +1,101 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { audit } from "../../src/postgres/audit.ts";
+import { CHECKS } from "../../src/postgres/audit-checks.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { callOf, completed, depositOf, failed, makeAccount, openInstance, paymentOf, PRICE, type Instance } from "./fixture.ts";
+
+/** For each check, what someone with the superuser's password and no scruples could do to the tables. */
+const PLANTS: Record<string, string> = {
+  balances: "update account set available = available + 1 where id = (select id from account limit 1)",
+  transfer_amounts: "insert into transfer (debit, credit, amount, kind, ref) select id, id, 5, 'refund', '\\x01' from account limit 1",
+  transfer_sides: `insert into transfer (debit, credit, amount, kind, ref) select id, '${randomUUID()}', 5, 'refund', '\\x02' from account limit 1`,
+  transfers_once: "insert into transfer (debit, credit, amount, kind, ref) select debit, credit, amount, kind, ref from transfer where kind = 'charge' limit 1",
+  payments_credited: "delete from transfer where kind = 'deposit' and ref = (select tx_signature from payment limit 1)",
+  deposits_paid: "delete from payment where tx_signature = (select tx_signature from payment limit 1)",
+  signatures_once: "insert into payment select * from payment limit 1",
+  quotes_once: `insert into payment select '\\x${randomBytes(64).toString("hex")}'::bytea, account_id, quote_id, amount, settled, fingerprint, claim_key,
+    payer, slot, block_time, finalized, paid_by from payment where settled limit 1`,
+  payments_claimed: "delete from idempotency where key = (select claim_key from payment where settled limit 1)",
+  payments_charged_once: `insert into receipt select '${randomUUID()}', '${randomUUID()}', transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted,
+    debited, paid_by from receipt where tx_signature is not null limit 1`,
+  open_holds: `insert into hold select '${randomUUID()}', id, 5, 'open' from account limit 1`,
+  active_runs: "delete from hold where state = 'open'",
+  captured_holds: "update hold set amount = amount + 1 where state = 'captured'",
+  charges_held: "update hold set state = 'released' where state = 'captured'",
+  charges_receipted: "delete from receipt where id = (select id from receipt limit 1)",
+  receipts_charged: "delete from transfer where kind = 'charge'",
+  runs_receipted: "update run set status = 'completed' where status = 'failed'",
+  keys_done: "update run set status = 'failed' where status = 'completed'",
+  keys_running: "update run set status = 'failed' where status = 'active'",
+  revenue: "update transfer set amount = amount + 1 where kind = 'charge'",
+  treasury: "update transfer set amount = amount + 1 where kind = 'deposit'",
+};
+
+let database: TestDatabase;
+let instance: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openInstance(database.url);
+  const account = await makeAccount(instance.pool, 10n * PRICE);
+  const calls = [
+    callOf(account, { payment: paymentOf(depositOf()) }),
+    callOf(account, { payment: paymentOf(depositOf()), idempotencyKey: "paid" }),
+    callOf(account, { idempotencyKey: "key" }),
+    callOf(account),
+  ];
+  for (const call of calls) {
+    await instance.ledger.begin(call);
+    await instance.ledger.finish(completed(call));
+  }
+  const lost = callOf(account, { idempotencyKey: "lost" });
+  await instance.ledger.begin(lost);
+  await instance.ledger.finish(failed(lost));
+  await instance.ledger.begin(callOf(account, { idempotencyKey: "running" }));
+  await instance.ledger.credit(account, depositOf());
+});
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+describe("the audit", () => {
+  it("finds nothing wrong with a ledger that only the ledger wrote to, and looks at something in every check", async () => {
+    for (const line of await audit(instance.pool)) {
+      expect(line, line.name).toMatchObject({ violations: 0n });
+      expect(line.checked, line.name).toBeGreaterThan(0n);
+    }
+  });
+
+  it("is proven check by check", () => {
+    expect(Object.keys(PLANTS).toSorted()).toEqual(CHECKS.map(({ name }) => name).toSorted());
+  });
+});
+
+describe("the audit finds a planted violation of", () => {
+  for (const { name, sql } of CHECKS) {
+    it(name, async () => {
+      const client = await instance.pool.connect();
+      try {
+        await client.query("begin");
+        // What the database itself refuses is let through, so that the check stands alone.
+        await client.query(UNGUARD);
+        await client.query(PLANTS[name] ?? "");
+        const { rows } = await client.query<{ violations: bigint }>(`select count(*) filter (where wrong) as violations from (${sql}) looked`);
+        expect(rows[0]?.violations).toBeGreaterThan(0n);
+      } finally {
+        await client.query("rollback");
+        client.release();
+      }
+    });
+  }
+});
+
+const UNGUARD = `
+  alter table transfer disable trigger all;
+  alter table receipt disable trigger all;
+  alter table transfer drop constraint transfer_sides_check, drop constraint transfer_kind_ref_unique;
+  alter table receipt drop constraint receipt_run_id_unique, drop constraint receipt_transfer_id_unique;
+  alter table payment drop constraint payment_pkey;
+  drop index payment_settled_quote_unique;`;
