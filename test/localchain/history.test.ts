@@ -78,7 +78,9 @@ describe("what the chain remembers", () => {
     expect(await connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 })).toBeNull();
     local.chain.advance();
     expect(await status()).toMatchObject({ confirmationStatus: "confirmed", confirmations: 1 });
-    local.chain.advance(31);
+    local.chain.advance(30);
+    expect(await status()).toMatchObject({ confirmationStatus: "confirmed", confirmations: 31 });
+    local.chain.advance();
     expect(await status()).toMatchObject({ confirmationStatus: "finalized", confirmations: null });
   });
 

@@ -73,4 +73,24 @@ describe("trying a transaction before it is sent", () => {
     await connection.requestAirdrop(wallet.publicKey, 5_000_000);
     expect(await connection.getBalance(wallet.publicKey)).toBe(5_000_000);
   });
+
+  it("gives the same money twice in one slot, settled at once", async () => {
+    const wallet = local.controls.createWallet({ lamports: 1_000_000n });
+    local.controls.airdrop(wallet.publicKey, 1_000_000n);
+    local.controls.airdrop(wallet.publicKey, 1_000_000n);
+    expect(await connection.getBalance(wallet.publicKey, "finalized")).toBe(3_000_000);
+  });
+
+  it("makes wallets for other processes", async () => {
+    const wallet = (await rpc(local, "local_createWallet", { micro_usd: 9 })) as {
+      address: string;
+      secret_key: number[];
+    };
+    const keypair = Keypair.fromSecretKey(Uint8Array.from(wallet.secret_key));
+    expect(keypair.publicKey.toBase58()).toBe(wallet.address);
+    expect(await rpc(local, "local_mintUsdc", wallet.address, 1)).toBe(
+      local.controls.usdcAccount(keypair.publicKey).toBase58(),
+    );
+    expect(await usdcOf(local, keypair, "finalized")).toBe(10n);
+  });
 });

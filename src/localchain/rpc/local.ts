@@ -12,6 +12,18 @@ export type LocalMethod = (params: Params) => Json;
 export function localMethods(chain: Chain, faults: Faults): Readonly<Record<string, LocalMethod>> {
   const controls = new Controls(chain);
   return {
+    /** [{lamports?, micro_usd?}]: returns {address, secret_key}, the key as a JSON array of bytes */
+    local_createWallet: (params) => {
+      const options = params.options(0);
+      const lamports = options.count("lamports");
+      const microUsd = options.count("micro_usd");
+      const wallet = controls.createWallet({
+        ...(lamports !== undefined && { lamports: BigInt(lamports) }),
+        ...(microUsd !== undefined && { microUsd: BigInt(microUsd) }),
+      });
+      return { address: wallet.publicKey.toBase58(), secret_key: [...wallet.secretKey] };
+    },
+
     /** [address, lamports] */
     local_airdrop: (params) => controls.airdrop(params.address(0), BigInt(params.count(1))).transaction.signature,
 
