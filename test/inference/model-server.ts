@@ -20,12 +20,11 @@ export async function modelServer(
   answer: (response: ServerResponse, request: IncomingMessage) => void,
 ): Promise<ModelServer> {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      received.push({ method: request.method, url: request.url, headers: request.headers, body });
-      answer(response, request);
-    });
-  });
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    received.push({ method: request.method, url: request.url, headers: request.headers, body: await text(request) });
+    answer(response, request);
+  }
+  const server = createServer((request, response) => void receive(request, response));
   const port = await new Promise<number>((resolve) => {
     server.listen(0, "127.0.0.1", () => {
       const address = server.address();

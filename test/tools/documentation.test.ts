@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { inferenceSchema } from "../../src/inference/config.ts";
+import { resolveUpstreams } from "../../src/inference/upstream-settings.ts";
+import { makeTools } from "../../src/tools/index.ts";
+import { pricesSchema } from "../../src/tools/prices.ts";
+import { KNOWN_MODELS } from "../../src/tools/vram-estimate/models.ts";
+import { estimate } from "./vram-estimate/estimate.ts";
+
+const page = readFileSync(new URL("../../docs/tools.md", import.meta.url), "utf8");
+const inference = { models: [], complete: () => Promise.reject(new Error("not asked")) };
+const tools = makeTools({ version: "1", balance: async () => 0n, prices: pricesSchema.parse(undefined), inference });
+
+/** Fenced blocks of a language. */
+const blocks = (language: string): string[] =>
+  [...page.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "gs"))].map((match) => match[1] ?? "");
+
+describe("docs/tools.md", () => {
+  it.each(tools.map((tool) => [tool.name, tool] as const))(
+    "describes %s as the catalogue does, with every parameter",
+    (name, tool) => {
+      const row = page.split("\n").find((line) => line.includes(`\`${name}\``) && line.split("|").length === 7);
+      expect(row).toContain(`| ${tool.status === "active" ? "active" : "coming soon"} |`);
+      expect(row).toContain(tool.scope ? `\`${tool.scope}\`` : "any valid key");
+      const { properties } = z
+        .looseObject({ properties: z.record(z.string(), z.unknown()).default({}) })
+        .parse(tool.inputSchema);
+      for (const parameter of Object.keys(properties)) expect(page).toContain(`\`${parameter}\``);
+    },
+  );
+
+  it("names every published model", () => {
+    for (const { id } of KNOWN_MODELS) {
+      const [publisher, name] = id.split("/");
+      const row = page.split("\n").find((line) => line.startsWith(`| ${publisher} |`));
+      expect(row?.split(/[|,]/).map((cell) => cell.trim())).toContain(name);
+    }
+  });
+
+  it("shows a configuration that is read, and whose defaults are the defaults", () => {
+    const section = inferenceSchema.parse(
+      z.object({ inference: z.unknown() }).parse(parse(blocks("yaml")[0] ?? "")).inference,
+    );
+    expect(resolveUpstreams(section, { INFERENCE_BASE_URL: "http://host/v1" })).toMatchObject({
+      problems: [],
+      upstreams: [{ timeoutMs: 120_000 }],
+    });
+    expect(section.default_model).toEqual(inferenceSchema.parse(undefined).default_model);
+  });
+
+  it("shows the estimate that its example call gets", async () => {
+    const shown = z.looseObject({ weights: z.unknown() });
+    const example = blocks("json").flatMap((block) =>
+      block.includes('"weights"') ? [shown.parse(JSON.parse(block))] : [],
+    )[0];
+    const {
+      inputs: _inputs,
+      assumptions: _assumptions,
+      gpus,
+      ...sizes
+    } = await estimate({ model: "meta-llama/Llama-3.1-8B", context_length: 32_768 });
+    expect(example).toMatchObject(sizes);
+    expect(gpus).toEqual(expect.arrayContaining(z.array(z.unknown()).parse(example?.["gpus"])));
+  });
+});
