@@ -207,6 +207,23 @@ describe("after a crash", () => {
     expect((await query(next.url, "SELECT x FROM before_server_died")).rows).toEqual([{ x: 1 }]);
   });
 
+  it("of the server, the next start waits for children that outlive it", async () => {
+    const { url } = await start();
+    const { rows } = await query(url, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+    const child = Number(rows[0]?.pid);
+    process.kill(child, "SIGSTOP");
+    process.kill(await postmasterOf(dataDir), "SIGKILL");
+    const release = setTimeout(() => process.kill(child, "SIGCONT"), 1_000);
+    try {
+      const next = await start();
+      expect((await query(next.url, "SELECT 1 AS x")).rows).toEqual([{ x: 1 }]);
+    } catch (error) {
+      clearTimeout(release);
+      process.kill(child, "SIGKILL");
+      throw error;
+    }
+  });
+
   it("a lock file whose process id is somebody else's now is no obstacle", async () => {
     await (await start()).stop();
     const account = asRoot ? nobody(await readFile("/etc/passwd", "utf8")) : {};

@@ -7,7 +7,7 @@ import { type Binaries, findBinaries } from "./binaries.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 import { alreadyRunning, waitUntilUnused } from "./postmaster.ts";
-import { type Server, StartFailure, startServer } from "./server.ts";
+import { StartFailure, startServer } from "./server.ts";
 
 export { EmbeddedPostgresError } from "./error.ts";
 
@@ -72,7 +72,7 @@ async function startOnPort({ cluster, binaries, account, settings }: Launch, por
     const actual = port === 0 ? await freePort() : port;
     try {
       const server = await startServer(cluster, binaries, account, actual, settings);
-      return { url: server.url, port: actual, stop: onceOnly(server) };
+      return { url: server.url, port: actual, stop: server.stop };
     } catch (error) {
       if (!(error instanceof StartFailure)) throw error;
       const portTaken = error.log.includes("could not bind IPv4 address");
@@ -95,11 +95,6 @@ function explain(failure: StartFailure, cluster: Cluster, takenPort: number | un
     `${failure.message}. Its log, ${cluster.logFile}, says:\n${failure.log.slice(-4_000)}`,
     { cause: failure },
   );
-}
-
-function onceOnly(server: Server): () => Promise<void> {
-  let stopping: Promise<void> | undefined;
-  return () => (stopping ??= server.stop());
 }
 
 /** A port that is free now. */

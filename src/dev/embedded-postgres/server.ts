@@ -13,8 +13,8 @@ import { tryDatabase } from "./database.ts";
 /** A server that answers queries. */
 export interface Server {
   readonly url: string;
-  /** Shuts down fast (open transactions are rolled back, a checkpoint is written) and waits for the end. */
-  stop(): Promise<void>;
+  /** Shuts down fast (open transactions are rolled back, a checkpoint is written) and waits for the end. May be called again. */
+  readonly stop: () => Promise<void>;
 }
 
 /** The server ended before it answered, or never answered; `log` is what it wrote meanwhile. */
