@@ -49,7 +49,14 @@ export async function startGateway() {
   const rate: { decision: RateDecision } = {
     decision: { allowed: true, limit: 60, remaining: 9, resetAt: 1_800_000_000, retryAfterSeconds: 0 },
   };
-  const health = { up: true, check: async () => health.up };
+  const health = {
+    up: true,
+    checks: 0,
+    async check() {
+      health.checks += 1;
+      return health.up;
+    },
+  };
   const chain = { verdict: { kind: "not_found" } as ChainVerdict, verify: async () => chain.verdict };
   const logged: { requestId: string; err: unknown }[] = [];
   const secret = randomBytes(32);
@@ -88,6 +95,7 @@ export async function startGateway() {
     health,
     random,
     bodyLimit: BODY_LIMIT,
+    watchIntervalMs: 20,
   });
   const door = connectDoor({ pipeline, services: open, random, bodyLimit: BODY_LIMIT });
   const http = createServer(door.handle);

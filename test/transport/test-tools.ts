@@ -25,7 +25,7 @@ export class TestTools {
         name: "wait",
         async run({ signal }) {
           events.emit("started", signal);
-          await once(events, "release", { signal });
+          await once(events, "release", { signal }).catch(() => signal.throwIfAborted());
           return { waited: true };
         },
       }),

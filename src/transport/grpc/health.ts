@@ -15,9 +15,6 @@ type ListRequest = MessageShape<typeof HealthListRequestSchema>;
 type ListResponse = MessageShape<typeof HealthListResponseSchema>;
 type WatchCall = ServerWritableStream<CheckRequest, CheckResponse>;
 
-/** How often the state is looked at for those who watch it, ms. */
-const WATCH_INTERVAL_MS = 1000;
-
 /** grpc.health.v1.Health: every service serves while the database is within reach and the server is not shutting down. */
 export class HealthEndpoint {
   readonly #health: Health;
@@ -26,10 +23,13 @@ export class HealthEndpoint {
   /** Who watches, with what it was told last. */
   readonly #watchers = new Map<WatchCall, ServingStatus>();
   readonly #closing = new AbortController();
+  readonly #watchIntervalMs: number;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(health: Health, services: Iterable<string>) {
+  /** @param watchIntervalMs how often the state is looked at for those who watch it, ms */
+  constructor(health: Health, services: Iterable<string>, watchIntervalMs: number) {
     this.#health = health;
+    this.#watchIntervalMs = watchIntervalMs;
     this.#names = new Set(["", ...services]);
   }
 
@@ -58,7 +58,7 @@ export class HealthEndpoint {
     this.#watchers.set(call, ServingStatus.UNKNOWN);
     call.once("cancelled", () => this.#forget(call));
     void this.#tell();
-    this.#timer ??= setInterval(() => void this.#tell(), WATCH_INTERVAL_MS).unref();
+    this.#timer ??= setInterval(() => void this.#tell(), this.#watchIntervalMs).unref();
   };
 
   /** From now on nothing serves; whoever watches is told so and let go. */

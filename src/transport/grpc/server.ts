@@ -19,6 +19,8 @@ export interface GrpcDeps {
   readonly random: Random;
   /** Largest request message, bytes. */
   readonly bodyLimit: number;
+  /** How often the state is looked at for those who watch it, ms; default 1000. */
+  readonly watchIntervalMs?: number;
 }
 
 /** Largest response message, bytes: what clients take unless they say otherwise. */
@@ -30,13 +32,13 @@ export class GrpcServer {
   readonly #health: HealthEndpoint;
   #address: string | undefined;
 
-  constructor({ pipeline, services, health, random, bodyLimit }: GrpcDeps) {
+  constructor({ pipeline, services, health, random, bodyLimit, watchIntervalMs = 1000 }: GrpcDeps) {
     this.#server = new Server(optionsOf(bodyLimit));
     for (const method of services.flatMap((service) => service.methods)) {
       registerBytes(this.#server, method, unaryHandler(pipeline, pipeline.operation(method), random));
     }
     const names = services.map(({ typeName }) => typeName);
-    this.#health = new HealthEndpoint(health, names);
+    this.#health = new HealthEndpoint(health, names, watchIntervalMs);
     register(this.#server, Health.method.check, this.#health.check);
     register(this.#server, Health.method.list, this.#health.list);
     register(this.#server, Health.method.watch, this.#health.watch);

@@ -36,6 +36,12 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
   });
   afterAll(() => gateway.close());
 
+  /** What was logged, but for the tool that breaks by design; after another round trip, so that what is under way is told. */
+  async function unexpected(): Promise<unknown[]> {
+    await createClient(ToolService, transport).getCapabilities({});
+    return gateway.logged.map(({ err }) => err).filter((err) => !String(err).includes("is down"));
+  }
+
   it("runs a free tool and tells request id and rate in headers", async () => {
     const received = new Headers();
     const onHeader = (all: Headers) => all.forEach((value, name) => received.set(name, value));
@@ -112,7 +118,7 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     controller.abort();
     expect((await call).code).toBe(Code.Canceled);
     if (!signal.aborted) await once(signal, "abort");
-    expect(gateway.logged.map(({ err }) => String(err))).toEqual([expect.stringContaining("is down")]);
+    expect(await unexpected()).toEqual([]);
   });
 
   it("ends with deadline_exceeded when its deadline passes", async () => {
@@ -120,7 +126,7 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     const [signal] = (await once(gateway.tools.events, "started")) as [AbortSignal];
     expect((await call).code).toBe(Code.DeadlineExceeded);
     if (!signal.aborted) await once(signal, "abort");
-    expect(gateway.logged).toHaveLength(1);
+    expect(await unexpected()).toEqual([]);
   });
 
   it("is refused when it is too large", async () => {
