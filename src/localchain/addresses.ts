@@ -10,6 +10,18 @@ export const MEMO_PROGRAM = address("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr
 export const COMPUTE_BUDGET_PROGRAM = address("ComputeBudget111111111111111111111111111111");
 export const LOOKUP_TABLE_PROGRAM = address("AddressLookupTab1e1111111111111111111111111");
 
+/** The programs a transaction is likely to name, as its program or as an account of an instruction. */
+export const WELL_KNOWN_PROGRAMS: ReadonlySet<string> = new Set([
+  SYSTEM_PROGRAM,
+  TOKEN_PROGRAM,
+  TOKEN_2022_PROGRAM,
+  ASSOCIATED_TOKEN_PROGRAM,
+  MEMO_V1_PROGRAM,
+  MEMO_PROGRAM,
+  COMPUTE_BUDGET_PROGRAM,
+  LOOKUP_TABLE_PROGRAM,
+]);
+
 /** Circle's USDC on mainnet; 6 decimals, so one unit is one micro-USD. */
 export const USDC_MINT = address("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
 export const USDC_DECIMALS = 6;

@@ -2,6 +2,7 @@ import { getAddressDecoder, type EncodedAccount } from "@solana/kit";
 import { FailedTransactionMetadata, type LiteSVM, type TransactionMetadata } from "litesvm";
 import { resolveAccountKeys, type AccountKeys } from "./account-keys.ts";
 import { readAccount, type AccountState } from "./account-store.ts";
+import { WELL_KNOWN_PROGRAMS } from "./addresses.ts";
 import { tokenBalances } from "./token-balances.ts";
 import { transactionError, type TransactionError } from "./transaction-error.ts";
 import type { Execution, Simulation, TransactionRecord } from "./transaction-record.ts";
@@ -110,11 +111,15 @@ function readAll(
   transaction: WireTransaction,
   keys: AccountKeys,
 ): { readonly accounts: readonly AccountState[]; readonly balances: readonly bigint[] } {
-  const programs = new Set(transaction.instructions.map((instruction) => instruction.programIndex));
-  const accounts = keys.all.map((address, index) => (programs.has(index) ? null : readAccount(svm, address)));
-  const balances = keys.all.map((address, index) =>
-    programs.has(index) ? (svm.getBalance(address) ?? 0n) : (accounts[index]?.lamports ?? 0n),
-  );
+  const invoked = new Set(transaction.instructions.map((instruction) => instruction.programIndex));
+  const accounts: AccountState[] = [];
+  const balances: bigint[] = [];
+  for (const [index, address] of keys.all.entries()) {
+    const isProgram = invoked.has(index) || WELL_KNOWN_PROGRAMS.has(address);
+    const account = isProgram ? null : readAccount(svm, address);
+    accounts.push(account);
+    balances.push(isProgram ? (svm.getBalance(address) ?? 0n) : (account?.lamports ?? 0n));
+  }
   return { accounts, balances };
 }
 
