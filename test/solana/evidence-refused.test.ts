@@ -161,12 +161,18 @@ describe("transfers must explain what the treasury gained: refused", () => {
     expectRefusal("UNEXPLAINED_CHANGE", { instructions: [said, MEMO] });
   });
 
-  it("is a Batch that breaks off, and one inside a Batch", () => {
+  it("is a Batch that breaks off, in its data or in its accounts, and one inside a Batch", () => {
     const whole = batch(transfer(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT));
-    const brokenOff = { ...whole, data: whole.data.subarray(0, -1) };
-    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [brokenOff, MEMO] });
-    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [{ ...whole, accounts: whole.accounts.slice(0, 1) }, MEMO] });
-    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [batch(whole), MEMO] });
+    const promisesMore = Buffer.from(whole.data);
+    promisesMore.writeUInt8(promisesMore.readUInt8(2) + 1, 2);
+    const broken = [
+      { ...whole, data: whole.data.subarray(0, -1) },
+      { ...whole, data: promisesMore },
+      { ...whole, accounts: whole.accounts.slice(0, 1) },
+      { ...whole, accounts: whole.accounts.slice(0, 2) },
+      batch(whole),
+    ];
+    for (const each of broken) expectRefusal("UNEXPLAINED_CHANGE", { instructions: [each, MEMO] });
   });
 
   it("is a Batch whose accounts are counted so that the treasury only seems to receive", () => {
