@@ -3,7 +3,7 @@ export const COMMITMENTS = ["processed", "confirmed", "finalized"] as const;
 export type Commitment = (typeof COMMITMENTS)[number];
 
 /** A block is confirmed as soon as the next one exists: two thirds of the stake voted for it. */
-export const CONFIRMED_AFTER_SLOTS = 1;
+const CONFIRMED_AFTER_SLOTS = 1;
 /** Lock-out of 31 further confirmed blocks roots a block. */
 export const FINALIZED_AFTER_SLOTS = 32;
 

@@ -12,7 +12,7 @@ import type { Simulation, TransactionRecord } from "./transaction-record.ts";
 import type { WireTransaction } from "./wire-transaction.ts";
 
 /** What the chain tells to whoever listens: subscriptions and the journal. */
-export interface ChainListener {
+interface ChainListener {
   onTransaction?(record: TransactionRecord): void;
   onSlot?(slot: number): void;
   onDrop?(signature: string): void;

@@ -7,7 +7,7 @@ const LOADED_ACCOUNTS_DATA_SIZE_LIMIT = 0b01000;
 const HEAP_SIZE = 0b10000;
 
 /** The limits and the fee that a v1 message carries itself, in place of ComputeBudget instructions. */
-export type TransactionConfig = Readonly<
+type TransactionConfig = Readonly<
   Record<"computeUnitLimit" | "heapSize" | "loadedAccountsDataSizeLimit" | "priorityFee", bigint | null>
 >;
 

@@ -9,7 +9,7 @@ import { transactionConfig } from "./transaction-config.ts";
 import { lookupTables } from "./wire-transaction.ts";
 
 export const TRANSACTION_ENCODINGS = ["json", "jsonParsed", "base64", "base58"] as const;
-export type TransactionEncoding = (typeof TRANSACTION_ENCODINGS)[number] | "binary";
+type TransactionEncoding = (typeof TRANSACTION_ENCODINGS)[number] | "binary";
 
 /** The answer of `getTransaction` in one of its encodings; only clients that know versions are told one. */
 export function transactionJson(record: TransactionRecord, encoding: TransactionEncoding, withVersion: boolean): Json {

@@ -21,7 +21,7 @@ export interface WireTransaction {
   readonly kit: Transaction;
 }
 
-export interface LookupTableUse {
+interface LookupTableUse {
   readonly lookupTableAddress: Address;
   readonly writableIndexes: readonly number[];
   readonly readonlyIndexes: readonly number[];

@@ -6,7 +6,7 @@ import { parseFaultRule } from "./fault-params.ts";
 import type { Params } from "./params.ts";
 
 /** A control of the local chain; it is never struck by a fault and never counted. */
-export type LocalMethod = (params: Params) => Json;
+type LocalMethod = (params: Params) => Json;
 
 /** `local_*`: what tests and the development command do to the chain from another process. */
 export function localMethods(chain: Chain, faults: Faults): Readonly<Record<string, LocalMethod>> {

@@ -65,7 +65,7 @@ export const transactionMethods: MethodTable = {
 };
 
 /** A transaction's status as `getSignatureStatuses` has it. */
-export function signatureStatus(view: ChainView, record: TransactionRecord): Json {
+function signatureStatus(view: ChainView, record: TransactionRecord): Json {
   return {
     confirmationStatus: view.commitmentOf(record) ?? null,
     confirmations: view.confirmations(record),
