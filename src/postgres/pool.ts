@@ -30,7 +30,9 @@ export function openPool(url: string, options: PoolOptions): Pool {
     keepAlive: true,
     types: { getTypeParser },
   });
+  // Unheard errors would end the process. Whoever uses the connection hears of it from its query.
   pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 

@@ -1,9 +1,11 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
+import { expect } from "vitest";
 import type { BeginCall, CallPayment, Deposit } from "../../src/app/ports.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
 import { stepIdOf } from "../../src/domain/quote.ts";
+import { audit } from "../../src/postgres/audit.ts";
 import { Leases } from "../../src/postgres/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { openPool } from "../../src/postgres/pool.ts";
@@ -96,4 +98,17 @@ export function completed(call: BeginCall, result = { answer: 42 }) {
 /** Ends the call's run badly. */
 export function failed(call: BeginCall) {
   return { runId: call.runId, outcome: "failed", error: { code: "TOOL_FAILED", message: "the tool failed" } } as const;
+}
+
+/** Whether the books balance, by every check of the audit. */
+export async function expectCleanAudit(pool: Pool): Promise<void> {
+  const lines = await audit(pool);
+  expect(lines.filter(({ violations }) => violations > 0n)).toEqual([]);
+}
+
+/** As if the leases of these runs had run out. */
+export async function expireLeases(pool: Pool, ...calls: readonly BeginCall[]): Promise<void> {
+  await pool.query("update run set lease_until = now() - interval '1 second' where id = any ($1::uuid[])", [
+    calls.map(({ runId }) => uuidOf("run", runId)),
+  ]);
 }

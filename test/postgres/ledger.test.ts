@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, completed, depositOf, failed, fingerprintOf, makeAccount, newRunId, openInstance, paymentOf, PRICE, type Instance } from "./fixture.ts";
+import { callOf, completed, depositOf, expectCleanAudit, failed, fingerprintOf, makeAccount, newRunId, openInstance, paymentOf, PRICE, type Instance } from "./fixture.ts";
 
 let database: TestDatabase;
 let one: Instance;
@@ -15,6 +15,8 @@ afterAll(async () => {
   await Promise.all([one, two, three].map((instance) => instance.close()));
   await database.drop();
 });
+
+afterEach(() => expectCleanAudit(one.pool));
 
 describe("a call from the balance", () => {
   it("holds its price, and captures it when it completes", async () => {

@@ -1,0 +1,220 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { openCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  expireLeases,
+  failed,
+  makeAccount,
+  openInstance,
+  paymentOf,
+  PRICE,
+  type Instance,
+} from "./fixture.ts";
+
+let database: TestDatabase;
+let one: Instance;
+let two: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two] = [openInstance(database.url), openInstance(database.url)];
+});
+afterAll(async () => {
+  await Promise.all([one.close(), two.close()]);
+  await database.drop();
+});
+afterEach(() => expectCleanAudit(two.pool));
+
+describe("an instance that dies between begin and finish", () => {
+  it("leaves a run that another one releases, and the retry is charged once", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const call = callOf(account, { idempotencyKey: "crash" });
+    await one.ledger.begin(call);
+    expect(await two.sweeper.sweep()).toBe(0);
+    await expireLeases(one.pool, call);
+    expect(await two.sweeper.sweep()).toBe(1);
+    expect(await two.ledger.balance(account)).toBe(PRICE);
+    const retry = callOf(account, { idempotencyKey: "crash" });
+    expect(await two.ledger.begin(retry)).toEqual({ kind: "started" });
+    expect(await two.ledger.finish(completed(retry))).toMatchObject({ kind: "captured" });
+    expect(await two.ledger.balance(account)).toBe(0n);
+  });
+
+  it("leaves a payment that the retry uses, without a second one", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    const call = callOf(account, { payment: paymentOf(deposit) });
+    await one.ledger.begin(call);
+    await expireLeases(one.pool, call);
+    await two.sweeper.sweep();
+    const retry = callOf(account, { payment: { ...paymentOf(deposit), deposit: undefined } });
+    expect(await two.ledger.begin(retry)).toEqual({ kind: "started" });
+    expect(await two.ledger.finish(completed(retry))).toMatchObject({ kind: "captured", receipt: { txSignature: deposit.txSignature } });
+    expect(await two.ledger.balance(account)).toBe(0n);
+  });
+
+  it("has each of its runs released once, by however many sweeps at once", async () => {
+    const account = await makeAccount(one.pool, 250n * PRICE);
+    const calls = Array.from({ length: 250 }, () => callOf(account));
+    await Promise.all(calls.map((call) => one.ledger.begin(call)));
+    await expireLeases(one.pool, ...calls);
+    const swept = await Promise.all([one.sweeper.sweep(), two.sweeper.sweep(), one.sweeper.sweep()]);
+    expect(swept.reduce((sum, count) => sum + count)).toBe(250);
+    expect(await one.ledger.balance(account)).toBe(250n * PRICE);
+  });
+});
+
+describe("an instance that stalls past its lease", () => {
+  it("has lost the run when it comes back: nothing is charged, and the retry is charged once", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const call = callOf(account, { idempotencyKey: "stall" });
+    await one.ledger.begin(call);
+    await expireLeases(one.pool, call);
+    await two.sweeper.sweep();
+    expect(await one.ledger.finish(completed(call))).toEqual({ kind: "lost" });
+    const retry = callOf(account, { idempotencyKey: "stall" });
+    await two.ledger.begin(retry);
+    expect(await one.ledger.finish(completed(call))).toEqual({ kind: "lost" });
+    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "lost" });
+    expect(await two.ledger.finish(completed(retry))).toMatchObject({ kind: "captured" });
+    expect(await one.ledger.finish(completed(call))).toEqual({ kind: "lost" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
+  it("cannot finish the run of another", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const call = callOf(account);
+    await one.ledger.begin(call);
+    expect(await two.ledger.finish(completed(call))).toEqual({ kind: "lost" });
+    expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+  });
+
+  it("that only slept within its lease keeps the run by its heartbeat", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const [kept, ended] = [callOf(account), callOf(account)];
+    await one.ledger.begin(kept);
+    await one.ledger.begin(ended);
+    await one.ledger.finish(failed(ended));
+    await expireLeases(one.pool, kept);
+    await one.leases.beat();
+    expect(await two.sweeper.sweep()).toBe(0);
+    expect(await one.ledger.finish(completed(kept))).toMatchObject({ kind: "captured" });
+  });
+
+  it("races the sweep, and either of them ends the run", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const calls = Array.from({ length: 60 }, () => callOf(account));
+    await Promise.all(calls.map((call) => one.ledger.begin(call)));
+    await expireLeases(one.pool, ...calls);
+    const [finished] = await Promise.all([Promise.all(calls.map((call) => one.ledger.finish(completed(call)))), two.sweeper.sweep(), one.sweeper.sweep()]);
+    const captured = finished.filter(({ kind }) => kind === "captured").length;
+    expect(await one.ledger.balance(account)).toBe(BigInt(100 - captured) * PRICE);
+  });
+});
+
+describe("an answer that is lost after the database has committed", () => {
+  let proxy: CuttingProxy;
+  let behind: Instance;
+  beforeAll(async () => {
+    proxy = await openCuttingProxy(database.url);
+    behind = openInstance(proxy.url);
+  });
+  afterAll(async () => {
+    await behind.close();
+    await proxy.close();
+  });
+
+  async function withCut<Result>(run: () => Promise<Result>): Promise<Result> {
+    await behind.pool.query("select");
+    const { cuts } = proxy;
+    proxy.cutNextAnswer();
+    const result = await run();
+    expect(proxy.cuts).toBe(cuts + 1);
+    return result;
+  }
+
+  it("is asked for again: a call begins once", async () => {
+    const account = await makeAccount(one.pool, 9n * PRICE);
+    for (const call of [callOf(account), callOf(account, { idempotencyKey: "lost" }), callOf(account, { payment: paymentOf(depositOf()) })]) {
+      const before = await one.ledger.balance(account);
+      expect(await withCut(() => behind.ledger.begin(call))).toEqual({ kind: "started" });
+      expect(await one.ledger.balance(account)).toBe(call.payment ? before : before - PRICE);
+      expect(await behind.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+    }
+  });
+
+  it("is asked for again: a run ends once, the same way", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const [good, bad] = [callOf(account, { idempotencyKey: "good" }), callOf(account)];
+    await behind.ledger.begin(good);
+    await behind.ledger.begin(bad);
+    const finished = await withCut(() => behind.ledger.finish(completed(good)));
+    expect(finished).toMatchObject({ kind: "captured", receipt: { debited: PRICE } });
+    expect(await withCut(() => behind.ledger.finish(failed(bad)))).toEqual({ kind: "released" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "good" }))).toMatchObject(finished.kind === "captured" ? { kind: "replay", receipt: finished.receipt } : {});
+  });
+
+  it("is asked for again: a deposit is credited once", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    expect(await withCut(() => behind.ledger.credit(account, depositOf({ amount: 5n })))).toMatchObject({ balance: 5n });
+  });
+});
+
+describe("connections that are killed in the middle of everything", () => {
+  it("lose no money and double none", async () => {
+    const account = await makeAccount(one.pool, 1_000n * PRICE);
+    const over = new AbortController();
+    const killer = (async () => {
+      while (!over.signal.aborted) {
+        await two.pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", [`test ${one.instanceId}`]);
+        await sleep(20 + Math.random() * 40);
+      }
+    })();
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, async (_, worker) => {
+        let charged = 0;
+        for (let round = 0; round < 8; round++) {
+          const call = callOf(account, {
+            idempotencyKey: worker % 2 === 0 ? `kill ${worker} ${round}` : undefined,
+            payment: worker % 4 === 1 ? paymentOf(depositOf()) : undefined,
+          });
+          const begun = await one.ledger.begin(call);
+          expect(begun).toEqual({ kind: "started" });
+          await sleep(Math.random() * 10);
+          const finished = await one.ledger.finish(completed(call));
+          expect(finished.kind).toBe("captured");
+          if (!call.payment) charged++;
+        }
+        return charged;
+      }),
+    ).finally(() => over.abort());
+    await killer;
+    const charged = outcomes.reduce((sum, count) => sum + count, 0);
+    expect(charged).toBe(15 * 8);
+    expect(await two.ledger.balance(account)).toBe(BigInt(1_000 - charged) * PRICE);
+  });
+});
+
+describe("expired keys", () => {
+  it("are forgotten, except those that a payment points to", async () => {
+    const account = await makeAccount(one.pool, 5n * PRICE);
+    const deposit = depositOf();
+    const calls = [callOf(account, { idempotencyKey: "old" }), callOf(account, { idempotencyKey: "paid", payment: paymentOf(deposit) })];
+    for (const call of calls) {
+      await one.ledger.begin(call);
+      await one.ledger.finish(completed(call));
+    }
+    await one.ledger.begin(callOf(account, { idempotencyKey: "running" }));
+    await one.pool.query("update idempotency set expires_at = now() - interval '1 hour' where account_id = $1", [account.slice(5)]);
+    expect(await one.sweeper.forget()).toBe(1);
+    expect(await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toMatchObject({ kind: "replay" });
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "running" }))).toEqual({ kind: "in_progress" });
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "old" }))).toEqual({ kind: "started" });
+  });
+});
