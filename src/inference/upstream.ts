@@ -106,7 +106,7 @@ export class Upstream {
     send: (options: { signal: AbortSignal }) => PromiseLike<unknown>,
     schema: z.ZodType<Body>,
   ): Promise<Body> {
-    // The client's own timeout ends with the headers; a body that trickles needs this one.
+    // The client's own timeout does not cover the body of an error response; one that trickles needs this.
     const deadline = AbortSignal.timeout(this.#settings.timeoutMs);
     let body: unknown;
     try {

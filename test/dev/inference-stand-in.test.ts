@@ -1,5 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
+import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
@@ -85,11 +86,16 @@ describe("the inference stand-in", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("ends on SIGTERM, even while a caller keeps a connection open", async () => {
+  it("ends on SIGTERM, even while a caller is in the middle of a request", async () => {
     const { child, url } = await start();
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.on("error", () => {}); // the reset is what is asked for
+    await once(socket, "connect");
+    socket.write("POST /v1/chat/completions HTTP/1.1\r\nHost: local\r\nContent-Length: 100\r\n\r\n{");
     await fetch(`${url}/models`);
     child.kill("SIGTERM");
     expect(await once(child, "exit")).toEqual([0, null]);
+    socket.destroy();
   });
 
   it("says how it is used when the port is none", async () => {

@@ -153,9 +153,9 @@ describe("a model server that fails", () => {
     });
   });
 
-  it("by trickling its answer runs out of time", async () => {
+  it.each([200, 500])("by trickling its answer with HTTP %d runs out of time", async (status) => {
     const error = await failureOf((response) => {
-      response.writeHead(200, { "Content-Type": "application/json" });
+      response.writeHead(status, { "Content-Type": "application/json" });
       const trickle = setInterval(() => response.write(" "), 20);
       response.once("close", () => clearInterval(trickle));
     }, 150);

@@ -85,6 +85,21 @@ describe("an estimate", () => {
     expect([weights.bytes, gradients.bytes, optimizer_state.bytes]).toEqual([4e9, 4e9, 8e9]);
   });
 
+  it("doubles the layers' activations in float32, but not the logits, which always have 32 bits", async () => {
+    const half = await estimate({ model: "llama-2-7b", mode: "training" });
+    const single = await estimate({ model: "llama-2-7b", mode: "training", dtype: "float32" });
+    const logits = 4 * 4_096 * 32_000;
+    expect(single.activations.bytes - logits).toBe(2 * (half.activations.bytes - logits));
+  });
+
+  it("processes prompts in chunks: beyond 8192 tokens activations grow no more", async () => {
+    const [short, chunk, long] = await Promise.all(
+      [4_096, 8_192, 131_072].map((context_length) => estimate({ model: "llama-3.1-8b", context_length })),
+    );
+    expect(chunk?.activations.bytes).toBeGreaterThan(short?.activations.bytes ?? Infinity);
+    expect(long?.activations.bytes).toBe(chunk?.activations.bytes);
+  });
+
   it("says what it assumed: the architecture behind a bare number of parameters", async () => {
     const { inputs, assumptions } = await estimate({ parameters_b: 7 });
     expect(assumptions.join("\n")).toContain("estimated from parameters_b");

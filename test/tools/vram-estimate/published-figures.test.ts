@@ -125,7 +125,7 @@ describe("training agrees with published sizes", () => {
     expect(weights.bytes + gradients.bytes + optimizer_state.bytes).toBe(published);
   });
 
-  it("the activations of GPT-3 are 34 and 80 units without recomputation, and 34 with the selective one (arXiv 2205.05198, section 5)", async () => {
+  it("the activations of GPT-3 are 34 and 80 units without recomputation, 34 with the selective one and 2 with the full one (arXiv 2205.05198, section 5)", async () => {
     const gpt3 = {
       parameters_b: 175,
       num_layers: 96,
@@ -139,8 +139,11 @@ describe("training agrees with published sizes", () => {
     const logits = 4 * 2_048 * 51_200;
     const none = await estimate({ ...gpt3, activation_recomputation: "none" });
     const selective = await estimate({ ...gpt3, activation_recomputation: "selective" });
+    const full = await estimate({ ...gpt3, activation_recomputation: "full" });
     expect((none.activations.bytes - logits) / unit).toBe(34 + 80);
     expect((selective.activations.bytes - logits) / unit).toBe(34);
+    // Table 2: 2 units for the inputs of all layers; and the layer that is being computed again.
+    expect((full.activations.bytes - logits) / unit).toBe(2 + (34 + 80) / 96);
   });
 });
 
