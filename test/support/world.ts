@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { Connection, PublicKey, TransactionMessage, VersionedTransaction, type Keypair, type TransactionInstruction } from "@solana/web3.js";
+import {
+  Connection,
+  PublicKey,
+  TransactionMessage,
+  VersionedTransaction,
+  type Keypair,
+  type TransactionInstruction,
+} from "@solana/web3.js";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import { DEFAULT_SCOPES, type Scope } from "../../src/domain/scope.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
@@ -54,7 +61,12 @@ export interface World {
   post(agent: Agent | undefined, path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   get(agent: Agent | undefined, path: string, headers?: Record<string, string>): Promise<Answer>;
   /** POST /v1/mcp/tools/call */
-  call(agent: Agent, tool: string, params: object, extra?: { headers?: Record<string, string>; body?: object }): Promise<Answer>;
+  call(
+    agent: Agent,
+    tool: string,
+    params: object,
+    extra?: { headers?: Record<string, string>; body?: object },
+  ): Promise<Answer>;
   /** Sends USDC to the treasury with a memo, as the agent, and returns the transaction's signature. */
   pay(agent: Agent, amount: bigint, memo: string): Promise<string>;
   /** Sends any instructions, signed by the agent and others. */
@@ -80,7 +92,8 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     SHUTDOWN_GRACE_MS: "5000",
     ...settings,
   };
-  const start = (more: Record<string, string> = {}) => startGateway(requireServeConfig(readConfig({ ...environment, ...more })), log);
+  const start = (more: Record<string, string> = {}) =>
+    startGateway(requireServeConfig(readConfig({ ...environment, ...more })), log);
   const postgres = await openPostgres({
     url: database.url,
     instanceId: randomUUID(),
@@ -104,12 +117,23 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
       return another;
     },
     agent: (options = {}) => makeAgent(postgres, chain, options),
-    post: (agent, path, body, headers) => request(gateway, agent, path, { method: "POST", body: JSON.stringify(body) }, headers),
+    post: (agent, path, body, headers) =>
+      request(gateway, agent, path, { method: "POST", body: JSON.stringify(body) }, headers),
     get: (agent, path, headers) => request(gateway, agent, path, { method: "GET" }, headers),
     call: (agent, tool, params, extra = {}) =>
-      request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body: JSON.stringify({ tool, params, ...extra.body }) }, extra.headers),
+      request(
+        gateway,
+        agent,
+        "/v1/mcp/tools/call",
+        { method: "POST", body: JSON.stringify({ tool, params, ...extra.body }) },
+        extra.headers,
+      ),
     pay: (agent, amount, memo) =>
-      sendInstructions(chain, agent.wallet, paymentInstructions({ payer: agent.wallet.publicKey.toBase58(), payTo: gateway.payTo, amount, memo })),
+      sendInstructions(
+        chain,
+        agent.wallet,
+        paymentInstructions({ payer: agent.wallet.publicKey.toBase58(), payTo: gateway.payTo, amount, memo }),
+      ),
     send: (agent, instructions, ...signers) => sendInstructions(chain, agent.wallet, instructions, signers),
     async violations() {
       const lines = await postgres.audit();
@@ -137,16 +161,34 @@ export function memoOf(quote: { quote_id: string }): string {
 async function makeAgent(postgres: Postgres, chain: LocalChain, options: AgentOptions): Promise<Agent> {
   const wallet = chain.controls.createWallet({ microUsd: 1_000_000_000n });
   const { accountId } = await postgres.accounts.create(wallet.publicKey.toBase58());
-  await postgres.accounts.setTier(accountId, { ratePerMinute: options.ratePerMinute ?? 1_000_000, burst: options.burst ?? 100_000 });
+  await postgres.accounts.setTier(accountId, {
+    ratePerMinute: options.ratePerMinute ?? 1_000_000,
+    burst: options.burst ?? 100_000,
+  });
   if (options.balance !== undefined && options.balance > 0n) {
-    await postgres.accounts.adjust({ accountId, amount: options.balance, reason: "test", idempotencyKey: randomUUID() });
+    await postgres.accounts.adjust({
+      accountId,
+      amount: options.balance,
+      reason: "test",
+      idempotencyKey: randomUUID(),
+    });
   }
   if (options.operator) await postgres.accounts.setOperator(accountId, true);
-  const { key, secret } = await postgres.apiKeys.create({ accountId, name: "test", scopes: options.scopes ?? DEFAULT_SCOPES });
+  const { key, secret } = await postgres.apiKeys.create({
+    accountId,
+    name: "test",
+    scopes: options.scopes ?? DEFAULT_SCOPES,
+  });
   return { accountId, keyId: key.keyId, apiKey: secret, wallet };
 }
 
-async function request(gateway: Gateway, agent: Agent | undefined, path: string, init: RequestInit, headers: Record<string, string> = {}): Promise<Answer> {
+async function request(
+  gateway: Gateway,
+  agent: Agent | undefined,
+  path: string,
+  init: RequestInit,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const response = await fetch(gateway.baseUrl + path, {
     ...init,
     headers: {
@@ -159,10 +201,19 @@ async function request(gateway: Gateway, agent: Agent | undefined, path: string,
   return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
 }
 
-async function sendInstructions(chain: LocalChain, payer: Keypair, instructions: readonly TransactionInstruction[], signers: readonly Keypair[] = []): Promise<string> {
+async function sendInstructions(
+  chain: LocalChain,
+  payer: Keypair,
+  instructions: readonly TransactionInstruction[],
+  signers: readonly Keypair[] = [],
+): Promise<string> {
   const connection = new Connection(chain.url, { commitment: "confirmed", wsEndpoint: chain.wsUrl });
   const { blockhash } = await connection.getLatestBlockhash();
-  const message = new TransactionMessage({ payerKey: new PublicKey(payer.publicKey), recentBlockhash: blockhash, instructions: [...instructions] });
+  const message = new TransactionMessage({
+    payerKey: new PublicKey(payer.publicKey),
+    recentBlockhash: blockhash,
+    instructions: [...instructions],
+  });
   const transaction = new VersionedTransaction(message.compileToV0Message());
   transaction.sign([payer, ...signers]);
   const signature = await connection.sendTransaction(transaction, { skipPreflight: true });
