@@ -50,7 +50,9 @@ function valueJson(field: DescField, depth: number): Json | undefined {
   }
   if (field.enum !== undefined) {
     const { values, typeName } = field.enum;
-    return typeName === "google.protobuf.NullValue" ? fc.constant(null) : fc.constantFrom<unknown>(...values.flatMap(({ name, number }) => [name, number]), 77);
+    return typeName === "google.protobuf.NullValue"
+      ? fc.constant(null)
+      : fc.constantFrom<unknown>(...values.flatMap(({ name, number }) => [name, number]), 77);
   }
   return scalarJson(field.scalar);
 }
@@ -65,7 +67,9 @@ function messageJson(message: DescMessage, depth: number): Json | undefined {
         .date({ min: new Date("0001-01-01T00:00:00Z"), max: new Date("9999-12-31T23:59:59Z"), noInvalidDate: true })
         .map((date) => date.toISOString().replace(/^\+00/, ""));
     case "google.protobuf.Duration":
-      return fc.tuple(fc.integer({ min: -1e9, max: 1e9 }), fc.constantFrom("", ".5", ".000000001", ".25")).map(([seconds, part]) => `${seconds}${part}s`);
+      return fc
+        .tuple(fc.integer({ min: -1e9, max: 1e9 }), fc.constantFrom("", ".5", ".000000001", ".25"))
+        .map(([seconds, part]) => `${seconds}${part}s`);
     case "google.protobuf.FieldMask":
       return fc.constantFrom("", "a", "fooBar", "foo.barBaz,x");
     case "google.protobuf.Empty":
@@ -107,9 +111,15 @@ function scalarJson(scalar: ScalarType): Json {
     case ScalarType.FIXED64:
       return fc.oneof(fc.maxSafeNat(), fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String));
     case ScalarType.FLOAT:
-      return fc.oneof(fc.float({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom("NaN", "Infinity", "-Infinity"));
+      return fc.oneof(
+        fc.float({ noNaN: true, noDefaultInfinity: true }),
+        fc.constantFrom("NaN", "Infinity", "-Infinity"),
+      );
     case ScalarType.DOUBLE:
-      return fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom("NaN", "Infinity", "-Infinity", "1e3"));
+      return fc.oneof(
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.constantFrom("NaN", "Infinity", "-Infinity", "1e3"),
+      );
   }
 }
 

@@ -34,16 +34,34 @@ function print(title: string, measured: Map<string, number>): void {
   }
 }
 
-const echo = JSON.stringify({ tool: "echo", params: { message: "hello, gateway", tags: ["a", "b"] }, idempotency_key: "3f1c-77aa" });
+const echo = JSON.stringify({
+  tool: "echo",
+  params: { message: "hello, gateway", tags: ["a", "b"] },
+  idempotency_key: "3f1c-77aa",
+});
 const chat = JSON.stringify({
   tool: "inference_chat",
-  params: { model: "holo-8b", messages: Array.from({ length: 6 }, (_, index) => ({ role: index % 2 ? "assistant" : "user", content: "Tell me more about it, please. ".repeat(4) })) },
-  payment_proof: { tx_ref: "5".repeat(88), network: "solana-mainnet", quote_id: "qt_" + "a".repeat(90), amount_usdc: "0.01" },
+  params: {
+    model: "holo-8b",
+    messages: Array.from({ length: 6 }, (_, index) => ({
+      role: index % 2 ? "assistant" : "user",
+      content: "Tell me more about it, please. ".repeat(4),
+    })),
+  },
+  payment_proof: {
+    tx_ref: "5".repeat(88),
+    network: "solana-mainnet",
+    quote_id: "qt_" + "a".repeat(90),
+    amount_usdc: "0.01",
+  },
 });
 
 const transcoder = createTranscoder([toolServiceRoutes]);
 
-for (const [title, text] of Object.entries({ "CallToolRequest, echo": echo, "CallToolRequest, chat with proof": chat })) {
+for (const [title, text] of Object.entries({
+  "CallToolRequest, echo": echo,
+  "CallToolRequest, chat with proof": chat,
+})) {
   print(
     `${title} (${text.length} bytes)`,
     measure({
@@ -59,14 +77,37 @@ for (const [title, text] of Object.entries({ "CallToolRequest, echo": echo, "Cal
 }
 
 const paymentRequired = create(PaymentRequiredSchema, {
-  ...{ code: "PAYMENT_REQUIRED", message: "Pay and repeat the call.", requestId: "req_01jd2k3m4n5p6q7r8s9t", stepId: "step_9f8e7d6c5b4a" },
+  ...{
+    code: "PAYMENT_REQUIRED",
+    message: "Pay and repeat the call.",
+    requestId: "req_01jd2k3m4n5p6q7r8s9t",
+    stepId: "step_9f8e7d6c5b4a",
+  },
   quote: {
-    ...{ quoteId: "qt_" + "b".repeat(90), tool: "inference_chat", priceUsdcMicrousd: 2500n, amountUsdcMicrousd: 2500n, priceDisplay: "$0.0025", ttlSeconds: 300 },
+    ...{
+      quoteId: "qt_" + "b".repeat(90),
+      tool: "inference_chat",
+      priceUsdcMicrousd: 2500n,
+      amountUsdcMicrousd: 2500n,
+      priceDisplay: "$0.0025",
+      ttlSeconds: 300,
+    },
     expiresAt: { seconds: 1_790_000_000n, nanos: 0 },
   },
   paymentInstructions: {
-    ...{ network: "solana-mainnet", asset: "USDC", payTo: "C".repeat(44), destination: "C".repeat(44), usdcMint: "E".repeat(44), memoFormat: "svc:{quote_id}" },
-    ...{ methods: ["x402_header", "body_payment_proof", "transfer", "solana_pay"], x402HeaderFormat: "base64(json)", gaslessSupported: true },
+    ...{
+      network: "solana-mainnet",
+      asset: "USDC",
+      payTo: "C".repeat(44),
+      destination: "C".repeat(44),
+      usdcMint: "E".repeat(44),
+      memoFormat: "svc:{quote_id}",
+    },
+    ...{
+      methods: ["x402_header", "body_payment_proof", "transfer", "solana_pay"],
+      x402HeaderFormat: "base64(json)",
+      gaslessSupported: true,
+    },
     ...{ paymentMethods: ["wallet", "gasless"], feePayer: "F".repeat(44), treasuryOwner: "T".repeat(44) },
   },
   retry: { method: "POST", headers: { "X-Payment": "base64 of {tx, quote_id}" } },

@@ -67,8 +67,13 @@ describe("generated codecs, compared with protobuf-es", () => {
   });
 
   it("read nothing that protobuf-es refuses, and throw nothing but JsonFieldError", () => {
-    const member = fc.tuple(fc.constantFrom(...KindsSchema.fields.flatMap(({ name, jsonName }) => [name, jsonName])), fc.jsonValue({ maxDepth: 3 }));
-    const broken = fc.tuple(kinds, fc.array(member, { maxLength: 2 })).map(([json, members]) => Object.assign({}, json, Object.fromEntries(members)));
+    const member = fc.tuple(
+      fc.constantFrom(...KindsSchema.fields.flatMap(({ name, jsonName }) => [name, jsonName])),
+      fc.jsonValue({ maxDepth: 3 }),
+    );
+    const broken = fc
+      .tuple(kinds, fc.array(member, { maxLength: 2 }))
+      .map(([json, members]) => Object.assign({}, json, Object.fromEntries(members)));
     fc.assert(
       fc.property(fc.oneof(broken, fc.jsonValue()), (value) => {
         const json = reparsed(value);
@@ -97,7 +102,11 @@ function withoutUnsetChoices(json: JsonValue): JsonValue {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return json;
   }
-  return Object.fromEntries(Object.entries(json).filter(([name, value]) => value !== null || !name.startsWith("chosen") || /^chosen_?null$/i.test(name)));
+  return Object.fromEntries(
+    Object.entries(json).filter(
+      ([name, value]) => value !== null || !name.startsWith("chosen") || /^chosen_?null$/i.test(name),
+    ),
+  );
 }
 
 function readUnlessRefused(json: unknown): Kinds | undefined {

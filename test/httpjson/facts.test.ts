@@ -39,7 +39,11 @@ describe("path templates", () => {
 function parsed(template: string): Required<NonNullable<TemplateFact["accepts"]>> | undefined {
   try {
     const { segments, verb, variables } = parsePathTemplate(template);
-    return { segments: segments.join("/"), verb, variables: variables.map(({ fieldPath, start, end }) => `${fieldPath}:${start}-${end ?? ""}`) };
+    return {
+      segments: segments.join("/"),
+      verb,
+      variables: variables.map(({ fieldPath, start, end }) => `${fieldPath}:${start}-${end ?? ""}`),
+    };
   } catch (error) {
     expect(error).toBeInstanceOf(TemplateError);
     return undefined;
@@ -47,11 +51,16 @@ function parsed(template: string): Required<NonNullable<TemplateFact["accepts"]>
 }
 
 describe("paths", () => {
-  const rows = pathFacts.flatMap(({ source, templates, paths }) => paths.map(([path, template, variables = {}]) => ({ source, templates, path, template, variables })));
+  const rows = pathFacts.flatMap(({ source, templates, paths }) =>
+    paths.map(([path, template, variables = {}]) => ({ source, templates, path, template, variables })),
+  );
 
   it.each(rows)("$source: $path", ({ templates, path, template, variables }) => {
     const match = new RouteMatcher(templates.map(route)).match("GET", path);
-    const actual = match.status === 200 ? { template: match.route.pattern, variables: flat(bindRequest(match.route, match.segments, "", undefined)) } : undefined;
+    const actual =
+      match.status === 200
+        ? { template: match.route.pattern, variables: flat(bindRequest(match.route, match.segments, "", undefined)) }
+        : undefined;
     expectFact(`GET ${path}`, actual, template === undefined ? undefined : { template, variables });
   });
 });
@@ -64,13 +73,21 @@ function route(pattern: string): Route {
   }));
   return {
     ...{ method: LibraryService.method.ping, httpMethod: "GET", pattern, segments, verb, variables: named },
-    ...{ query: new Map(), unknownQuery: "deny", body: "", read: (json: unknown, path = "", depth = 1) => readEmpty(json, path, depth), write: () => ({}) },
+    ...{
+      query: new Map(),
+      unknownQuery: "deny",
+      body: "",
+      read: (json: unknown, path = "", depth = 1) => readEmpty(json, path, depth),
+      write: () => ({}),
+    },
   };
 }
 
 function flat(json: unknown, prefix = ""): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(json ?? {}).flatMap(([name, value]) => (typeof value === "object" ? Object.entries(flat(value, `${prefix}${name}.`)) : [[prefix + name, value]])),
+    Object.entries(json ?? {}).flatMap(([name, value]) =>
+      typeof value === "object" ? Object.entries(flat(value, `${prefix}${name}.`)) : [[prefix + name, value]],
+    ),
   );
 }
 
@@ -78,7 +95,11 @@ describe("query parameters", () => {
   const transcoder = createTranscoder([libraryServiceRoutes]);
 
   it.each(queryFacts)("$source: $query", ({ query, json }) => {
-    expectFact(`?${query}`, read(query), json === undefined ? undefined : fromJson(KindsSchema, JSON.parse(JSON.stringify(json))));
+    expectFact(
+      `?${query}`,
+      read(query),
+      json === undefined ? undefined : fromJson(KindsSchema, JSON.parse(JSON.stringify(json))),
+    );
   });
 
   function read(query: string): unknown {
@@ -101,7 +122,8 @@ describe("the list of divergences", () => {
   });
 
   it("leaves well over 150 facts that are agreed on", () => {
-    const facts = templateFacts.length + pathFacts.reduce((sum, { paths }) => sum + paths.length, 0) + queryFacts.length;
+    const facts =
+      templateFacts.length + pathFacts.reduce((sum, { paths }) => sum + paths.length, 0) + queryFacts.length;
     expect(facts - divergences.size).toBeGreaterThan(240);
   });
 });

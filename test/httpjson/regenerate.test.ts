@@ -9,9 +9,22 @@ let folder = "";
 
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), "httpjson-"));
-  const args = ["generate", "test/httpjson/proto", "--config", "test/httpjson/buf.yaml", "--template", "test/httpjson/buf.gen.yaml", "-o", folder];
+  const args = [
+    "generate",
+    "test/httpjson/proto",
+    "--config",
+    "test/httpjson/buf.yaml",
+    "--template",
+    "test/httpjson/buf.gen.yaml",
+    "-o",
+    folder,
+  ];
   const bin = path.join(root, "node_modules/.bin");
-  execFileSync(path.join(bin, "buf"), args, { cwd: root, env: { ...process.env, PATH: `${bin}${path.delimiter}${process.env["PATH"]}` }, stdio: ["ignore", "ignore", "pipe"] });
+  execFileSync(path.join(bin, "buf"), args, {
+    cwd: root,
+    env: { ...process.env, PATH: `${bin}${path.delimiter}${process.env["PATH"]}` },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

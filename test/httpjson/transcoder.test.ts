@@ -2,7 +2,13 @@ import { create } from "@bufbuild/protobuf";
 import type { Message } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { createErrorBody, createTranscoder, isJsonContentType, JsonFieldError, parseBody } from "#httpjson/runtime/index.ts";
+import {
+  createErrorBody,
+  createTranscoder,
+  isJsonContentType,
+  JsonFieldError,
+  parseBody,
+} from "#httpjson/runtime/index.ts";
 import type { Handler, ServiceHandlers } from "#httpjson/runtime/index.ts";
 import { bookToJson, errorBindings, libraryServiceRoutes } from "./gen/own/library_http.ts";
 import { BookSchema, ListBooksResponseSchema, OutOfStockSchema, ProblemSchema } from "./gen/own/library_pb.ts";
@@ -43,17 +49,34 @@ describe("a request", () => {
   });
 
   it("takes what the path does not bind from the query, in nested messages and under both names", () => {
-    const request = read("GET", "/v1/shelves/s/books?page_size=5&genres=fiction&genres=2&author.surname=Bell&inPrint=true&publishedAfter=2026-01-01T00:00:00Z");
-    expect(request).toMatchObject({ shelf: "s", pageSize: 5, genres: [1, 2], author: { familyName: "Bell" }, inPrint: true, publishedAfter: { seconds: 1767225600n } });
+    const request = read(
+      "GET",
+      "/v1/shelves/s/books?page_size=5&genres=fiction&genres=2&author.surname=Bell&inPrint=true&publishedAfter=2026-01-01T00:00:00Z",
+    );
+    expect(request).toMatchObject({
+      shelf: "s",
+      pageSize: 5,
+      genres: [1, 2],
+      author: { familyName: "Bell" },
+      inPrint: true,
+      publishedAfter: { seconds: 1767225600n },
+    });
   });
 
   it("takes one field from the body and the others from path and query", () => {
-    expect(read("POST", "/v1/shelves/s/books?dryRun=true", { title: "T" })).toMatchObject({ shelf: "s", dryRun: true, book: { title: "T" } });
+    expect(read("POST", "/v1/shelves/s/books?dryRun=true", { title: "T" })).toMatchObject({
+      shelf: "s",
+      dryRun: true,
+      book: { title: "T" },
+    });
   });
 
   it("takes a variable inside the body's message, which may repeat but not contradict it", () => {
     const path = "/v1/shelves/1/books/2";
-    expect(read("PATCH", `${path}?update_mask=title`, { title: "T" })).toMatchObject({ book: { name: "shelves/1/books/2", title: "T" }, updateMask: { paths: ["title"] } });
+    expect(read("PATCH", `${path}?update_mask=title`, { title: "T" })).toMatchObject({
+      book: { name: "shelves/1/books/2", title: "T" },
+      updateMask: { paths: ["title"] },
+    });
     expect(read("PATCH", path, { name: "shelves/1/books/2" })).toMatchObject({ book: { name: "shelves/1/books/2" } });
     expect(problem("PATCH", path, { name: "another" })).toBe("book.name");
     expect(problem("PATCH", path, { name: { toString: 1 } })).toBe("book.name");
@@ -61,7 +84,10 @@ describe("a request", () => {
   });
 
   it("takes all but the path from the body with body *, and no query", () => {
-    expect(read("POST", "/v1/shelves/1/books/2:move", { to_shelf: "3" })).toMatchObject({ name: "shelves/1/books/2", toShelf: "3" });
+    expect(read("POST", "/v1/shelves/1/books/2:move", { to_shelf: "3" })).toMatchObject({
+      name: "shelves/1/books/2",
+      toShelf: "3",
+    });
     expect(problem("POST", "/v1/shelves/1/books/2:move?to_shelf=3", {})).toBe("to_shelf");
   });
 
@@ -94,7 +120,9 @@ describe("a request", () => {
     expect(problem("GET", "/v1/shelves/s/books?constructor=1")).toBe("constructor");
     expect(problem("GET", "/v1/shelves/s/books?__proto__.x=1")).toBe("__proto__.x");
     expect(problem("GET", "/v1/shelves/s/books?page_size=1&pageSize=2")).toBe("page_size");
-    expect(read("GET", "/v1/shelves/s/books?debug=1&page_size=5", undefined, createTranscoder([lenientRoutes]))).toMatchObject({ pageSize: 5 });
+    expect(
+      read("GET", "/v1/shelves/s/books?debug=1&page_size=5", undefined, createTranscoder([lenientRoutes])),
+    ).toMatchObject({ pageSize: 5 });
   });
 
   it("reads fields whose names every object inherits", () => {
@@ -128,7 +156,10 @@ describe("a path", () => {
   });
 
   it("that other methods serve is 405 with these methods", () => {
-    expect(transcoder.match("PUT", "/v1/shelves/1/books/2")).toEqual({ status: 405, allow: ["DELETE", "GET", "PATCH"] });
+    expect(transcoder.match("PUT", "/v1/shelves/1/books/2")).toEqual({
+      status: 405,
+      allow: ["DELETE", "GET", "PATCH"],
+    });
     expect(transcoder.match("GET", "/v1/shelves/1/books/2:move")).toMatchObject({ status: 200 });
     expect(transcoder.match("HEAD", "/v1/books/1")).toEqual({ status: 405, allow: ["GET"] });
     expect(transcoder.match("OPTIONS", "/v1/books/1")).toEqual({ status: 405, allow: ["GET"] });
@@ -157,7 +188,13 @@ describe("a path", () => {
 
 describe("a response", () => {
   const author = { givenName: "Ada", familyName: "Bell" };
-  const book = create(BookSchema, { name: "b", title: "T", author, priceMicrousd: 2n ** 53n - 1n, genre: Genre.FICTION });
+  const book = create(BookSchema, {
+    name: "b",
+    title: "T",
+    author,
+    priceMicrousd: 2n ** 53n - 1n,
+    genre: Genre.FICTION,
+  });
   const json = {
     ...{ name: "b", title: "T", author: { given_name: "Ada", family_name: "Bell", influences: [] } },
     ...{ price_microusd: 9007199254740991, subtitle: null, published: null, genre: "fiction" },
@@ -173,7 +210,9 @@ describe("a response", () => {
     const match = transcoder.match("GET", "/v1/shelves/s/books");
     expect(match).toMatchObject({ status: 200 });
     if (match.status === 200) {
-      expect(JSON.parse(JSON.stringify(match.route.write(create(ListBooksResponseSchema, { books: [book] }))))).toEqual([json]);
+      expect(JSON.parse(JSON.stringify(match.route.write(create(ListBooksResponseSchema, { books: [book] }))))).toEqual(
+        [json],
+      );
     }
   });
 
@@ -187,7 +226,9 @@ describe("a response", () => {
     if (match.status !== 200) {
       throw new Error("no route");
     }
-    const response = await handlers[match.route.method.localName]?.(transcoder.read(match, "", undefined), { caller: "me" });
+    const response = await handlers[match.route.method.localName]?.(transcoder.read(match, "", undefined), {
+      caller: "me",
+    });
     expect(response && match.route.write(response)).toMatchObject({ name: "1", title: "me" });
   });
 });
@@ -211,11 +252,24 @@ describe("an error", () => {
 });
 
 describe("a body", () => {
-  it.each(["application/json", "Application/JSON", "application/json; charset=utf-8", 'application/json;charset="UTF-8"'])("is JSON by %s", (type) => {
+  it.each([
+    "application/json",
+    "Application/JSON",
+    "application/json; charset=utf-8",
+    'application/json;charset="UTF-8"',
+  ])("is JSON by %s", (type) => {
     expect(isJsonContentType(type)).toBe(true);
   });
 
-  it.each([undefined, "", "text/plain", "application/json; charset=latin1", "application/json5", "application/problem+json", "multipart/form-data"])("is not JSON by %s", (type) => {
+  it.each([
+    undefined,
+    "",
+    "text/plain",
+    "application/json; charset=latin1",
+    "application/json5",
+    "application/problem+json",
+    "multipart/form-data",
+  ])("is not JSON by %s", (type) => {
     expect(isJsonContentType(type)).toBe(false);
   });
 

@@ -1,4 +1,13 @@
-import type { DescEnumValue, DescExtension, DescField, DescFile, DescMessage, DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type {
+  DescEnumValue,
+  DescExtension,
+  DescField,
+  DescFile,
+  DescMessage,
+  DescMethod,
+  JsonObject,
+  JsonValue,
+} from "@bufbuild/protobuf";
 import { getOption, hasOption, isMessage, ScalarType, toJson } from "@bufbuild/protobuf";
 
 /** The options that the plugin reads. They come from the descriptors it is given, so it needs no generated code itself. */
@@ -15,7 +24,9 @@ export interface Annotations {
 
 /** @param files all files of the request; an option whose file is not among them is used nowhere */
 export function findAnnotations(files: readonly DescFile[]): Annotations {
-  const extensions = new Map(files.flatMap((file) => file.extensions.map((extension) => [extension.typeName, extension])));
+  const extensions = new Map(
+    files.flatMap((file) => file.extensions.map((extension) => [extension.typeName, extension])),
+  );
   const http = extensions.get("google.api.http");
   const error = extensions.get("httpjson.v1.error");
   const nullWhenUnset = extensions.get("httpjson.v1.null_when_unset");

@@ -83,7 +83,10 @@ export function typeCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
 }
 
 /** The names of a type's generated codec. */
-export function generatedNames(f: OutputFile, desc: DescMessage | DescEnum): { type: string; toJson: string; fromJson: string } {
+export function generatedNames(
+  f: OutputFile,
+  desc: DescMessage | DescEnum,
+): { type: string; toJson: string; fromJson: string } {
   const { name } = f.importShape(desc);
   const lower = name.charAt(0).toLowerCase() + name.slice(1);
   return { type: `${name}Json`, toJson: `${lower}ToJson`, fromJson: `${lower}FromJson` };

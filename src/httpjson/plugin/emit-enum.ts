@@ -19,7 +19,12 @@ export function emitEnum(f: OutputFile, desc: DescEnum, annotations: Annotations
 
   const json = values.map((value) => f.string(text.get(value) ?? value.name));
   f.print(f.jsDoc(`JSON of the enum ${desc.typeName}: a number only where the value is unknown.`));
-  f.print(f.export("type", names.type), " = ", json.map((each) => [each, " | "]), "number;");
+  f.print(
+    f.export("type", names.type),
+    " = ",
+    json.map((each) => [each, " | "]),
+    "number;",
+  );
   f.print();
   f.print(f.export("function", names.toJson), "(value: ", f.importShape(desc), "): ", names.type, " {");
   f.print("  switch (value) {");
@@ -50,7 +55,15 @@ export function emitEnum(f: OutputFile, desc: DescEnum, annotations: Annotations
     f.print("      return ", value.number, ";");
   }
   f.print("    default:");
-  f.print("      return ", runtime(f, "readUnknownEnum", "read"), "(", f.importSchema(desc), ", ", known, ", json, path);");
+  f.print(
+    "      return ",
+    runtime(f, "readUnknownEnum", "read"),
+    "(",
+    f.importSchema(desc),
+    ", ",
+    known,
+    ", json, path);",
+  );
   f.print("  }");
   f.print("}");
   f.print();
@@ -64,11 +77,17 @@ function checkTexts(desc: DescEnum, annotations: Annotations): void {
       continue;
     }
     if (text === "" || /^-?\d+$/.test(text)) {
-      throw new GenerationError(value, `json_value "${text}" would be mistaken for a number or for nothing; use a word`);
+      throw new GenerationError(
+        value,
+        `json_value "${text}" would be mistaken for a number or for nothing; use a word`,
+      );
     }
     const owner = owners.get(text);
     if (owner !== undefined && owner !== value.number) {
-      throw new GenerationError(value, `json_value "${text}" stands for another value of the enum already; make it unique`);
+      throw new GenerationError(
+        value,
+        `json_value "${text}" stands for another value of the enum already; make it unique`,
+      );
     }
     owners.set(text, value.number);
   }

@@ -3,6 +3,7 @@ import { ScalarType } from "@bufbuild/protobuf";
 import type { Printable } from "@bufbuild/protoplugin";
 import { codecOf, generatedNames } from "./codec.ts";
 import { zeroNumber } from "./emit-writer.ts";
+import { isOneValue } from "./field-path.ts";
 import { GenerationError } from "./generation-error.ts";
 import { hasPresence, readNames } from "./names.ts";
 import type { PluginOptions } from "./options.ts";
@@ -14,8 +15,17 @@ export function emitReader(f: OutputFile, desc: DescMessage, options: PluginOpti
   checkNames(desc, options);
   const names = generatedNames(f, desc);
   const shape = f.importShape(desc);
-  f.print(f.jsDoc(`Reads the message ${desc.typeName}.\n\n@throws JsonFieldError naming the path of what does not fit`));
-  f.print(f.export("function", names.fromJson), "(json: unknown, path = \"\", depth = ", runtime(f, "defaultMaxDepth", "read"), "): ", shape, " {");
+  f.print(
+    f.jsDoc(`Reads the message ${desc.typeName}.\n\n@throws JsonFieldError naming the path of what does not fit`),
+  );
+  f.print(
+    f.export("function", names.fromJson),
+    '(json: unknown, path = "", depth = ',
+    runtime(f, "defaultMaxDepth", "read"),
+    "): ",
+    shape,
+    " {",
+  );
   f.print("  const object = ", runtime(f, "readObject", "read"), "(json, path, depth);");
   f.print("  const message: ", shape, " = { ", zeroMembers(f, desc), " };");
   f.print("  for (const name in object) {");
@@ -42,7 +52,15 @@ function emitCase(f: OutputFile, field: DescField, options: PluginOptions): void
   f.print("      case ", f.string(name), ":");
   if (alias !== undefined) {
     f.print("      case ", f.string(alias), ":");
-    f.print("        if (name === ", f.string(alias), ") ", runtime(f, "refuseBoth", "read"), "(object, path, ", f.string(name), ", name);");
+    f.print(
+      "        if (name === ",
+      f.string(alias),
+      ") ",
+      runtime(f, "refuseBoth", "read"),
+      "(object, path, ",
+      f.string(name),
+      ", name);",
+    );
   }
   const { reader } = codecOf(f, field, options);
   const path = [runtime(f, "at", "json-error"), "(path, ", f.string(name), ")"];
@@ -54,7 +72,17 @@ function emitCase(f: OutputFile, field: DescField, options: PluginOptions): void
   } else {
     const oneof = ["message.", field.oneof.localName];
     f.print("        ", guard, "{");
-    f.print("          ", runtime(f, "refuseSecond", "read"), "(", oneof, ".case, ", path, ", ", f.string(field.oneof.name), ");");
+    f.print(
+      "          ",
+      runtime(f, "refuseSecond", "read"),
+      "(",
+      oneof,
+      ".case, ",
+      path,
+      ", ",
+      f.string(field.oneof.name),
+      ");",
+    );
     f.print("          ", oneof, " = { case: ", f.string(field.localName), ", value: ", read, " };");
     f.print("        }");
   }
@@ -66,7 +94,16 @@ function readExpression(f: OutputFile, field: DescField, reader: Printable, path
     case "list":
       return [runtime(f, "readList", "read"), "(value, ", path, ", depth - 1, ", reader, ")"];
     case "map":
-      return [runtime(f, "readMap", "read"), "(value, ", path, ", depth - 1, ", keyReader(f, field.mapKey), ", ", reader, ")"];
+      return [
+        runtime(f, "readMap", "read"),
+        "(value, ",
+        path,
+        ", depth - 1, ",
+        keyReader(f, field.mapKey),
+        ", ",
+        reader,
+        ")",
+      ];
     default: {
       const call = Array.isArray(reader) ? ["(", reader, ")"] : reader;
       return [call, "(value, ", path, opensContainer(field) ? ", depth - 1)" : ")"];
@@ -76,7 +113,7 @@ function readExpression(f: OutputFile, field: DescField, reader: Printable, path
 
 /** Whether the value is an object or array, so that its reader counts the depth. */
 function opensContainer({ message }: DescField): boolean {
-  return message !== undefined && !/^google\.protobuf\.(?:Timestamp|Duration|FieldMask|\w+Value)$/.test(message.typeName.replace(/\.(?:List)?Value$/, ""));
+  return message !== undefined && !isOneValue(message);
 }
 
 /** null is a value of these types; for all others it means unset. */
@@ -149,7 +186,10 @@ function checkNames(desc: DescMessage, options: PluginOptions): void {
     for (const name of readNames(field, options)) {
       const owner = owners.get(name);
       if (owner !== undefined) {
-        throw new GenerationError(field, `answers to the JSON name "${name}" as ${owner.name} does; change a name or json_name`);
+        throw new GenerationError(
+          field,
+          `answers to the JSON name "${name}" as ${owner.name} does; change a name or json_name`,
+        );
       }
       owners.set(name, field);
     }

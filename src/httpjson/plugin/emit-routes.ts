@@ -11,7 +11,12 @@ import type { OutputFile } from "./output-file.ts";
 import { runtime } from "./output-file.ts";
 
 /** Emits a service's route table. */
-export function emitRoutes(f: OutputFile, service: DescService, bindings: readonly Binding[], options: PluginOptions): void {
+export function emitRoutes(
+  f: OutputFile,
+  service: DescService,
+  bindings: readonly Binding[],
+  options: PluginOptions,
+): void {
   const schema = f.importSchema(service);
   const name = `${schema.name.charAt(0).toLowerCase()}${schema.name.slice(1)}Routes`;
   f.print(f.jsDoc(`HTTP routes of the service ${service.typeName}, from its google.api.http annotations.`));
@@ -54,7 +59,15 @@ function emitVariables(f: OutputFile, { variables }: Binding, options: PluginOpt
     const end = variable.end === undefined ? "" : `, end: ${variable.end}`;
     const kind = kindOf(path);
     const where = `start: ${variable.start}${end}, multi: ${variable.multi}`;
-    f.print("        { path: ", pathLiteral(f, path, options), ", kind: ", f.string(kind), ", repeated: false, ", where, " },");
+    f.print(
+      "        { path: ",
+      pathLiteral(f, path, options),
+      ", kind: ",
+      f.string(kind),
+      ", repeated: false, ",
+      where,
+      " },",
+    );
   }
   f.print("      ],");
 }
@@ -72,7 +85,15 @@ function emitQuery(f: OutputFile, query: readonly QueryField[], options: PluginO
   }
   f.print("      query: ", map, "[");
   for (const { path, kind, repeated } of query) {
-    const value = ["{ path: ", pathLiteral(f, path, options), ", kind: ", f.string(kind), ", repeated: ", repeated, " }"];
+    const value = [
+      "{ path: ",
+      pathLiteral(f, path, options),
+      ", kind: ",
+      f.string(kind),
+      ", repeated: ",
+      repeated,
+      " }",
+    ];
     for (const spelling of spellings(path)) {
       f.print("        [", f.string(spelling), ", ", value, "],");
     }
@@ -83,7 +104,10 @@ function emitQuery(f: OutputFile, query: readonly QueryField[], options: PluginO
 /** Every way to write a dotted path, each step under its proto name or its JSON name. */
 function spellings(path: FieldPath): string[] {
   return path.reduce<string[]>(
-    (prefixes, { name, jsonName }) => prefixes.flatMap((prefix) => [...new Set([name, jsonName])].map((step) => (prefix === "" ? step : `${prefix}.${step}`))),
+    (prefixes, { name, jsonName }) =>
+      prefixes.flatMap((prefix) =>
+        [...new Set([name, jsonName])].map((step) => (prefix === "" ? step : `${prefix}.${step}`)),
+      ),
     [""],
   );
 }
@@ -108,7 +132,10 @@ function responseWriter(f: OutputFile, { method, responseBody }: Binding, option
 function responseValue(f: OutputFile, field: DescField): [value: Printable, unset: Printable | undefined] {
   if (field.oneof !== undefined) {
     const oneof = ["response.", field.oneof.localName];
-    return [[oneof, ".value"], [oneof, ".case !== ", f.string(field.localName)]];
+    return [
+      [oneof, ".value"],
+      [oneof, ".case !== ", f.string(field.localName)],
+    ];
   }
   const value = ["response.", field.localName];
   return [value, hasPresence(field) ? [value, " === undefined"] : undefined];

@@ -26,7 +26,14 @@ export function emitWriter(f: OutputFile, desc: DescMessage, annotations: Annota
   for (const field of desc.fields) {
     const optional = mayBeUnset(field, options) && !annotations.nullWhenUnset(field);
     const name = property(f, writtenName(field, options));
-    f.print("  ", name, optional ? "?: " : ": ", wireType(f, field, options), optional ? " | undefined" : annotations.nullWhenUnset(field) ? " | null" : "", ";");
+    f.print(
+      "  ",
+      name,
+      optional ? "?: " : ": ",
+      wireType(f, field, options),
+      optional ? " | undefined" : annotations.nullWhenUnset(field) ? " | null" : "",
+      ";",
+    );
   }
   f.print("};");
   f.print();
@@ -81,11 +88,21 @@ function memberValue(f: OutputFile, field: DescField, annotations: Annotations, 
       throw new GenerationError(field, "null_when_unset is not for members of a oneof; remove it");
     }
     const oneof = ["message.", field.oneof.localName];
-    return [oneof, ".case === ", f.string(field.localName), " ? ", writeValue(f, field, [oneof, ".value"], options), " : undefined"];
+    return [
+      oneof,
+      ".case === ",
+      f.string(field.localName),
+      " ? ",
+      writeValue(f, field, [oneof, ".value"], options),
+      " : undefined",
+    ];
   }
   const value = ["message.", field.localName];
   if (nullWhenUnset && !hasPresence(field)) {
-    throw new GenerationError(field, "null_when_unset is only for fields with presence; make it optional or remove the option");
+    throw new GenerationError(
+      field,
+      "null_when_unset is only for fields with presence; make it optional or remove the option",
+    );
   }
   const unset = nullWhenUnset ? "null" : "undefined";
   if (!mayBeUnset(field, options)) {

@@ -54,7 +54,12 @@ export function queryFields(message: DescMessage, bound: ReadonlySet<string>): Q
   return [...walk(message, [], new Set(), bound)];
 }
 
-function* walk(message: DescMessage, prefix: FieldPath, outer: ReadonlySet<string>, bound: ReadonlySet<string>): Iterable<QueryField> {
+function* walk(
+  message: DescMessage,
+  prefix: FieldPath,
+  outer: ReadonlySet<string>,
+  bound: ReadonlySet<string>,
+): Iterable<QueryField> {
   for (const field of message.fields) {
     const path = [...prefix, field];
     if (bound.has(dottedName(path))) {
@@ -90,8 +95,13 @@ function scalarKind(scalar: ScalarType): ParameterKind {
   return scalar === ScalarType.BOOL ? "bool" : "text";
 }
 
+/** Whether a message is a single string, number or boolean in JSON: no object or array. */
+export function isOneValue(message: DescMessage): boolean {
+  return textMessages.has(message.typeName) || isWrapperDesc(message);
+}
+
 function hasOwnJson(message: DescMessage): boolean {
-  return opaqueMessages.has(message.typeName) || textMessages.has(message.typeName) || isWrapperDesc(message);
+  return opaqueMessages.has(message.typeName) || isOneValue(message);
 }
 
 /** The path in proto names, `book.name`. */

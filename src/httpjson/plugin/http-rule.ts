@@ -33,17 +33,26 @@ const token = /^[!#$%&'*+.^`|~\w-]+$/;
  */
 export function bindingsOf(method: DescMethod, rule: JsonObject): Binding[] {
   if (method.methodKind !== "unary") {
-    throw new GenerationError(method, "streaming methods have no HTTP/JSON form here; remove google.api.http or make the method unary");
+    throw new GenerationError(
+      method,
+      "streaming methods have no HTTP/JSON form here; remove google.api.http or make the method unary",
+    );
   }
   for (const message of [method.input, method.output]) {
     if (message.typeName === "google.api.HttpBody") {
-      throw new GenerationError(method, "google.api.HttpBody is not supported; use a message with the content as a field");
+      throw new GenerationError(
+        method,
+        "google.api.HttpBody is not supported; use a message with the content as a field",
+      );
     }
   }
   const additional = rule["additionalBindings"];
   const rules = Array.isArray(additional) ? additional.filter(isObject) : [];
   if (rules.some((nested) => nested["additionalBindings"] !== undefined)) {
-    throw new GenerationError(method, "additional_bindings may not have additional_bindings; list them all in the first rule");
+    throw new GenerationError(
+      method,
+      "additional_bindings may not have additional_bindings; list them all in the first rule",
+    );
   }
   return [rule, ...rules].map((each) => binding(method, each));
 }
@@ -61,7 +70,16 @@ function binding(method: DescMethod, rule: JsonObject): Binding {
     bound.add(body.name);
   }
   const query = body === "*" ? [] : queryFields(method.input, bound);
-  return { method, httpMethod, pattern, template, variables, body, query, responseBody: responseBodyOf(method, text(rule["responseBody"])) };
+  return {
+    method,
+    httpMethod,
+    pattern,
+    template,
+    variables,
+    body,
+    query,
+    responseBody: responseBodyOf(method, text(rule["responseBody"])),
+  };
 }
 
 function patternOf(method: DescMethod, rule: JsonObject): [httpMethod: string, pattern: string] {
@@ -75,7 +93,10 @@ function patternOf(method: DescMethod, rule: JsonObject): [httpMethod: string, p
   if (isObject(custom)) {
     const kind = text(custom["kind"]);
     if (!token.test(kind)) {
-      throw new GenerationError(method, `custom kind "${kind}" is no HTTP method; write one such as HEAD, or * for any`);
+      throw new GenerationError(
+        method,
+        `custom kind "${kind}" is no HTTP method; write one such as HEAD, or * for any`,
+      );
     }
     return [kind, text(custom["path"])];
   }
@@ -99,8 +120,15 @@ function variablePath(method: DescMethod, { fieldPath }: TemplateVariable): Fiel
     throw new GenerationError(method, `the path variable ${fieldPath} is no field of ${method.input.typeName}`);
   }
   const field = path.at(-1);
-  if (field === undefined || (field.fieldKind !== "scalar" && field.fieldKind !== "enum") || parameterKind(field) === undefined) {
-    throw new GenerationError(method, `the path variable ${fieldPath} must be a scalar field, not repeated, a map or a message`);
+  if (
+    field === undefined ||
+    (field.fieldKind !== "scalar" && field.fieldKind !== "enum") ||
+    parameterKind(field) === undefined
+  ) {
+    throw new GenerationError(
+      method,
+      `the path variable ${fieldPath} must be a scalar field, not repeated, a map or a message`,
+    );
   }
   return path;
 }

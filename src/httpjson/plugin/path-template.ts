@@ -1,3 +1,5 @@
+import { normaliseEscapes } from "../runtime/percent-encoding.ts";
+
 // The path template syntax of google.api.http (google/api/http.proto, "Path template syntax"):
 //
 //   Template  = "/" Segments [ ":" Verb ] ;
@@ -122,7 +124,8 @@ class Parser {
       throw this.#error(`has a malformed percent escape in "${literal}"`);
     }
     this.#position += literal.length;
-    return normalise(literal);
+    // What is not ASCII is written as the escapes of its UTF-8.
+    return normaliseEscapes(literal.replace(/[^\u0021-\u007e]+/g, encodeURIComponent));
   }
 
   #take(token: string): boolean {
@@ -151,14 +154,4 @@ class Parser {
   #error(problem: string): TemplateError {
     return new TemplateError(this.#template, problem);
   }
-}
-
-/** One spelling for a literal (RFC 3986 6.2.2): unreserved characters bare, the escapes of all others in upper case. */
-function normalise(literal: string): string {
-  return literal
-    .replace(/[^\u0021-\u007e]+/g, encodeURIComponent)
-    .replace(/%([0-9A-Fa-f]{2})/g, (escape, hex: string) => {
-      const character = String.fromCharCode(Number.parseInt(hex, 16));
-      return /[A-Za-z0-9._~-]/.test(character) ? character : escape.toUpperCase();
-    });
 }

@@ -19,7 +19,12 @@ import { openOutputFile, runtime } from "./output-file.ts";
 import { findReachable } from "./reachable.ts";
 import type { Reachable } from "./reachable.ts";
 
-const inner = createEcmaScriptPlugin({ name: "protoc-gen-httpjson", version: "v1", parseOptions, generateTs: generate });
+const inner = createEcmaScriptPlugin({
+  name: "protoc-gen-httpjson",
+  version: "v1",
+  parseOptions,
+  generateTs: generate,
+});
 
 /**
  * The protoc plugin: for every file with `google.api.http` routes, messages they use, or error bodies, a `<name>_http.ts`
@@ -27,7 +32,8 @@ const inner = createEcmaScriptPlugin({ name: "protoc-gen-httpjson", version: "v1
  */
 export const plugin: Plugin = {
   ...inner,
-  run: (request) => inner.run(create(CodeGeneratorRequestSchema, { ...request, parameter: withTarget(request.parameter) })),
+  run: (request) =>
+    inner.run(create(CodeGeneratorRequestSchema, { ...request, parameter: withTarget(request.parameter) })),
 };
 
 function withTarget(parameter: string): string {
@@ -93,7 +99,17 @@ function emitFile(f: OutputFile, schema: Schema<PluginOptions>, { annotations, b
     f.print(f.jsDoc("Messages that are error bodies, with their HTTP status; 0 where the error decides."));
     f.print(f.export("const", "errorBindings"), " = [");
     for (const { desc, status } of errors) {
-      f.print("  ", runtime(f, "errorBinding", "error-body"), "(", f.importSchema(desc), ", ", status, ", ", generatedNames(f, desc).toJson, "),");
+      f.print(
+        "  ",
+        runtime(f, "errorBinding", "error-body"),
+        "(",
+        f.importSchema(desc),
+        ", ",
+        status,
+        ", ",
+        generatedNames(f, desc).toJson,
+        "),",
+      );
     }
     f.print("];");
   }

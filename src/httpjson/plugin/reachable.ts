@@ -29,7 +29,11 @@ export function hasRuntimeCodec(desc: DescMessage | DescEnum): boolean {
 }
 
 /** @throws GenerationError for a message that has no JSON form here */
-export function findReachable(files: readonly DescFile[], bindings: readonly Binding[], annotations: Annotations): Reachable {
+export function findReachable(
+  files: readonly DescFile[],
+  bindings: readonly Binding[],
+  annotations: Annotations,
+): Reachable {
   const read = new Set<DescMessage | DescEnum>();
   const written = new Set<DescMessage | DescEnum>();
   for (const { method } of bindings) {
@@ -45,7 +49,10 @@ export function findReachable(files: readonly DescFile[], bindings: readonly Bin
   const generated = new Set(files.map(({ name }) => name));
   for (const desc of written) {
     if (!generated.has(desc.file.name)) {
-      throw new GenerationError(desc, "is used by a route but its file is not generated; generate it in the same run (buf: strategy: all)");
+      throw new GenerationError(
+        desc,
+        "is used by a route but its file is not generated; generate it in the same run (buf: strategy: all)",
+      );
     }
   }
   return { written, read };
@@ -64,7 +71,7 @@ function visit(desc: DescMessage | DescEnum, seen: Set<DescMessage | DescEnum>):
     return;
   }
   if (desc.file.proto.syntax !== "proto3") {
-    throw new GenerationError(desc, "only proto3 messages are supported; move it to a file with syntax = \"proto3\"");
+    throw new GenerationError(desc, 'only proto3 messages are supported; move it to a file with syntax = "proto3"');
   }
   for (const field of desc.fields) {
     visitField(field, seen);
@@ -73,7 +80,10 @@ function visit(desc: DescMessage | DescEnum, seen: Set<DescMessage | DescEnum>):
 
 function visitField(field: DescField, seen: Set<DescMessage | DescEnum>): void {
   if (field.message?.typeName === "google.protobuf.Any") {
-    throw new GenerationError(field, "google.protobuf.Any is not supported; use a oneof of the messages it can hold, or google.protobuf.Struct");
+    throw new GenerationError(
+      field,
+      "google.protobuf.Any is not supported; use a oneof of the messages it can hold, or google.protobuf.Struct",
+    );
   }
   if (field.name === "__proto__" || field.jsonName === "__proto__") {
     throw new GenerationError(field, "__proto__ cannot be the name of a JavaScript property; rename the field");

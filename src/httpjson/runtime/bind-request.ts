@@ -1,5 +1,6 @@
 import { JsonFieldError, shorten } from "./json-error.ts";
-import { decode, parseQuery } from "./query.ts";
+import { decodeEscapes } from "./percent-encoding.ts";
+import { parseQuery } from "./query.ts";
 import { isObject, setOwn } from "./read.ts";
 import type { Parameter, ParameterKind, PathVariable, Route } from "./route.ts";
 
@@ -45,12 +46,18 @@ function bindVariable(json: Json, variable: PathVariable, segments: readonly str
   const path = fieldPath(variable);
   const text = segments
     .slice(variable.start, variable.end)
-    .map((segment) => (variable.multi ? decodeButSlash(segment, path) : decode(segment, path)))
+    .map((segment) => (variable.multi ? decodeButSlash(segment, path) : decodeEscapes(segment, path)))
     .join("/");
   const { parent, name } = open(json, variable);
   const given = own(parent, name);
   // A body may repeat what the path says, as AIP-134 updates do, but not contradict it.
-  if (given !== undefined && given !== null && given !== text && given !== toJson(text, variable.kind) && !isNumber(given, text)) {
+  if (
+    given !== undefined &&
+    given !== null &&
+    given !== text &&
+    given !== toJson(text, variable.kind) &&
+    !isNumber(given, text)
+  ) {
     throw new JsonFieldError(path, "differs from the path");
   }
   setOwn(parent, name, toJson(text, variable.kind));
@@ -60,7 +67,7 @@ function bindVariable(json: Json, variable: PathVariable, segments: readonly str
 function decodeButSlash(segment: string, path: string): string {
   return segment
     .split(/(%2f)/i)
-    .map((part) => (/^%2f$/i.test(part) ? "%2F" : decode(part, path)))
+    .map((part) => (/^%2f$/i.test(part) ? "%2F" : decodeEscapes(part, path)))
     .join("");
 }
 

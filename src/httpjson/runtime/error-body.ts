@@ -23,12 +23,15 @@ export function errorBinding<D extends DescMessage>(
 ): ErrorBinding {
   return {
     typeName: schema.typeName,
-    body: (detail) => (isMessage(detail, schema) ? { status: status === 0 ? undefined : status, json: toJson(detail) } : undefined),
+    body: (detail) =>
+      isMessage(detail, schema) ? { status: status === 0 ? undefined : status, json: toJson(detail) } : undefined,
   };
 }
 
 /** Makes the function that finds the HTTP answer among an error's details: the first detail with a binding gives it. */
-export function createErrorBody(bindings: Iterable<ErrorBinding>): (details: readonly Message[]) => ErrorBody | undefined {
+export function createErrorBody(
+  bindings: Iterable<ErrorBinding>,
+): (details: readonly Message[]) => ErrorBody | undefined {
   const table = new Map([...bindings].map((binding) => [binding.typeName, binding]));
   return (details) => {
     for (const detail of details) {

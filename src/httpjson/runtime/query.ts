@@ -1,4 +1,4 @@
-import { JsonFieldError, shorten } from "./json-error.ts";
+import { decodeEscapes } from "./percent-encoding.ts";
 
 /**
  * The parameters of a query string in order, decoded as application/x-www-form-urlencoded (WHATWG URL): `+` is a space.
@@ -21,17 +21,5 @@ export function parseQuery(query: string): [name: string, value: string][] {
 }
 
 function decodeForm(text: string, name: string): string {
-  return decode(text.replaceAll("+", " "), name);
-}
-
-/** Decodes percent escapes. @throws JsonFieldError, naming `path`, for an escape that is malformed or is not UTF-8 */
-export function decode(text: string, path: string): string {
-  if (!text.includes("%")) {
-    return text;
-  }
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new JsonFieldError(shorten(path), "has a malformed percent escape");
-  }
+  return decodeEscapes(text.replaceAll("+", " "), name);
 }

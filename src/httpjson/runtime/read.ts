@@ -226,7 +226,12 @@ function refuseNonCanonical(name: string, path: string): void {
 
 /** Reads the number of an enum value that this program does not know (enums of proto3 are open). */
 export function readUnknownEnum(schema: DescEnum, names: readonly string[], json: unknown, path: string): UnknownEnum {
-  if (typeof json === "number" && Number.isInteger(json) && Math.abs(json) <= 0x7fff_ffff && isUnknownEnum(schema, json)) {
+  if (
+    typeof json === "number" &&
+    Number.isInteger(json) &&
+    Math.abs(json) <= 0x7fff_ffff &&
+    isUnknownEnum(schema, json)
+  ) {
     return json;
   }
   throw new JsonFieldError(path, `must be one of ${names.join(", ")}`);

@@ -1,3 +1,4 @@
+import { normaliseEscapes } from "./percent-encoding.ts";
 import type { Route } from "./route.ts";
 
 /** A path that a route serves, with the raw segments that its variables are cut from. */
@@ -49,7 +50,10 @@ export class RouteMatcher {
     }
     const allow = new Set<string>();
     const segments = path === "/" ? [] : path.slice(1).split("/");
-    return this.#search(httpMethod, segments, allow) ?? (allow.size === 0 ? notFound : { status: 405, allow: [...allow].sort() });
+    return (
+      this.#search(httpMethod, segments, allow) ??
+      (allow.size === 0 ? notFound : { status: 405, allow: [...allow].sort() })
+    );
   }
 
   #search(httpMethod: string, segments: readonly string[], allow: Set<string>): RouteMatch | undefined {
@@ -68,14 +72,15 @@ export class RouteMatcher {
   }
 
   #descend(httpMethod: string, segments: readonly string[], verb: string, allow: Set<string>): RouteMatch | undefined {
-    const names = segments.map(normalise);
+    const names = segments.map(normaliseEscapes);
     const visit = (node: Node, depth: number): Route | undefined => {
       const name = names[depth];
       if (name === undefined) {
         return pick(node.ends, verb, httpMethod, allow) ?? pick(node.rest, verb, httpMethod, allow);
       }
       const literal = node.literals.get(name);
-      const found = (literal && visit(literal, depth + 1)) ?? (node.any && name !== "" ? visit(node.any, depth + 1) : undefined);
+      const found =
+        (literal && visit(literal, depth + 1)) ?? (node.any && name !== "" ? visit(node.any, depth + 1) : undefined);
       return found ?? pick(node.rest, verb, httpMethod, allow);
     };
     const route = visit(this.#root, 0);
@@ -96,7 +101,9 @@ export class RouteMatcher {
     const methods = getOrAdd(ends, route.verb, () => new Map<string, Route>());
     const other = methods.get(route.httpMethod);
     if (other !== undefined) {
-      throw new Error(`${route.httpMethod} ${route.pattern} of ${route.method.toString()} is already served as ${other.pattern} by ${other.method.toString()}`);
+      throw new Error(
+        `${route.httpMethod} ${route.pattern} of ${route.method.toString()} is already served as ${other.pattern} by ${other.method.toString()}`,
+      );
     }
     methods.set(route.httpMethod, route);
     if (route.verb !== "") {
@@ -117,17 +124,6 @@ function pick(ends: Map<string, Methods>, verb: string, httpMethod: string, allo
     allow.add(method);
   }
   return methods.get(httpMethod) ?? methods.get("*");
-}
-
-/** Decodes what need not be encoded and writes the other escapes in upper case (RFC 3986 6.2.2), as the generator does with literals. */
-function normalise(segment: string): string {
-  if (!segment.includes("%")) {
-    return segment;
-  }
-  return segment.replace(/%([0-9a-f]{2})/gi, (escape, hex: string) => {
-    const character = String.fromCharCode(Number.parseInt(hex, 16));
-    return /[A-Za-z0-9._~-]/.test(character) ? character : escape.toUpperCase();
-  });
 }
 
 function newNode(): Node {

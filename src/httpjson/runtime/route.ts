@@ -57,7 +57,10 @@ export type Handler<C> = { call(request: Message, context: C): Promise<Message> 
 
 /** A service's implementation: one function for each unary method. Also a `Record<string, Handler<C>>`. */
 export type ServiceHandlers<S extends DescService, C> = {
-  [K in keyof S["method"]]: S["method"][K] extends { input: infer I extends DescMessage; output: infer O extends DescMessage }
+  [K in keyof S["method"]]: S["method"][K] extends {
+    input: infer I extends DescMessage;
+    output: infer O extends DescMessage;
+  }
     ? { call(request: MessageShape<I>, context: C): Promise<MessageShape<O>> }["call"]
     : never;
 };

@@ -29,7 +29,10 @@ export interface Transcoder {
 }
 
 /** @throws Error when two routes claim the same HTTP method and path */
-export function createTranscoder(services: readonly ServiceRoutes[], { maxDepth = defaultMaxDepth }: TranscoderOptions = {}): Transcoder {
+export function createTranscoder(
+  services: readonly ServiceRoutes[],
+  { maxDepth = defaultMaxDepth }: TranscoderOptions = {},
+): Transcoder {
   const matcher = new RouteMatcher(services.flatMap(({ routes }) => routes));
   return {
     match: (httpMethod, path) => matcher.match(httpMethod, path),

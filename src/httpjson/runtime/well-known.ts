@@ -30,11 +30,17 @@ export function readTimestamp(json: unknown, path: string): Timestamp {
   if (match === null) {
     throw new JsonFieldError(path, "must be an RFC 3339 time such as 2026-01-31T12:00:00Z");
   }
-  const [, year, month, day, hour, minute, second, digits = "", sign = "+", offsetHours = "00", offsetMinutes = "00"] = match;
+  const [, year, month, day, hour, minute, second, digits = "", sign = "+", offsetHours = "00", offsetMinutes = "00"] =
+    match;
   const clock = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
   const milliseconds = Date.parse(`${clock}Z`);
   // Date.parse takes 31 February for 3 March and 24:00 for the next day.
-  if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString().slice(0, 19) !== clock || Number(offsetHours) > 23 || Number(offsetMinutes) > 59) {
+  if (
+    Number.isNaN(milliseconds) ||
+    new Date(milliseconds).toISOString().slice(0, 19) !== clock ||
+    Number(offsetHours) > 23 ||
+    Number(offsetMinutes) > 59
+  ) {
     throw new JsonFieldError(path, "is no date and time of the calendar");
   }
   const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60 * (sign === "-" ? -1 : 1);
@@ -76,7 +82,10 @@ function fraction(nanos: number): string {
   if (nanos === 0) {
     return "";
   }
-  return `.${nanos.toString().padStart(9, "0").replace(/(?:000){1,2}$/, "")}`;
+  return `.${nanos
+    .toString()
+    .padStart(9, "0")
+    .replace(/(?:000){1,2}$/, "")}`;
 }
 
 /** Writes the paths in lowerCamelCase, separated by commas. @throws RangeError for a path that does not survive the way there and back */

@@ -4,7 +4,11 @@
 export interface PathFacts {
   readonly source: string;
   readonly templates: readonly string[];
-  readonly paths: readonly (readonly [path: string, template: string | undefined, variables?: Readonly<Record<string, string>>])[];
+  readonly paths: readonly (readonly [
+    path: string,
+    template: string | undefined,
+    variables?: Readonly<Record<string, string>>,
+  ])[];
 }
 
 export const pathFacts: readonly PathFacts[] = [
@@ -36,7 +40,15 @@ export const pathFacts: readonly PathFacts[] = [
   },
   {
     source: "Envoy path_matcher_test.cc VariableBindings",
-    templates: ["/a/{x}/c/d/e", "/{x=a/*}/b/{y=*}/c", "/a/{x=b/*}/{y=d/**}", "/{x=*}/a", "/a/b/{x=*}", "/a/b/c/{x=**}", "/{x=*}/d/e/f/{y=**}"],
+    templates: [
+      "/a/{x}/c/d/e",
+      "/{x=a/*}/b/{y=*}/c",
+      "/a/{x=b/*}/{y=d/**}",
+      "/{x=*}/a",
+      "/a/b/{x=*}",
+      "/a/b/c/{x=**}",
+      "/{x=*}/d/e/f/{y=**}",
+    ],
     paths: [
       ["/a/book/c/d/e", "/a/{x}/c/d/e", { x: "book" }],
       ["/a/hello/b/world/c", "/{x=a/*}/b/{y=*}/c", { x: "a/hello", y: "world" }],
@@ -65,7 +77,8 @@ export const pathFacts: readonly PathFacts[] = [
     paths: [["/a/p/foo%20foo/q/bar%2Fbar/c", "/a/{x=p/*/q/*}/c", { x: "p/foo foo/q/bar%2Fbar" }]],
   },
   {
-    source: "Envoy path_matcher_test.cc OnlyUnreservedCharsAreUnescapedForMultiSegmentMatchUnescapeAllExceptReservedImplicit",
+    source:
+      "Envoy path_matcher_test.cc OnlyUnreservedCharsAreUnescapedForMultiSegmentMatchUnescapeAllExceptReservedImplicit",
     templates: ["/a/{y=**}"],
     paths: [["/a/%21%23%24%26/%2F", "/a/{y=**}", { y: "%21%23%24%26/%2F" }]],
   },
@@ -179,7 +192,13 @@ export const pathFacts: readonly PathFacts[] = [
   },
   {
     source: "Envoy path_matcher_test.cc LookupSimplePaths",
-    templates: ["/prefix/middle/suffix", "/prefix/middle/othersuffix", "/prefix/othermiddle/suffix", "/otherprefix/middle/suffix", "/otherprefix/suffix"],
+    templates: [
+      "/prefix/middle/suffix",
+      "/prefix/middle/othersuffix",
+      "/prefix/othermiddle/suffix",
+      "/otherprefix/middle/suffix",
+      "/otherprefix/suffix",
+    ],
     paths: [
       ["/prefix/not/a/path", undefined],
       ["/prefix/middle", undefined],
@@ -222,13 +241,25 @@ export const pathFacts: readonly PathFacts[] = [
       ["/foo/bob/lob/law", undefined],
       ["/foo/bar/baz/buzz", "/foo/bar/baz/buzz"],
       ["/foo/bar/baz/baz/buzz", "/foo/bar/{name}/baz/{child}", { name: "baz", child: "buzz" }],
-      ["/foo/bar/1/baz/2/buzz/3", "/foo/bar/{name}/baz/{child.id}/buzz/{child.thing.id}", { name: "1", "child.id": "2", "child.thing.id": "3" }],
+      [
+        "/foo/bar/1/baz/2/buzz/3",
+        "/foo/bar/{name}/baz/{child.id}/buzz/{child.thing.id}",
+        { name: "1", "child.id": "2", "child.thing.id": "3" },
+      ],
       ["/foo/bar/baz/123", undefined],
       ["/foo/bar/baz/123/buzz", "/foo/bar/*/{thing.id}/{cat=**}", { "thing.id": "123", cat: "buzz" }],
       ["/foo/bar/baz/123/buzz/buzz", "/foo/bar/*/{thing.id}/{cat=**}", { "thing.id": "123", cat: "buzz/buzz" }],
       ["/foo/bar/baz/123/buzz/buzz:do", "/foo/bar/*/{thing.id}/{cat=**}:do", { "thing.id": "123", cat: "buzz/buzz" }],
-      ["/foo/bar/baz/123/fizz/buzz/frob/nitz:do", "/foo/bar/*/{thing.id}/{cat=**}:do", { "thing.id": "123", cat: "fizz/buzz/frob/nitz" }],
-      ["/foo/bar/baz/123/buzz/buzz:cancel", "/foo/bar/*/{thing.id}/{cat=**}:cancel", { "thing.id": "123", cat: "buzz/buzz" }],
+      [
+        "/foo/bar/baz/123/fizz/buzz/frob/nitz:do",
+        "/foo/bar/*/{thing.id}/{cat=**}:do",
+        { "thing.id": "123", cat: "fizz/buzz/frob/nitz" },
+      ],
+      [
+        "/foo/bar/baz/123/buzz/buzz:cancel",
+        "/foo/bar/*/{thing.id}/{cat=**}:cancel",
+        { "thing.id": "123", cat: "buzz/buzz" },
+      ],
       ["foo/bar/baz/123/buzz/buzz:blah", undefined],
       ["/trailing:slash", undefined],
       ["/trailing/:slash", "/trailing/**:slash"],

@@ -5,16 +5,28 @@
 export interface TemplateFact {
   readonly source: string;
   readonly template: string;
-  readonly accepts: { readonly segments: string; readonly verb?: string; readonly variables?: readonly string[] } | undefined;
+  readonly accepts:
+    | { readonly segments: string; readonly verb?: string; readonly variables?: readonly string[] }
+    | undefined;
 }
 
-const envoy = (test: string, template: string, segments: string, variables: readonly string[] = [], verb = ""): TemplateFact => ({
+const envoy = (
+  test: string,
+  template: string,
+  segments: string,
+  variables: readonly string[] = [],
+  verb = "",
+): TemplateFact => ({
   source: `Envoy http_template_test.cc ${test}`,
   template,
   accepts: { segments, verb, variables },
 });
 
-const envoyRefuses = (template: string): TemplateFact => ({ source: "Envoy http_template_test.cc ErrorTests", template, accepts: undefined });
+const envoyRefuses = (template: string): TemplateFact => ({
+  source: "Envoy http_template_test.cc ErrorTests",
+  template,
+  accepts: undefined,
+});
 
 const vanguard = (template: string, segments: string, variables: readonly string[] = [], verb = ""): TemplateFact => ({
   source: "Vanguard path_parser_test.go TestPath_ParsePathTemplate",
@@ -28,7 +40,13 @@ const vanguardRefuses = (template: string): TemplateFact => ({
   accepts: undefined,
 });
 
-const gateway = (test: string, template: string, segments: string, variables: readonly string[] = [], verb = ""): TemplateFact => ({
+const gateway = (
+  test: string,
+  template: string,
+  segments: string,
+  variables: readonly string[] = [],
+  verb = "",
+): TemplateFact => ({
   source: `Gateway internal/httprule/parse_test.go ${test}`,
   template,
   accepts: { segments, verb, variables },
@@ -82,11 +100,30 @@ export const templateFacts: readonly TemplateFact[] = [
   ...[
     ...["", "//", "/{}", "/a/", "/a//b", ":verb", "/:verb", "/a/:verb", ":", "/:", "/*:", "/**:", "/{var}:"],
     ...["/a/b/:", "/a/b/*:", "/a/b/**:", "/a/b/{var}:", "/a/{", "/a/{var", "/a/{var.", "/a/{x=var:verb}"],
-    ...["a", "{x}", "{x=/a}", "{x=/a/b}", "a/b", "a/b/{x}", "a/{x}/b", "a/{x}/b:verb", "/a/{var=/b}", "/{var=a/{nested=b}}"],
+    ...[
+      "a",
+      "{x}",
+      "{x=/a}",
+      "{x=/a/b}",
+      "a/b",
+      "a/b/{x}",
+      "a/{x}/b",
+      "a/{x}/b:verb",
+      "/a/{var=/b}",
+      "/{var=a/{nested=b}}",
+    ],
     ...["/a{x}", "/{x}a", "/a{x}b", "/{x}a{y}", "/a/b{x}", "/a/{x}b", "/a/b{x}c", "/a/{x}b{y}"],
     ...["/a/b{x}/s", "/a/{x}b/s", "/a/b{x}c/s", "/a/{x}b{y}/s"],
   ].map(envoyRefuses),
-  ...["/a{x=b/**}/{y=*}", "/a{x=b/**}/bb/{y=*}", "/a{x=b/**}/{y=**}", "/a/**/*", "/a/**/foo/*", "/a/**/**", "/a/**/foo/**"].map((template) => ({
+  ...[
+    "/a{x=b/**}/{y=*}",
+    "/a{x=b/**}/bb/{y=*}",
+    "/a{x=b/**}/{y=**}",
+    "/a/**/*",
+    "/a/**/foo/*",
+    "/a/**/**",
+    "/a/**/foo/**",
+  ].map((template) => ({
     source: "Envoy path_matcher_test.cc InvalidTemplates",
     template,
     accepts: undefined,
@@ -100,7 +137,15 @@ export const templateFacts: readonly TemplateFact[] = [
   vanguardRefuses("/{1}"),
   vanguardRefuses("/{field.1}"),
   vanguard("/{_}", "*", ["_:0-1"]),
-  ...["/{-}", "/{field-}", "/foo/bar/baz?abc=def", "/foo/bar/baz buzz", "foo/bar/baz", "/foo/bar/", "/foo/bar:baz/buzz"].map(vanguardRefuses),
+  ...[
+    "/{-}",
+    "/{field-}",
+    "/foo/bar/baz?abc=def",
+    "/foo/bar/baz buzz",
+    "foo/bar/baz",
+    "/foo/bar/",
+    "/foo/bar:baz/buzz",
+  ].map(vanguardRefuses),
   vanguardRefuses("/foo/{bar/baz}/buzz"),
   vanguard("/foo/bar:baz%12xyz%abcde", "foo/bar", [], "baz%12xyz%ABcde"),
   vanguard("/{hello}/world", "*/world", ["hello:0-1"]),
@@ -115,14 +160,25 @@ export const templateFacts: readonly TemplateFact[] = [
   vanguard("/foo/bar/baz/buzz", "foo/bar/baz/buzz"),
   vanguard("/foo/bar/{name}", "foo/bar/*", ["name:2-3"]),
   vanguard("/foo/bar/{name}/baz/{child}", "foo/bar/*/baz/*", ["name:2-3", "child:4-5"]),
-  vanguard("/foo/bar/{name}/baz/{child.id}/buzz/{child.thing.id}", "foo/bar/*/baz/*/buzz/*", ["name:2-3", "child.id:4-5", "child.thing.id:6-7"]),
+  vanguard("/foo/bar/{name}/baz/{child.id}/buzz/{child.thing.id}", "foo/bar/*/baz/*/buzz/*", [
+    "name:2-3",
+    "child.id:4-5",
+    "child.thing.id:6-7",
+  ]),
   vanguard("/foo/bar/*/{thing.id}/{cat=**}", "foo/bar/*/*/**", ["thing.id:3-4", "cat:4-"]),
   vanguard("/foo/bar/*/{thing.id}/{cat=**}:do", "foo/bar/*/*/**", ["thing.id:3-4", "cat:4-"], "do"),
   vanguard("/foo/bar/*/{thing.id}/{cat=**}:cancel", "foo/bar/*/*/**", ["thing.id:3-4", "cat:4-"], "cancel"),
-  vanguard("/foo/bob/{book_id={author}/{isbn}/*}/details", "foo/bob/*/*/*/details", ["book_id:2-5", "author:2-3", "isbn:3-4"]),
+  vanguard("/foo/bob/{book_id={author}/{isbn}/*}/details", "foo/bob/*/*/*/details", [
+    "book_id:2-5",
+    "author:2-3",
+    "isbn:3-4",
+  ]),
   vanguard("/foo%2Fbar/%2A/%2A%2a/{starstar=%2A%2a/**}:%2c", "foo%2Fbar/%2A/%2A%2A/%2A%2A/**", ["starstar:3-"], "%2C"),
   gateway("TestTokenize", "/v1/endpoint/**", "v1/endpoint/**"),
-  gateway("TestTokenize", "/v1/b/{bucket_name=buckets/*}/o/{name}", "v1/b/buckets/*/o/*", ["bucket_name:2-4", "name:5-6"]),
+  gateway("TestTokenize", "/v1/b/{bucket_name=buckets/*}/o/{name}", "v1/b/buckets/*/o/*", [
+    "bucket_name:2-4",
+    "name:5-6",
+  ]),
   gateway("TestTokenize", "/v1/a/{endpoint}:a", "v1/a/*", ["endpoint:2-3"], "a"),
   gateway("TestTokenize", "/v1/a/{endpoint}:b:c", "v1/a/*", ["endpoint:2-3"], "b:c"),
   gateway("TestTokenize", "/v1/a=b&c=d;e=f:g/endpoint.rdf", "v1/a=b&c=d;e=f:g/endpoint.rdf"),
