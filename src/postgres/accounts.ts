@@ -55,7 +55,7 @@ export class PostgresAccounts implements Accounts {
     }
   }
 
-  setTier(accountId: string, tier: RateTier): Promise<Account> {
+  async setTier(accountId: string, tier: RateTier): Promise<Account> {
     if (tier.ratePerMinute < 1 || tier.burst < 1) throw invalidField("tier", "rate and burst must be at least 1");
     return this.#change(accountId, { ratePerMinute: tier.ratePerMinute, burst: tier.burst });
   }

@@ -1,0 +1,66 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Postgres } from "../../src/postgres/index.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { openStarted } from "./open.ts";
+
+let database: TestDatabase;
+let one: Postgres;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  one = await openStarted(database.url);
+});
+afterAll(async () => {
+  await one.close();
+  await database.drop();
+});
+afterEach(async () => {
+  expect((await one.audit()).filter(({ violations }) => violations > 0n)).toEqual([]);
+});
+
+const wallet = () => base58.encode(randomBytes(32));
+
+describe("an account", () => {
+  it("is one for each wallet, however many ask at once", async () => {
+    const same = wallet();
+    const accounts = await Promise.all(Array.from({ length: 8 }, () => one.accounts.create(same)));
+    expect(new Set(accounts.map(({ accountId }) => accountId)).size).toBe(1);
+    expect(accounts[0]).toMatchObject({ wallet: same, balance: 0n, tier: { ratePerMinute: 60, burst: 10 }, operator: false });
+    expect(accounts[0]?.createdAt).toBeInstanceOf(Date);
+    await expect(one.accounts.create("0x1234")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+  });
+
+  it("is adjusted once per key, up and down, never below zero", async () => {
+    const { accountId } = await one.accounts.create(wallet());
+    const adjust = (amount: bigint, idempotencyKey: string) => one.accounts.adjust({ accountId, amount, reason: "why", idempotencyKey });
+    const up = await Promise.all(Array.from({ length: 6 }, () => adjust(5_000_000n, "up")));
+    expect(up.map(({ balance }) => balance)).toEqual(Array.from({ length: 6 }, () => 5_000_000n));
+    expect(await adjust(-2_000_000n, "down")).toMatchObject({ balance: 3_000_000n });
+    await expect(adjust(-3_000_001n, "too much")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+    await expect(adjust(7n, "up")).rejects.toMatchObject({ code: "IDEMPOTENCY_MISMATCH" });
+    await expect(adjust(0n, "nothing")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+    expect(await one.ledger.balance(accountId)).toBe(3_000_000n);
+  });
+
+  it("has a tier and a role that can be set", async () => {
+    const { accountId } = await one.accounts.create(wallet());
+    expect(await one.accounts.setTier(accountId, { ratePerMinute: 6000, burst: 100 })).toMatchObject({ tier: { ratePerMinute: 6000, burst: 100 } });
+    expect(await one.accounts.setOperator(accountId, true)).toMatchObject({ operator: true, tier: { ratePerMinute: 6000, burst: 100 } });
+    await expect(one.accounts.setTier(accountId, { ratePerMinute: 0, burst: 1 })).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+  });
+
+  it("that does not exist is NOT_FOUND", async () => {
+    for (const accountId of [`acct_${"0".repeat(32)}`, "nonsense"]) {
+      for (const ask of [
+        () => one.accounts.get(accountId),
+        () => one.accounts.setOperator(accountId, true),
+        () => one.accounts.setTier(accountId, { ratePerMinute: 1, burst: 1 }),
+        () => one.accounts.adjust({ accountId, amount: 1n, reason: "", idempotencyKey: "x" }),
+      ]) {
+        await expect(ask()).rejects.toMatchObject({ code: "NOT_FOUND" });
+      }
+    }
+  });
+});

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PostgresReceipts } from "../../src/postgres/receipts.ts";
+import { PostgresRuns } from "../../src/postgres/runs.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { callOf, completed, failed, makeAccount, openInstance, PRICE, type Instance } from "./fixture.ts";
+
+let database: TestDatabase;
+let instance: Instance;
+let receipts: PostgresReceipts;
+let runs: PostgresRuns;
+let accountId: string;
+let otherId: string;
+/** In order of time. */
+const runIds: string[] = [];
+const receiptIds: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openInstance(database.url);
+  receipts = new PostgresReceipts(instance.pool);
+  runs = new PostgresRuns(instance.pool);
+  accountId = await makeAccount(instance.pool, 100n * PRICE);
+  otherId = await makeAccount(instance.pool, 100n * PRICE);
+  for (let n = 0; n < 12; n++) {
+    for (const owner of [accountId, otherId]) {
+      const call = callOf(owner);
+      const end = n % 4 === 3 ? failed(call) : completed(call);
+      await instance.ledger.begin(call);
+      await instance.ledger.finish(end);
+      if (owner === accountId) {
+        runIds.push(call.runId);
+        if (end.outcome === "completed") receiptIds.push(end.receiptId);
+      }
+      // Identifiers made in one millisecond have no order.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+  const running = callOf(accountId);
+  await instance.ledger.begin(running);
+  runIds.push(running.runId);
+});
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+const page = { accountId: "", limit: 5, cursor: undefined, status: undefined };
+
+async function all<Item>(list: (cursor: string | undefined) => Promise<{ items: Item[]; nextCursor: string | undefined }>): Promise<Item[][]> {
+  const pages: Item[][] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { items, nextCursor } = await list(cursor);
+    pages.push(items);
+    if (nextCursor === undefined) return pages;
+    cursor = nextCursor;
+  }
+}
+
+describe("a list", () => {
+  it("of receipts comes in pages, newest first, each receipt once", async () => {
+    const pages = await all((cursor) => receipts.list({ ...page, accountId, limit: 4, cursor }));
+    expect(pages.map((items) => items.length)).toEqual([4, 4, 1]);
+    expect(pages.flat().map(({ receiptId }) => receiptId)).toEqual(receiptIds.toReversed());
+  });
+
+  it("of runs comes in pages, newest first, each run once", async () => {
+    const pages = await all((cursor) => runs.list({ ...page, accountId, cursor }));
+    expect(pages.flat().map(({ runId }) => runId)).toEqual(runIds.toReversed());
+    expect(pages[0]?.[0]).toMatchObject({ status: "active", spent: 0n, receiptId: undefined, error: undefined, endedAt: undefined });
+    expect(pages[0]?.[1]).toMatchObject({ status: "failed", spent: 0n, receiptId: undefined, error: { code: "TOOL_FAILED", message: "the tool failed" } });
+    expect(pages[0]?.[2]).toMatchObject({ status: "completed", spent: PRICE, receiptId: receiptIds.at(-1) });
+  });
+
+  it("whose last page is full ends there", async () => {
+    expect(await receipts.list({ ...page, accountId, limit: 9 })).toMatchObject({ nextCursor: undefined });
+    expect(await receipts.list({ ...page, accountId: await makeAccount(instance.pool, 0n) })).toEqual({ items: [], nextCursor: undefined });
+  });
+
+  it("is filtered by status", async () => {
+    const failures = await all((cursor) => runs.list({ ...page, accountId, limit: 2, cursor, status: "failed" }));
+    expect(failures.map((items) => items.map(({ status }) => status))).toEqual([["failed", "failed"], ["failed"]]);
+    expect((await receipts.list({ ...page, accountId, status: "refunded" })).items).toEqual([]);
+    expect((await receipts.list({ ...page, accountId, status: "final" })).items).toHaveLength(5);
+  });
+
+  it("shows a receipt as refunded once a transfer says so, the receipt itself unchanged", async () => {
+    const call = callOf(accountId);
+    const end = completed(call);
+    await instance.ledger.begin(call);
+    await instance.ledger.finish(end);
+    await instance.pool.query(
+      `insert into transfer (debit, credit, amount, kind, ref)
+       select credit, debit, amount, 'refund', ref from transfer where kind = 'charge' and ref = decode($1, 'hex')`,
+      [call.runId.slice(4)],
+    );
+    expect(await receipts.find(accountId, end.receiptId)).toMatchObject({ status: "refunded", refunded: PRICE, debited: PRICE });
+    expect((await receipts.list({ ...page, accountId, status: "refunded" })).items).toHaveLength(1);
+  });
+
+  it("refuses a cursor that is not its own, naming it", async () => {
+    const { nextCursor = "" } = await receipts.list({ ...page, accountId });
+    for (const cursor of ["", "x", `${nextCursor}=`, `${nextCursor} `, `${nextCursor}A`, nextCursor.toUpperCase(), Buffer.from("runs:1").toString("base64url")]) {
+      await expect(receipts.list({ ...page, accountId, cursor }), cursor).rejects.toMatchObject({ code: "INVALID_REQUEST", message: expect.stringMatching(/^cursor/) });
+    }
+    await expect(runs.list({ ...page, accountId, cursor: nextCursor })).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+  });
+});
+
+describe("one receipt or run", () => {
+  it("is found by its owner alone", async () => {
+    expect(await receipts.find(accountId, receiptIds[0]!)).toMatchObject({ receiptId: receiptIds[0], runId: runIds[0] });
+    expect(await runs.find(accountId, runIds[0]!)).toMatchObject({ runId: runIds[0], receiptId: receiptIds[0] });
+    expect(await receipts.find(otherId, receiptIds[0]!)).toBeUndefined();
+    expect(await runs.find(otherId, runIds[0]!)).toBeUndefined();
+    expect(await receipts.find(accountId, "rcpt_nonsense")).toBeUndefined();
+    expect(await runs.find(accountId, runIds[0]!.replace("run_", "rcpt_"))).toBeUndefined();
+  });
+});

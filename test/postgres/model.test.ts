@@ -1,0 +1,141 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { BeginCall, Begun, Deposit } from "../../src/app/ports.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  expireLeases,
+  failed,
+  fingerprintOf,
+  makeAccount,
+  openInstance,
+  paymentOf,
+  PRICE,
+  type Instance,
+} from "./fixture.ts";
+import { kindOf, ReferenceLedger } from "./reference-ledger.ts";
+
+let database: TestDatabase;
+let instances: Instance[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instances = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
+});
+afterAll(async () => {
+  await Promise.all(instances.map((instance) => instance.close()));
+  await database.drop();
+});
+
+const small = (max: number) => fc.nat({ max: max - 1 });
+const begin = fc.record({
+  do: fc.constant("begin" as const),
+  at: small(2),
+  account: small(2),
+  call: small(2),
+  key: fc.option(small(3), { nil: undefined }),
+  proof: fc.option(fc.record({ tx: small(4), quote: small(3), credited: fc.boolean() }), { nil: undefined }),
+  price: fc.constantFrom(0n, PRICE, PRICE, PRICE),
+});
+const finish = fc.record({ do: fc.constant("finish" as const), at: small(2), run: small(8), well: fc.boolean() });
+const sweep = fc.record({ do: fc.constant("sweep" as const), at: small(2), run: small(8) });
+const credit = fc.record({ do: fc.constant("credit" as const), at: small(2), account: small(2), tx: small(4), quote: small(3) });
+const steps = fc.array(fc.oneof({ weight: 6, arbitrary: begin }, { weight: 4, arbitrary: finish }, { weight: 1, arbitrary: sweep }, { weight: 1, arbitrary: credit }), {
+  minLength: 5,
+  maxLength: 30,
+});
+
+/** The few accounts, keys, transactions and quotes of one trial, so that its steps meet each other. */
+async function newTrial() {
+  const accounts = [await makeAccount(instances[0]!.pool, 2n * PRICE), await makeAccount(instances[0]!.pool, 0n)];
+  const txs = Array.from({ length: 4 }, () => depositOf().txSignature);
+  const quotes = Array.from({ length: 3 }, () => depositOf().quoteId);
+  const deposit = (tx: number, quote: number): Deposit => depositOf({ txSignature: txs[tx]!, quoteId: quotes[quote]!, amount: PRICE + BigInt(tx) });
+  const call = (step: Omit<fc.TypeOf<typeof begin>, "do" | "at">): BeginCall => {
+    const paid = step.proof && paymentOf(deposit(step.proof.tx, step.proof.quote));
+    return callOf(accounts[step.account]!, {
+      fingerprint: fingerprintOf(`call ${step.call}`),
+      price: step.price,
+      idempotencyKey: step.key === undefined ? undefined : `key ${step.key}`,
+      payment: paid && { ...paid, deposit: step.proof?.credited ? undefined : paid.deposit },
+    });
+  };
+  return { accounts, deposit, call };
+}
+
+describe("the ledger", () => {
+  it("does what the reference does, step by step", async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (trial) => {
+        const { accounts, deposit, call } = await newTrial();
+        const reference = new ReferenceLedger();
+        reference.open(accounts[0]!, 2n * PRICE);
+        const runs: BeginCall[] = [];
+        for (const step of trial) {
+          const { ledger, instanceId, sweeper, pool } = instances[step.at]!;
+          const picked = "run" in step && runs.length > 0 ? runs[step.run % runs.length] : undefined;
+          if (step.do === "begin") {
+            const begins = call(step);
+            const begun = await ledger.begin(begins);
+            expect(kindOf(begun)).toMatchObject(withoutRunOfFree(reference.begin(begins, instanceId), begun));
+            if (begun.kind === "insufficient") expect(begun.balance).toBe(reference.balance(begins.accountId));
+            if (begun.kind === "started") runs.push(begins);
+          } else if (step.do === "finish" && picked) {
+            const end = step.well ? completed(picked) : failed(picked);
+            expect(kindOf(await ledger.finish(end))).toEqual(reference.finish(end, instanceId));
+          } else if (step.do === "sweep" && picked) {
+            await expireLeases(pool, picked);
+            await sweeper.sweep();
+            reference.sweep(picked.runId);
+          } else if (step.do === "credit") {
+            const arrived = deposit(step.tx, step.quote);
+            const { credited } = await ledger.credit(accounts[step.account]!, arrived);
+            expect(credited).toBe(reference.credit(accounts[step.account]!, arrived));
+          }
+          for (const account of accounts) expect(await ledger.balance(account)).toBe(reference.balance(account));
+        }
+      }),
+      { numRuns: 60 },
+    );
+    await expectCleanAudit(instances[0]!.pool);
+  });
+
+  it("never charges a key or a payment twice when everything happens at once", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(begin, { minLength: 40, maxLength: 80 }), async (storm) => {
+        const { accounts, call } = await newTrial();
+        const started: BeginCall[] = [];
+        await Promise.all(
+          storm.map(async (step, index) => {
+            const { ledger } = instances[index % 3]!;
+            for (let attempt = 0; attempt < 2; attempt++) {
+              const begins = call(step);
+              const begun = await ledger.begin(begins);
+              if (begun.kind !== "started") continue;
+              started.push(begins);
+              if (index % 5 !== 0) await ledger.finish(index % 3 === attempt ? failed(begins) : completed(begins));
+              if (index % 15 === 0) await expireLeases(instances[0]!.pool, begins);
+              if (index % 7 === 0) await instances[(index + 1) % 3]!.sweeper.sweep();
+            }
+          }),
+        );
+        await expectCleanAudit(instances[0]!.pool);
+        const { rows } = await instances[0]!.pool.query<{ charges: bigint }>(
+          `select count(*) as charges from receipt join run on run.id = receipt.run_id
+           where run.account_id = any ($1::uuid[]) and run.claim_key is not null group by run.account_id, run.claim_key order by 1 desc`,
+          [accounts.map((account) => account.slice(5))],
+        );
+        for (const { charges } of rows) expect(charges).toBe(1n);
+      }),
+      { numRuns: 15 },
+    );
+  });
+});
+
+/** A free call's replay names no run, because it has no receipt. */
+function withoutRunOfFree(expected: { kind: string; run?: string }, begun: Begun): { kind: string; run?: string } {
+  return begun.kind === "replay" && !begun.receipt ? { kind: expected.kind } : expected;
+}
