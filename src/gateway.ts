@@ -8,7 +8,7 @@ import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
 import { Catalogue } from "./app/catalogue.ts";
 import type { CallToolDeps } from "./app/call-tool.ts";
-import type { ServeConfig } from "./config/config.ts";
+import { ConfigError, type ServeConfig } from "./config/config.ts";
 import { Quotes } from "./domain/quote.ts";
 import { UpstreamModels } from "./inference/upstream-models.ts";
 import type { Logger } from "./log.ts";
@@ -69,8 +69,8 @@ export async function startGateway(config: ServeConfig, log: Logger): Promise<Ga
   const deps = await callToolDeps(config, postgres, chain, stopping.signal);
   const doors = makeDoors(config, postgres, deps, chain, log);
   postgres.start();
-  const port = await doors.http.listen(config.HOST, config.PORT);
-  const grpcPort = await doors.grpc.listen(config.HOST, config.GRPC_PORT);
+  const port = await opened("PORT", config.PORT, doors.http.listen(config.HOST, config.PORT));
+  const grpcPort = await opened("GRPC_PORT", config.GRPC_PORT, doors.grpc.listen(config.HOST, config.GRPC_PORT));
   const host = config.HOST === "0.0.0.0" || config.HOST === "::" ? "127.0.0.1" : config.HOST;
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`;
   return {
@@ -89,6 +89,16 @@ export async function startGateway(config: ServeConfig, log: Logger): Promise<Ga
       await postgres.close();
     },
   };
+}
+
+/** @throws ConfigError when the port cannot be had */
+async function opened(setting: string, port: number, listening: Promise<number>): Promise<number> {
+  try {
+    return await listening;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([`${setting}: cannot listen on port ${port} (${reason}); set another port, or 0 for a free one`]);
+  }
 }
 
 async function callToolDeps(config: ServeConfig, postgres: Postgres, chain: SolanaChain, stopping: AbortSignal): Promise<CallToolDeps> {

@@ -22,9 +22,9 @@ export function addDevCommand(program: Command): void {
 }
 
 async function dev(options: DevOptions): Promise<void> {
-  const environment = { HOST: "127.0.0.1", ...readEnvironment() };
+  const { freePort, openDevWorld } = await import("../dev/index.ts");
+  const environment = { HOST: "127.0.0.1", PORT: await freePort(8080), GRPC_PORT: await freePort(9090), ...readEnvironment() };
   const { DATA_DIR, LOG_LEVEL, upstreams } = readConfig(environment);
-  const { openDevWorld } = await import("../dev/index.ts");
   const world = await openDevWorld({ dataDir: path.resolve(DATA_DIR), withInference: upstreams.length === 0, tell });
   let gateway: Gateway | undefined;
   try {

@@ -35,7 +35,7 @@ export async function buyOneCall(agent: DemoAgent, tell: (line: string) => void)
   const asked = await post(agent, {});
   expectStatus("1 ask", asked, 402);
   const offer = offerSchema.parse(asked.body);
-  tell(`1  asked ${CALL.tool}            -> 402, quote ${offer.quote.price_display} until ${offer.quote.expires_at}`);
+  tell(`1  asked for ${CALL.tool}       -> 402, quote ${offer.quote.price_display} until ${offer.quote.expires_at}`);
 
   const signature = await pay(agent, offer);
   tell(`2  paid on the chain             -> ${signature.slice(0, 16)}… with memo <step_id>:<quote_id>:<nonce>`);

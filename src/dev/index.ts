@@ -1,3 +1,4 @@
+export { freePort } from "./free-port.ts";
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { randomUUID } from "node:crypto";
@@ -8,6 +9,7 @@ import { migrate } from "../postgres/migrate.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { buyOneCall } from "./demo.ts";
 import { loadState, saveState, writeDevJson, type DevState } from "./dev-state.ts";
+
 import { fundWallets } from "./fund.ts";
 import { startDevWorld, type DevWorldOptions } from "./world.ts";
 

@@ -38,7 +38,7 @@ export async function startDevWorld({ dataDir, withInference, tell }: DevWorldOp
   try {
     const [postgres, chain, inference] = await settleAll([
       startEmbeddedPostgres({ dataDir, onProgress: tell }).then(keep<EmbeddedPostgres>),
-      startChild(file("../localchain/main.ts"), ["--data-dir", path.join(dataDir, "chain")]).then(keep<Child>),
+      startChild(file("../localchain/main.ts"), ["--port", "0", "--data-dir", path.join(dataDir, "chain")]).then(keep<Child>),
       withInference ? startChild(file("inference-stand-in/main.ts"), []).then(keep<Child>) : undefined,
     ]);
     return {
