@@ -125,6 +125,17 @@ describe("a caller that goes away", () => {
     await expect(asking).rejects.toBe(gone);
   });
 
+  it("does not count against the endpoint", async () => {
+    const txSignature = await net.pay(10_000n);
+    const chain = net.open();
+    net.fail(net.first, "getTransaction", { kind: "hang" }, 5);
+    for (let call = 0; call < 5; call++) {
+      const signal = AbortSignal.timeout(20);
+      await expect(chain.verify({ txSignature, signal })).rejects.toThrow("aborted due to timeout");
+    }
+    expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });
+  });
+
   it("does not end the waiting of others", async () => {
     const chain = net.open();
     const leaving = new AbortController();
