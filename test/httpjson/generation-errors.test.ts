@@ -101,6 +101,18 @@ const cases: readonly Case[] = [
     "streaming methods have no HTTP/JSON form here",
     "(Request) returns (stream Response)",
   ),
+  rule(
+    "a Struct as the request",
+    'post: "/a" body: "*"',
+    "google.protobuf.Struct cannot be a whole request",
+    "(google.protobuf.Struct) returns (Response)",
+  ),
+  rule(
+    "a Timestamp as the response",
+    'get: "/a"',
+    "google.protobuf.Timestamp cannot be a whole request or response",
+    "(Request) returns (google.protobuf.Timestamp)",
+  ),
   {
     what: "google.api.HttpBody",
     says: "google.api.HttpBody is not supported",

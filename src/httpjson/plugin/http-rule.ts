@@ -4,6 +4,7 @@ import type { FieldPath, QueryField } from "./field-path.ts";
 import { dottedName, parameterKind, queryFields, resolveFieldPath } from "./field-path.ts";
 import { GenerationError } from "./generation-error.ts";
 import type { PathTemplate, TemplateVariable } from "./path-template.ts";
+import { hasRuntimeCodec } from "./well-known-types.ts";
 import { parsePathTemplate, TemplateError } from "./path-template.ts";
 
 /** One google.api.HttpRule, checked against its method's messages. */
@@ -43,6 +44,12 @@ export function bindingsOf(method: DescMethod, rule: JsonObject): Binding[] {
       throw new GenerationError(
         method,
         "google.api.HttpBody is not supported; use a message with the content as a field",
+      );
+    }
+    if (hasRuntimeCodec(message) && message.typeName !== "google.protobuf.Empty") {
+      throw new GenerationError(
+        method,
+        `${message.typeName} cannot be a whole request or response; make it a field of a message`,
       );
     }
   }

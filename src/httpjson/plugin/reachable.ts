@@ -1,8 +1,8 @@
 import type { DescEnum, DescField, DescFile, DescMessage } from "@bufbuild/protobuf";
-import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import type { Annotations } from "./annotations.ts";
 import { GenerationError } from "./generation-error.ts";
 import type { Binding } from "./http-rule.ts";
+import { hasRuntimeCodec } from "./well-known-types.ts";
 
 /** The messages and enums that need codecs. */
 export interface Reachable {
@@ -10,22 +10,6 @@ export interface Reachable {
   readonly written: ReadonlySet<DescMessage | DescEnum>;
   /** Those that are read as well: everything reachable from requests. */
   readonly read: ReadonlySet<DescMessage | DescEnum>;
-}
-
-const withRuntimeCodec: ReadonlySet<string> = new Set([
-  "google.protobuf.Timestamp",
-  "google.protobuf.Duration",
-  "google.protobuf.FieldMask",
-  "google.protobuf.Struct",
-  "google.protobuf.Value",
-  "google.protobuf.ListValue",
-  "google.protobuf.Empty",
-  "google.protobuf.NullValue",
-]);
-
-/** Whether the runtime, not generated code, has the codec. */
-export function hasRuntimeCodec(desc: DescMessage | DescEnum): boolean {
-  return withRuntimeCodec.has(desc.typeName) || (desc.kind === "message" && isWrapperDesc(desc));
 }
 
 /** @throws GenerationError for a message that has no JSON form here */
