@@ -3,6 +3,9 @@ import { ToolgateError } from "../domain/errors.ts";
 /** An answer that is none yet: the item goes into the next batch. */
 export const AGAIN = Symbol("again");
 
+/** Batches that an item goes through at most: each time somebody else got ahead of it, so it is hardly ever two. */
+const MAX_TURNS = 50;
+
 /** How batches are made and run. */
 export interface BatcherOptions<Item, Answer> {
   /** Items in a batch at most. */
@@ -19,6 +22,8 @@ export interface BatcherOptions<Item, Answer> {
 interface Waiting<Item, Answer> {
   item: Item;
   keys: readonly string[];
+  /** How many batches it has been through. */
+  turns: number;
   resolve: (answer: Answer) => void;
   reject: (error: unknown) => void;
 }
@@ -38,7 +43,7 @@ export class Batcher<Item, Answer> {
 
   submit(item: Item): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, keys: this.#options.keys?.(item) ?? [], resolve, reject });
+      this.#queue.push({ item, keys: this.#options.keys?.(item) ?? [], turns: 0, resolve, reject });
       if (!this.#busy) void this.#drain();
     });
   }
@@ -71,7 +76,8 @@ export class Batcher<Item, Answer> {
       const again: Waiting<Item, Answer>[] = [];
       for (const [index, waiting] of batch.entries()) {
         const answer = answers[index];
-        if (answer === AGAIN) again.push(waiting);
+        if (answer === AGAIN && ++waiting.turns < MAX_TURNS) again.push(waiting);
+        else if (answer === AGAIN) waiting.reject(new ToolgateError("UNAVAILABLE", "too many like calls at once; repeat it", { retryAfterSeconds: 1 }));
         else if (answer === undefined) waiting.reject(new Error("a batch left an item without an answer"));
         else waiting.resolve(answer);
       }

@@ -174,6 +174,14 @@ describe("a payment", () => {
     expect(await one.ledger.balance(other)).toBe(0n);
   });
 
+  it("that nobody saw is used, also when its quote was paid by another one", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const deposit = depositOf();
+    await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    const unseen = { ...paymentOf(depositOf({ quoteId: deposit.quoteId })), deposit: undefined };
+    expect(await one.ledger.begin(callOf(account, { payment: unseen }))).toEqual({ kind: "payment_used" });
+  });
+
   it("is credited all the same when its quote was paid before by another transaction", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();

@@ -30,6 +30,9 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** Trials; more of them with MODEL_RUNS. */
+const RUNS = Number(process.env["MODEL_RUNS"] ?? 30);
+
 const small = (max: number) => fc.nat({ max: max - 1 });
 const begin = fc.record({
   do: fc.constant("begin" as const),
@@ -40,6 +43,7 @@ const begin = fc.record({
   proof: fc.option(fc.record({ tx: small(4), quote: small(3), credited: fc.boolean() }), { nil: undefined }),
   price: fc.constantFrom(0n, PRICE, PRICE, PRICE),
 });
+type BeginStep = Parameters<typeof begin.map>[0] extends (step: infer Step) => unknown ? Step : never;
 const finish = fc.record({ do: fc.constant("finish" as const), at: small(2), run: small(8), well: fc.boolean() });
 const sweep = fc.record({ do: fc.constant("sweep" as const), at: small(2), run: small(8) });
 const credit = fc.record({ do: fc.constant("credit" as const), at: small(2), account: small(2), tx: small(4), quote: small(3) });
@@ -54,7 +58,7 @@ async function newTrial() {
   const txs = Array.from({ length: 4 }, () => depositOf().txSignature);
   const quotes = Array.from({ length: 3 }, () => depositOf().quoteId);
   const deposit = (tx: number, quote: number): Deposit => depositOf({ txSignature: txs[tx]!, quoteId: quotes[quote]!, amount: PRICE + BigInt(tx) });
-  const call = (step: Omit<fc.TypeOf<typeof begin>, "do" | "at">): BeginCall => {
+  const call = (step: BeginStep): BeginCall => {
     const paid = step.proof && paymentOf(deposit(step.proof.tx, step.proof.quote));
     return callOf(accounts[step.account]!, {
       fingerprint: fingerprintOf(`call ${step.call}`),
@@ -66,7 +70,7 @@ async function newTrial() {
   return { accounts, deposit, call };
 }
 
-describe("the ledger", () => {
+describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
   it("does what the reference does, step by step", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (trial) => {
@@ -98,7 +102,7 @@ describe("the ledger", () => {
           for (const account of accounts) expect(await ledger.balance(account)).toBe(reference.balance(account));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: RUNS, endOnFailure: true },
     );
     await expectCleanAudit(instances[0]!.pool);
   });
@@ -130,7 +134,7 @@ describe("the ledger", () => {
         );
         for (const { charges } of rows) expect(charges).toBe(1n);
       }),
-      { numRuns: 15 },
+      { numRuns: Math.ceil(RUNS / 6), endOnFailure: true },
     );
   });
 });

@@ -120,8 +120,8 @@ export class Begin extends Migration {
           from ledger_judge(calls, instance) judged join unnest(calls) call using (n) left join account on account.id = call.account_id
         loop
           kinds[item.n] := case
+            when item.tx_signature is not null and item.deposit is null and coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'
             when item.verdict is not null then item.verdict
-            when item.tx_signature is not null and item.deposit is null then 'payment_used'
             when item.tx_signature is null and item.available < item.price then 'insufficient'
             else 'new' end;
           balances[item.n] := item.available;
