@@ -9,8 +9,8 @@ import { createTranscoder } from "#httpjson/runtime/index.ts";
 import { Catalogue } from "./app/catalogue.ts";
 import type { CallToolDeps } from "./app/call-tool.ts";
 import { ConfigError, type ServeConfig } from "./config/config.ts";
+import type { ChatModels } from "./domain/chat.ts";
 import { Quotes } from "./domain/quote.ts";
-import { UpstreamModels } from "./inference/upstream-models.ts";
 import type { Logger } from "./log.ts";
 import { openPostgres, type Postgres } from "./postgres/index.ts";
 import { openChain, type SolanaChain } from "./solana/index.ts";
@@ -103,7 +103,7 @@ async function opened(setting: string, port: number, listening: Promise<number>)
 
 async function callToolDeps(config: ServeConfig, postgres: Postgres, chain: SolanaChain, stopping: AbortSignal): Promise<CallToolDeps> {
   const { prices, upstreams } = config;
-  const inference = upstreams.length === 0 ? undefined : await UpstreamModels.open(upstreams, AbortSignal.timeout(15_000));
+  const inference = upstreams.length === 0 ? undefined : await openModels(upstreams);
   const balance = (accountId: string) => postgres.ledger.balance(accountId);
   return {
     catalogue: new Catalogue(makeTools({ version: VERSION, balance, prices, inference })),
@@ -115,6 +115,12 @@ async function callToolDeps(config: ServeConfig, postgres: Postgres, chain: Sola
     memoPrefix: config.MEMO_PREFIX,
     stopping,
   };
+}
+
+/** Imported only where there is something to open: the client library is the dearest import of a start. */
+async function openModels(upstreams: ServeConfig["upstreams"]): Promise<ChatModels> {
+  const { UpstreamModels } = await import("./inference/upstream-models.ts");
+  return UpstreamModels.open(upstreams, AbortSignal.timeout(15_000));
 }
 
 function makeDoors(config: ServeConfig, postgres: Postgres, deps: CallToolDeps, chain: SolanaChain, log: Logger): { http: HttpServer; grpc: GrpcServer } {

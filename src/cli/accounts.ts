@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
-import { Keypair } from "@solana/web3.js";
 import type { Account } from "../app/ports.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { DEFAULT_SCOPES } from "../domain/scope.ts";
@@ -89,6 +88,7 @@ async function create(options: CreateOptions, command: Command): Promise<void> {
       outputFor(options.json ?? false).record(accountRecord(await createOne(postgres, options.wallet, options)));
       return;
     }
+    const { Keypair } = await import("@solana/web3.js");
     for (let made = 0; made < (options.count ?? 0); made += 1) {
       const account = await createOne(postgres, Keypair.generate().publicKey.toBase58(), options);
       const { secret } = await postgres.apiKeys.create({ accountId: account.accountId, name: "load test", scopes: DEFAULT_SCOPES });

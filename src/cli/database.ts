@@ -4,7 +4,7 @@ import path from "node:path";
 import { z } from "zod";
 import { ConfigError, readConfig, readEnvironment, type Config } from "../config/config.ts";
 import { createLogger } from "../log.ts";
-import { openPostgres, type Postgres } from "../postgres/index.ts";
+import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 
 const devJson = z.object({ database_url: z.string() });
@@ -22,6 +22,7 @@ export function commandConfig(): Config & { DATABASE_URL: string } {
 /** Gives the command the database, and closes it after. */
 export async function withPostgres<Result>(run: (postgres: Postgres, config: Config) => Promise<Result>): Promise<Result> {
   const config = commandConfig();
+  const { openPostgres } = await import("../postgres/index.ts");
   const postgres = await openPostgres({
     url: config.DATABASE_URL,
     instanceId: randomUUID(),

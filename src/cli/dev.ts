@@ -2,7 +2,7 @@ import path from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
 import { readConfig, readEnvironment, requireServeConfig } from "../config/config.ts";
-import { startGateway, type Gateway } from "../gateway.ts";
+import type { Gateway } from "../gateway.ts";
 import { createLogger } from "../log.ts";
 import { untilStopped } from "./serve.ts";
 
@@ -30,6 +30,7 @@ async function dev(options: DevOptions): Promise<void> {
   try {
     const config = requireServeConfig(readConfig({ ...environment, ...world.environment }));
     const log = createLogger(LOG_LEVEL);
+    const { startGateway } = await import("../gateway.ts");
     gateway = await startGateway(config, log);
     const ready = await world.ready(gateway);
     tell(ready.summary);

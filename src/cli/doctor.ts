@@ -2,7 +2,6 @@ import process from "node:process";
 import type { Command } from "commander";
 import { ConfigError, readConfig, readEnvironment, requireServeConfig } from "../config/config.ts";
 import { createLogger } from "../log.ts";
-import { checkWorld } from "../start-checks.ts";
 import { outputFor } from "./output.ts";
 
 /** `doctor`: what would keep `serve` from starting. */
@@ -23,6 +22,7 @@ export function addDoctorCommand(program: Command): void {
 
 async function findProblems(): Promise<readonly string[]> {
   try {
+    const { checkWorld } = await import("../start-checks.ts");
     return await checkWorld(requireServeConfig(readConfig(readEnvironment())), createLogger("error"));
   } catch (error) {
     if (error instanceof ConfigError) return error.problems;

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { ToolgateError } from "../domain/errors.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { Quotes, stepIdOf } from "../domain/quote.ts";
-import { migrate } from "../postgres/migrate.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { commandConfig, withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
@@ -14,6 +13,7 @@ export function addLedgerCommands(program: Command): void {
     .description("brings the database to the current schema; safe from several instances at once")
     .option("--json", "print JSON")
     .action(async (options: { json?: boolean }) => {
+      const { migrate } = await import("../postgres/migrate.ts");
       const { applied } = await migrate(commandConfig().DATABASE_URL);
       outputFor(options.json ?? false).record({ applied });
     });

@@ -1,9 +1,8 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { ConfigError, readConfig, readEnvironment, redactedConfig, requireServeConfig } from "../config/config.ts";
-import { startGateway, type Gateway } from "../gateway.ts";
+import type { Gateway } from "../gateway.ts";
 import { createLogger, type Logger } from "../log.ts";
-import { checkWorld } from "../start-checks.ts";
 import { outputFor } from "./output.ts";
 
 /** `serve`: the gateway in production. */
@@ -21,6 +20,7 @@ export function addServeCommand(program: Command): void {
       }
       const serveConfig = requireServeConfig(config);
       const log = createLogger(config.LOG_LEVEL);
+      const [{ checkWorld }, { startGateway }] = await Promise.all([import("../start-checks.ts"), import("../gateway.ts")]);
       const problems = await checkWorld(serveConfig, log);
       if (problems.length > 0) throw new ConfigError(problems);
       const gateway = await startGateway(serveConfig, log);

@@ -3,16 +3,23 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { VERSION } from "../version.ts";
+import { addAccountCommands } from "./accounts.ts";
+import { addDevCommand } from "./dev.ts";
+import { addDoctorCommand } from "./doctor.ts";
+import { addKeyCommands } from "./keys.ts";
+import { addLedgerCommands } from "./ledger.ts";
+import { addPayCommand } from "./pay.ts";
+import { addServeCommand } from "./serve.ts";
 
-/** Adds commands to the program. */
-export type AddCommands = (program: Command) => void;
+/** Every command. What one needs of the house it imports when it runs, so that no command pays for another. */
+const COMMANDS = [addDevCommand, addServeCommand, addLedgerCommands, addAccountCommands, addKeyCommands, addPayCommand, addDoctorCommand];
 
 /** Runs the command line. Exit code 0: done; 1: it could not be done; 2: the command itself is wrong. */
-export async function runProgram(commands: readonly AddCommands[], argv: readonly string[]): Promise<void> {
+export async function runCommandLine(argv: readonly string[]): Promise<void> {
   const program = new Command("toolgate").description("The gateway through which software agents buy tool calls.").version(VERSION);
   program.showHelpAfterError("(--help shows what there is)");
   program.exitOverride();
-  for (const add of commands) add(program);
+  for (const add of COMMANDS) add(program);
   try {
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
