@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ConfigError, readConfig, redactedConfig, requireServeConfig } from "../../src/config/config.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-config-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const OWNER = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin";
+
+function problemsOf(run: () => unknown): readonly string[] {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+function file(name: string, content: string): string {
+  const place = path.join(folder, name);
+  writeFileSync(place, content);
+  return place;
+}
+
+describe("the configuration", () => {
+  it("has a default for everything that can have one", () => {
+    expect(readConfig({})).toMatchObject({
+      HOST: "0.0.0.0",
+      PORT: 8080,
+      GRPC_PORT: 9090,
+      QUOTE_TTL_SECONDS: 300,
+      MEMO_PREFIX: "svc",
+      PAYMENT_WAIT_MS: 10_000,
+      FINALIZED_ABOVE_MICROUSD: 50_000_000,
+      RUN_LEASE_MS: 15_000,
+      BODY_LIMIT_BYTES: 1_048_576,
+      upstreams: [],
+    });
+  });
+
+  it("takes an empty variable for one that is not set", () => {
+    expect(readConfig({ PORT: "", DATABASE_URL: "" })).toMatchObject({ PORT: 8080 });
+  });
+
+  it("tells every problem at once, by the setting's name", () => {
+    const problems = problemsOf(() =>
+      readConfig({ PORT: "70000", QUOTE_TTL_SECONDS: "soon", MEMO_PREFIX: "a:b", DATABASE_URL: "mysql://x", SOLANA_RPC_URLS: "ftp://x", TREASURY_OWNER: "me", LOG_LEVEL: "loud" }),
+    );
+    expect(problems.map((problem) => problem.split(/[.:]/)[0]).sort()).toEqual(
+      ["DATABASE_URL", "LOG_LEVEL", "MEMO_PREFIX", "PORT", "QUOTE_TTL_SECONDS", "SOLANA_RPC_URLS", "TREASURY_OWNER"].sort(),
+    );
+  });
+
+  it("names all that serve needs and lacks", () => {
+    expect(problemsOf(() => requireServeConfig(readConfig({ TREASURY_OWNER: OWNER })))).toEqual([
+      expect.stringContaining("DATABASE_URL"),
+      expect.stringContaining("SOLANA_RPC_URLS"),
+    ]);
+  });
+
+  it("reads several RPC endpoints in their order", () => {
+    expect(readConfig({ SOLANA_RPC_URLS: "https://a.example/x, https://b.example" }).SOLANA_RPC_URLS).toEqual(["https://a.example/x", "https://b.example"]);
+  });
+
+  it("reads prices and models from JSON and from YAML alike", () => {
+    const json = file("a.json", JSON.stringify({ prices: { vram_estimate: { flat_microusd: 2500 } } }));
+    const yaml = file("a.yaml", "prices:\n  vram_estimate:\n    flat_microusd: 2500\n");
+    for (const place of [json, yaml]) expect(readConfig({ TOOLGATE_CONFIG: place }).prices.vram_estimate.flat_microusd).toBe(2500n);
+  });
+
+  it("refuses what it does not know in the file, by its path, and files that cannot be read", () => {
+    const typo = file("typo.json", JSON.stringify({ prices: { vram_estimate: { flat_microus: 2500 } } }));
+    expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: typo }))).toEqual([expect.stringMatching(/prices\.vram_estimate.*flat_microus/)]);
+    expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: file("bad.json", "{") }))).toEqual([expect.stringContaining("TOOLGATE_CONFIG")]);
+    expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: path.join(folder, "none") }))).toEqual([expect.stringContaining("TOOLGATE_CONFIG")]);
+  });
+
+  it("shows no secret when it is printed", () => {
+    const printed = JSON.stringify(redactedConfig(readConfig({ DATABASE_URL: "postgres://u:secret1@h/d", SOLANA_RPC_URLS: "https://h/?key=secret2", INFERENCE_API_KEY: "secret3", INFERENCE_BASE_URL: "http://h/v1" })));
+    expect(printed).not.toMatch(/secret/);
+    expect(printed).toContain("***");
+  });
+});

@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+/** What a newcomer types, without the installation: the purchase, and the purchase again on the data of the first. */
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-demo-"));
+  chmodSync(folder, 0o755);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function toolgate(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, ["src/main.ts", ...args], {
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder, PORT: "0", GRPC_PORT: "0" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const [code] = await once(child, "close");
+  return { code: typeof code === "number" ? code : null, output };
+}
+
+describe("npm run demo", () => {
+  it("buys one call, shows each step and ends with 0; the data survives to the next run", { timeout: 120_000 }, async () => {
+    const receipts = new Set<string>();
+    for (const run of ["first", "second"]) {
+      const { code, output } = await toolgate("dev", "--exit-after-demo");
+      expect(output, run).toMatch(/402, quote \$0\.001/);
+      expect(output, run).toMatch(/not charged again/);
+      expect(code, output).toBe(0);
+      receipts.add(/receipt (rcpt_\w+)/.exec(output)?.[1] ?? "");
+      expect(existsSync(path.join(folder, "dev.json")), "dev.json tells that dev is running").toBe(false);
+      expect(output, run).not.toMatch(/\u001b\[/);
+    }
+    expect(receipts.size).toBe(2);
+  });
+
+  it("has help for every command, and exit code 2 for what is no command", { timeout: 60_000 }, async () => {
+    for (const args of [["--help"], ["serve", "--help"], ["accounts", "create", "--help"], ["keys", "--help"]]) {
+      expect((await toolgate(...args)).code, args.join(" ")).toBe(0);
+    }
+    expect((await toolgate("fly")).code).toBe(2);
+    expect((await toolgate("keys", "create")).code).toBe(2);
+    const serve = await toolgate("serve");
+    expect(serve.code).toBe(2);
+    for (const name of ["DATABASE_URL", "SOLANA_RPC_URLS", "TREASURY_OWNER"]) expect(serve.output).toContain(name);
+  });
+});
