@@ -82,7 +82,7 @@ export function addAccountCommands(program: Command): void {
 }
 
 async function create(options: CreateOptions, command: Command): Promise<void> {
-  if ((options.wallet === undefined) === (options.count === undefined)) command.error("give either --wallet or --count");
+  if ((options.wallet === undefined) === (options.count === undefined)) command.error("error: give either --wallet or --count");
   await withPostgres(async (postgres) => {
     if (options.wallet !== undefined) {
       outputFor(options.json ?? false).record(accountRecord(await createOne(postgres, options.wallet, options)));

@@ -1,0 +1,94 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { startWorld, type World } from "../support/world.ts";
+
+/** The operator's commands, as processes, on the database of a running gateway. */
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.close());
+
+const record = z.record(z.string(), z.unknown());
+
+async function toolgate(...args: string[]) {
+  const child = spawn(process.execPath, ["src/main.ts", ...args], {
+    env: { PATH: process.env["PATH"], DATABASE_URL: world.database.url, DATA_DIR: "/nonexistent" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const [code] = await once(child, "close");
+  const lines = stdout.split("\n").filter((line) => line.startsWith("{"));
+  return { code, stdout, stderr, rows: lines.map((line) => record.parse(JSON.parse(line))) };
+}
+
+const WALLET = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin";
+
+describe("the operator's commands", { timeout: 60_000 }, () => {
+  it("make an account, fund it, give it a key that works, and take the key away", async () => {
+    const created = await toolgate("accounts", "create", "--wallet", WALLET, "--json");
+    const accountId = String(created.rows[0]?.["account_id"]);
+    expect(accountId).toMatch(/^acct_[0-9a-f]{32}$/);
+    expect((await toolgate("accounts", "create", "--wallet", WALLET, "--json")).rows[0]?.["account_id"]).toBe(accountId);
+
+    const adjusted = await toolgate("accounts", "adjust", "--account", accountId, "--usdc", "5.00", "--reason", "trial", "--json");
+    expect(adjusted.rows[0]).toMatchObject({ balance_usdc: "5.000000" });
+    const less = await toolgate("accounts", "adjust", "--account", accountId, "--usdc=-4.5", "--reason", "trial is over", "--json");
+    expect(less.rows[0]).toMatchObject({ balance_usdc: "0.500000" });
+    expect((await toolgate("accounts", "adjust", "--account", accountId, "--usdc=-4.5", "--reason", "too much")).code).toBe(1);
+    const tier = await toolgate("accounts", "tier", "--account", accountId, "--rate", "120", "--burst", "20", "--json");
+    expect(tier.rows[0]).toMatchObject({ rate_per_minute: 120, burst: 20 });
+
+    const key = (await toolgate("keys", "create", "--account", accountId, "--scopes", "compute:read,billing:read", "--name", "n", "--json")).rows[0];
+    const authorization = { authorization: `Bearer ${String(key?.["api_key"])}` };
+    const bought = await world.post(undefined, "/v1/mcp/tools/call", { tool: "vram_estimate", params: { model: "llama-3.1-8b" } }, authorization);
+    expect(bought.body.receipt.debited_usdc_microusd).toBe(1000);
+
+    const listed = await toolgate("keys", "list", "--account", accountId, "--json");
+    expect(listed.rows[0]).toMatchObject({ key_id: key?.["key_id"], scopes: ["compute:read", "billing:read"], revoked_at: null });
+    expect(listed.stdout).not.toContain(String(key?.["api_key"]));
+    expect((await toolgate("keys", "revoke", "--key", String(key?.["key_id"]))).code).toBe(0);
+    await expect.poll(async () => (await world.get(undefined, "/receipts", authorization)).status, { timeout: 1000, interval: 50 }).toBe(401);
+  });
+
+  it("make many funded accounts with a key each", async () => {
+    const { rows } = await toolgate("accounts", "create", "--count", "3", "--usdc", "1.5", "--rate", "600", "--burst", "100", "--json");
+    expect(rows).toHaveLength(3);
+    for (const row of rows) expect(row).toMatchObject({ balance_usdc: "1.500000", rate_per_minute: 600, burst: 100, api_key: expect.stringMatching(/^sk-agent-/) });
+  });
+
+  it("open a quote, and audit the ledger", async () => {
+    const agent = await world.agent();
+    const { body } = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+    const quote = await toolgate("quote", body.quote.quote_id, "--json");
+    expect(quote.rows[0]).toMatchObject({ account_id: agent.accountId, price_usdc: "0.001000", step_id: body.step_id, expired: false });
+    expect((await toolgate("quote", "qt_forged")).code).toBe(1);
+    const audit = await toolgate("audit", "--json");
+    expect(audit.code).toBe(0);
+    expect(audit.rows.length).toBeGreaterThan(5);
+    for (const row of audit.rows) expect(row).toMatchObject({ violations: 0 });
+    expect((await toolgate("migrate", "--json")).rows).toEqual([{ applied: [] }]);
+  });
+
+  it("say what is wrong with an argument, with exit code 2, and what cannot be done, with 1", async () => {
+    for (const args of [
+      ["accounts", "create"],
+      ["accounts", "create", "--wallet", "me"],
+      ["accounts", "adjust", "--account", "x", "--usdc", "1e3", "--reason", "r"],
+      ["keys", "create", "--account", "x", "--scopes", "fly:high"],
+      ["accounts", "tier", "--account", "x", "--rate", "0", "--burst", "1"],
+    ]) {
+      const { code, stderr } = await toolgate(...args);
+      expect(code, args.join(" ")).toBe(2);
+      expect(stderr, args.join(" ")).toMatch(/error: /);
+    }
+    const unknown = await toolgate("accounts", "show", "--account", `acct_${"0".repeat(32)}`);
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toMatch(/NOT_FOUND/);
+  });
+});

@@ -1,0 +1,27 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { configFileSchema } from "../../src/config/config-file.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { settings } from "../../src/config/settings.ts";
+
+const page = readFileSync("docs/configuration.md", "utf8");
+
+describe("docs/configuration.md", () => {
+  it("has a row for every setting, and no other", () => {
+    const rows = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+    expect(rows.sort()).toEqual(Object.keys(settings).sort());
+  });
+
+  it("tells the defaults that are in force", () => {
+    const config: Record<string, unknown> = { ...readConfig({}) };
+    for (const [, name = "", value] of page.matchAll(/^\| `([A-Z_]+)` \| `([^`]+)`/gm)) {
+      if (config[name] !== undefined) expect(String(config[name]), name).toBe(value);
+    }
+  });
+
+  it("shows a file that is accepted as it stands", () => {
+    const yaml = /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
+    expect(configFileSchema.safeParse(parse(yaml)).error).toBeUndefined();
+  });
+});
