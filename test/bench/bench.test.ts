@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { command } from "../tooling/command.ts";
+
+describe("the benchmark", () => {
+  it("measures every part, short, with every answer checked", { timeout: 120_000 }, async () => {
+    const { code, output } = await command("node", ["test/bench/main.ts", "--short", "--json"]);
+    expect(output.trim().split("\n").map(measureOf)).toEqual(
+      expect.arrayContaining([
+        "start of serve",
+        "HTTP echo: throughput",
+        "HTTP 402: throughput",
+        "gRPC echo: throughput",
+        "paid call, one account, 16 connections: throughput",
+      ]),
+    );
+    expect(code).toBe(0);
+  });
+
+  it("names its parts when asked for one that is not there", async () => {
+    const { code, output } = await command("node", ["test/bench/main.ts", "--only", "nothing"]);
+    expect(output).toContain("there is no part nothing; there are start, echo, 402, grpc, paid");
+    expect(code).toBe(1);
+  });
+});
+
+/** The measure of a line, if it has a ratio. */
+function measureOf(line: string): string | undefined {
+  const { measure, value } = JSON.parse(line);
+  return value > 0 ? measure : undefined;
+}

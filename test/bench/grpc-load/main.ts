@@ -1,0 +1,66 @@
+import { Client, credentials, Metadata } from "@grpc/grpc-js";
+import { CALL_TOOL_PATH, asIs } from "../grpc-call.ts";
+import type { LoadJob } from "../load-messages.ts";
+import { serveLoad, type Load, type Tally } from "../load-program.ts";
+
+// Load over gRPC by the grpc-js client: unary calls of the one message, spread over a few connections.
+
+/** Calls that share a connection. */
+const STREAMS = 16;
+
+serveLoad(async (job, tally) => {
+  const clients = Array.from({ length: Math.ceil(job.connections / STREAMS) }, () => clientOf(job));
+  await Promise.all(clients.map(ready));
+  const stopping = new AbortController();
+  const callers = Array.from({ length: job.connections }, async (_, index) => {
+    const call = callOf(clients[index % clients.length]!, job, tally);
+    for (let turn = index; !stopping.signal.aborted && tally.failure === undefined; turn += job.connections)
+      await call(turn);
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(callers);
+      for (const client of clients) client.close();
+    },
+  } satisfies Load;
+});
+
+function clientOf({ host, port }: LoadJob): Client {
+  // Without a pool of its own, channels to one address would share a connection.
+  return new Client(`${host}:${port}`, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 });
+}
+
+function ready(client: Client): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.waitForReady(Date.now() + 10_000, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** Makes one call after the other; each resolves when its answer is there and was checked. */
+function callOf(client: Client, job: LoadJob, tally: Tally): (turn: number) => Promise<void> {
+  const message = Buffer.from(job.message ?? "", "base64");
+  const expected = Buffer.from(job.expect.body, "base64");
+  const metadata = job.requests.map((authorization) => {
+    const entries = new Metadata();
+    entries.set("authorization", authorization);
+    return entries;
+  });
+  return (turn) =>
+    new Promise((resolve) => {
+      client.makeUnaryRequest(
+        CALL_TOOL_PATH,
+        asIs,
+        asIs,
+        message,
+        metadata[turn % metadata.length]!,
+        (error, answer) => {
+          if (error) tally.fail(`a call failed: ${error.message}`);
+          else if (!answer?.equals(expected))
+            tally.fail(`an answer is not the expected one: ${answer?.toString("base64")}`);
+          else tally.answers++;
+          resolve();
+        },
+      );
+    });
+}

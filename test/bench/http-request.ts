@@ -1,0 +1,28 @@
+/** A tool call as it goes over the wire, whole. */
+export function toolCallRequest(apiKey: string, call: object): string {
+  const body = JSON.stringify(call);
+  return [
+    "POST /v1/mcp/tools/call HTTP/1.1",
+    "Host: 127.0.0.1",
+    `Authorization: Bearer ${apiKey}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "",
+    body,
+  ].join("\r\n");
+}
+
+/** A paid tool call that costs the least work, so that what is measured is the payment. */
+export const PAID_CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } };
+
+/** Asks once, and gives the body of the answer. @throws Error unless the status is the expected one */
+export async function askOnce(port: number, apiKey: string, call: object, status: number): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/mcp/tools/call`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(call),
+  });
+  const body = await response.text();
+  if (response.status !== status) throw new Error(`expected ${status}, got ${response.status}: ${body}`);
+  return body;
+}

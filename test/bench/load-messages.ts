@@ -1,0 +1,33 @@
+import { z } from "zod";
+
+/** What to send, and what must come back. */
+const loadJob = z.object({
+  host: z.string(),
+  port: z.int(),
+  /** How many calls are under way at any time, each on a connection (gRPC: stream) of its own. */
+  connections: z.int(),
+  /** Taken in turn. HTTP: whole requests with headers; gRPC: Authorization values, all with the one message. */
+  requests: z.array(z.string()).min(1),
+  /** HTTP: the status and a piece of the body. gRPC: `status` 0 and the whole answer in base64. */
+  expect: z.object({ status: z.int(), body: z.string() }),
+  /** gRPC: the request message in base64. */
+  message: z.string().optional(),
+});
+export type LoadJob = z.output<typeof loadJob>;
+
+/** What a load generator is told. */
+export const loadCommand = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("start"), job: loadJob }),
+  z.object({ kind: z.literal("sample") }),
+  z.object({ kind: z.literal("pause") }),
+]);
+export type LoadCommand = z.output<typeof loadCommand>;
+
+/** What it tells: one report for each command. */
+export const loadReport = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("started") }),
+  z.object({ kind: z.literal("sample"), answers: z.number(), atMs: z.number() }),
+  z.object({ kind: z.literal("paused") }),
+  z.object({ kind: z.literal("failed"), message: z.string() }),
+]);
+export type LoadReport = z.output<typeof loadReport>;

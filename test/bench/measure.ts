@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LoadProcess } from "./load.ts";
+import type { LoadJob } from "./load-messages.ts";
+import type { ServerProcess } from "./server-process.ts";
+
+/** How long and how often is measured. */
+export interface Plan {
+  readonly rounds: number;
+  /** Measured time of a round, ms. */
+  readonly windowMs: number;
+  /** Load before that, ms. */
+  readonly warmUpMs: number;
+}
+
+/** What one side did in one round. */
+export interface Rate {
+  readonly perSecond: number;
+  /** Server CPU time per call, microseconds; undefined where it is not measured. */
+  readonly cpuMicros: number | undefined;
+}
+
+/** Both sides over all rounds. */
+export interface Comparison {
+  /** Medians of the rounds. */
+  readonly gateway: Rate;
+  readonly peer: Rate;
+  /** Median over the rounds of gateway / peer, each from the same few seconds. */
+  readonly throughputRatio: number;
+  readonly cpuRatio: number | undefined;
+}
+
+/** One side of a comparison: measures itself once. */
+export type Side = () => Promise<Rate>;
+
+/** A side that answers a job: throughput by the generator's count, CPU by the server's own books. */
+export function loaded(load: LoadProcess, server: ServerProcess, job: LoadJob, plan: Plan, signal: AbortSignal): Side {
+  return async () => {
+    await load.start(job);
+    await sleep(plan.warmUpMs, undefined, { signal });
+    const [before, cpuBefore] = await Promise.all([load.sample(), server.cpuSeconds()]);
+    await sleep(plan.windowMs, undefined, { signal });
+    const [after, cpuAfter] = await Promise.all([load.sample(), server.cpuSeconds()]);
+    await load.pause();
+    const answers = after.answers - before.answers;
+    if (answers === 0) throw new Error("nothing was answered in a whole round");
+    return {
+      perSecond: answers / ((after.atMs - before.atMs) / 1000),
+      cpuMicros: ((cpuAfter - cpuBefore) * 1_000_000) / answers,
+    };
+  };
+}
+
+/**
+ * Measures both sides in turn, round after round, so that whatever else the machine does hits both alike. Who is first changes
+ * from round to round.
+ */
+export async function compare(gateway: Side, peer: Side, { rounds }: Plan): Promise<Comparison> {
+  const pairs: { gateway: Rate; peer: Rate }[] = [];
+  for (let round = 0; round < rounds; round++) {
+    if (round % 2 === 0) {
+      const first = await gateway();
+      pairs.push({ gateway: first, peer: await peer() });
+    } else {
+      const first = await peer();
+      pairs.push({ gateway: await gateway(), peer: first });
+    }
+  }
+  return {
+    gateway: medianRate(pairs.map((pair) => pair.gateway)),
+    peer: medianRate(pairs.map((pair) => pair.peer)),
+    throughputRatio: median(pairs.map((pair) => pair.gateway.perSecond / pair.peer.perSecond)) ?? Number.NaN,
+    cpuRatio: median(pairs.flatMap((pair) => ratioOf(pair.gateway.cpuMicros, pair.peer.cpuMicros))),
+  };
+}
+
+/** The middle value, or the mean of the middle two; undefined of nothing. */
+export function median(values: readonly number[]): number | undefined {
+  const sorted = [...values].sort((a, b) => a - b);
+  const high = sorted[Math.floor(sorted.length / 2)];
+  const low = sorted[Math.ceil(sorted.length / 2) - 1];
+  return high === undefined || low === undefined ? undefined : (low + high) / 2;
+}
+
+function medianRate(rates: readonly Rate[]): Rate {
+  return {
+    perSecond: median(rates.map((rate) => rate.perSecond)) ?? Number.NaN,
+    cpuMicros: median(rates.flatMap((rate) => rate.cpuMicros ?? [])),
+  };
+}
+
+function ratioOf(one: number | undefined, other: number | undefined): number[] {
+  return one === undefined || other === undefined || other === 0 ? [] : [one / other];
+}
