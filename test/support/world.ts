@@ -46,17 +46,30 @@ export interface Answer {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Body = any;
 
+/** What gateways work on: a database with the current schema and a chain with a treasury. */
+export interface Ground {
+  chain: LocalChain;
+  /** The wallet that owns the treasury's token account. */
+  treasury: Keypair;
+  database: TestDatabase;
+  postgres: Postgres;
+  /** What an instance on this ground has in its environment. */
+  settings: Record<string, string>;
+  agent(options?: AgentOptions): Promise<Agent>;
+  /** Sends USDC to the treasury with a memo, as the agent, and returns the transaction's signature. */
+  pay(agent: Agent, amount: bigint, memo: string): Promise<string>;
+  /** Sends any instructions, signed by the agent and others. */
+  send(agent: Agent, instructions: readonly TransactionInstruction[], ...signers: readonly Keypair[]): Promise<string>;
+  /** Every violated invariant of the ledger; the names of those only. */
+  violations(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
 /** A gateway with everything real behind it: PostgreSQL, the local chain, the doors. */
-export interface World {
+export interface World extends Ground {
   gateway: Gateway;
   /** More instances on the same database and chain. */
   startAnother(settings?: Record<string, string>): Promise<Gateway>;
-  chain: LocalChain;
-  database: TestDatabase;
-  postgres: Postgres;
-  /** The settings of the first instance. */
-  settings: Record<string, string>;
-  agent(options?: AgentOptions): Promise<Agent>;
   /** POSTs JSON to a path of the gateway. */
   post(agent: Agent | undefined, path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   get(agent: Agent | undefined, path: string, headers?: Record<string, string>): Promise<Answer>;
@@ -67,20 +80,12 @@ export interface World {
     params: object,
     extra?: { headers?: Record<string, string>; body?: object },
   ): Promise<Answer>;
-  /** Sends USDC to the treasury with a memo, as the agent, and returns the transaction's signature. */
-  pay(agent: Agent, amount: bigint, memo: string): Promise<string>;
-  /** Sends any instructions, signed by the agent and others. */
-  send(agent: Agent, instructions: readonly TransactionInstruction[], ...signers: readonly Keypair[]): Promise<string>;
-  /** Every violated invariant of the ledger; the names of those only. */
-  violations(): Promise<string[]>;
-  close(): Promise<void>;
 }
 
-/** Starts a world; `settings` go to the gateway as its environment would. */
-export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
+/** Makes the ground; `settings` go to the instances as their environment would. */
+export async function startGround(settings: Record<string, string> = {}): Promise<Ground> {
   const [database, chain] = await Promise.all([createTestDatabase(), startLocalChain({ port: 0, slotMs: 50 })]);
   const treasury = chain.controls.createWallet({ microUsd: 0n });
-  const log = createLogger(process.env["TEST_LOG"] ?? "silent");
   const environment = {
     HOST: "127.0.0.1",
     PORT: "0",
@@ -92,8 +97,6 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     SHUTDOWN_GRACE_MS: "5000",
     ...settings,
   };
-  const start = (more: Record<string, string> = {}) =>
-    startGateway(requireServeConfig(readConfig({ ...environment, ...more })), log);
   const postgres = await openPostgres({
     url: database.url,
     instanceId: randomUUID(),
@@ -101,22 +104,50 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     random: systemRandom,
     leaseMs: 15_000,
     poolSize: 4,
-    log,
+    log: testLog(),
   });
-  const gateway = await start();
-  const others: Gateway[] = [];
+  const payTo = chain.controls.usdcAccount(treasury.publicKey).toBase58();
   return {
-    gateway,
     chain,
+    treasury,
     database,
     postgres,
     settings: environment,
+    agent: (options = {}) => makeAgent(postgres, chain, options),
+    pay: (agent, amount, memo) =>
+      sendInstructions(
+        chain,
+        agent.wallet,
+        paymentInstructions({ payer: agent.wallet.publicKey.toBase58(), payTo, amount, memo }),
+      ),
+    send: (agent, instructions, ...signers) => sendInstructions(chain, agent.wallet, instructions, signers),
+    async violations() {
+      const lines = await postgres.audit();
+      return lines.filter((line) => line.violations > 0n).map((line) => line.name);
+    },
+    async close() {
+      await postgres.close();
+      await chain.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Starts a world; `settings` go to the gateway as its environment would. */
+export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
+  const ground = await startGround(settings);
+  const start = (more: Record<string, string> = {}) =>
+    startGateway(requireServeConfig(readConfig({ ...ground.settings, ...more })), testLog());
+  const gateway = await start();
+  const others: Gateway[] = [];
+  return {
+    ...ground,
+    gateway,
     async startAnother(more) {
       const another = await start(more);
       others.push(another);
       return another;
     },
-    agent: (options = {}) => makeAgent(postgres, chain, options),
     post: (agent, path, body, headers) =>
       request(gateway, agent, path, { method: "POST", body: JSON.stringify(body) }, headers),
     get: (agent, path, headers) => request(gateway, agent, path, { method: "GET" }, headers),
@@ -128,24 +159,16 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
         { method: "POST", body: JSON.stringify({ tool, params, ...extra.body }) },
         extra.headers,
       ),
-    pay: (agent, amount, memo) =>
-      sendInstructions(
-        chain,
-        agent.wallet,
-        paymentInstructions({ payer: agent.wallet.publicKey.toBase58(), payTo: gateway.payTo, amount, memo }),
-      ),
-    send: (agent, instructions, ...signers) => sendInstructions(chain, agent.wallet, instructions, signers),
-    async violations() {
-      const lines = await postgres.audit();
-      return lines.filter((line) => line.violations > 0n).map((line) => line.name);
-    },
     async close() {
       for (const one of [gateway, ...others]) await one.close();
-      await postgres.close();
-      await chain.close();
-      await database.drop();
+      await ground.close();
     },
   };
+}
+
+/** Silent unless TEST_LOG names a level. */
+function testLog() {
+  return createLogger(process.env["TEST_LOG"] ?? "silent");
 }
 
 /** The X-Payment header for a transfer. */
@@ -182,8 +205,9 @@ async function makeAgent(postgres: Postgres, chain: LocalChain, options: AgentOp
   return { accountId, keyId: key.keyId, apiKey: secret, wallet };
 }
 
-async function request(
-  gateway: Gateway,
+/** A request to any instance. */
+export async function request(
+  gateway: Pick<Gateway, "baseUrl">,
   agent: Agent | undefined,
   path: string,
   init: RequestInit,
