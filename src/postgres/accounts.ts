@@ -27,29 +27,48 @@ export class PostgresAccounts implements Accounts {
     if (!parseAddress(wallet)) throw invalidField("wallet", "is not a Solana address (base58, 32 bytes)");
     const em = this.#orm.em.fork();
     const id = uuidFrom("acct", newId("acct", this.#clock, this.#random));
-    await em.upsert(AccountEntity, { id, wallet, ...DEFAULT_TIER }, { onConflictFields: ["wallet"], onConflictAction: "ignore" });
+    await em.upsert(
+      AccountEntity,
+      { id, wallet, ...DEFAULT_TIER },
+      { onConflictFields: ["wallet"], onConflictAction: "ignore" },
+    );
     em.clear();
     return accountOf(await em.findOneOrFail(AccountEntity, { wallet }));
   }
 
   async get(accountId: string): Promise<Account> {
-    return accountOf(await this.#orm.em.fork().findOneOrFail(AccountEntity, { id: known(accountId) }, { failHandler: unknown }));
+    return accountOf(
+      await this.#orm.em.fork().findOneOrFail(AccountEntity, { id: known(accountId) }, { failHandler: unknown }),
+    );
   }
 
-  async adjust(adjustment: { accountId: string; amount: MicroUsd; reason: string; idempotencyKey: string }): Promise<Account> {
+  async adjust(adjustment: {
+    accountId: string;
+    amount: MicroUsd;
+    reason: string;
+    idempotencyKey: string;
+  }): Promise<Account> {
     const { accountId, amount, reason, idempotencyKey } = adjustment;
     if (amount === 0n) throw invalidField("amount", "must not be 0");
     const uuid = known(accountId);
     const key = createHash("sha256").update(`${uuid}:${idempotencyKey}`).digest();
     const em = this.#orm.em.fork();
-    const [row] = await em.execute<{ outcome: string }[]>("select ledger_adjust(?, ?, ?, ?) as outcome", [uuid, amount, key, reason]);
+    const [row] = await em.execute<{ outcome: string }[]>("select ledger_adjust(?, ?, ?, ?) as outcome", [
+      uuid,
+      amount,
+      key,
+      reason,
+    ]);
     switch (row?.outcome) {
       case "unknown":
         throw unknown();
       case "insufficient":
         throw invalidField("amount", "the balance does not cover it");
       case "mismatch":
-        throw new ToolgateError("IDEMPOTENCY_MISMATCH", "idempotency_key: was used with another amount; use a new key for a new adjustment");
+        throw new ToolgateError(
+          "IDEMPOTENCY_MISMATCH",
+          "idempotency_key: was used with another amount; use a new key for a new adjustment",
+        );
       default:
         return this.get(accountId);
     }

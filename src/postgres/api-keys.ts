@@ -34,7 +34,11 @@ export class PostgresApiKeys implements ApiKeys {
     this.#random = random;
   }
 
-  async create(wanted: { accountId: string; name: string; scopes: readonly Scope[] }): Promise<{ key: ApiKey; secret: string }> {
+  async create(wanted: {
+    accountId: string;
+    name: string;
+    scopes: readonly Scope[];
+  }): Promise<{ key: ApiKey; secret: string }> {
     const em = this.#orm.em.fork();
     const account = uuidOf("acct", wanted.accountId);
     if (account === undefined || (await em.count(AccountEntity, { id: account })) === 0) {
@@ -58,14 +62,17 @@ export class PostgresApiKeys implements ApiKeys {
   async list(accountId: string | undefined): Promise<ApiKey[]> {
     const account = accountId === undefined ? undefined : uuidOf("acct", accountId);
     if (accountId !== undefined && account === undefined) return [];
-    const rows = await this.#orm.em.fork().find(ApiKeyEntity, account === undefined ? {} : { account }, { orderBy: { id: "desc" } });
+    const rows = await this.#orm.em
+      .fork()
+      .find(ApiKeyEntity, account === undefined ? {} : { account }, { orderBy: { id: "desc" } });
     return rows.map(keyOf);
   }
 
   async revoke(keyId: string): Promise<ApiKey> {
     const id = uuidOf("key", keyId);
     const em = this.#orm.em.fork();
-    if (id !== undefined) await em.nativeUpdate(ApiKeyEntity, { id, revokedAt: null }, { revokedAt: new Date(this.#clock.now()) });
+    if (id !== undefined)
+      await em.nativeUpdate(ApiKeyEntity, { id, revokedAt: null }, { revokedAt: new Date(this.#clock.now()) });
     const row = id === undefined ? null : await em.findOne(ApiKeyEntity, { id });
     if (!row) throw new ToolgateError("NOT_FOUND", "there is no such API key");
     return keyOf(row);

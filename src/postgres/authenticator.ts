@@ -89,7 +89,8 @@ export class PostgresAuthenticator implements Authenticator {
     const generation = this.#generation;
     const since = this.#options.clock.now();
     const { caller } = await this.#lookups.submit(hash);
-    if (generation === this.#generation && this.#changes.live) (caller ? this.#known : this.#unknown).set(hex, { caller, since });
+    if (generation === this.#generation && this.#changes.live)
+      (caller ? this.#known : this.#unknown).set(hex, { caller, since });
     return caller;
   }
 
@@ -107,7 +108,9 @@ export class PostgresAuthenticator implements Authenticator {
       this.#known.delete(change.key);
       this.#unknown.delete(change.key);
     } else {
-      this.#known.deleteWhere(({ caller }) => caller !== undefined && uuidOf("acct", caller.accountId) === change.account);
+      this.#known.deleteWhere(
+        ({ caller }) => caller !== undefined && uuidOf("acct", caller.accountId) === change.account,
+      );
     }
   }
 

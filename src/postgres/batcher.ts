@@ -77,7 +77,10 @@ export class Batcher<Item, Answer> {
       for (const [index, waiting] of batch.entries()) {
         const answer = answers[index];
         if (answer === AGAIN && ++waiting.turns < MAX_TURNS) again.push(waiting);
-        else if (answer === AGAIN) waiting.reject(new ToolgateError("UNAVAILABLE", "too many like calls at once; repeat it", { retryAfterSeconds: 1 }));
+        else if (answer === AGAIN)
+          waiting.reject(
+            new ToolgateError("UNAVAILABLE", "too many like calls at once; repeat it", { retryAfterSeconds: 1 }),
+          );
         else if (answer === undefined) waiting.reject(new Error("a batch left an item without an answer"));
         else waiting.resolve(answer);
       }

@@ -9,10 +9,21 @@ const UNDONE = new Set(["40001", "40P01", "55P03", "23505", "57014"]);
 /** Shutdown, crash shutdown, cannot connect now, too many connections. */
 const AWAY = new Set(["57P01", "57P02", "57P03", "53300"]);
 
-const SOCKET = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT"]);
+const SOCKET = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+]);
 
 /** pg tells these by their text alone. */
-const LOST = /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
+const LOST =
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
 
 /** Whether the transaction certainly did not happen and would do so now. */
 export function wasUndone(error: unknown): boolean {

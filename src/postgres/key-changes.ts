@@ -54,7 +54,10 @@ export class KeyChanges {
         await this.#listen(signal);
       } catch (error) {
         if (signal.aborted) return;
-        this.#options.log.warn({ err: error }, "the connection that hears of revoked keys was lost; keys are looked up until it is back");
+        this.#options.log.warn(
+          { err: error },
+          "the connection that hears of revoked keys was lost; keys are looked up until it is back",
+        );
       }
       this.#aliveAt = Number.NEGATIVE_INFINITY;
       this.#options.onGap();

@@ -65,9 +65,11 @@ export class PostgresLedger implements Ledger {
       tx_signature: bytes(signatureFrom(query.txSignature)),
       quote_id: query.quoteId,
     };
-    const rows = await this.#query<BegunRow>("ledger-prior", "select prior.n, prior.kind, prior.result, (prior.receipt).* from ledger_prior($1) prior", [
-      JSON.stringify(call),
-    ]);
+    const rows = await this.#query<BegunRow>(
+      "ledger-prior",
+      "select prior.n, prior.kind, prior.result, (prior.receipt).* from ledger_prior($1) prior",
+      [JSON.stringify(call)],
+    );
     const [row] = rows;
     switch (row?.kind) {
       case "replay":
@@ -97,22 +99,30 @@ export class PostgresLedger implements Ledger {
   }
 
   async credit(accountId: string, deposit: Deposit): Promise<{ credited: boolean; balance: MicroUsd }> {
-    const rows = await this.#query<{ credited: boolean }>("ledger-credit", "select ledger_credit($1, $2, $3, $4, $5, $6, $7, $8, $9) as credited", [
-      uuidFrom("acct", accountId),
-      signatureFrom(deposit.txSignature),
-      deposit.amount,
-      deposit.quoteId,
-      deposit.payer,
-      deposit.slot,
-      deposit.blockTime,
-      deposit.finalized,
-      deposit.paidBy,
-    ]);
+    const rows = await this.#query<{ credited: boolean }>(
+      "ledger-credit",
+      "select ledger_credit($1, $2, $3, $4, $5, $6, $7, $8, $9) as credited",
+      [
+        uuidFrom("acct", accountId),
+        signatureFrom(deposit.txSignature),
+        deposit.amount,
+        deposit.quoteId,
+        deposit.payer,
+        deposit.slot,
+        deposit.blockTime,
+        deposit.finalized,
+        deposit.paidBy,
+      ],
+    );
     return { credited: rows[0]?.credited === true, balance: await this.balance(accountId) };
   }
 
   async balance(accountId: string): Promise<MicroUsd> {
-    const rows = await this.#query<{ available: bigint }>("ledger-balance", "select available from account where id = $1", [uuidFrom("acct", accountId)]);
+    const rows = await this.#query<{ available: bigint }>(
+      "ledger-balance",
+      "select available from account where id = $1",
+      [uuidFrom("acct", accountId)],
+    );
     if (!rows[0]) throw new ToolgateError("NOT_FOUND", "there is no such account");
     return rows[0].available;
   }
@@ -138,7 +148,12 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, finishedOf);
   }
 
-  async #query<Row extends object>(name: string, text: string, values: unknown[], patienceMs = PATIENCE_MS): Promise<Row[]> {
+  async #query<Row extends object>(
+    name: string,
+    text: string,
+    values: unknown[],
+    patienceMs = PATIENCE_MS,
+  ): Promise<Row[]> {
     const { pool, clock } = this.#options;
     return retrying(clock, patienceMs, async () => (await pool.query<Row>({ name, text, values })).rows);
   }

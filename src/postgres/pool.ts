@@ -1,4 +1,4 @@
-import { Pool, types } from "pg";
+import { Pool, TypeOverrides } from "pg";
 
 /** How the connections of an instance are made. */
 export interface PoolOptions {
@@ -18,6 +18,8 @@ const INT8 = 20;
  * A connection that breaks while idle is dropped silently: the next query opens another.
  */
 export function openPool(url: string, options: PoolOptions): Pool {
+  const types = new TypeOverrides();
+  types.setTypeParser(INT8, BigInt);
   const pool = new Pool({
     connectionString: url,
     max: options.max,
@@ -28,17 +30,12 @@ export function openPool(url: string, options: PoolOptions): Pool {
     lock_timeout: 5_000,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
-    types: { getTypeParser },
+    types,
   });
   // Unheard errors would end the process. Whoever uses the connection hears of it from its query.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
-}
-
-function getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
-  if (oid === INT8) return BigInt;
-  return format === "binary" ? types.getTypeParser(oid, "binary") : types.getTypeParser(oid, "text");
 }
 
 /**
@@ -50,10 +47,18 @@ export async function checkDurability(pool: Pool): Promise<string[]> {
     "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit, current_setting('full_page_writes') as pages",
   );
   const problems: string[] = [];
-  if (rows[0]?.fsync !== "on") problems.push("the database runs with fsync=off and can lose money on a power cut; set fsync=on in postgresql.conf");
+  if (rows[0]?.fsync !== "on")
+    problems.push(
+      "the database runs with fsync=off and can lose money on a power cut; set fsync=on in postgresql.conf",
+    );
   if (rows[0]?.commit === "off") {
-    problems.push("the database runs with synchronous_commit=off and can lose answered calls on a crash; set synchronous_commit=on");
+    problems.push(
+      "the database runs with synchronous_commit=off and can lose answered calls on a crash; set synchronous_commit=on",
+    );
   }
-  if (rows[0]?.pages !== "on") problems.push("the database runs with full_page_writes=off and can be damaged by a power cut; set full_page_writes=on");
+  if (rows[0]?.pages !== "on")
+    problems.push(
+      "the database runs with full_page_writes=off and can be damaged by a power cut; set full_page_writes=on",
+    );
   return problems;
 }

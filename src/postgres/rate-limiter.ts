@@ -47,7 +47,7 @@ interface Denial {
 }
 
 /**
- * The token buckets in PostgreSQL, by its clock (migration 0006). Many takes are one statement, and several of one key in it are
+ * The token buckets in PostgreSQL, by its clock (migration 0007). Many takes are one statement, and several of one key in it are
  * granted exactly as many as the bucket holds. An empty bucket is remembered until a token is due, which can only deny.
  */
 export class PostgresRateLimiter implements RateLimiter {
@@ -69,7 +69,11 @@ export class PostgresRateLimiter implements RateLimiter {
     const denial = this.#denied.get(keyUuid);
     if (!denial) return undefined;
     const now = this.#options.clock.now();
-    const holds = denial.tier.ratePerMinute === tier.ratePerMinute && denial.tier.burst === tier.burst && now >= denial.sinceMs && now < denial.untilMs;
+    const holds =
+      denial.tier.ratePerMinute === tier.ratePerMinute &&
+      denial.tier.burst === tier.burst &&
+      now >= denial.sinceMs &&
+      now < denial.untilMs;
     if (!holds) {
       this.#denied.delete(keyUuid);
       return undefined;
@@ -111,13 +115,25 @@ export class PostgresRateLimiter implements RateLimiter {
     const capacity = BigInt(tier.burst) * period;
     const granted = Array.from({ length: row.granted }, (_, index): RateDecision => {
       const tat = row.tat - BigInt(row.granted - 1 - index) * period;
-      return { allowed: true, limit: tier.ratePerMinute, remaining: Number((row.now_us + capacity - tat) / period), resetAt: ceilSeconds(tat), retryAfterSeconds: 0 };
+      return {
+        allowed: true,
+        limit: tier.ratePerMinute,
+        remaining: Number((row.now_us + capacity - tat) / period),
+        resetAt: ceilSeconds(tat),
+        retryAfterSeconds: 0,
+      };
     });
     if (row.granted === wanted) return granted;
     const waitUs = row.tat + period - capacity - row.now_us;
     const resetAt = ceilSeconds(row.tat);
     this.#remember(row.key_id, { tier, sinceMs: sentAt, untilMs: sentAt + Number(waitUs / 1000n), resetAt });
-    const denial = { allowed: false, limit: tier.ratePerMinute, remaining: 0, resetAt, retryAfterSeconds: Math.max(1, ceilSeconds(waitUs)) };
+    const denial = {
+      allowed: false,
+      limit: tier.ratePerMinute,
+      remaining: 0,
+      resetAt,
+      retryAfterSeconds: Math.max(1, ceilSeconds(waitUs)),
+    };
     return [...granted, ...Array.from({ length: wanted - row.granted }, () => denial)];
   }
 

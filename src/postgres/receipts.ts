@@ -24,7 +24,10 @@ export class PostgresReceipts implements Receipts {
     });
     const shown = rows.slice(0, query.limit);
     const last = shown.at(-1);
-    return { items: shown.map(receiptOf), nextCursor: rows.length > query.limit && last ? cursorAfter("receipts", last.id) : undefined };
+    return {
+      items: shown.map(receiptOf),
+      nextCursor: rows.length > query.limit && last ? cursorAfter("receipts", last.id) : undefined,
+    };
   }
 
   async find(accountId: string, receiptId: string): Promise<Receipt | undefined> {

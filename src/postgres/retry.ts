@@ -21,10 +21,14 @@ export async function retrying<Result>(clock: Clock, forMs: number, run: () => P
       const retry = wasLost(error) || (wasUndone(error) && ++undone <= MAX_UNDONE);
       if (!retry) throw error;
       if (clock.now() - since + pauseMs > forMs) {
-        throw new ToolgateError("UNAVAILABLE", "the database is out of reach; repeat the call with the same idempotency key or proof", {
-          retryAfterSeconds: 2,
-          cause: error,
-        });
+        throw new ToolgateError(
+          "UNAVAILABLE",
+          "the database is out of reach; repeat the call with the same idempotency key or proof",
+          {
+            retryAfterSeconds: 2,
+            cause: error,
+          },
+        );
       }
       await sleep(pauseMs);
     }

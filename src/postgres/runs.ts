@@ -42,7 +42,10 @@ export class PostgresRuns implements Runs {
     });
     const shown = rows.slice(0, query.limit);
     const last = shown.at(-1);
-    return { items: shown.map(runOf), nextCursor: rows.length > query.limit && last ? cursorAfter("runs", last.id) : undefined };
+    return {
+      items: shown.map(runOf),
+      nextCursor: rows.length > query.limit && last ? cursorAfter("runs", last.id) : undefined,
+    };
   }
 
   async find(accountId: string, runId: string): Promise<Run | undefined> {

@@ -36,9 +36,10 @@ export class PostgresSealingKeys implements SealingKeys {
   /** Loads the keys, and makes the first one where there is none. */
   static async open(options: SealingKeysOptions): Promise<PostgresSealingKeys> {
     const keys = new PostgresSealingKeys(options);
-    await options.pool.query("insert into sealing_key (version, secret, active_from) values (1, $1, now()) on conflict do nothing", [
-      Buffer.from(options.random.bytes(32)),
-    ]);
+    await options.pool.query(
+      "insert into sealing_key (version, secret, active_from) values (1, $1, now()) on conflict do nothing",
+      [Buffer.from(options.random.bytes(32))],
+    );
     await keys.reload();
     return keys;
   }
@@ -90,10 +91,14 @@ export class PostgresSealingKeys implements SealingKeys {
       "select version, secret, (extract(epoch from active_from - now()) * 1000)::float8 as active_in_ms from sealing_key order by version",
     );
     const now = clock.now();
-    this.#keys = new Map(rows.map(({ version, secret, active_in_ms }) => [version, { version, secret, activeFrom: now + active_in_ms }]));
+    this.#keys = new Map(
+      rows.map(({ version, secret, active_in_ms }) => [version, { version, secret, activeFrom: now + active_in_ms }]),
+    );
   }
 
   #reloadLater(): void {
-    this.reload().catch((error: unknown) => this.#options.log.warn({ err: error }, "the sealing keys could not be read again"));
+    this.reload().catch((error: unknown) =>
+      this.#options.log.warn({ err: error }, "the sealing keys could not be read again"),
+    );
   }
 }

@@ -20,7 +20,9 @@ async function checkSchema(url: string): Promise<string[]> {
   const orm = await openOrm(url, 1);
   try {
     const pending = await orm.migrator.getPending();
-    return pending.length === 0 ? [] : [`the schema is ${pending.length} migrations behind; run: node src/main.ts migrate`];
+    return pending.length === 0
+      ? []
+      : [`the schema is ${pending.length} migrations behind; run: node src/main.ts migrate`];
   } finally {
     await orm.close();
   }

@@ -39,7 +39,7 @@ export class Sweeper {
 
   /** Releases every run whose lease has expired. @returns how many it were */
   async sweep(): Promise<number> {
-    for (let swept = 0; ; ) {
+    for (let swept = 0; ;) {
       const { rows } = await this.#options.pool.query<{ swept: bigint }>({
         name: "sweeper-sweep",
         text: "select ledger_sweep($1) as swept",

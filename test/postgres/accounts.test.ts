@@ -27,14 +27,20 @@ describe("an account", () => {
     const same = wallet();
     const accounts = await Promise.all(Array.from({ length: 8 }, () => one.accounts.create(same)));
     expect(new Set(accounts.map(({ accountId }) => accountId)).size).toBe(1);
-    expect(accounts[0]).toMatchObject({ wallet: same, balance: 0n, tier: { ratePerMinute: 60, burst: 10 }, operator: false });
+    expect(accounts[0]).toMatchObject({
+      wallet: same,
+      balance: 0n,
+      tier: { ratePerMinute: 60, burst: 10 },
+      operator: false,
+    });
     expect(accounts[0]?.createdAt).toBeInstanceOf(Date);
     await expect(one.accounts.create("0x1234")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
   });
 
   it("is adjusted once per key, up and down, never below zero", async () => {
     const { accountId } = await one.accounts.create(wallet());
-    const adjust = (amount: bigint, idempotencyKey: string) => one.accounts.adjust({ accountId, amount, reason: "why", idempotencyKey });
+    const adjust = (amount: bigint, idempotencyKey: string) =>
+      one.accounts.adjust({ accountId, amount, reason: "why", idempotencyKey });
     const up = await Promise.all(Array.from({ length: 6 }, () => adjust(5_000_000n, "up")));
     expect(up.map(({ balance }) => balance)).toEqual(Array.from({ length: 6 }, () => 5_000_000n));
     expect(await adjust(-2_000_000n, "down")).toMatchObject({ balance: 3_000_000n });
@@ -46,9 +52,16 @@ describe("an account", () => {
 
   it("has a tier and a role that can be set", async () => {
     const { accountId } = await one.accounts.create(wallet());
-    expect(await one.accounts.setTier(accountId, { ratePerMinute: 6000, burst: 100 })).toMatchObject({ tier: { ratePerMinute: 6000, burst: 100 } });
-    expect(await one.accounts.setOperator(accountId, true)).toMatchObject({ operator: true, tier: { ratePerMinute: 6000, burst: 100 } });
-    await expect(one.accounts.setTier(accountId, { ratePerMinute: 0, burst: 1 })).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+    expect(await one.accounts.setTier(accountId, { ratePerMinute: 6000, burst: 100 })).toMatchObject({
+      tier: { ratePerMinute: 6000, burst: 100 },
+    });
+    expect(await one.accounts.setOperator(accountId, true)).toMatchObject({
+      operator: true,
+      tier: { ratePerMinute: 6000, burst: 100 },
+    });
+    await expect(one.accounts.setTier(accountId, { ratePerMinute: 0, burst: 1 })).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+    });
   });
 
   it("that does not exist is NOT_FOUND", async () => {

@@ -25,7 +25,10 @@ afterAll(async () => {
 const create = () => one.apiKeys.create({ accountId, name: "test", scopes: DEFAULT_SCOPES });
 
 /** How long after `change` instance two still answers what it answered before, ms. */
-async function settles(secret: string, done: (caller: Awaited<ReturnType<Postgres["authenticator"]["authenticate"]>>) => boolean): Promise<number> {
+async function settles(
+  secret: string,
+  done: (caller: Awaited<ReturnType<Postgres["authenticator"]["authenticate"]>>) => boolean,
+): Promise<number> {
   const since = performance.now();
   while (!done(await two.authenticator.authenticate(secret))) {
     if (performance.now() - since > 5_000) throw new Error("never");
@@ -38,20 +41,41 @@ describe("an API key", () => {
   it("is shown once and stored as its hash", async () => {
     const { key, secret } = await create();
     expect(secret).toMatch(/^sk-agent-[1-9A-HJ-NP-Za-km-z]{40,44}$/);
-    expect(key).toMatchObject({ accountId, name: "test", prefix: secret.slice(0, 13), scopes: DEFAULT_SCOPES, revokedAt: undefined });
+    expect(key).toMatchObject({
+      accountId,
+      name: "test",
+      prefix: secret.slice(0, 13),
+      scopes: DEFAULT_SCOPES,
+      revokedAt: undefined,
+    });
     const { rows } = await query(database.url, "select * from api_key");
     expect(JSON.stringify(rows)).not.toContain(secret.slice(13));
   });
 
   it("stands for its account, on every instance", async () => {
     const { key, secret } = await create();
-    const caller = { keyId: key.keyId, accountId, scopes: new Set(DEFAULT_SCOPES), tier: { ratePerMinute: 60, burst: 10 }, operator: false };
-    for (const instance of [one, two, one, two]) expect(await instance.authenticator.authenticate(secret)).toEqual(caller);
+    const caller = {
+      keyId: key.keyId,
+      accountId,
+      scopes: new Set(DEFAULT_SCOPES),
+      tier: { ratePerMinute: 60, burst: 10 },
+      operator: false,
+    };
+    for (const instance of [one, two, one, two])
+      expect(await instance.authenticator.authenticate(secret)).toEqual(caller);
   });
 
   it("that is unknown, malformed or endless is nobody's", async () => {
     const { secret } = await create();
-    for (const wrong of [`${secret}1`, secret.slice(0, -1), secret.toLowerCase(), secret.slice(9), "", "sk-agent-", `sk-agent-${"1".repeat(10_000)}`]) {
+    for (const wrong of [
+      `${secret}1`,
+      secret.slice(0, -1),
+      secret.toLowerCase(),
+      secret.slice(9),
+      "",
+      "sk-agent-",
+      `sk-agent-${"1".repeat(10_000)}`,
+    ]) {
       expect(await one.authenticator.authenticate(wrong), wrong.slice(0, 60)).toBeUndefined();
     }
   });
@@ -61,7 +85,10 @@ describe("an API key", () => {
     await query(database.url, `delete from api_key where id = '${key.keyId.slice(4)}'`);
     expect(await two.authenticator.authenticate(secret)).toBeUndefined();
     const sha = `sha256('${secret}'::bytea)`;
-    await query(database.url, `insert into api_key (id, account_id, sha256, prefix, name, scopes) values ('${key.keyId.slice(4)}', '${accountId.slice(5)}', ${sha}, '', '', '{}')`);
+    await query(
+      database.url,
+      `insert into api_key (id, account_id, sha256, prefix, name, scopes) values ('${key.keyId.slice(4)}', '${accountId.slice(5)}', ${sha}, '', '', '{}')`,
+    );
     expect(await settles(secret, (caller) => caller !== undefined)).toBeLessThan(1_000);
   });
 
@@ -78,7 +105,10 @@ describe("an API key", () => {
   it("stops working within a second also when the listening connection is lost", async () => {
     const { key, secret } = await create();
     await two.authenticator.authenticate(secret);
-    await query(database.url, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'toolgate key changes'");
+    await query(
+      database.url,
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'toolgate key changes'",
+    );
     await one.apiKeys.revoke(key.keyId);
     expect(await settles(secret, (caller) => caller === undefined)).toBeLessThan(1_000);
   });
@@ -86,7 +116,8 @@ describe("an API key", () => {
   it("is remembered: most calls ask no database", async () => {
     const { secret } = await create();
     await settles(secret, (caller) => caller !== undefined);
-    const scans = "select coalesce(sum(calls), 0) as n from (select pg_stat_force_next_flush()) f, lateral (select idx_scan + seq_scan as calls from pg_stat_user_tables where relname = 'api_key') s";
+    const scans =
+      "select coalesce(sum(calls), 0) as n from (select pg_stat_force_next_flush()) f, lateral (select idx_scan + seq_scan as calls from pg_stat_user_tables where relname = 'api_key') s";
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const before = Number((await query(database.url, scans)).rows[0]?.n);
     await Promise.all(Array.from({ length: 2_000 }, () => two.authenticator.authenticate(secret)));
@@ -105,17 +136,25 @@ describe("an API key", () => {
   it("is listed, newest first, with the revoked ones", async () => {
     const other = await one.accounts.create(base58.encode(randomBytes(32)));
     const keys = [];
-    for (const name of ["a", "b", "c"]) keys.push((await one.apiKeys.create({ accountId: other.accountId, name, scopes: [] })).key);
+    for (const name of ["a", "b", "c"])
+      keys.push((await one.apiKeys.create({ accountId: other.accountId, name, scopes: [] })).key);
     await one.apiKeys.revoke(keys[1]!.keyId);
     const list = await one.apiKeys.list(other.accountId);
-    expect(list.map(({ name, revokedAt }) => [name, revokedAt !== undefined])).toEqual([["c", false], ["b", true], ["a", false]]);
+    expect(list.map(({ name, revokedAt }) => [name, revokedAt !== undefined])).toEqual([
+      ["c", false],
+      ["b", true],
+      ["a", false],
+    ]);
     expect((await one.apiKeys.list(undefined)).length).toBeGreaterThan(3);
     expect(await one.apiKeys.list("acct_nonsense")).toEqual([]);
   });
 
   it("needs an account, and an existing key to revoke", async () => {
     const ghost = "0".repeat(32);
-    await expect(one.apiKeys.create({ accountId: `acct_${ghost}`, name: "", scopes: [] })).rejects.toMatchObject({ code: "NOT_FOUND" });
-    for (const keyId of [`key_${ghost}`, "nonsense"]) await expect(one.apiKeys.revoke(keyId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(one.apiKeys.create({ accountId: `acct_${ghost}`, name: "", scopes: [] })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+    for (const keyId of [`key_${ghost}`, "nonsense"])
+      await expect(one.apiKeys.revoke(keyId)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 });

@@ -3,14 +3,26 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { audit } from "../../src/postgres/audit.ts";
 import { CHECKS } from "../../src/postgres/audit-checks.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, completed, depositOf, failed, makeAccount, openInstance, paymentOf, PRICE, type Instance } from "./fixture.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  failed,
+  makeAccount,
+  openInstance,
+  paymentOf,
+  PRICE,
+  type Instance,
+} from "./fixture.ts";
 
 /** For each check, what someone with the superuser's password and no scruples could do to the tables. */
 const PLANTS: Record<string, string> = {
   balances: "update account set available = available + 1 where id = (select id from account limit 1)",
-  transfer_amounts: "insert into transfer (debit, credit, amount, kind, ref) select id, id, 5, 'refund', '\\x01' from account limit 1",
+  transfer_amounts:
+    "insert into transfer (debit, credit, amount, kind, ref) select id, id, 5, 'refund', '\\x01' from account limit 1",
   transfer_sides: `insert into transfer (debit, credit, amount, kind, ref) select id, '${randomUUID()}', 5, 'refund', '\\x02' from account limit 1`,
-  transfers_once: "insert into transfer (debit, credit, amount, kind, ref) select debit, credit, amount, kind, ref from transfer where kind = 'charge' limit 1",
+  transfers_once:
+    "insert into transfer (debit, credit, amount, kind, ref) select debit, credit, amount, kind, ref from transfer where kind = 'charge' limit 1",
   payments_credited: "delete from transfer where kind = 'deposit' and ref = (select tx_signature from payment limit 1)",
   deposits_paid: "delete from payment where tx_signature = (select tx_signature from payment limit 1)",
   signatures_once: "insert into payment select * from payment limit 1",
@@ -82,7 +94,9 @@ describe("the audit finds a planted violation of", () => {
         // What the database itself refuses is let through, so that the check stands alone.
         await client.query(UNGUARD);
         await client.query(PLANTS[name] ?? "");
-        const { rows } = await client.query<{ violations: bigint }>(`select count(*) filter (where wrong) as violations from (${sql}) looked`);
+        const { rows } = await client.query<{ violations: bigint }>(
+          `select count(*) filter (where wrong) as violations from (${sql}) looked`,
+        );
         expect(rows[0]?.violations).toBeGreaterThan(0n);
       } finally {
         await client.query("rollback");

@@ -54,7 +54,10 @@ describe("an instance that dies between begin and finish", () => {
     await two.sweeper.sweep();
     const retry = callOf(account, { payment: { ...paymentOf(deposit), deposit: undefined } });
     expect(await two.ledger.begin(retry)).toEqual({ kind: "started" });
-    expect(await two.ledger.finish(completed(retry))).toMatchObject({ kind: "captured", receipt: { txSignature: deposit.txSignature } });
+    expect(await two.ledger.finish(completed(retry))).toMatchObject({
+      kind: "captured",
+      receipt: { txSignature: deposit.txSignature },
+    });
     expect(await two.ledger.balance(account)).toBe(0n);
   });
 
@@ -111,7 +114,11 @@ describe("an instance that stalls past its lease", () => {
     const calls = Array.from({ length: 60 }, () => callOf(account));
     await Promise.all(calls.map((call) => one.ledger.begin(call)));
     await expireLeases(one.pool, ...calls);
-    const [finished] = await Promise.all([Promise.all(calls.map((call) => one.ledger.finish(completed(call)))), two.sweeper.sweep(), one.sweeper.sweep()]);
+    const [finished] = await Promise.all([
+      Promise.all(calls.map((call) => one.ledger.finish(completed(call)))),
+      two.sweeper.sweep(),
+      one.sweeper.sweep(),
+    ]);
     const captured = finished.filter(({ kind }) => kind === "captured").length;
     expect(await one.ledger.balance(account)).toBe(BigInt(100 - captured) * PRICE);
   });
@@ -140,7 +147,11 @@ describe("an answer that is lost after the database has committed", () => {
 
   it("is asked for again: a call begins once", async () => {
     const account = await makeAccount(one.pool, 9n * PRICE);
-    for (const call of [callOf(account), callOf(account, { idempotencyKey: "lost" }), callOf(account, { payment: paymentOf(depositOf()) })]) {
+    for (const call of [
+      callOf(account),
+      callOf(account, { idempotencyKey: "lost" }),
+      callOf(account, { payment: paymentOf(depositOf()) }),
+    ]) {
       const before = await one.ledger.balance(account);
       expect(await withCut(() => behind.ledger.begin(call))).toEqual({ kind: "started" });
       expect(await one.ledger.balance(account)).toBe(call.payment ? before : before - PRICE);
@@ -157,12 +168,16 @@ describe("an answer that is lost after the database has committed", () => {
     expect(finished).toMatchObject({ kind: "captured", receipt: { debited: PRICE } });
     expect(await withCut(() => behind.ledger.finish(failed(bad)))).toEqual({ kind: "released" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "good" }))).toMatchObject(finished.kind === "captured" ? { kind: "replay", receipt: finished.receipt } : {});
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "good" }))).toMatchObject(
+      finished.kind === "captured" ? { kind: "replay", receipt: finished.receipt } : {},
+    );
   });
 
   it("is asked for again: a deposit is credited once", async () => {
     const account = await makeAccount(one.pool, 0n);
-    expect(await withCut(() => behind.ledger.credit(account, depositOf({ amount: 5n })))).toMatchObject({ balance: 5n });
+    expect(await withCut(() => behind.ledger.credit(account, depositOf({ amount: 5n })))).toMatchObject({
+      balance: 5n,
+    });
   });
 });
 
@@ -172,7 +187,9 @@ describe("connections that are killed in the middle of everything", () => {
     const over = new AbortController();
     const killer = (async () => {
       while (!over.signal.aborted) {
-        await two.pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", [`test ${one.instanceId}`]);
+        await two.pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", [
+          `test ${one.instanceId}`,
+        ]);
         await sleep(20 + Math.random() * 40);
       }
     })();
@@ -205,13 +222,18 @@ describe("expired keys", () => {
   it("are forgotten, except those that a payment points to", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const deposit = depositOf();
-    const calls = [callOf(account, { idempotencyKey: "old" }), callOf(account, { idempotencyKey: "paid", payment: paymentOf(deposit) })];
+    const calls = [
+      callOf(account, { idempotencyKey: "old" }),
+      callOf(account, { idempotencyKey: "paid", payment: paymentOf(deposit) }),
+    ];
     for (const call of calls) {
       await one.ledger.begin(call);
       await one.ledger.finish(completed(call));
     }
     await one.ledger.begin(callOf(account, { idempotencyKey: "running" }));
-    await one.pool.query("update idempotency set expires_at = now() - interval '1 hour' where account_id = $1", [account.slice(5)]);
+    await one.pool.query("update idempotency set expires_at = now() - interval '1 hour' where account_id = $1", [
+      account.slice(5),
+    ]);
     expect(await one.sweeper.forget()).toBe(1);
     expect(await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toMatchObject({ kind: "replay" });
     expect(await one.ledger.begin(callOf(account, { idempotencyKey: "running" }))).toEqual({ kind: "in_progress" });

@@ -42,7 +42,8 @@ export async function makeAccount(pool: Pool, balance: bigint): Promise<string> 
     uuidOf("acct", accountId),
     base58.encode(randomBytes(32)),
   ]);
-  if (balance !== 0n) await pool.query("select ledger_adjust($1, $2, $3, 'test')", [uuidOf("acct", accountId), balance, randomBytes(32)]);
+  if (balance !== 0n)
+    await pool.query("select ledger_adjust($1, $2, $3, 'test')", [uuidOf("acct", accountId), balance, randomBytes(32)]);
   return accountId;
 }
 

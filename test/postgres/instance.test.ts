@@ -29,17 +29,25 @@ describe("sealing keys", () => {
 
   it("rotate: a new one is known everywhere before it seals, and old quotes still open", async () => {
     const [one, two] = [instances[0]!, instances[1]!];
-    const issue = (postgres: Postgres, atMs = 0) => new Quotes(postgres.sealingKeys, { now: () => Date.now() + atMs }, systemRandom, 300);
+    const issue = (postgres: Postgres, atMs = 0) =>
+      new Quotes(postgres.sealingKeys, { now: () => Date.now() + atMs }, systemRandom, 300);
     const accountId = `acct_${"0".repeat(31)}1`;
     const old = issue(one).issue(accountId, 1n, fingerprintOf("q"));
     expect(await one.sealingKeys.rotate()).toBe(2);
     expect(one.sealingKeys.current().version).toBe(1);
     expect(two.sealingKeys.version(3)).toBeUndefined();
-    await expect.poll(() => two.sealingKeys.version(2), { interval: 100, timeout: 5_000 }).toMatchObject({ version: 2 });
+    await expect
+      .poll(() => two.sealingKeys.version(2), { interval: 100, timeout: 5_000 })
+      .toMatchObject({ version: 2 });
     expect(issue(two).open(old.quoteId)).toMatchObject({ accountId, price: 1n });
 
     const { pool, close } = openInstance(database.url);
-    const later = await PostgresSealingKeys.open({ pool, random: systemRandom, clock: systemClock, log: { warn: () => {}, error: () => {} } });
+    const later = await PostgresSealingKeys.open({
+      pool,
+      random: systemRandom,
+      clock: systemClock,
+      log: { warn: () => {}, error: () => {} },
+    });
     expect(later.current().version).toBe(1);
     await pool.query("update sealing_key set active_from = now() where version = 2");
     await later.reload();
@@ -62,10 +70,12 @@ describe("an instance", () => {
     await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
     expect(await instances[1]!.runs.find(account, call.runId)).toMatchObject({ status: "active" });
     await instances[0]!.stop();
-    await expect.poll(() => instances[1]!.runs.find(account, call.runId), { timeout: 5_000 }).toMatchObject({
-      status: "failed",
-      error: { code: "UNAVAILABLE", message: expect.stringContaining("instance") },
-    });
+    await expect
+      .poll(() => instances[1]!.runs.find(account, call.runId), { timeout: 5_000 })
+      .toMatchObject({
+        status: "failed",
+        error: { code: "UNAVAILABLE", message: expect.stringContaining("instance") },
+      });
     expect(await instances[1]!.ledger.balance(account)).toBe(2n * PRICE);
     await close();
   });

@@ -1,6 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, completed, depositOf, expectCleanAudit, failed, fingerprintOf, makeAccount, newRunId, openInstance, paymentOf, PRICE, type Instance } from "./fixture.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  failed,
+  fingerprintOf,
+  makeAccount,
+  newRunId,
+  openInstance,
+  paymentOf,
+  PRICE,
+  type Instance,
+} from "./fixture.ts";
 
 let database: TestDatabase;
 let one: Instance;
@@ -27,7 +40,16 @@ describe("a call from the balance", () => {
     const finished = await one.ledger.finish(completed(call));
     expect(finished).toMatchObject({
       kind: "captured",
-      receipt: { runId: call.runId, tool: "vram_estimate", quoted: PRICE, debited: PRICE, refunded: 0n, paidBy: "balance", status: "final", txSignature: undefined },
+      receipt: {
+        runId: call.runId,
+        tool: "vram_estimate",
+        quoted: PRICE,
+        debited: PRICE,
+        refunded: 0n,
+        paidBy: "balance",
+        status: "final",
+        txSignature: undefined,
+      },
     });
     expect(await one.ledger.balance(account)).toBe(15_000n);
   });
@@ -37,7 +59,11 @@ describe("a call from the balance", () => {
     const call = callOf(account, { idempotencyKey: "k" });
     expect(await one.ledger.begin(call)).toEqual({ kind: "insufficient", balance: 9_999n });
     expect((await one.pool.query("select from idempotency where run_id = $1", [call.runId.slice(4)])).rowCount).toBe(0);
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "k", fingerprint: fingerprintOf("other"), price: 9_999n }))).toEqual({ kind: "started" });
+    expect(
+      await one.ledger.begin(
+        callOf(account, { idempotencyKey: "k", fingerprint: fingerprintOf("other"), price: 9_999n }),
+      ),
+    ).toEqual({ kind: "started" });
   });
 
   it("gives the price back when it fails", async () => {
@@ -50,7 +76,9 @@ describe("a call from the balance", () => {
 
   it("of 200 at once on a balance for 7, exactly 7 start", async () => {
     const account = await makeAccount(one.pool, 7n * PRICE + 9_999n);
-    const begun = await Promise.all(Array.from({ length: 200 }, (_, n) => [one, two, three][n % 3]!.ledger.begin(callOf(account))));
+    const begun = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => [one, two, three][n % 3]!.ledger.begin(callOf(account))),
+    );
     expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(7);
     expect(await one.ledger.balance(account)).toBe(9_999n);
   });
@@ -70,7 +98,11 @@ describe("an idempotency key", () => {
     await one.ledger.begin(call);
     const finished = await one.ledger.finish(completed(call, { answer: 7 }));
     const again = await two.ledger.begin(callOf(account, { idempotencyKey: "a" }));
-    expect(again).toEqual({ kind: "replay", result: { answer: 7 }, receipt: finished.kind === "captured" ? finished.receipt : undefined });
+    expect(again).toEqual({
+      kind: "replay",
+      result: { answer: 7 },
+      receipt: finished.kind === "captured" ? finished.receipt : undefined,
+    });
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
   });
 
@@ -80,7 +112,10 @@ describe("an idempotency key", () => {
     const result = { text: 'NUL \0, lone surrogate \ud800, {"a":1}, \\x00', big: 1e300, "": [null, {}], __proto__x: 1 };
     await one.ledger.begin(call);
     await one.ledger.finish({ ...completed(call), result });
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "odd" }))).toMatchObject({ kind: "replay", result });
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "odd" }))).toMatchObject({
+      kind: "replay",
+      result,
+    });
   });
 
   it("is in progress while its call runs, on every instance", async () => {
@@ -94,7 +129,9 @@ describe("an idempotency key", () => {
     const account = await makeAccount(one.pool, 3n * PRICE);
     const other = await makeAccount(one.pool, PRICE);
     await one.ledger.begin(callOf(account, { idempotencyKey: "c" }));
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "c", fingerprint: fingerprintOf("other") }))).toEqual({ kind: "mismatch" });
+    expect(
+      await one.ledger.begin(callOf(account, { idempotencyKey: "c", fingerprint: fingerprintOf("other") })),
+    ).toEqual({ kind: "mismatch" });
     expect(await one.ledger.begin(callOf(other, { idempotencyKey: "c" }))).toEqual({ kind: "started" });
   });
 
@@ -113,11 +150,29 @@ describe("an idempotency key", () => {
   it("of 60 calls with one key over three instances, one starts", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const begun = await Promise.all(
-      Array.from({ length: 60 }, (_, n) => [one, two, three][n % 3]!.ledger.begin(callOf(account, { idempotencyKey: "race" }))),
+      Array.from({ length: 60 }, (_, n) =>
+        [one, two, three][n % 3]!.ledger.begin(callOf(account, { idempotencyKey: "race" })),
+      ),
     );
     expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
     expect(begun.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
     expect(await one.ledger.balance(account)).toBe(99n * PRICE);
+  });
+
+  it("of 60 retries of a failed call over three instances, one starts", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    for (let round = 0; round < 6; round++) {
+      const first = callOf(account, { idempotencyKey: `retry ${round}` });
+      await one.ledger.begin(first);
+      await one.ledger.finish(failed(first));
+      const begun = await Promise.all(
+        Array.from({ length: 60 }, (_, n) =>
+          [one, two, three][n % 3]!.ledger.begin(callOf(account, { idempotencyKey: `retry ${round}` })),
+        ),
+      );
+      expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
+    }
+    expect(await one.ledger.balance(account)).toBe(94n * PRICE);
   });
 
   it("stores the answer of a free call, which has no hold and no receipt", async () => {
@@ -125,7 +180,11 @@ describe("an idempotency key", () => {
     const call = callOf(account, { idempotencyKey: "free", price: 0n, tool: "echo" });
     expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
     expect(await one.ledger.finish(completed(call))).toEqual({ kind: "captured", receipt: undefined });
-    expect(await one.ledger.begin({ ...call, runId: newRunId() })).toEqual({ kind: "replay", result: { answer: 42 }, receipt: undefined });
+    expect(await one.ledger.begin({ ...call, runId: newRunId() })).toEqual({
+      kind: "replay",
+      result: { answer: 42 },
+      receipt: undefined,
+    });
   });
 });
 
@@ -138,7 +197,13 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(5n);
     expect(await one.ledger.finish(completed(call))).toMatchObject({
       kind: "captured",
-      receipt: { txSignature: deposit.txSignature, quoteId: deposit.quoteId, stepId: call.payment?.stepId, paidBy: "gasless", debited: PRICE },
+      receipt: {
+        txSignature: deposit.txSignature,
+        quoteId: deposit.quoteId,
+        stepId: call.payment?.stepId,
+        paidBy: "gasless",
+        debited: PRICE,
+      },
     });
   });
 
@@ -149,9 +214,22 @@ describe("a payment", () => {
     await one.ledger.begin(call);
     await one.ledger.finish(completed(call));
     for (const idempotencyKey of [undefined, "first", "second"]) {
-      const query = { accountId: account, fingerprint: call.fingerprint, idempotencyKey, txSignature: deposit.txSignature, quoteId: deposit.quoteId };
-      expect(await two.ledger.begin(callOf(account, { idempotencyKey, payment: paymentOf(deposit) }))).toMatchObject({ kind: "replay", receipt: { runId: call.runId } });
-      expect(await two.ledger.prior(query)).toMatchObject({ kind: "replay", result: { answer: 42 }, receipt: { runId: call.runId } });
+      const query = {
+        accountId: account,
+        fingerprint: call.fingerprint,
+        idempotencyKey,
+        txSignature: deposit.txSignature,
+        quoteId: deposit.quoteId,
+      };
+      expect(await two.ledger.begin(callOf(account, { idempotencyKey, payment: paymentOf(deposit) }))).toMatchObject({
+        kind: "replay",
+        receipt: { runId: call.runId },
+      });
+      expect(await two.ledger.prior(query)).toMatchObject({
+        kind: "replay",
+        result: { answer: 42 },
+        receipt: { runId: call.runId },
+      });
     }
     expect(await two.ledger.begin(callOf(account, { idempotencyKey: "second" }))).toMatchObject({ kind: "replay" });
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
@@ -213,7 +291,9 @@ describe("a payment", () => {
     const deposit = depositOf();
     const begun = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        [one, two, three][n % 3]!.ledger.begin(callOf(account, { idempotencyKey: n % 4 === 0 ? undefined : `key ${n % 4}`, payment: paymentOf(deposit) })),
+        [one, two, three][n % 3]!.ledger.begin(
+          callOf(account, { idempotencyKey: n % 4 === 0 ? undefined : `key ${n % 4}`, payment: paymentOf(deposit) }),
+        ),
       ),
     );
     expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
@@ -227,7 +307,13 @@ describe("a payment", () => {
     const first = callOf(account, { idempotencyKey: "x", payment: paymentOf(deposit) });
     await one.ledger.begin(first);
     await one.ledger.finish(failed(first));
-    const query = { accountId: account, fingerprint: first.fingerprint, idempotencyKey: undefined, txSignature: deposit.txSignature, quoteId: deposit.quoteId };
+    const query = {
+      accountId: account,
+      fingerprint: first.fingerprint,
+      idempotencyKey: undefined,
+      txSignature: deposit.txSignature,
+      quoteId: deposit.quoteId,
+    };
     expect(await two.ledger.prior(query)).toEqual({ kind: "credited" });
     const payment = { ...paymentOf(deposit), deposit: undefined };
     const keys = ["x", "y", "z", undefined];
@@ -240,22 +326,48 @@ describe("a payment", () => {
       receipt: { txSignature: deposit.txSignature, paidBy: "transfer" },
     });
     for (const idempotencyKey of keys) {
-      expect(await one.ledger.begin(callOf(account, { idempotencyKey, payment }))).toMatchObject({ kind: "replay", receipt: { runId: calls[winner]!.runId } });
+      expect(await one.ledger.begin(callOf(account, { idempotencyKey, payment }))).toMatchObject({
+        kind: "replay",
+        receipt: { runId: calls[winner]!.runId },
+      });
     }
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
+  });
+
+  it("does not pay under a new key while its own key runs again without it, not even in one batch", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const deposit = depositOf();
+    const first = callOf(account, { idempotencyKey: "own", payment: paymentOf(deposit) });
+    await one.ledger.begin(first);
+    await one.ledger.finish(failed(first));
+    const begun = await Promise.all([
+      one.ledger.begin(callOf(account, { idempotencyKey: "own" })),
+      one.ledger.begin(callOf(account, { idempotencyKey: "new", payment: paymentOf(deposit) })),
+    ]);
+    expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
   });
 
   it("is told before the chain is asked: nothing known, running, used", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     const call = callOf(account, { payment: paymentOf(deposit) });
-    const query = { accountId: account, fingerprint: call.fingerprint, idempotencyKey: undefined, txSignature: deposit.txSignature, quoteId: deposit.quoteId };
+    const query = {
+      accountId: account,
+      fingerprint: call.fingerprint,
+      idempotencyKey: undefined,
+      txSignature: deposit.txSignature,
+      quoteId: deposit.quoteId,
+    };
     expect(await one.ledger.prior(query)).toBeUndefined();
     await one.ledger.begin(call);
     expect(await two.ledger.prior(query)).toEqual({ kind: "in_progress" });
     for (const idempotencyKey of [undefined, "other"]) {
-      expect(await two.ledger.prior({ ...query, fingerprint: fingerprintOf("other"), idempotencyKey })).toEqual({ kind: "payment_used" });
-      expect(await two.ledger.prior({ ...query, quoteId: "qt_other", idempotencyKey })).toEqual({ kind: "payment_used" });
+      expect(await two.ledger.prior({ ...query, fingerprint: fingerprintOf("other"), idempotencyKey })).toEqual({
+        kind: "payment_used",
+      });
+      expect(await two.ledger.prior({ ...query, quoteId: "qt_other", idempotencyKey })).toEqual({
+        kind: "payment_used",
+      });
     }
     expect(await two.ledger.prior({ ...query, txSignature: depositOf().txSignature })).toBeUndefined();
   });
@@ -263,7 +375,9 @@ describe("a payment", () => {
   it("that begins no call is credited once, and then pays for none", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf({ amount: 3n });
-    const credits = await Promise.all(Array.from({ length: 12 }, (_, n) => [one, two, three][n % 3]!.ledger.credit(account, deposit)));
+    const credits = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => [one, two, three][n % 3]!.ledger.credit(account, deposit)),
+    );
     expect(credits.filter(({ credited }) => credited)).toHaveLength(1);
     expect(await one.ledger.credit(account, deposit)).toEqual({ credited: false, balance: 3n });
     expect(await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toEqual({ kind: "payment_used" });

@@ -46,9 +46,11 @@ afterAll(async () => {
 
 const page = { accountId: "", limit: 5, cursor: undefined, status: undefined };
 
-async function all<Item>(list: (cursor: string | undefined) => Promise<{ items: Item[]; nextCursor: string | undefined }>): Promise<Item[][]> {
+async function all<Item>(
+  list: (cursor: string | undefined) => Promise<{ items: Item[]; nextCursor: string | undefined }>,
+): Promise<Item[][]> {
   const pages: Item[][] = [];
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor: string | undefined; ;) {
     const { items, nextCursor } = await list(cursor);
     pages.push(items);
     if (nextCursor === undefined) return pages;
@@ -66,14 +68,28 @@ describe("a list", () => {
   it("of runs comes in pages, newest first, each run once", async () => {
     const pages = await all((cursor) => runs.list({ ...page, accountId, cursor }));
     expect(pages.flat().map(({ runId }) => runId)).toEqual(runIds.toReversed());
-    expect(pages[0]?.[0]).toMatchObject({ status: "active", spent: 0n, receiptId: undefined, error: undefined, endedAt: undefined });
-    expect(pages[0]?.[1]).toMatchObject({ status: "failed", spent: 0n, receiptId: undefined, error: { code: "TOOL_FAILED", message: "the tool failed" } });
+    expect(pages[0]?.[0]).toMatchObject({
+      status: "active",
+      spent: 0n,
+      receiptId: undefined,
+      error: undefined,
+      endedAt: undefined,
+    });
+    expect(pages[0]?.[1]).toMatchObject({
+      status: "failed",
+      spent: 0n,
+      receiptId: undefined,
+      error: { code: "TOOL_FAILED", message: "the tool failed" },
+    });
     expect(pages[0]?.[2]).toMatchObject({ status: "completed", spent: PRICE, receiptId: receiptIds.at(-1) });
   });
 
   it("whose last page is full ends there", async () => {
     expect(await receipts.list({ ...page, accountId, limit: 9 })).toMatchObject({ nextCursor: undefined });
-    expect(await receipts.list({ ...page, accountId: await makeAccount(instance.pool, 0n) })).toEqual({ items: [], nextCursor: undefined });
+    expect(await receipts.list({ ...page, accountId: await makeAccount(instance.pool, 0n) })).toEqual({
+      items: [],
+      nextCursor: undefined,
+    });
   });
 
   it("is filtered by status", async () => {
@@ -93,22 +109,42 @@ describe("a list", () => {
        select credit, debit, amount, 'refund', ref from transfer where kind = 'charge' and ref = decode($1, 'hex')`,
       [call.runId.slice(4)],
     );
-    expect(await receipts.find(accountId, end.receiptId)).toMatchObject({ status: "refunded", refunded: PRICE, debited: PRICE });
+    expect(await receipts.find(accountId, end.receiptId)).toMatchObject({
+      status: "refunded",
+      refunded: PRICE,
+      debited: PRICE,
+    });
     expect((await receipts.list({ ...page, accountId, status: "refunded" })).items).toHaveLength(1);
   });
 
   it("refuses a cursor that is not its own, naming it", async () => {
     const { nextCursor = "" } = await receipts.list({ ...page, accountId });
-    for (const cursor of ["", "x", `${nextCursor}=`, `${nextCursor} `, `${nextCursor}A`, nextCursor.toUpperCase(), Buffer.from("runs:1").toString("base64url")]) {
-      await expect(receipts.list({ ...page, accountId, cursor }), cursor).rejects.toMatchObject({ code: "INVALID_REQUEST", message: expect.stringMatching(/^cursor/) });
+    for (const cursor of [
+      "",
+      "x",
+      `${nextCursor}=`,
+      `${nextCursor} `,
+      `${nextCursor}A`,
+      nextCursor.toUpperCase(),
+      Buffer.from("runs:1").toString("base64url"),
+    ]) {
+      await expect(receipts.list({ ...page, accountId, cursor }), cursor).rejects.toMatchObject({
+        code: "INVALID_REQUEST",
+        message: expect.stringMatching(/^cursor/),
+      });
     }
-    await expect(runs.list({ ...page, accountId, cursor: nextCursor })).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+    await expect(runs.list({ ...page, accountId, cursor: nextCursor })).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+    });
   });
 });
 
 describe("one receipt or run", () => {
   it("is found by its owner alone", async () => {
-    expect(await receipts.find(accountId, receiptIds[0]!)).toMatchObject({ receiptId: receiptIds[0], runId: runIds[0] });
+    expect(await receipts.find(accountId, receiptIds[0]!)).toMatchObject({
+      receiptId: receiptIds[0],
+      runId: runIds[0],
+    });
     expect(await runs.find(accountId, runIds[0]!)).toMatchObject({ runId: runIds[0], receiptId: receiptIds[0] });
     expect(await receipts.find(otherId, receiptIds[0]!)).toBeUndefined();
     expect(await runs.find(otherId, runIds[0]!)).toBeUndefined();

@@ -46,18 +46,33 @@ const begin = fc.record({
 type BeginStep = Parameters<typeof begin.map>[0] extends (step: infer Step) => unknown ? Step : never;
 const finish = fc.record({ do: fc.constant("finish" as const), at: small(2), run: small(8), well: fc.boolean() });
 const sweep = fc.record({ do: fc.constant("sweep" as const), at: small(2), run: small(8) });
-const credit = fc.record({ do: fc.constant("credit" as const), at: small(2), account: small(2), tx: small(4), quote: small(3) });
-const steps = fc.array(fc.oneof({ weight: 6, arbitrary: begin }, { weight: 4, arbitrary: finish }, { weight: 1, arbitrary: sweep }, { weight: 1, arbitrary: credit }), {
-  minLength: 5,
-  maxLength: 30,
+const credit = fc.record({
+  do: fc.constant("credit" as const),
+  at: small(2),
+  account: small(2),
+  tx: small(4),
+  quote: small(3),
 });
+const steps = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: begin },
+    { weight: 4, arbitrary: finish },
+    { weight: 1, arbitrary: sweep },
+    { weight: 1, arbitrary: credit },
+  ),
+  {
+    minLength: 5,
+    maxLength: 30,
+  },
+);
 
 /** The few accounts, keys, transactions and quotes of one trial, so that its steps meet each other. */
 async function newTrial() {
   const accounts = [await makeAccount(instances[0]!.pool, 2n * PRICE), await makeAccount(instances[0]!.pool, 0n)];
   const txs = Array.from({ length: 4 }, () => depositOf().txSignature);
   const quotes = Array.from({ length: 3 }, () => depositOf().quoteId);
-  const deposit = (tx: number, quote: number): Deposit => depositOf({ txSignature: txs[tx]!, quoteId: quotes[quote]!, amount: PRICE + BigInt(tx) });
+  const deposit = (tx: number, quote: number): Deposit =>
+    depositOf({ txSignature: txs[tx]!, quoteId: quotes[quote]!, amount: PRICE + BigInt(tx) });
   const call = (step: BeginStep): BeginCall => {
     const paid = step.proof && paymentOf(deposit(step.proof.tx, step.proof.quote));
     return callOf(accounts[step.account]!, {

@@ -27,7 +27,10 @@ const allowed = (decisions: RateDecision[]) => decisions.filter((decision) => de
 
 /** As if that many seconds had passed for the bucket. */
 async function pass(keyId: string, seconds: number): Promise<void> {
-  await instances[0]!.pool.query("update rate_bucket set tat = tat - $2::bigint where key_id = $1", [keyId.slice(4), seconds * 1_000_000]);
+  await instances[0]!.pool.query("update rate_bucket set tat = tat - $2::bigint where key_id = $1", [
+    keyId.slice(4),
+    seconds * 1_000_000,
+  ]);
 }
 
 describe("a token bucket", () => {
@@ -80,7 +83,9 @@ describe("a token bucket", () => {
     expect(denied).toMatchObject({ allowed: false, remaining: 0, limit: 600, retryAfterSeconds: 1 });
     expect(asked).toBe(0);
     pool.query = query;
-    await expect.poll(async () => (await limiter.take(keyId, tier)).allowed, { interval: 20, timeout: 3_000 }).toBe(true);
+    await expect
+      .poll(async () => (await limiter.take(keyId, tier)).allowed, { interval: 20, timeout: 3_000 })
+      .toBe(true);
   });
 
   it("of a changed tier counts by that tier at once", async () => {
@@ -95,7 +100,9 @@ describe("a token bucket", () => {
     await Promise.all(Array.from({ length: 10 }, () => limiters[0]!.take(keyId, TIER)));
     await instances[0]!.pool.query("truncate rate_bucket");
     expect(await limiters[0]!.take(keyId, TIER)).toMatchObject({ allowed: true, remaining: 9 });
-    const { rows } = await instances[0]!.pool.query("select relpersistence from pg_class where relname = 'rate_bucket'");
+    const { rows } = await instances[0]!.pool.query(
+      "select relpersistence from pg_class where relname = 'rate_bucket'",
+    );
     expect(rows).toEqual([{ relpersistence: "u" }]);
   });
 });

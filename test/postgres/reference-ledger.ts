@@ -1,4 +1,4 @@
-import type { Begun, BeginCall, Deposit, FinishCall, Finished } from "../../src/app/ports.ts";
+import type { Begun, BeginCall, CallPayment, Deposit, FinishCall, Finished } from "../../src/app/ports.ts";
 
 interface Claim {
   fingerprint: string;
@@ -41,32 +41,17 @@ export class ReferenceLedger {
   /** The kind of answer; for a replay with the run it replays. */
   begin(call: BeginCall, owner: string): Kind {
     const { payment } = call;
-    const known = this.#known(call, payment?.txSignature, payment?.quoteId);
+    const known = this.#known(call);
     if (known && known.kind !== "credited" && known.kind !== "quote_paid") return known;
-    if (payment && !known && !payment.deposit) return { kind: "payment_used" };
-    const claim = claimOf(call);
-    if (payment?.deposit && known?.kind !== "credited") {
-      this.#add(call.accountId, payment.deposit.amount);
-      const settles = known?.kind !== "quote_paid";
-      this.#payments.set(payment.txSignature, {
-        accountId: call.accountId,
-        quoteId: payment.quoteId,
-        fingerprint: settles ? print(call) : undefined,
-        claim: claim ?? "",
-      });
-      if (!settles) return { kind: "quote_paid" };
-      this.#settledQuotes.add(payment.quoteId);
-    } else if (known?.kind === "quote_paid") {
-      return { kind: "payment_used" };
-    }
+    const credited = known?.kind === "credited";
+    if (payment?.deposit && !credited) this.#deposit(call, payment, known?.kind !== "quote_paid");
+    if (known?.kind === "quote_paid") return known;
     if (this.balance(call.accountId) < call.price) {
-      if (claim !== undefined && payment && known?.kind !== "credited") this.#claims.set(claim, { fingerprint: print(call), state: "retryable", runId: call.runId });
+      if (payment && !credited) this.#claim(call, "retryable");
       return { kind: "insufficient" };
     }
     this.#add(call.accountId, -call.price);
-    if (claim !== undefined) this.#claims.set(claim, { fingerprint: print(call), state: "running", runId: call.runId });
-    const paid = payment && this.#payments.get(payment.txSignature);
-    if (paid && claim !== undefined) paid.claim = claim;
+    this.#claim(call, "running");
     this.#runs.set(call.runId, { call, owner, status: "active" });
     return { kind: "started" };
   }
@@ -98,31 +83,62 @@ export class ReferenceLedger {
     this.#settle(run, false);
   }
 
+  #deposit(call: BeginCall, payment: CallPayment, settles: boolean): void {
+    const { txSignature, quoteId } = payment;
+    this.#add(call.accountId, payment.deposit?.amount ?? 0n);
+    this.#payments.set(txSignature, {
+      accountId: call.accountId,
+      quoteId,
+      fingerprint: settles ? print(call) : undefined,
+      claim: claimOf(call) ?? "",
+    });
+    if (settles) this.#settledQuotes.add(quoteId);
+  }
+
+  #claim(call: BeginCall, state: Claim["state"]): void {
+    const claim = claimOf(call);
+    if (claim === undefined) return;
+    this.#claims.set(claim, { fingerprint: print(call), state, runId: call.runId });
+    const paid = call.payment && this.#payments.get(call.payment.txSignature);
+    if (paid) paid.claim = claim;
+  }
+
   #settle({ call }: Run, charged: boolean): void {
     if (!charged) this.#add(call.accountId, call.price);
     const claim = this.#claims.get(claimOf(call) ?? "");
     if (claim?.runId === call.runId) claim.state = charged ? "done" : "retryable";
   }
 
-  #known(call: BeginCall, txSignature: string | undefined, quoteId: string | undefined): Kind | undefined {
+  #known(call: BeginCall): Kind | undefined {
     const claim = this.#claims.get(claimOf(call) ?? "");
-    const payment = txSignature === undefined ? undefined : this.#payments.get(txSignature);
-    const misused = payment && (payment.accountId !== call.accountId || payment.quoteId !== quoteId || payment.fingerprint !== print(call));
+    const payment = this.#payments.get(call.payment?.txSignature ?? "");
+    const misused = payment && !paysFor(payment, call);
     if (misused && call.idempotencyKey === undefined) return { kind: "payment_used" };
     if (claim && claim.fingerprint !== print(call)) return { kind: "mismatch" };
-    if (claim?.state === "running") return { kind: "in_progress" };
-    if (claim?.state === "done") return { kind: "replay", run: claim.runId };
+    const repeat = repeatOf(claim);
+    if (repeat) return repeat;
     if (misused) return { kind: "payment_used" };
-    const paid = payment && this.#claims.get(payment.claim);
-    if (paid?.state === "running") return { kind: "in_progress" };
-    if (paid?.state === "done") return { kind: "replay", run: paid.runId };
-    if (payment) return { kind: "credited" };
-    return quoteId !== undefined && this.#settledQuotes.has(quoteId) ? { kind: "quote_paid" } : undefined;
+    if (payment) return repeatOf(this.#claims.get(payment.claim)) ?? { kind: "credited" };
+    if (call.payment && !call.payment.deposit) return { kind: "payment_used" };
+    return this.#settledQuotes.has(call.payment?.quoteId ?? "") ? { kind: "quote_paid" } : undefined;
   }
 
   #add(accountId: string, amount: bigint): void {
     this.#balances.set(accountId, this.balance(accountId) + amount);
   }
+}
+
+function repeatOf(claim: Claim | undefined): Kind | undefined {
+  if (claim?.state === "running") return { kind: "in_progress" };
+  return claim?.state === "done" ? { kind: "replay", run: claim.runId } : undefined;
+}
+
+function paysFor(payment: Payment, call: BeginCall): boolean {
+  return (
+    payment.accountId === call.accountId &&
+    payment.quoteId === call.payment?.quoteId &&
+    payment.fingerprint === print(call)
+  );
 }
 
 function claimOf(call: BeginCall): string | undefined {

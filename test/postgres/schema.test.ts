@@ -40,7 +40,12 @@ describe("the schema", () => {
     try {
       const url = databaseUrl(serverUrl, name);
       const results = await Promise.all(Array.from({ length: 4 }, () => migrate(url)));
-      expect(results.map(({ applied }) => applied.length).toSorted()).toEqual([0, 0, 0, MIGRATIONS.length]);
+      expect(results.map(({ applied }) => applied.length).toSorted((a, b) => a - b)).toEqual([
+        0,
+        0,
+        0,
+        MIGRATIONS.length,
+      ]);
       expect(await migrate(url)).toEqual({ applied: [] });
     } finally {
       await query(serverUrl, `drop database ${name} with (force)`);
@@ -61,7 +66,10 @@ describe("the schema", () => {
 
   it("lies on a database that does not forget", async () => {
     expect(await checkDurability(instance.pool)).toEqual([]);
-    const forgetful = openPool(`${database.url}?options=-c%20synchronous_commit%3Doff`, { max: 1, applicationName: "test" });
+    const forgetful = openPool(`${database.url}?options=-c%20synchronous_commit%3Doff`, {
+      max: 1,
+      applicationName: "test",
+    });
     expect(await checkDurability(forgetful)).toEqual([expect.stringContaining("synchronous_commit=off")]);
     await forgetful.end();
   });

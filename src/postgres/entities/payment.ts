@@ -20,6 +20,9 @@ export const PaymentEntity = defineEntity({
     createdAt: p.datetime().length(6).defaultRaw("now()"),
   },
   uniques: [
-    { name: "payment_settled_quote_unique", expression: "create unique index payment_settled_quote_unique on payment (quote_id) where settled" },
+    {
+      name: "payment_settled_quote_unique",
+      expression: "create unique index payment_settled_quote_unique on payment (quote_id) where settled",
+    },
   ],
 });

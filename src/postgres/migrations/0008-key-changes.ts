@@ -2,7 +2,7 @@ import { Migration } from "@mikro-orm/migrations";
 
 /** Tells every instance when what it remembers of an API key is no longer so. The payload is the key's hash, or the account, in hex. */
 export class KeyChanges extends Migration {
-  override name = "0007-key-changes";
+  override name = "0008-key-changes";
 
   override up(): void {
     this.addSql(/* sql */ `

@@ -3,7 +3,7 @@ import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
 /** Money that moves without a call: deposits and the operator's adjustments. Both happen once, however often they are asked for. */
 export class Deposits extends Migration {
-  override name = "0005-deposits";
+  override name = "0006-deposits";
 
   override up(): void {
     this.addSql(/* sql */ `

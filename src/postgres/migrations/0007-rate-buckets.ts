@@ -6,7 +6,7 @@ import { Migration } from "@mikro-orm/migrations";
  * Times are microseconds of the database's clock, which all instances share.
  */
 export class RateBuckets extends Migration {
-  override name = "0006-rate-buckets";
+  override name = "0007-rate-buckets";
 
   override up(): void {
     this.addSql(/* sql */ `

@@ -3,7 +3,7 @@ import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
 /** Ending runs: capture with receipt and stored result, or release; by the owner, or by the sweep once the owner's lease has expired. */
 export class Finish extends Migration {
-  override name = "0004-finish";
+  override name = "0005-finish";
 
   override up(): void {
     this.addSql(/* sql */ `

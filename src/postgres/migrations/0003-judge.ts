@@ -1,0 +1,91 @@
+import { Migration } from "@mikro-orm/migrations";
+
+/** Judging calls by what is known of them, without a lock: by their run, their claim, their payment, their quote. */
+export class Judge extends Migration {
+  override name = "0003-judge";
+
+  override up(): void {
+    this.addSql(/* sql */ `
+      create type ledger_call as (
+        n integer,
+        account_id uuid,
+        run_id uuid,
+        tool text,
+        fingerprint bytea,
+        price bigint,
+        claim_key text,
+        keyed boolean, -- whether claim_key is the caller's own, and not made of its payment
+        tx_signature bytea,
+        quote_id text,
+        step_id text,
+        deposit bigint,
+        payer text,
+        slot bigint,
+        block_time timestamptz,
+        finalized boolean,
+        paid_by text
+      )`);
+
+    // What is known of each call: by its own run (sent again after a lost answer), by its claim, by its payment and that payment's
+    // claim, by its quote. No verdict: it is new. "credited": its payment was credited for this very call, which then failed.
+    this.addSql(/* sql */ `
+      create function ledger_judge(calls ledger_call[], instance uuid)
+      returns table (n integer, verdict text, payment_claim text, replay_run uuid, result json)
+      language sql stable rows 10
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+        select call.n,
+          case
+            when own.status = 'active' and own.owner = instance then 'started'
+            when own.id is not null then 'in_progress'
+            when misused.payment and not call.keyed then 'payment_used'
+            when claim.fingerprint <> call.fingerprint then 'mismatch'
+            when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'
+            when claim.state = 'done' then 'replay'
+            when misused.payment then 'payment_used'
+            when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'
+            when paid.state = 'done' then 'replay'
+            when paid.state is null and payment.tx_signature is not null then 'payment_used'
+            when payment.tx_signature is not null then 'credited'
+            when exists (select from payment other where other.quote_id = call.quote_id and other.settled) then 'quote_paid'
+          end,
+          payment.claim_key,
+          case when claim.state = 'done' then claim.run_id else paid.run_id end,
+          case when claim.state = 'done' then claim.result else paid.result end
+        from unnest(calls) call
+        left join run own on own.id = call.run_id
+        left join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
+        left join payment on payment.tx_signature = call.tx_signature
+        left join idempotency paid on paid.account_id = payment.account_id and paid.key = payment.claim_key
+        cross join lateral (
+          select payment.account_id <> call.account_id or payment.quote_id <> call.quote_id
+            or payment.fingerprint <> call.fingerprint or not payment.settled
+        ) misused (payment)
+      $$`);
+
+    // The port's "prior": what is known of a call before anything is looked up on the chain. A key that comes with a proof whose call
+    // was answered under another key from now on stands for that answer too, so that the key alone is never charged.
+    this.addSql(/* sql */ `
+      create function ledger_prior(asked json)
+      returns table (n integer, kind text, result json, receipt issued_receipt)
+      language plpgsql rows 1
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+      #variable_conflict use_column
+      declare
+        call constant ledger_call := json_populate_record(null::ledger_call, asked);
+        judged record;
+      begin
+        select * into judged from ledger_judge(array[call], null);
+        if judged.verdict = 'replay' and call.keyed and judged.payment_claim <> call.claim_key and not exists (
+          select from idempotency where account_id = call.account_id and key = call.claim_key and state = 'done'
+        ) then
+          insert into idempotency as claim (account_id, key, fingerprint, state, run_id, result, expires_at)
+          values (call.account_id, call.claim_key, call.fingerprint, 'done', judged.replay_run, judged.result, now() + interval '48 hours')
+          on conflict (account_id, key) do update set state = 'done', run_id = excluded.run_id, result = excluded.result
+          where claim.state = 'retryable';
+        end if;
+        return query
+          select 1, judged.verdict, judged.result, receipt
+          from (select) one left join issued_receipt receipt on judged.verdict = 'replay' and receipt.run_id = judged.replay_run;
+      end $$`);
+  }
+}
