@@ -21,7 +21,9 @@ run(pinnedNode(), program);
 
 /** `npm ci`, when the lock file is not the one that node_modules was installed from. */
 function installWhatIsMissing() {
-  const lock = createHash("sha256").update(readFileSync(path.join(root, "package-lock.json"))).digest("hex");
+  const lock = createHash("sha256")
+    .update(readFileSync(path.join(root, "package-lock.json")))
+    .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return;
   process.stderr.write("Installing dependencies (npm ci), once …\n");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
@@ -31,7 +33,9 @@ function installWhatIsMissing() {
     shell: process.platform === "win32",
   });
   if (install.error || install.status !== 0) {
-    process.stderr.write(`npm ci failed${install.error ? `: ${install.error.message}` : ""}. Fix what it says above and run the command again.\n`);
+    process.stderr.write(
+      `npm ci failed${install.error ? `: ${install.error.message}` : ""}. Fix what it says above and run the command again.\n`,
+    );
     process.exit(1);
   }
   linkNode();
@@ -52,7 +56,12 @@ function linkNode() {
 
 function platformNode() {
   const platform = process.platform === "win32" ? "win" : process.platform;
-  const file = path.join(modules, `node-${platform}-${process.arch}`, "bin", process.platform === "win32" ? "node.exe" : "node");
+  const file = path.join(
+    modules,
+    `node-${platform}-${process.arch}`,
+    "bin",
+    process.platform === "win32" ? "node.exe" : "node",
+  );
   return existsSync(file) ? file : undefined;
 }
 
@@ -60,7 +69,9 @@ function pinnedNode() {
   const binary = platformNode();
   if (binary) return binary;
   if (Number(process.versions.node.split(".")[0]) >= 24) return process.execPath;
-  process.stderr.write(`There is no packaged Node 24 for ${process.platform}-${process.arch}: put Node 24 on the PATH and run the command again.\n`);
+  process.stderr.write(
+    `There is no packaged Node 24 for ${process.platform}-${process.arch}: put Node 24 on the PATH and run the command again.\n`,
+  );
   process.exit(1);
 }
 

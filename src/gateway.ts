@@ -97,11 +97,18 @@ async function opened(setting: string, port: number, listening: Promise<number>)
     return await listening;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError([`${setting}: cannot listen on port ${port} (${reason}); set another port, or 0 for a free one`]);
+    throw new ConfigError([
+      `${setting}: cannot listen on port ${port} (${reason}); set another port, or 0 for a free one`,
+    ]);
   }
 }
 
-async function callToolDeps(config: ServeConfig, postgres: Postgres, chain: SolanaChain, stopping: AbortSignal): Promise<CallToolDeps> {
+async function callToolDeps(
+  config: ServeConfig,
+  postgres: Postgres,
+  chain: SolanaChain,
+  stopping: AbortSignal,
+): Promise<CallToolDeps> {
   const { prices, upstreams } = config;
   const inference = upstreams.length === 0 ? undefined : await openModels(upstreams);
   const balance = (accountId: string) => postgres.ledger.balance(accountId);
@@ -123,7 +130,13 @@ async function openModels(upstreams: ServeConfig["upstreams"]): Promise<ChatMode
   return UpstreamModels.open(upstreams, AbortSignal.timeout(15_000));
 }
 
-function makeDoors(config: ServeConfig, postgres: Postgres, deps: CallToolDeps, chain: SolanaChain, log: Logger): { http: HttpServer; grpc: GrpcServer } {
+function makeDoors(
+  config: ServeConfig,
+  postgres: Postgres,
+  deps: CallToolDeps,
+  chain: SolanaChain,
+  log: Logger,
+): { http: HttpServer; grpc: GrpcServer } {
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const payment = { payTo, treasuryOwner, usdcMint, memoPrefix: config.MEMO_PREFIX, feePayer: undefined };
   const open = [

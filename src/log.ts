@@ -4,7 +4,18 @@ import { pino, type Logger } from "pino";
 export type { Logger };
 
 /** What must never reach a log line, wherever in an object it stands. */
-const SECRETS = ["authorization", "cookie", "x-payment", "payment-signature", "secret", "api_key", "apiKey", "password", "database_url", "rpc_url"];
+const SECRETS = [
+  "authorization",
+  "cookie",
+  "x-payment",
+  "payment-signature",
+  "secret",
+  "api_key",
+  "apiKey",
+  "password",
+  "database_url",
+  "rpc_url",
+];
 
 /** The log: JSON lines on stderr; for people when stderr is a terminal and the pretty printer is installed (it is not in production). */
 export function createLogger(level: string): Logger {

@@ -26,5 +26,8 @@ export async function checkWorld(config: ServeConfig, log: Logger): Promise<stri
     checkDatabase(config.DATABASE_URL),
     checkChain(chain.rpc, chain.treasury, AbortSignal.timeout(LIMIT_MS)),
   ]);
-  return [...database.map((problem) => `DATABASE_URL: ${problem}`), ...endpoints.map(({ endpoint, problem }) => `SOLANA_RPC_URLS: ${endpoint} ${problem}`)];
+  return [
+    ...database.map((problem) => `DATABASE_URL: ${problem}`),
+    ...endpoints.map(({ endpoint, problem }) => `SOLANA_RPC_URLS: ${endpoint} ${problem}`),
+  ];
 }

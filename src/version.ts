@@ -4,4 +4,6 @@ import { z } from "zod";
 const manifest = z.object({ version: z.string() });
 
 /** Version of the running service, SemVer, from package.json. */
-export const VERSION = manifest.parse(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))).version;
+export const VERSION = manifest.parse(
+  JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")),
+).version;

@@ -52,7 +52,10 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
   demandScope(tool, context);
   const prepared = tool.prepare(call.params);
   if (!tool.billable && call.idempotencyKey === undefined) {
-    return { result: await prepared.run({ caller: context.caller, runId: undefined, signal: context.signal }), receipt: undefined };
+    return {
+      result: await prepared.run({ caller: context.caller, runId: undefined, signal: context.signal }),
+      receipt: undefined,
+    };
   }
   const print = fingerprint(tool.name, call.params);
   const proof = tool.billable ? parseProof(call.xPayment, call.paymentProof, deps.memoPrefix) : undefined;
@@ -64,7 +67,15 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
   const { price } = prepared;
   const { idempotencyKey } = call;
   context.signal.throwIfAborted();
-  const begun = await deps.ledger.begin({ accountId, runId, tool: tool.name, fingerprint: print, price, idempotencyKey, payment });
+  const begun = await deps.ledger.begin({
+    accountId,
+    runId,
+    tool: tool.name,
+    fingerprint: print,
+    price,
+    idempotencyKey,
+    payment,
+  });
   if (begun.kind === "insufficient") {
     throw new PaymentRequiredError(
       tool.name,
@@ -93,7 +104,12 @@ async function claimPayment(
     quoteId: proof.quoteId,
   });
   if (prior?.kind === "credited") {
-    return { txSignature: proof.txSignature, quoteId: proof.quoteId, stepId: stepIdOf(proof.quoteId), deposit: undefined };
+    return {
+      txSignature: proof.txSignature,
+      quoteId: proof.quoteId,
+      stepId: stepIdOf(proof.quoteId),
+      deposit: undefined,
+    };
   }
   if (prior) return answerPrior(prior);
   const quote = openQuote(deps, proof, accountId, print);
@@ -101,9 +117,18 @@ async function claimPayment(
 }
 
 /** Runs the tool under its durable hold. From here on the caller's going away changes nothing: the result is stored for its return. */
-async function runAndCapture(deps: CallToolDeps, prepared: PreparedCall, runId: string, context: CallContext): Promise<ToolCallResult> {
+async function runAndCapture(
+  deps: CallToolDeps,
+  prepared: PreparedCall,
+  runId: string,
+  context: CallContext,
+): Promise<ToolCallResult> {
   if (context.signal.aborted) {
-    await deps.ledger.finish({ runId, outcome: "cancelled", error: { code: "CANCELLED", message: "the caller went away before the tool started" } });
+    await deps.ledger.finish({
+      runId,
+      outcome: "cancelled",
+      error: { code: "CANCELLED", message: "the caller went away before the tool started" },
+    });
     context.signal.throwIfAborted();
   }
   let result: JsonObject;
@@ -129,14 +154,21 @@ function answerPrior(prior: Exclude<Begun, { kind: "started" | "insufficient" }>
     case "replay":
       return { result: prior.result, receipt: prior.receipt };
     case "in_progress":
-      throw new ToolgateError("REQUEST_IN_PROGRESS", "the same call is running; repeat it in a moment to get its result", { retryAfterSeconds: 1 });
+      throw new ToolgateError(
+        "REQUEST_IN_PROGRESS",
+        "the same call is running; repeat it in a moment to get its result",
+        { retryAfterSeconds: 1 },
+      );
     case "mismatch":
       throw new ToolgateError(
         "IDEMPOTENCY_MISMATCH",
         "idempotency_key: was used with another tool or other params; use a new key for a new call",
       );
     case "payment_used":
-      throw new ToolgateError("INVALID_PAYMENT", "payment verification failed: the transaction was used for another call");
+      throw new ToolgateError(
+        "INVALID_PAYMENT",
+        "payment verification failed: the transaction was used for another call",
+      );
     case "quote_paid":
       throw new ToolgateError(
         "INVALID_PAYMENT",
@@ -147,14 +179,21 @@ function answerPrior(prior: Exclude<Begun, { kind: "started" | "insufficient" }>
 
 function demandScope(tool: Tool, context: CallContext): void {
   if (tool.scope === undefined || context.caller.scopes.has(tool.scope)) return;
-  throw new ToolgateError("FORBIDDEN", `the API key lacks the scope ${tool.scope}, which ${tool.name} needs; use a key that has it`);
+  throw new ToolgateError(
+    "FORBIDDEN",
+    `the API key lacks the scope ${tool.scope}, which ${tool.name} needs; use a key that has it`,
+  );
 }
 
 function asToolFailure(error: unknown): ToolgateError {
   if (error instanceof ToolgateError) return error;
-  return new ToolgateError("TOOL_FAILED", "the tool failed; nothing was charged, repeat the call with the same idempotency key or proof", {
-    cause: error,
-  });
+  return new ToolgateError(
+    "TOOL_FAILED",
+    "the tool failed; nothing was charged, repeat the call with the same idempotency key or proof",
+    {
+      cause: error,
+    },
+  );
 }
 
 function runErrorOf(error: ToolgateError): RunError {

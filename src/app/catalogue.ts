@@ -19,9 +19,13 @@ export class Catalogue {
     const tool = this.#byName.get(name);
     if (!tool) {
       const names = this.tools.filter((one) => one.status === "active").map((one) => one.name);
-      throw new ToolgateError("TOOL_NOT_FOUND", `tool: there is no tool ${JSON.stringify(name.slice(0, 128))}; there are ${names.join(", ")}`);
+      throw new ToolgateError(
+        "TOOL_NOT_FOUND",
+        `tool: there is no tool ${JSON.stringify(name.slice(0, 128))}; there are ${names.join(", ")}`,
+      );
     }
-    if (tool.status !== "active") throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${name} is announced but cannot be called yet`);
+    if (tool.status !== "active")
+      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${name} is announced but cannot be called yet`);
     return tool;
   }
 }

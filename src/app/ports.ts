@@ -133,7 +133,15 @@ export interface PaymentQuery {
 /** What the chain says of a transaction, by the treasury's own balance (never by what the transaction says of itself). */
 export type ChainVerdict =
   /** It paid the treasury; `memo` is the text of the one memo that is ours. */
-  | { kind: "paid"; amount: MicroUsd; memo: string; payer: string | undefined; slot: bigint; blockTime: Date; finalized: boolean }
+  | {
+      kind: "paid";
+      amount: MicroUsd;
+      memo: string;
+      payer: string | undefined;
+      slot: bigint;
+      blockTime: Date;
+      finalized: boolean;
+    }
   /** It is on the chain, and no payment to us: `reason` says which check failed and what to do. */
   | { kind: "refused"; reason: string }
   /** No endpoint knows it (yet), after waiting PAYMENT_WAIT_MS. */

@@ -40,17 +40,35 @@ export function openQuote(deps: SettleDeps, proof: Proof, accountId: string, fin
  * @returns the payment, ready to be credited and held with the call
  * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED or UNAVAILABLE
  */
-export async function settle(deps: SettleDeps, proof: Proof, quote: Quote, receivedAt: number, context: CallContext): Promise<CallPayment> {
+export async function settle(
+  deps: SettleDeps,
+  proof: Proof,
+  quote: Quote,
+  receivedAt: number,
+  context: CallContext,
+): Promise<CallPayment> {
   const verdict = await deps.chain.verify({ txSignature: proof.txSignature, signal: context.signal });
   const paid = expectPaid(verdict);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
   const named = memo && (memo.quoteId === quote.quoteId ? quote : deps.quotes.open(memo.quoteId));
-  if (!memo || !named) throw refused("the memo on the chain names no quote of ours; the operator can assign the transfer");
+  if (!memo || !named)
+    throw refused("the memo on the chain names no quote of ours; the operator can assign the transfer");
   const deposit = depositOf(proof.txSignature, named.quoteId, paid);
-  const problem = problemOf(proof, quote, receivedAt, paid, memo.quoteId, memo.form === "step" ? memo.stepId : undefined);
-  if (!problem) return { txSignature: proof.txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), deposit };
+  const problem = problemOf(
+    proof,
+    quote,
+    receivedAt,
+    paid,
+    memo.quoteId,
+    memo.form === "step" ? memo.stepId : undefined,
+  );
+  if (!problem)
+    return { txSignature: proof.txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), deposit };
   const { credited } = await deps.ledger.credit(named.accountId, deposit);
-  throw new ToolgateError(problem.code, `${problem.message}; ${whereItWent(credited, named.accountId === context.caller.accountId, paid.amount)}`);
+  throw new ToolgateError(
+    problem.code,
+    `${problem.message}; ${whereItWent(credited, named.accountId === context.caller.accountId, paid.amount)}`,
+  );
 }
 
 function expectPaid(verdict: ChainVerdict): Paid {
@@ -66,23 +84,45 @@ function expectPaid(verdict: ChainVerdict): Paid {
         { retryAfterSeconds: 2 },
       );
     case "not_finalized":
-      throw new ToolgateError("PAYMENT_PENDING", "a payment of this size must be finalized first; repeat the call with the same proof", {
-        retryAfterSeconds: 5,
-      });
+      throw new ToolgateError(
+        "PAYMENT_PENDING",
+        "a payment of this size must be finalized first; repeat the call with the same proof",
+        {
+          retryAfterSeconds: 5,
+        },
+      );
   }
 }
 
 /** Which check of the payment against its quote fails, in the order in which a payer can mend them. */
-function problemOf(proof: Proof, quote: Quote, receivedAt: number, paid: Paid, memoQuoteId: string, memoStepId: string | undefined) {
-  const invalid = (message: string) => ({ code: "INVALID_PAYMENT" as const, message: `payment verification failed: ${message}` });
+function problemOf(
+  proof: Proof,
+  quote: Quote,
+  receivedAt: number,
+  paid: Paid,
+  memoQuoteId: string,
+  memoStepId: string | undefined,
+) {
+  const invalid = (message: string) => ({
+    code: "INVALID_PAYMENT" as const,
+    message: `payment verification failed: ${message}`,
+  });
   if (memoQuoteId !== quote.quoteId) return invalid("the memo on the chain names another quote");
-  if (memoStepId !== undefined && memoStepId !== stepIdOf(quote.quoteId)) return invalid("the memo on the chain names another step");
-  if (proof.claimed.memo !== undefined && proof.claimed.memo !== paid.memo) return invalid("payment_proof.memo is not the memo on the chain");
-  if (paid.blockTime.getTime() < quote.issuedAt - CLUSTER_CLOCK_MS) return invalid("the transaction is older than the quote");
-  if (proof.claimed.amount !== undefined && proof.claimed.amount !== paid.amount && proof.claimed.amount !== quote.price) {
+  if (memoStepId !== undefined && memoStepId !== stepIdOf(quote.quoteId))
+    return invalid("the memo on the chain names another step");
+  if (proof.claimed.memo !== undefined && proof.claimed.memo !== paid.memo)
+    return invalid("payment_proof.memo is not the memo on the chain");
+  if (paid.blockTime.getTime() < quote.issuedAt - CLUSTER_CLOCK_MS)
+    return invalid("the transaction is older than the quote");
+  if (
+    proof.claimed.amount !== undefined &&
+    proof.claimed.amount !== paid.amount &&
+    proof.claimed.amount !== quote.price
+  ) {
     return invalid("payment_proof.amount_usdc is not the amount on the chain");
   }
-  if (paid.amount < quote.price) return invalid(`${displayUsd(paid.amount)} was sent, the price is ${displayUsd(quote.price)}`);
+  if (paid.amount < quote.price)
+    return invalid(`${displayUsd(paid.amount)} was sent, the price is ${displayUsd(quote.price)}`);
   if (receivedAt > quote.expiresAt || paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS) {
     return { code: "QUOTE_EXPIRED" as const, message: "the quote has expired; repeat the call without a proof" };
   }
@@ -96,7 +136,9 @@ function depositOf(txSignature: string, quoteId: string, paid: Paid): Deposit {
 
 function whereItWent(credited: boolean, own: boolean, amount: MicroUsd): string {
   if (!own) return "the transfer belongs to the account that the memo's quote was issued to";
-  return credited ? `${displayUsd(amount)} was credited to your balance` : "the transfer had been credited to your balance before";
+  return credited
+    ? `${displayUsd(amount)} was credited to your balance`
+    : "the transfer had been credited to your balance before";
 }
 
 function refused(reason: string): ToolgateError {

@@ -23,7 +23,9 @@ export function addAccountCommands(program: Command): void {
 
   accounts
     .command("create")
-    .description("makes the account of a wallet (or finds the one it has); with --count, makes many funded ones with a key each")
+    .description(
+      "makes the account of a wallet (or finds the one it has); with --count, makes many funded ones with a key each",
+    )
     .option("--wallet <address>", "wallet that the account belongs to", address)
     .option("--count <n>", "make N accounts of fresh wallets, one JSON line each (load tests)", count)
     .option("--usdc <amount>", "starting balance in USDC, booked as an adjustment", signedUsdc)
@@ -52,7 +54,12 @@ export function addAccountCommands(program: Command): void {
     .option("--json", "print JSON")
     .action(async (options: { account: string; usdc: bigint; reason: string; key?: string; json?: boolean }) => {
       const account = await withPostgres((postgres) =>
-        postgres.accounts.adjust({ accountId: options.account, amount: options.usdc, reason: options.reason, idempotencyKey: options.key ?? randomUUID() }),
+        postgres.accounts.adjust({
+          accountId: options.account,
+          amount: options.usdc,
+          reason: options.reason,
+          idempotencyKey: options.key ?? randomUUID(),
+        }),
       );
       outputFor(options.json ?? false).record(accountRecord(account));
     });
@@ -65,7 +72,9 @@ export function addAccountCommands(program: Command): void {
     .requiredOption("--burst <n>", "requests at once", count)
     .option("--json", "print JSON")
     .action(async (options: { account: string; rate: number; burst: number; json?: boolean }) => {
-      const account = await withPostgres((postgres) => postgres.accounts.setTier(options.account, { ratePerMinute: options.rate, burst: options.burst }));
+      const account = await withPostgres((postgres) =>
+        postgres.accounts.setTier(options.account, { ratePerMinute: options.rate, burst: options.burst }),
+      );
       outputFor(options.json ?? false).record(accountRecord(account));
     });
 
@@ -76,13 +85,16 @@ export function addAccountCommands(program: Command): void {
     .option("--revoke", "take the role")
     .option("--json", "print JSON")
     .action(async (options: { account: string; revoke?: boolean; json?: boolean }) => {
-      const account = await withPostgres((postgres) => postgres.accounts.setOperator(options.account, options.revoke !== true));
+      const account = await withPostgres((postgres) =>
+        postgres.accounts.setOperator(options.account, options.revoke !== true),
+      );
       outputFor(options.json ?? false).record(accountRecord(account));
     });
 }
 
 async function create(options: CreateOptions, command: Command): Promise<void> {
-  if ((options.wallet === undefined) === (options.count === undefined)) command.error("error: give either --wallet or --count");
+  if ((options.wallet === undefined) === (options.count === undefined))
+    command.error("error: give either --wallet or --count");
   await withPostgres(async (postgres) => {
     if (options.wallet !== undefined) {
       outputFor(options.json ?? false).record(accountRecord(await createOne(postgres, options.wallet, options)));
@@ -91,7 +103,11 @@ async function create(options: CreateOptions, command: Command): Promise<void> {
     const { Keypair } = await import("@solana/web3.js");
     for (let made = 0; made < (options.count ?? 0); made += 1) {
       const account = await createOne(postgres, Keypair.generate().publicKey.toBase58(), options);
-      const { secret } = await postgres.apiKeys.create({ accountId: account.accountId, name: "load test", scopes: DEFAULT_SCOPES });
+      const { secret } = await postgres.apiKeys.create({
+        accountId: account.accountId,
+        name: "load test",
+        scopes: DEFAULT_SCOPES,
+      });
       outputFor(true).record({ ...accountRecord(account), api_key: secret });
     }
   });
@@ -102,10 +118,18 @@ async function createOne(postgres: Postgres, wallet: string, options: CreateOpti
   const { accountId } = account;
   if (options.rate !== undefined || options.burst !== undefined) {
     const { ratePerMinute, burst } = account.tier;
-    account = await postgres.accounts.setTier(accountId, { ratePerMinute: options.rate ?? ratePerMinute, burst: options.burst ?? burst });
+    account = await postgres.accounts.setTier(accountId, {
+      ratePerMinute: options.rate ?? ratePerMinute,
+      burst: options.burst ?? burst,
+    });
   }
   if (options.usdc === undefined) return account;
-  return postgres.accounts.adjust({ accountId, amount: options.usdc, reason: "starting balance", idempotencyKey: randomUUID() });
+  return postgres.accounts.adjust({
+    accountId,
+    amount: options.usdc,
+    reason: "starting balance",
+    idempotencyKey: randomUUID(),
+  });
 }
 
 function accountRecord(account: Account): Record<string, unknown> {

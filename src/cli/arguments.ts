@@ -12,14 +12,16 @@ export function address(text: string): string {
 /** A whole number from 1 to ten million. */
 export function count(text: string): number {
   const value = Number(text);
-  if (!/^\d{1,8}$/.test(text) || value < 1 || value > 10_000_000) throw new InvalidArgumentError("must be a whole number from 1 to 10000000");
+  if (!/^\d{1,8}$/.test(text) || value < 1 || value > 10_000_000)
+    throw new InvalidArgumentError("must be a whole number from 1 to 10000000");
   return value;
 }
 
 /** Decimal USDC, negative allowed, as micro-USD. */
 export function signedUsdc(text: string): bigint {
   const amount = parseUsdc(text.replace(/^-/, ""));
-  if (amount === undefined || amount === 0n) throw new InvalidArgumentError("must be an amount in USDC with at most six places, e.g. 5.00");
+  if (amount === undefined || amount === 0n)
+    throw new InvalidArgumentError("must be an amount in USDC with at most six places, e.g. 5.00");
   return text.startsWith("-") ? -amount : amount;
 }
 
@@ -27,7 +29,8 @@ export function signedUsdc(text: string): bigint {
 export function scopes(text: string): Scope[] {
   return text.split(",").map((part) => {
     const scope = part.trim();
-    if (!isScope(scope)) throw new InvalidArgumentError(`there is no scope ${JSON.stringify(scope)}; there are ${SCOPES.join(", ")}`);
+    if (!isScope(scope))
+      throw new InvalidArgumentError(`there is no scope ${JSON.stringify(scope)}; there are ${SCOPES.join(", ")}`);
     return scope;
   });
 }

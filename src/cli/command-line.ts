@@ -12,11 +12,21 @@ import { addPayCommand } from "./pay.ts";
 import { addServeCommand } from "./serve.ts";
 
 /** Every command. What one needs of the house it imports when it runs, so that no command pays for another. */
-const COMMANDS = [addDevCommand, addServeCommand, addLedgerCommands, addAccountCommands, addKeyCommands, addPayCommand, addDoctorCommand];
+const COMMANDS = [
+  addDevCommand,
+  addServeCommand,
+  addLedgerCommands,
+  addAccountCommands,
+  addKeyCommands,
+  addPayCommand,
+  addDoctorCommand,
+];
 
 /** Runs the command line. Exit code 0: done; 1: it could not be done; 2: the command itself is wrong. */
 export async function runCommandLine(argv: readonly string[]): Promise<void> {
-  const program = new Command("toolgate").description("The gateway through which software agents buy tool calls.").version(VERSION);
+  const program = new Command("toolgate")
+    .description("The gateway through which software agents buy tool calls.")
+    .version(VERSION);
   program.showHelpAfterError("(--help shows what there is)");
   program.exitOverride();
   for (const add of COMMANDS) add(program);
@@ -33,7 +43,12 @@ function exitCodeOf(error: unknown): number {
     process.stderr.write(`${error.message}\n`);
     return 2;
   }
-  const text = error instanceof ToolgateError ? `${error.code}: ${error.message}` : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text =
+    error instanceof ToolgateError
+      ? `${error.code}: ${error.message}`
+      : error instanceof Error
+        ? (error.stack ?? error.message)
+        : String(error);
   process.stderr.write(`${text}\n`);
   return 1;
 }

@@ -14,13 +14,17 @@ export function commandConfig(): Config & { DATABASE_URL: string } {
   const config = readConfig(readEnvironment());
   const url = config.DATABASE_URL ?? devDatabaseUrl(config.DATA_DIR);
   if (url === undefined) {
-    throw new ConfigError(["DATABASE_URL: is not set, and no dev is running here; set it, or run npm start in another terminal"]);
+    throw new ConfigError([
+      "DATABASE_URL: is not set, and no dev is running here; set it, or run npm start in another terminal",
+    ]);
   }
   return { ...config, DATABASE_URL: url };
 }
 
 /** Gives the command the database, and closes it after. */
-export async function withPostgres<Result>(run: (postgres: Postgres, config: Config) => Promise<Result>): Promise<Result> {
+export async function withPostgres<Result>(
+  run: (postgres: Postgres, config: Config) => Promise<Result>,
+): Promise<Result> {
   const config = commandConfig();
   const { openPostgres } = await import("../postgres/index.ts");
   const postgres = await openPostgres({

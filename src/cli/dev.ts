@@ -23,7 +23,12 @@ export function addDevCommand(program: Command): void {
 
 async function dev(options: DevOptions): Promise<void> {
   const { freePort, openDevWorld } = await import("../dev/index.ts");
-  const environment = { HOST: "127.0.0.1", PORT: await freePort(8080), GRPC_PORT: await freePort(9090), ...readEnvironment() };
+  const environment = {
+    HOST: "127.0.0.1",
+    PORT: await freePort(8080),
+    GRPC_PORT: await freePort(9090),
+    ...readEnvironment(),
+  };
   const { DATA_DIR, LOG_LEVEL, upstreams } = readConfig(environment);
   const world = await openDevWorld({ dataDir: path.resolve(DATA_DIR), withInference: upstreams.length === 0, tell });
   let gateway: Gateway | undefined;
@@ -36,7 +41,9 @@ async function dev(options: DevOptions): Promise<void> {
     tell(ready.summary);
     if (options.demo) await ready.buyOneCall();
     if (options.exitAfterDemo) return;
-    tell(`\nTry it yourself (a paid call answers 402 with a quote):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`);
+    tell(
+      `\nTry it yourself (a paid call answers 402 with a quote):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
+    );
     await untilStopped({ ...gateway, close: () => closeAll(gateway, world) }, log);
   } finally {
     await closeAll(gateway, world);

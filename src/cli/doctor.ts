@@ -8,7 +8,9 @@ import { outputFor } from "./output.ts";
 export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
-    .description("checks the configuration and the outside world, and says what to do about each problem; exit code 1 when there is one")
+    .description(
+      "checks the configuration and the outside world, and says what to do about each problem; exit code 1 when there is one",
+    )
     .option("--json", "print JSON")
     .action(async (options: { json?: boolean }) => {
       const problems = await findProblems();

@@ -18,7 +18,11 @@ export function addKeyCommands(program: Command): void {
     .option("--json", "print JSON")
     .action(async (options: { account: string; scopes?: Scope[]; name: string; json?: boolean }) => {
       const made = await withPostgres((postgres) =>
-        postgres.apiKeys.create({ accountId: options.account, name: options.name, scopes: options.scopes ?? DEFAULT_SCOPES }),
+        postgres.apiKeys.create({
+          accountId: options.account,
+          name: options.name,
+          scopes: options.scopes ?? DEFAULT_SCOPES,
+        }),
       );
       outputFor(options.json ?? false).record({ api_key: made.secret, ...keyRecord(made.key) });
     });

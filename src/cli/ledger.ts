@@ -26,7 +26,11 @@ export function addLedgerCommands(program: Command): void {
     .action(async (id: string, options: { json?: boolean }) => {
       await withPostgres(async (postgres, config) => {
         const quote = new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS).open(id);
-        if (!quote) throw new ToolgateError("NOT_FOUND", "this is not a quote of this installation, or its sealing key was retired");
+        if (!quote)
+          throw new ToolgateError(
+            "NOT_FOUND",
+            "this is not a quote of this installation, or its sealing key was retired",
+          );
         outputFor(options.json ?? false).record({
           account_id: quote.accountId,
           price_usdc: formatUsdc(quote.price),
@@ -45,7 +49,14 @@ export function addLedgerCommands(program: Command): void {
     .option("--json", "print JSON lines")
     .action(async (options: { json?: boolean }) => {
       const lines = await withPostgres((postgres) => postgres.audit());
-      outputFor(options.json ?? false).table(lines.map(({ name, checked, violations, description }) => ({ invariant: name, checked, violations, description })));
+      outputFor(options.json ?? false).table(
+        lines.map(({ name, checked, violations, description }) => ({
+          invariant: name,
+          checked,
+          violations,
+          description,
+        })),
+      );
       if (lines.some((line) => line.violations > 0n)) process.exitCode = 1;
     });
 }

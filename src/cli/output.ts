@@ -29,7 +29,13 @@ const textOutput: Output = {
     const columns = Object.keys(rows[0] ?? {});
     const cells = [columns, ...rows.map((row) => columns.map((column) => asText(row[column])))];
     const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]?.length ?? 0)));
-    for (const line of cells) write(line.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ").trimEnd());
+    for (const line of cells)
+      write(
+        line
+          .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+          .join("  ")
+          .trimEnd(),
+      );
   },
 };
 
@@ -45,5 +51,6 @@ function asText(value: unknown): string {
   if (value === undefined || value === null) return "-";
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(asText).join(",");
-  return typeof value === "object" ? JSON.stringify(value, asJson) : String(value);
+  if (typeof value === "string") return value;
+  return typeof value === "bigint" ? value.toString() : JSON.stringify(value, asJson);
 }

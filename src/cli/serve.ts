@@ -20,7 +20,10 @@ export function addServeCommand(program: Command): void {
       }
       const serveConfig = requireServeConfig(config);
       const log = createLogger(config.LOG_LEVEL);
-      const [{ checkWorld }, { startGateway }] = await Promise.all([import("../start-checks.ts"), import("../gateway.ts")]);
+      const [{ checkWorld }, { startGateway }] = await Promise.all([
+        import("../start-checks.ts"),
+        import("../gateway.ts"),
+      ]);
       const problems = await checkWorld(serveConfig, log);
       if (problems.length > 0) throw new ConfigError(problems);
       const gateway = await startGateway(serveConfig, log);

@@ -26,7 +26,9 @@ export class ConfigError extends Error {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(`The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${problems.map((one) => `  - ${one}`).join("\n")}`);
+    super(
+      `The configuration has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${problems.map((one) => `  - ${one}`).join("\n")}`,
+    );
     this.name = "ConfigError";
     this.problems = problems;
   }
@@ -47,9 +49,13 @@ export function readEnvironment(processEnv: NodeJS.ProcessEnv = process.env): No
  * @throws ConfigError with every problem
  */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""));
+  const present = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""),
+  );
   const parsed = settingsSchema.safeParse(present);
-  const problems = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  const problems = parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   if (present["TREASURY_OWNER"] !== undefined && !parseAddress(present["TREASURY_OWNER"])) {
     problems.push("TREASURY_OWNER: must be a wallet address (base58 of 32 bytes)");
   }
@@ -77,7 +83,12 @@ function isServeConfig(config: Config): config is ServeConfig {
 /** The settings of the environment for `--print-config`; secrets as `***`. */
 export function redactedConfig(config: Config): Record<string, unknown> {
   const { prices: _, upstreams: __, ...settings } = config;
-  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, SECRET_SETTINGS.has(name) && value !== undefined ? "***" : value]));
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [
+      name,
+      SECRET_SETTINGS.has(name) && value !== undefined ? "***" : value,
+    ]),
+  );
 }
 
 function readConfigFile(path: string | undefined, problems: string[]): ConfigFile {
@@ -87,12 +98,16 @@ function readConfigFile(path: string | undefined, problems: string[]): ConfigFil
   try {
     content = parseYaml(readFileSync(path, "utf8"));
   } catch (error) {
-    problems.push(`TOOLGATE_CONFIG: ${path} cannot be read as JSON or YAML: ${error instanceof Error ? error.message : String(error)}`);
+    problems.push(
+      `TOOLGATE_CONFIG: ${path} cannot be read as JSON or YAML: ${error instanceof Error ? error.message : String(error)}`,
+    );
     return fallback;
   }
   const parsed = configFileSchema.safeParse(content ?? {});
   if (parsed.success) return parsed.data;
-  problems.push(...parsed.error.issues.map((issue) => `${path}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`));
+  problems.push(
+    ...parsed.error.issues.map((issue) => `${path}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`),
+  );
   return fallback;
 }
 

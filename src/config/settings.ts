@@ -37,27 +37,47 @@ export const settings = {
   GRPC_PORT: integer(0, 65535, 9090).describe("port of gRPC; 0 picks a free one"),
   PUBLIC_URL: httpUrl.optional().describe("base address as callers see it; default http://HOST:PORT"),
   CONSOLE_URL: httpUrl.optional().describe("address of the console; default PUBLIC_URL/console"),
-  DATABASE_URL: url(["postgres:", "postgresql:"], "a postgresql:// URL").optional().describe("PostgreSQL; embedded in dev"),
+  DATABASE_URL: url(["postgres:", "postgresql:"], "a postgresql:// URL")
+    .optional()
+    .describe("PostgreSQL; embedded in dev"),
   DATABASE_POOL: integer(2, 200, 12).describe("connections that one instance keeps to PostgreSQL"),
   DATA_DIR: z.string().default(".toolgate").describe("where dev keeps its database, chain, keys and dev.json"),
-  SOLANA_RPC_URLS: list(httpUrl).optional().describe("comma-separated Solana RPC endpoints, tried in order; the local chain in dev"),
-  TREASURY_OWNER: z.string().optional().describe("wallet (base58) that owns the treasury's USDC token account; made in dev"),
+  SOLANA_RPC_URLS: list(httpUrl)
+    .optional()
+    .describe("comma-separated Solana RPC endpoints, tried in order; the local chain in dev"),
+  TREASURY_OWNER: z
+    .string()
+    .optional()
+    .describe("wallet (base58) that owns the treasury's USDC token account; made in dev"),
   QUOTE_TTL_SECONDS: integer(10, 3600, 300).describe("how long a quote is good"),
   MEMO_PREFIX: z
     .string()
     .regex(/^[a-z0-9_-]{1,16}$/, "must be 1 to 16 characters of a-z, 0-9, _ and -")
     .default("svc")
     .describe("prefix of the short memo form, <prefix>:<quote_id>"),
-  PAYMENT_WAIT_MS: integer(0, 60_000, 10_000).describe("how long a call waits for its transaction to be seen on the chain"),
-  FINALIZED_ABOVE_MICROUSD: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe("from this amount on a payment must be finalized, not only confirmed"),
+  PAYMENT_WAIT_MS: integer(0, 60_000, 10_000).describe(
+    "how long a call waits for its transaction to be seen on the chain",
+  ),
+  FINALIZED_ABOVE_MICROUSD: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe(
+    "from this amount on a payment must be finalized, not only confirmed",
+  ),
   TOOLGATE_CONFIG: z.string().optional().describe("JSON or YAML file with prices, models, upstreams and limits"),
-  INFERENCE_BASE_URL: httpUrl.optional().describe("OpenAI-compatible server for inference_chat, with its /v1; a local stand-in in dev"),
+  INFERENCE_BASE_URL: httpUrl
+    .optional()
+    .describe("OpenAI-compatible server for inference_chat, with its /v1; a local stand-in in dev"),
   INFERENCE_API_KEY: z.string().optional().describe("its key"),
-  RUN_LEASE_MS: integer(1000, 600_000, 15_000).describe("how long a run may go without a heartbeat before another instance releases it"),
-  SHUTDOWN_GRACE_MS: integer(0, 600_000, 30_000).describe("how long a shutdown waits for running calls before it aborts them"),
+  RUN_LEASE_MS: integer(1000, 600_000, 15_000).describe(
+    "how long a run may go without a heartbeat before another instance releases it",
+  ),
+  SHUTDOWN_GRACE_MS: integer(0, 600_000, 30_000).describe(
+    "how long a shutdown waits for running calls before it aborts them",
+  ),
   BODY_LIMIT_BYTES: integer(1024, 64 * 1024 * 1024, 1024 * 1024).describe("largest request body"),
   CORS_ORIGINS: list(z.string()).optional().describe("comma-separated origins whose pages may call; none by default"),
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info").describe("what is logged, as JSON lines on stderr"),
+  LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
+    .default("info")
+    .describe("what is logged, as JSON lines on stderr"),
 } as const;
 
 /** Names whose values are secrets, or can carry one: printed as `***`. */

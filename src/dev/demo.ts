@@ -1,5 +1,12 @@
 import { createTransferCheckedInstruction, getAssociatedTokenAddressSync } from "@solana/spl-token";
-import { Connection, PublicKey, sendAndConfirmTransaction, Transaction, TransactionInstruction, type Keypair } from "@solana/web3.js";
+import {
+  Connection,
+  PublicKey,
+  sendAndConfirmTransaction,
+  Transaction,
+  TransactionInstruction,
+  type Keypair,
+} from "@solana/web3.js";
 import { z } from "zod";
 
 /** What an agent must know before it can buy. */
@@ -13,7 +20,12 @@ export interface DemoAgent {
 const MEMO_PROGRAM = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
 const offerSchema = z.object({
-  quote: z.object({ quote_id: z.string(), price_usdc_microusd: z.number(), price_display: z.string(), expires_at: z.string() }),
+  quote: z.object({
+    quote_id: z.string(),
+    price_usdc_microusd: z.number(),
+    price_display: z.string(),
+    expires_at: z.string(),
+  }),
   payment_instructions: z.object({ pay_to: z.string(), usdc_mint: z.string(), memo_format: z.string() }),
   step_id: z.string(),
 });
@@ -44,12 +56,15 @@ export async function buyOneCall(agent: DemoAgent, tell: (line: string) => void)
   const bought = await post(agent, { "X-Payment": proof });
   expectStatus("3 repeat with the proof", bought, 200);
   const first = paidSchema.parse(bought.body);
-  tell(`3  repeated with X-Payment       -> 200, receipt ${first.receipt.receipt_id}, debited ${first.receipt.debited_usdc_microusd} micro-USD`);
+  tell(
+    `3  repeated with X-Payment       -> 200, receipt ${first.receipt.receipt_id}, debited ${first.receipt.debited_usdc_microusd} micro-USD`,
+  );
 
   const repeated = await post(agent, { "X-Payment": proof });
   expectStatus("4 repeat once more", repeated, 200);
   const second = paidSchema.parse(repeated.body);
-  if (second.receipt.receipt_id !== first.receipt.receipt_id) throw new Error("step 4: the repeated call got another receipt");
+  if (second.receipt.receipt_id !== first.receipt.receipt_id)
+    throw new Error("step 4: the repeated call got another receipt");
   tell("4  repeated once more            -> 200, the same receipt, not charged again");
 }
 
@@ -63,7 +78,8 @@ async function post(agent: DemoAgent, headers: Record<string, string>): Promise<
 }
 
 function expectStatus(step: string, answer: { status: number; body: unknown }, status: number): void {
-  if (answer.status !== status) throw new Error(`step ${step}: expected ${status}, got ${answer.status} ${JSON.stringify(answer.body)}`);
+  if (answer.status !== status)
+    throw new Error(`step ${step}: expected ${status}, got ${answer.status} ${JSON.stringify(answer.body)}`);
 }
 
 async function pay(agent: DemoAgent, offer: Offer): Promise<string> {
@@ -73,7 +89,14 @@ async function pay(agent: DemoAgent, offer: Offer): Promise<string> {
   const source = getAssociatedTokenAddressSync(mint, payer);
   const memo = `${offer.step_id}:${offer.quote.quote_id}:${Date.now().toString(36)}`;
   const transaction = new Transaction().add(
-    createTransferCheckedInstruction(source, mint, new PublicKey(offer.payment_instructions.pay_to), payer, BigInt(offer.quote.price_usdc_microusd), 6),
+    createTransferCheckedInstruction(
+      source,
+      mint,
+      new PublicKey(offer.payment_instructions.pay_to),
+      payer,
+      BigInt(offer.quote.price_usdc_microusd),
+      6,
+    ),
     new TransactionInstruction({ programId: MEMO_PROGRAM, keys: [], data: Buffer.from(memo, "utf8") }),
   );
   return sendAndConfirmTransaction(connection, transaction, [agent.wallet], { commitment: "confirmed" });

@@ -17,16 +17,21 @@ const tokenBalanceSchema = z.object({ value: z.object({ amount: z.string() }) })
 export async function fundWallets(rpcUrl: string, { treasury, wallet }: DevState): Promise<void> {
   const ask = (method: string, params: unknown[]) => call(rpcUrl, method, params);
   const agent = wallet.publicKey.toBase58();
-  if ((await usdcOf(ask, treasury.publicKey)) === undefined) await expectResult(ask("local_mintUsdc", [treasury.publicKey.toBase58(), 0]));
+  if ((await usdcOf(ask, treasury.publicKey)) === undefined)
+    await expectResult(ask("local_mintUsdc", [treasury.publicKey.toBase58(), 0]));
   const lamports = balanceSchema.parse(await expectResult(ask("getBalance", [agent]))).value;
   if (lamports < LOW.lamports) await expectResult(ask("local_airdrop", [agent, LAMPORTS]));
-  if (((await usdcOf(ask, wallet.publicKey)) ?? 0) < LOW.microUsd) await expectResult(ask("local_mintUsdc", [agent, MICRO_USD]));
+  if (((await usdcOf(ask, wallet.publicKey)) ?? 0) < LOW.microUsd)
+    await expectResult(ask("local_mintUsdc", [agent, MICRO_USD]));
 }
 
 type Answer = z.output<typeof answerSchema>;
 
 /** Micro-USD; undefined when there is no token account. */
-async function usdcOf(ask: (method: string, params: unknown[]) => Promise<Answer>, owner: PublicKey): Promise<number | undefined> {
+async function usdcOf(
+  ask: (method: string, params: unknown[]) => Promise<Answer>,
+  owner: PublicKey,
+): Promise<number | undefined> {
   const answer = await ask("getTokenAccountBalance", [getAssociatedTokenAddressSync(USDC, owner).toBase58()]);
   return answer.error ? undefined : Number(tokenBalanceSchema.parse(answer.result).value.amount);
 }

@@ -75,7 +75,11 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
         return {
           summary: summaryOf(doors, world.rpcUrl, readyFile),
           curl: curlOf(doors.baseUrl, agent.apiKey),
-          buyOneCall: () => buyOneCall({ baseUrl: doors.baseUrl, rpcUrl: world.rpcUrl, apiKey: agent.apiKey, wallet: state.wallet }, tell),
+          buyOneCall: () =>
+            buyOneCall(
+              { baseUrl: doors.baseUrl, rpcUrl: world.rpcUrl, apiKey: agent.apiKey, wallet: state.wallet },
+              tell,
+            ),
         };
       },
       stop: async () => {

@@ -17,5 +17,7 @@ export async function payFromDevWallet(dataDir: string, amount: MicroUsd, memo: 
   const wallet = Keypair.fromSecretKey(Uint8Array.from(dev.wallet_secret_key));
   const connection = new Connection(dev.rpc_url, "confirmed");
   const order = { payer: wallet.publicKey.toBase58(), payTo: dev.pay_to, amount, memo };
-  return sendAndConfirmTransaction(connection, new Transaction().add(...paymentInstructions(order)), [wallet], { commitment: "confirmed" });
+  return sendAndConfirmTransaction(connection, new Transaction().add(...paymentInstructions(order)), [wallet], {
+    commitment: "confirmed",
+  });
 }

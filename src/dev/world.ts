@@ -22,7 +22,7 @@ export interface DevWorld {
 export interface DevWorldOptions {
   dataDir: string;
   withInference: boolean;
-  tell(line: string): void;
+  tell: (line: string) => void;
 }
 
 /** Starts PostgreSQL, the local Solana chain and the inference stand-in, each a process of its own, side by side. */
@@ -38,7 +38,9 @@ export async function startDevWorld({ dataDir, withInference, tell }: DevWorldOp
   try {
     const [postgres, chain, inference] = await settleAll([
       startEmbeddedPostgres({ dataDir, onProgress: tell }).then(keep<EmbeddedPostgres>),
-      startChild(file("../localchain/main.ts"), ["--port", "0", "--data-dir", path.join(dataDir, "chain")]).then(keep<Child>),
+      startChild(file("../localchain/main.ts"), ["--port", "0", "--data-dir", path.join(dataDir, "chain")]).then(
+        keep<Child>,
+      ),
       withInference ? startChild(file("inference-stand-in/main.ts"), []).then(keep<Child>) : undefined,
     ]);
     return {
@@ -54,7 +56,9 @@ export async function startDevWorld({ dataDir, withInference, tell }: DevWorldOp
 }
 
 /** Like Promise.all, but waits for all even when one fails, so that nothing starts after the clean-up. */
-async function settleAll<Parts extends readonly unknown[]>(parts: [...Parts]): Promise<{ [Index in keyof Parts]: Awaited<Parts[Index]> }> {
+async function settleAll<Parts extends readonly unknown[]>(
+  parts: [...Parts],
+): Promise<{ [Index in keyof Parts]: Awaited<Parts[Index]> }> {
   await Promise.allSettled(parts);
   return Promise.all(parts);
 }

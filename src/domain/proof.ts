@@ -33,10 +33,18 @@ export interface BodyProof {
  * @returns undefined when the call carries none
  * @throws ToolgateError INVALID_PAYMENT 400: nothing was looked up, nothing was consumed
  */
-export function parseProof(header: string | undefined, body: BodyProof | undefined, memoPrefix: string): Proof | undefined {
+export function parseProof(
+  header: string | undefined,
+  body: BodyProof | undefined,
+  memoPrefix: string,
+): Proof | undefined {
   const fromHeader = header === undefined ? undefined : parseXPayment(header);
   const fromBody = body && parseBody(body, memoPrefix);
-  if (fromHeader && fromBody && (fromHeader.txRef !== fromBody.txSignature || fromHeader.quoteId !== fromBody.quoteId)) {
+  if (
+    fromHeader &&
+    fromBody &&
+    (fromHeader.txRef !== fromBody.txSignature || fromHeader.quoteId !== fromBody.quoteId)
+  ) {
     throw malformedProof("X-Payment and payment_proof name different payments; send one of them");
   }
   if (fromBody) return fromBody;
@@ -49,11 +57,14 @@ function parseBody(body: BodyProof, memoPrefix: string): Proof {
   if (body.network !== NETWORK) throw malformedProof(`payment_proof.network: must be ${NETWORK}`);
   const memo = body.memo === undefined ? undefined : parseMemo(body.memo, memoPrefix);
   if (body.memo !== undefined && !memo) {
-    throw malformedProof(`payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on the chain`);
+    throw malformedProof(
+      `payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on the chain`,
+    );
   }
   const quoteId = body.quoteId ?? memo?.quoteId;
   if (quoteId === undefined) throw malformedProof("payment_proof.quote_id: is missing, and no memo names the quote");
-  if (memo && memo.quoteId !== quoteId) throw malformedProof("payment_proof.memo: names another quote than payment_proof.quote_id");
+  if (memo && memo.quoteId !== quoteId)
+    throw malformedProof("payment_proof.memo: names another quote than payment_proof.quote_id");
   if (memo?.form === "step" && body.stepId !== undefined && memo.stepId !== body.stepId) {
     throw malformedProof("payment_proof.memo: names another step than payment_proof.step_id");
   }
@@ -62,7 +73,11 @@ function parseBody(body: BodyProof, memoPrefix: string): Proof {
     throw malformedProof('payment_proof.amount_usdc: must be decimal USDC with at most six places, e.g. "0.01"');
   }
   const stepId = body.stepId ?? (memo?.form === "step" ? memo.stepId : undefined);
-  return { txSignature: signature(body.txRef, "payment_proof.tx_ref"), quoteId, claimed: { amount, memo: body.memo, stepId } };
+  return {
+    txSignature: signature(body.txRef, "payment_proof.tx_ref"),
+    quoteId,
+    claimed: { amount, memo: body.memo, stepId },
+  };
 }
 
 function signature(text: string, field: string): string {

@@ -28,7 +28,8 @@ export function parseXPayment(header: string): XPayment {
     throw malformedProof("X-Payment: an x402 payload is not accepted here; send {tx, quote_id} of a transfer you sent");
   }
   const unknown = Object.keys(members).find((name) => !MEMBERS.has(name));
-  if (unknown !== undefined) throw malformedProof(`X-Payment: unknown member ${JSON.stringify(unknown.slice(0, 64))}; send {tx, quote_id}`);
+  if (unknown !== undefined)
+    throw malformedProof(`X-Payment: unknown member ${JSON.stringify(unknown.slice(0, 64))}; send {tx, quote_id}`);
   const tx = text(members, "tx");
   const signature = text(members, "tx_signature");
   const quoteId = text(members, "quote_id");

@@ -50,11 +50,25 @@ describe("the configuration", () => {
 
   it("tells every problem at once, by the setting's name", () => {
     const problems = problemsOf(() =>
-      readConfig({ PORT: "70000", QUOTE_TTL_SECONDS: "soon", MEMO_PREFIX: "a:b", DATABASE_URL: "mysql://x", SOLANA_RPC_URLS: "ftp://x", TREASURY_OWNER: "me", LOG_LEVEL: "loud" }),
+      readConfig({
+        PORT: "70000",
+        QUOTE_TTL_SECONDS: "soon",
+        MEMO_PREFIX: "a:b",
+        DATABASE_URL: "mysql://x",
+        SOLANA_RPC_URLS: "ftp://x",
+        TREASURY_OWNER: "me",
+        LOG_LEVEL: "loud",
+      }),
     );
-    expect(problems.map((problem) => problem.split(/[.:]/)[0]).sort()).toEqual(
-      ["DATABASE_URL", "LOG_LEVEL", "MEMO_PREFIX", "PORT", "QUOTE_TTL_SECONDS", "SOLANA_RPC_URLS", "TREASURY_OWNER"].sort(),
-    );
+    expect(problems.map((problem) => problem.split(/[.:]/)[0] ?? "").toSorted((a, b) => a.localeCompare(b))).toEqual([
+      "DATABASE_URL",
+      "LOG_LEVEL",
+      "MEMO_PREFIX",
+      "PORT",
+      "QUOTE_TTL_SECONDS",
+      "SOLANA_RPC_URLS",
+      "TREASURY_OWNER",
+    ]);
   });
 
   it("names all that serve needs and lacks", () => {
@@ -65,24 +79,43 @@ describe("the configuration", () => {
   });
 
   it("reads several RPC endpoints in their order", () => {
-    expect(readConfig({ SOLANA_RPC_URLS: "https://a.example/x, https://b.example" }).SOLANA_RPC_URLS).toEqual(["https://a.example/x", "https://b.example"]);
+    expect(readConfig({ SOLANA_RPC_URLS: "https://a.example/x, https://b.example" }).SOLANA_RPC_URLS).toEqual([
+      "https://a.example/x",
+      "https://b.example",
+    ]);
   });
 
   it("reads prices and models from JSON and from YAML alike", () => {
     const json = file("a.json", JSON.stringify({ prices: { vram_estimate: { flat_microusd: 2500 } } }));
     const yaml = file("a.yaml", "prices:\n  vram_estimate:\n    flat_microusd: 2500\n");
-    for (const place of [json, yaml]) expect(readConfig({ TOOLGATE_CONFIG: place }).prices.vram_estimate.flat_microusd).toBe(2500n);
+    for (const place of [json, yaml])
+      expect(readConfig({ TOOLGATE_CONFIG: place }).prices.vram_estimate.flat_microusd).toBe(2500n);
   });
 
   it("refuses what it does not know in the file, by its path, and files that cannot be read", () => {
     const typo = file("typo.json", JSON.stringify({ prices: { vram_estimate: { flat_microus: 2500 } } }));
-    expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: typo }))).toEqual([expect.stringMatching(/prices\.vram_estimate.*flat_microus/)]);
-    expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: file("bad.json", "{") }))).toEqual([expect.stringContaining("TOOLGATE_CONFIG")]);
-    expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: path.join(folder, "none") }))).toEqual([expect.stringContaining("TOOLGATE_CONFIG")]);
+    expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: typo }))).toEqual([
+      expect.stringMatching(/prices\.vram_estimate.*flat_microus/),
+    ]);
+    expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: file("bad.json", "{") }))).toEqual([
+      expect.stringContaining("TOOLGATE_CONFIG"),
+    ]);
+    expect(problemsOf(() => readConfig({ TOOLGATE_CONFIG: path.join(folder, "none") }))).toEqual([
+      expect.stringContaining("TOOLGATE_CONFIG"),
+    ]);
   });
 
   it("shows no secret when it is printed", () => {
-    const printed = JSON.stringify(redactedConfig(readConfig({ DATABASE_URL: "postgres://u:secret1@h/d", SOLANA_RPC_URLS: "https://h/?key=secret2", INFERENCE_API_KEY: "secret3", INFERENCE_BASE_URL: "http://h/v1" })));
+    const printed = JSON.stringify(
+      redactedConfig(
+        readConfig({
+          DATABASE_URL: "postgres://u:secret1@h/d",
+          SOLANA_RPC_URLS: "https://h/?key=secret2",
+          INFERENCE_API_KEY: "secret3",
+          INFERENCE_BASE_URL: "http://h/v1",
+        }),
+      ),
+    );
     expect(printed).not.toMatch(/secret/);
     expect(printed).toContain("***");
   });

@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createErrorBody, isJsonContentType, JsonFieldError, parseBody, type ErrorBinding, type Transcoder } from "#httpjson/runtime/index.ts";
+import {
+  createErrorBody,
+  isJsonContentType,
+  JsonFieldError,
+  parseBody,
+  type ErrorBinding,
+  type Transcoder,
+} from "#httpjson/runtime/index.ts";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Failure } from "../error-details.ts";
@@ -55,7 +62,12 @@ export class Facade {
     return { status: body?.status ?? failure.error.status, json: body?.json, headers: failure.headers };
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse, requestId: string, headers: Header[]): Promise<HttpAnswer> {
+  async #serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    headers: Header[],
+  ): Promise<HttpAnswer> {
     const { pipeline, transcoder, bodyLimit } = this.#deps;
     const { path, query } = splitTarget(request.url ?? "/");
     const match = findRoute(transcoder, request.method ?? "GET", path);
@@ -75,7 +87,8 @@ export class Facade {
       idempotencyKey: oneHeader(request, "idempotency-key"),
       memoForm: path === MCP_PATH ? "prefix" : "step",
     };
-    if (path === MCP_PATH && isJsonRpc(body)) return this.#deps.jsonRpc.answer(body, context, (failure) => this.failed(failure));
+    if (path === MCP_PATH && isJsonRpc(body))
+      return this.#deps.jsonRpc.answer(body, context, (failure) => this.failed(failure));
     const message = await pipeline.answer(operation, transcoder.read(match, query, body), context);
     return { status: 200, json: match.route.write(message) };
   }

@@ -12,7 +12,12 @@ export interface MountedHandler {
 }
 
 /** How long a caller may take; slow ones must not hold a connection for ever. */
-const TIMEOUTS = { headersTimeout: 15_000, requestTimeout: 60_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5_000 };
+const TIMEOUTS = {
+  headersTimeout: 15_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 5_000,
+};
 
 /** The HTTP/1.1 door: Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
 export class HttpServer {

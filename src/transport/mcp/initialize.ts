@@ -13,7 +13,8 @@ const INSTRUCTIONS =
 /** MCP lifecycle, initialization: the version asked for where we speak it, else our newest. No session is made. */
 export function initialize(params: unknown): object {
   const asked = paramsSchema.safeParse(params);
-  if (!asked.success) throw new JsonRpcError(RPC_ERROR.invalidParams, "params.protocolVersion: must be a string such as 2025-11-25");
+  if (!asked.success)
+    throw new JsonRpcError(RPC_ERROR.invalidParams, "params.protocolVersion: must be a string such as 2025-11-25");
   const { protocolVersion } = asked.data;
   return {
     protocolVersion: PROTOCOL_VERSIONS.includes(protocolVersion) ? protocolVersion : PROTOCOL_VERSIONS[0],

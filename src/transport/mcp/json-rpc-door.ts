@@ -7,7 +7,15 @@ import type { HttpAnswer } from "../http/answer.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RequestContext } from "../request-context.ts";
 import { initialize } from "./initialize.ts";
-import { errorMessage, JsonRpcError, messageSchema, responseSchema, resultMessage, RPC_ERROR, type RequestId } from "./message.ts";
+import {
+  errorMessage,
+  JsonRpcError,
+  messageSchema,
+  responseSchema,
+  resultMessage,
+  RPC_ERROR,
+  type RequestId,
+} from "./message.ts";
 import { failedToolResult, listTools, toolCallOf, toolResult } from "./tools.ts";
 
 /** MCP over one stateless endpoint: every request stands alone, there are no sessions. */
@@ -27,7 +35,8 @@ export class JsonRpcDoor {
   async answer(body: unknown, context: RequestContext, failed: (failure: Failure) => HttpAnswer): Promise<HttpAnswer> {
     if (responseSchema.safeParse(body).success) return { status: 202 };
     const message = messageSchema.safeParse(body);
-    if (!message.success) return { status: 400, json: errorMessage(null, RPC_ERROR.invalidRequest, "not a JSON-RPC 2.0 request") };
+    if (!message.success)
+      return { status: 400, json: errorMessage(null, RPC_ERROR.invalidRequest, "not a JSON-RPC 2.0 request") };
     const { id, method, params } = message.data;
     if (id === undefined) return { status: 202 };
     try {
@@ -56,12 +65,18 @@ export class JsonRpcDoor {
   async #callTool(params: unknown, context: RequestContext): Promise<object> {
     const operation = this.#pipeline.operation(ToolService.method.callTool);
     const answer = await this.#pipeline.answer(operation, toolCallOf(this.#catalogue, params), context);
-    if (!isMessage(answer, CallToolResponseSchema)) throw new TypeError(`tools/call was answered with ${answer.$typeName}`);
+    if (!isMessage(answer, CallToolResponseSchema))
+      throw new TypeError(`tools/call was answered with ${answer.$typeName}`);
     return toolResult(answer);
   }
 
   /** HTTP status and body as at any other path, with the JSON-RPC members laid over, so that either reader finds its own. */
-  #failure(id: RequestId, thrown: unknown, context: RequestContext, failed: (failure: Failure) => HttpAnswer): HttpAnswer {
+  #failure(
+    id: RequestId,
+    thrown: unknown,
+    context: RequestContext,
+    failed: (failure: Failure) => HttpAnswer,
+  ): HttpAnswer {
     if (thrown instanceof ToolgateError && thrown.code === "INVALID_REQUEST") {
       return { status: 200, json: resultMessage(id, failedToolResult(thrown.message)) };
     }

@@ -13,8 +13,11 @@ export const messageSchema = z.object({
   params: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** A response that a client sends; a stateless server asked for none. */
-export const responseSchema = z.object({ jsonrpc: z.literal("2.0"), id: idSchema, method: z.undefined() });
+const members = z.record(z.string(), z.unknown());
+const response = z.object({ jsonrpc: z.literal("2.0"), id: idSchema.nullish(), method: z.never().optional() });
+
+/** A response that a client sends; a stateless server asked for none (JSON-RPC 2.0 section 5). */
+export const responseSchema = z.union([response.extend({ result: members }), response.extend({ error: members })]);
 
 /** JSON-RPC 2.0 section 5.1. */
 export const RPC_ERROR = { invalidRequest: -32600, methodNotFound: -32601, invalidParams: -32602 } as const;

@@ -11,7 +11,8 @@ const callSchema = z.object({ name: z.string(), arguments: z.unknown().optional(
 
 /** MCP tools/list: what can be called, in the catalogue's order, on one page. */
 export function listTools(catalogue: Catalogue, params: Record<string, unknown> | undefined): object {
-  if (params?.["cursor"] !== undefined) throw new JsonRpcError(RPC_ERROR.invalidParams, "params.cursor: there is one page only");
+  if (params?.["cursor"] !== undefined)
+    throw new JsonRpcError(RPC_ERROR.invalidParams, "params.cursor: there is one page only");
   return { tools: catalogue.tools.filter((tool) => tool.status === "active").map(listed) };
 }
 

@@ -1,0 +1,315 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
+
+/** POST /v1/mcp/tools/call (specification 4.1, 7): what is refused, by status. */
+
+const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } } as const;
+const PRICE = 1000n;
+
+let world: World;
+let model: ModelServer;
+let rich: Agent;
+let poor: Agent;
+
+beforeAll(async () => {
+  model = await startModelServer();
+  world = await startWorld({ INFERENCE_BASE_URL: model.url, BODY_LIMIT_BYTES: "65536" });
+  [rich, poor] = await Promise.all([world.agent({ balance: 10_000_000n }), world.agent()]);
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+  model.close();
+});
+
+const chat = (content: string) => ({ model: "small", messages: [{ role: "user", content }], max_tokens: 10 });
+const ask = () => world.call(poor, PAID.tool, PAID.params);
+const balanceOf = async (agent: Agent) => (await world.call(agent, "get_status", {})).body.result.balance_usdc;
+
+/** Every error body has exactly these members (specification 7). */
+function expectError(
+  answer: { status: number; headers: Headers; body: Record<string, unknown> },
+  status: number,
+  code: string,
+  message: RegExp,
+): void {
+  expect(answer.body).toEqual({
+    code,
+    message: expect.stringMatching(message),
+    request_id: answer.headers.get("x-request-id"),
+    ...("retry_after_seconds" in answer.body && { retry_after_seconds: Number(answer.headers.get("retry-after")) }),
+  });
+  expect(answer.status).toBe(status);
+}
+
+describe("400", () => {
+  const bad: [string, object, RegExp][] = [
+    ["no tool", { params: {} }, /^tool: /],
+    ["no params", { tool: "echo" }, /^params: /],
+    ["a tool that is no string", { tool: 1, params: {} }, /^tool: /],
+    ["params that are no object", { tool: "echo", params: [] }, /^params: /],
+    ["an unknown member", { tool: "echo", params: { message: "" }, extra: 1 }, /^extra: unknown/],
+    ["an unknown parameter", { tool: "echo", params: { message: "", extra: 1 } }, /^params\.?.*extra/],
+    ["a parameter of the wrong type", { tool: "echo", params: { message: 1 } }, /^params\.message: /],
+    [
+      "a parameter deep inside",
+      {
+        tool: "inference_chat",
+        params: { model: "small", messages: [{ role: "user", content: "a" }, { role: "user" }] },
+      },
+      /^params\.messages\[1\]\.content: /,
+    ],
+    [
+      "an unknown model",
+      { tool: "inference_chat", params: { model: "big", messages: [{ role: "user", content: "a" }] } },
+      /^params\.model: .*small/,
+    ],
+    ["stream", { tool: "inference_chat", params: { ...chat("x"), stream: true } }, /stream/],
+    ["an empty idempotency key", { tool: "echo", params: { message: "" }, idempotency_key: "" }, /^idempotency_key: /],
+    [
+      "an idempotency key of 256 characters",
+      { tool: "echo", params: { message: "" }, idempotency_key: "k".repeat(256) },
+      /^idempotency_key: /,
+    ],
+    [
+      "a proof without its transaction",
+      { ...PAID, payment_proof: { network: "solana-mainnet" } },
+      /^payment_proof\.tx_ref: /,
+    ],
+    [
+      "a proof with an unknown member",
+      { ...PAID, payment_proof: { tx_ref: "x", network: "n", z: 1 } },
+      /^payment_proof\.z: unknown/,
+    ],
+  ];
+  it.each(bad)("refuses %s", async (_, body, message) => {
+    expectError(await world.post(rich, "/v1/mcp/tools/call", body), 400, "INVALID_REQUEST", message);
+  });
+
+  it("refuses different keys in header and body", async () => {
+    const answer = await world.call(
+      rich,
+      "echo",
+      { message: "" },
+      { headers: { "Idempotency-Key": "a" }, body: { idempotency_key: "b" } },
+    );
+    expectError(answer, 400, "INVALID_REQUEST", /^idempotency_key: /);
+  });
+
+  it("refuses query parameters", async () => {
+    expectError(
+      await world.post(rich, "/v1/mcp/tools/call?x=1", { tool: "echo", params: {} }),
+      400,
+      "INVALID_REQUEST",
+      /^x: /,
+    );
+  });
+
+  it("refuses a proof that cannot be read with INVALID_PAYMENT, and consumes nothing", async () => {
+    expectError(
+      await world.call(poor, PAID.tool, PAID.params, { headers: { "X-Payment": "not base64!" } }),
+      400,
+      "INVALID_PAYMENT",
+      /^X-Payment: /,
+    );
+    const proof = { tx_ref: "abc", network: "solana-mainnet", quote_id: "qt_x" };
+    expectError(
+      await world.call(poor, PAID.tool, PAID.params, { body: { payment_proof: proof } }),
+      400,
+      "INVALID_PAYMENT",
+      /tx_ref/,
+    );
+  });
+});
+
+describe("401", () => {
+  it("asks for a key, and for a good one, and says how", async () => {
+    const none = await world.post(undefined, "/v1/mcp/tools/call", { tool: "echo", params: {} });
+    expectError(none, 401, "UNAUTHORIZED", /Authorization/);
+    expect(none.headers.get("www-authenticate")).toMatch(/^Bearer/);
+    for (const authorization of [
+      "Bearer nope",
+      "Bearer sk-agent-nope",
+      `Basic ${rich.apiKey}`,
+      `Bearer ${rich.apiKey}x`,
+      "Bearer",
+    ]) {
+      expectError(
+        await world.post(undefined, "/v1/mcp/tools/call", { tool: "echo", params: {} }, { authorization }),
+        401,
+        "UNAUTHORIZED",
+        /key|Bearer/i,
+      );
+    }
+  });
+
+  it("refuses a revoked key within a second", async () => {
+    const agent = await world.agent();
+    expect((await world.call(agent, "echo", { message: "" })).status).toBe(200);
+    await world.postgres.apiKeys.revoke(agent.keyId);
+    await expect
+      .poll(async () => (await world.call(agent, "echo", { message: "" })).status, { timeout: 1000, interval: 50 })
+      .toBe(401);
+  });
+
+  it("tells a bad key before a bad body", async () => {
+    expectError(await world.post(undefined, "/v1/mcp/tools/call", "nonsense"), 401, "UNAUTHORIZED", /Authorization/);
+  });
+});
+
+describe("403", () => {
+  it("names the scope that the key lacks", async () => {
+    const agent = await world.agent({ scopes: ["billing:read"], balance: 5_000n });
+    expectError(await world.call(agent, PAID.tool, PAID.params), 403, "FORBIDDEN", /compute:read/);
+    expectError(await world.call(agent, "inference_chat", chat("x")), 403, "FORBIDDEN", /inference:write/);
+    expect((await world.call(agent, "echo", { message: "free tools need no scope" })).status).toBe(200);
+  });
+
+  it("tells the missing scope before bad params", async () => {
+    const agent = await world.agent({ scopes: [] });
+    expectError(await world.call(agent, PAID.tool, { nonsense: 1 }), 403, "FORBIDDEN", /scope/);
+  });
+});
+
+describe("404", () => {
+  it("does not know other tools, and never quotes one that is only announced", async () => {
+    expectError(await world.call(rich, "teleport", {}), 404, "TOOL_NOT_FOUND", /teleport.*echo/);
+    for (const tool of ["gpu_provision", "sandbox_execute", "sandbox_cancel"]) {
+      expectError(await world.call(rich, tool, {}), 404, "TOOL_UNAVAILABLE", /cannot be called yet/);
+    }
+  });
+});
+
+describe("405", () => {
+  it("says what the path takes", async () => {
+    const answer = await world.get(rich, "/v1/mcp/tools/call");
+    expectError(answer, 405, "METHOD_NOT_ALLOWED", /POST/);
+    expect(answer.headers.get("allow")).toBe("POST");
+  });
+});
+
+describe("409 and 422", () => {
+  it("says that the same call is running, and that a key belongs to another call", async () => {
+    const agent = await world.agent({ balance: 1_000_000n });
+    let go = () => {};
+    model.waits = new Promise((resolve) => (go = resolve));
+    const first = world.call(agent, "inference_chat", chat("slow"), { body: { idempotency_key: "slow" } });
+    await expect.poll(async () => (await world.get(agent, "/runs?status=active")).body.items.length).toBe(1);
+    const second = await world.call(agent, "inference_chat", chat("slow"), { body: { idempotency_key: "slow" } });
+    expectError(second, 409, "REQUEST_IN_PROGRESS", /running/);
+    expect(second.headers.get("retry-after")).toBe("1");
+    const other = await world.call(agent, "inference_chat", chat("other"), { body: { idempotency_key: "slow" } });
+    expectError(other, 422, "IDEMPOTENCY_MISMATCH", /idempotency_key/);
+    go();
+    model.waits = undefined;
+    expect((await first).status).toBe(200);
+    expectError(
+      await world.call(agent, "echo", { message: "x" }, { body: { idempotency_key: "slow" } }),
+      422,
+      "IDEMPOTENCY_MISMATCH",
+      /idempotency_key/,
+    );
+  });
+});
+
+describe("413 and 415", () => {
+  it("refuses bodies over the limit, told or untold", async () => {
+    const body = { tool: "echo", params: { message: "x".repeat(70_000) } };
+    expectError(await world.post(rich, "/v1/mcp/tools/call", body), 413, "PAYLOAD_TOO_LARGE", /65536/);
+    const response = await fetch(`${world.gateway.baseUrl}/v1/mcp/tools/call`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${rich.apiKey}`, "Content-Type": "application/json" },
+      body: new Blob([JSON.stringify(body)]).stream(),
+      duplex: "half",
+    });
+    expect(response.status).toBe(413);
+  });
+
+  it("refuses anything but JSON", async () => {
+    for (const type of [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "application/json; charset=latin1",
+      "multipart/form-data; boundary=x",
+    ]) {
+      expectError(
+        await world.post(rich, "/v1/mcp/tools/call", {}, { "Content-Type": type }),
+        415,
+        "UNSUPPORTED_MEDIA_TYPE",
+        /application\/json/,
+      );
+    }
+    expect(
+      (
+        await world.post(
+          rich,
+          "/v1/mcp/tools/call",
+          { tool: "echo", params: { message: "x" } },
+          { "Content-Type": "application/json; charset=UTF-8" },
+        )
+      ).status,
+    ).toBe(200);
+  });
+});
+
+describe("429", () => {
+  it("lets the burst through, then asks to wait, in headers and body", async () => {
+    const agent = await world.agent({ ratePerMinute: 60, burst: 10 });
+    const answers = await Promise.all(Array.from({ length: 14 }, () => world.call(agent, "echo", { message: "" })));
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(10);
+    const refused = answers.filter((answer) => answer.status === 429);
+    expect(refused).toHaveLength(4);
+    for (const answer of refused) {
+      expectError(answer, 429, "RATE_LIMITED", /try again/);
+      expect(answer.body.retry_after_seconds).toBe(1);
+      expect(answer.headers.get("x-ratelimit-remaining")).toBe("0");
+    }
+  });
+});
+
+describe("500 and 503", () => {
+  it("charges nothing when the tool fails, and runs again under the same key without a second payment", async () => {
+    const agent = await world.agent();
+    const { body: offer } = await world.call(agent, "inference_chat", chat("pay me"));
+    const tx = await world.pay(agent, BigInt(offer.quote.price_usdc_microusd), memoOf(offer.quote));
+    const extra = { headers: xPayment(tx, offer.quote.quote_id) };
+    model.status = 500;
+    const failed = await world.call(agent, "inference_chat", chat("pay me"), extra);
+    model.status = 200;
+    expectError(failed, 500, "TOOL_FAILED", /./);
+    expect((await world.get(agent, "/receipts")).body.items).toEqual([]);
+    expect((await world.get(agent, "/runs")).body.items).toMatchObject([
+      { status: "failed", spent_usdc_microusd: 0, receipt_id: null, error: { code: "TOOL_FAILED" } },
+    ]);
+    expect(Number(await balanceOf(agent)) * 1e6).toBe(offer.quote.price_usdc_microusd);
+    const again = await world.call(agent, "inference_chat", chat("pay me"), extra);
+    expect(again.status).toBe(200);
+    expect(again.body.receipt).toMatchObject({ paid_by: "transfer", tx_signature: tx });
+    expect(await balanceOf(agent)).toBe("0.000000");
+  });
+
+  it("maps an upstream that is busy to UNAVAILABLE with Retry-After, uncharged", async () => {
+    model.status = 429;
+    const busy = await world.call(rich, "inference_chat", chat("busy"));
+    model.status = 200;
+    expectError(busy, 503, "UNAVAILABLE", /./);
+    expect(busy.headers.get("retry-after")).toBe("7");
+  });
+
+  it("says UNAVAILABLE, never INVALID_PAYMENT, when no RPC endpoint can be reached", async () => {
+    const { body: offer } = await ask();
+    const tx = await world.pay(poor, PRICE, memoOf(offer.quote));
+    const extra = { headers: xPayment(tx, offer.quote.quote_id) };
+    world.chain.faults.add({ method: "getTransaction", fault: { kind: "http", status: 500 } } as never);
+    const down = await world.call(poor, PAID.tool, PAID.params, extra);
+    world.chain.faults.clear();
+    expectError(down, 503, "UNAVAILABLE", /./);
+    await expect
+      .poll(async () => (await world.call(poor, PAID.tool, PAID.params, extra)).status, {
+        timeout: 20_000,
+        interval: 500,
+      })
+      .toBe(200);
+  });
+});

@@ -1,0 +1,52 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+
+/** An OpenAI-compatible server whose behaviour the test decides; it sells the model `small`. */
+export interface ModelServer {
+  /** Ends where `/models` begins. */
+  readonly url: string;
+  /** Status of the next answers. */
+  status: number;
+  /** What the next answers wait for. */
+  waits: Promise<void> | undefined;
+  close(): void;
+}
+
+/** What it answers to every chat. */
+const COMPLETION = {
+  id: "c1",
+  object: "chat.completion",
+  created: 1,
+  model: "small",
+  choices: [{ index: 0, message: { role: "assistant", content: "Hello." }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
+const MODELS = { object: "list", data: [{ id: "small", object: "model" }] };
+
+/** Starts it on a free port of 127.0.0.1. */
+export async function startModelServer(): Promise<ModelServer> {
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => void answer(request, response));
+  });
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, waits } = model;
+    await waits;
+    response.writeHead(status, { "content-type": "application/json", ...(status === 429 && { "retry-after": "7" }) });
+    const body = request.url?.endsWith("/models") ? MODELS : COMPLETION;
+    response.end(JSON.stringify(status === 200 ? body : { error: { message: "no" } }));
+  }
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("not a TCP address");
+  const model: ModelServer = {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    status: 200,
+    waits: undefined,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+  return model;
+}
