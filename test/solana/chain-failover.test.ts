@@ -88,6 +88,16 @@ describe("endpoints", () => {
     expect([net.counts(net.first), net.counts(net.second)]).toEqual([{ getTransaction: 2 }, { getTransaction: 3 }]);
   });
 
+  it("that are out of quota inside a 200 are left alone for a second", async () => {
+    net.fail(net.first, "*", { kind: "rpc_error", code: -32429, message: "rate limited" }, 1);
+    const chain = net.openBoth();
+    for (let call = 0; call < 3; call++) await chain.verify({ txSignature, signal: patient() });
+    expect(net.counts(net.first)).toEqual({ getTransaction: 1 });
+    net.clock.offset += 1_001;
+    await chain.verify({ txSignature, signal: patient() });
+    expect(net.counts(net.first)).toEqual({ getTransaction: 2 });
+  });
+
   it("that keep failing are left alone, then tried once, and used again when they are well", async () => {
     net.fail(net.first, "*", { kind: "http", status: 500 });
     const chain = net.openBoth();

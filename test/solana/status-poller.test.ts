@@ -54,9 +54,13 @@ describe("the status poller", () => {
     expect([confirmed?.finalized, finalized]).toEqual([false, undefined]);
   });
 
-  it("takes too few statuses for no answer", async () => {
+  it("takes too few statuses for no answer and asks the next endpoint at once", async () => {
     const txSignature = await net.pay(1n);
-    net.fail(net.first, "getSignatureStatuses", { kind: "result", result: { context: { slot: 1 }, value: [] } });
-    expect(await wait({ txSignature, patience: AbortSignal.timeout(600) })).toBeUndefined();
+    net.fail(net.second, "getSignatureStatuses", { kind: "result", result: { context: { slot: 1 }, value: [] } });
+    const both = new StatusPoller(net.openBoth().rpc, { info: () => {}, warn: () => {}, error: () => {} });
+    // Enough for one tick, not for two.
+    const patience = AbortSignal.timeout(750);
+    expect(await both.wait({ txSignature, commitment: "confirmed", signal: patient(), patience })).toBeDefined();
+    expect([net.counts(net.second), net.counts()]).toEqual([{ getSignatureStatuses: 1 }, { getSignatureStatuses: 1 }]);
   });
 });
