@@ -34,39 +34,111 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
     const created = await toolgate("accounts", "create", "--wallet", WALLET, "--json");
     const accountId = String(created.rows[0]?.["account_id"]);
     expect(accountId).toMatch(/^acct_[0-9a-f]{32}$/);
-    expect((await toolgate("accounts", "create", "--wallet", WALLET, "--json")).rows[0]?.["account_id"]).toBe(accountId);
+    expect((await toolgate("accounts", "create", "--wallet", WALLET, "--json")).rows[0]?.["account_id"]).toBe(
+      accountId,
+    );
 
-    const adjusted = await toolgate("accounts", "adjust", "--account", accountId, "--usdc", "5.00", "--reason", "trial", "--json");
+    const adjusted = await toolgate(
+      "accounts",
+      "adjust",
+      "--account",
+      accountId,
+      "--usdc",
+      "5.00",
+      "--reason",
+      "trial",
+      "--json",
+    );
     expect(adjusted.rows[0]).toMatchObject({ balance_usdc: "5.000000" });
-    const less = await toolgate("accounts", "adjust", "--account", accountId, "--usdc=-4.5", "--reason", "trial is over", "--json");
+    const less = await toolgate(
+      "accounts",
+      "adjust",
+      "--account",
+      accountId,
+      "--usdc=-4.5",
+      "--reason",
+      "trial is over",
+      "--json",
+    );
     expect(less.rows[0]).toMatchObject({ balance_usdc: "0.500000" });
-    expect((await toolgate("accounts", "adjust", "--account", accountId, "--usdc=-4.5", "--reason", "too much")).code).toBe(1);
+    expect(
+      (await toolgate("accounts", "adjust", "--account", accountId, "--usdc=-4.5", "--reason", "too much")).code,
+    ).toBe(1);
     const tier = await toolgate("accounts", "tier", "--account", accountId, "--rate", "120", "--burst", "20", "--json");
     expect(tier.rows[0]).toMatchObject({ rate_per_minute: 120, burst: 20 });
 
-    const key = (await toolgate("keys", "create", "--account", accountId, "--scopes", "compute:read,billing:read", "--name", "n", "--json")).rows[0];
+    const key = (
+      await toolgate(
+        "keys",
+        "create",
+        "--account",
+        accountId,
+        "--scopes",
+        "compute:read,billing:read",
+        "--name",
+        "n",
+        "--json",
+      )
+    ).rows[0];
     const authorization = { authorization: `Bearer ${String(key?.["api_key"])}` };
-    const bought = await world.post(undefined, "/v1/mcp/tools/call", { tool: "vram_estimate", params: { model: "llama-3.1-8b" } }, authorization);
+    const bought = await world.post(
+      undefined,
+      "/v1/mcp/tools/call",
+      { tool: "vram_estimate", params: { model: "llama-3.1-8b" } },
+      authorization,
+    );
     expect(bought.body.receipt.debited_usdc_microusd).toBe(1000);
 
     const listed = await toolgate("keys", "list", "--account", accountId, "--json");
-    expect(listed.rows[0]).toMatchObject({ key_id: key?.["key_id"], scopes: ["compute:read", "billing:read"], revoked_at: null });
+    expect(listed.rows[0]).toMatchObject({
+      key_id: key?.["key_id"],
+      scopes: ["compute:read", "billing:read"],
+      revoked_at: null,
+    });
     expect(listed.stdout).not.toContain(String(key?.["api_key"]));
     expect((await toolgate("keys", "revoke", "--key", String(key?.["key_id"]))).code).toBe(0);
-    await expect.poll(async () => (await world.get(undefined, "/receipts", authorization)).status, { timeout: 1000, interval: 50 }).toBe(401);
+    await expect
+      .poll(async () => (await world.get(undefined, "/receipts", authorization)).status, {
+        timeout: 1000,
+        interval: 50,
+      })
+      .toBe(401);
   });
 
   it("make many funded accounts with a key each", async () => {
-    const { rows } = await toolgate("accounts", "create", "--count", "3", "--usdc", "1.5", "--rate", "600", "--burst", "100", "--json");
+    const { rows } = await toolgate(
+      "accounts",
+      "create",
+      "--count",
+      "3",
+      "--usdc",
+      "1.5",
+      "--rate",
+      "600",
+      "--burst",
+      "100",
+      "--json",
+    );
     expect(rows).toHaveLength(3);
-    for (const row of rows) expect(row).toMatchObject({ balance_usdc: "1.500000", rate_per_minute: 600, burst: 100, api_key: expect.stringMatching(/^sk-agent-/) });
+    for (const row of rows)
+      expect(row).toMatchObject({
+        balance_usdc: "1.500000",
+        rate_per_minute: 600,
+        burst: 100,
+        api_key: expect.stringMatching(/^sk-agent-/),
+      });
   });
 
   it("open a quote, and audit the ledger", async () => {
     const agent = await world.agent();
     const { body } = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
     const quote = await toolgate("quote", body.quote.quote_id, "--json");
-    expect(quote.rows[0]).toMatchObject({ account_id: agent.accountId, price_usdc: "0.001000", step_id: body.step_id, expired: false });
+    expect(quote.rows[0]).toMatchObject({
+      account_id: agent.accountId,
+      price_usdc: "0.001000",
+      step_id: body.step_id,
+      expired: false,
+    });
     expect((await toolgate("quote", "qt_forged")).code).toBe(1);
     const audit = await toolgate("audit", "--json");
     expect(audit.code).toBe(0);

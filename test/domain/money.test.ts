@@ -10,12 +10,30 @@ describe("money", () => {
   });
 
   it("refuses what is not decimal USDC", () => {
-    const bad = ["", "-1", "+1", "1.", ".5", "1.0000001", "1e3", "0x1", "1,5", " 1", "NaN", "Infinity", "9007199254.740992", "99999999999", "١"];
+    const bad = [
+      "",
+      "-1",
+      "+1",
+      "1.",
+      ".5",
+      "1.0000001",
+      "1e3",
+      "0x1",
+      "1,5",
+      " 1",
+      "NaN",
+      "Infinity",
+      "9007199254.740992",
+      "99999999999",
+      "١",
+    ];
     for (const text of bad) expect(parseUsdc(text), text).toBeUndefined();
   });
 
   it("reads back what it writes", () => {
-    fc.assert(fc.property(fc.bigInt({ min: 0n, max: MAX_MICRO_USD }), (amount) => parseUsdc(formatUsdc(amount)) === amount));
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: MAX_MICRO_USD }), (amount) => parseUsdc(formatUsdc(amount)) === amount),
+    );
   });
 
   it("writes six places, also below zero", () => {
@@ -25,6 +43,13 @@ describe("money", () => {
   });
 
   it("shows prices with at least cents and no needless zeros", () => {
-    expect([10_000n, 2_400n, 1n, 1_000_000n, 1_500_000n, 0n].map(displayUsd)).toEqual(["$0.01", "$0.0024", "$0.000001", "$1.00", "$1.50", "$0.00"]);
+    expect([10_000n, 2_400n, 1n, 1_000_000n, 1_500_000n, 0n].map(displayUsd)).toEqual([
+      "$0.01",
+      "$0.0024",
+      "$0.000001",
+      "$1.00",
+      "$1.50",
+      "$0.00",
+    ]);
   });
 });

@@ -9,7 +9,8 @@ import { parseXPayment } from "../../src/domain/x-payment.ts";
 const tx = base58.encode(randomBytes(64));
 const quoteId = `qt_${"3".repeat(110)}`;
 const stepId = `step_${"a".repeat(32)}`;
-const header = (value: unknown, alphabet: "base64" | "base64url" = "base64url") => Buffer.from(JSON.stringify(value)).toString(alphabet);
+const header = (value: unknown, alphabet: "base64" | "base64url" = "base64url") =>
+  Buffer.from(JSON.stringify(value)).toString(alphabet);
 const refusal = (run: () => unknown) => {
   try {
     run();
@@ -22,7 +23,11 @@ const refusal = (run: () => unknown) => {
 
 describe("the X-Payment header", () => {
   it("is read in base64 and base64url, with and without padding, with either key", () => {
-    for (const members of [{ tx, quote_id: quoteId }, { tx_signature: tx, quote_id: quoteId }, { tx, tx_signature: tx, quote_id: quoteId }]) {
+    for (const members of [
+      { tx, quote_id: quoteId },
+      { tx_signature: tx, quote_id: quoteId },
+      { tx, tx_signature: tx, quote_id: quoteId },
+    ]) {
       for (const alphabet of ["base64", "base64url"] as const) {
         const value = header(members, alphabet);
         const bare = value.replace(/=+$/, "");
@@ -37,7 +42,11 @@ describe("the X-Payment header", () => {
     ["no base64", "hello world", /not base64/],
     ["both alphabets at once", `${header({ tx, quote_id: quoteId })}-+`, /not base64/],
     ["plain JSON", JSON.stringify({ tx, quote_id: quoteId }), /not base64/],
-    ["two values joined by a comma", `${header({ tx, quote_id: quoteId })}, ${header({ tx, quote_id: quoteId })}`, /not base64/],
+    [
+      "two values joined by a comma",
+      `${header({ tx, quote_id: quoteId })}, ${header({ tx, quote_id: quoteId })}`,
+      /not base64/,
+    ],
     ["stray bits at the end", `${Buffer.from("{}").toString("base64").slice(0, -2)}B`, /canonical|JSON/],
     ["wrong padding", "YWJj=", /padding|canonical/],
     ["a JSON array", header([tx, quoteId]), /JSON object/],
@@ -50,7 +59,11 @@ describe("the X-Payment header", () => {
     ["an unknown member", header({ tx, quote_id: quoteId, amount: 1 }), /unknown member "amount"/],
     ["an x402 payload", header({ x402Version: 1, scheme: "exact", payload: {} }), /x402/],
     ["both families", header({ x402Version: 1, tx, quote_id: quoteId }), /x402/],
-    ["a prototype", Buffer.from(`{"__proto__":{"tx":"${tx}","quote_id":"${quoteId}"}}`).toString("base64"), /unknown member/],
+    [
+      "a prototype",
+      Buffer.from(`{"__proto__":{"tx":"${tx}","quote_id":"${quoteId}"}}`).toString("base64"),
+      /unknown member/,
+    ],
     ["more than 8 KiB", header({ tx, quote_id: "q".repeat(9000) }), /longer/],
   ];
   it.each(bad)("refuses %s with INVALID_PAYMENT 400", (_, value, message) => {
@@ -59,7 +72,11 @@ describe("the X-Payment header", () => {
   });
 
   it("never fails in any other way", () => {
-    const any = fc.oneof(fc.string(), fc.base64String(), fc.json().map((text) => Buffer.from(text).toString("base64")));
+    const any = fc.oneof(
+      fc.string(),
+      fc.base64String(),
+      fc.json().map((text) => Buffer.from(text).toString("base64")),
+    );
     fc.assert(fc.property(any, (value) => /^(accepted|INVALID_PAYMENT 400)/.test(refusal(() => parseXPayment(value)))));
   });
 });
@@ -78,7 +95,10 @@ describe("the proof of a call", () => {
 
   it("takes the quote from either memo form when the body does not name it", () => {
     for (const form of [memo, `svc:${quoteId}`]) {
-      expect(parseProof(undefined, { txRef: tx, network: "solana-mainnet", memo: form }, "svc")).toMatchObject({ quoteId, claimed: { memo: form } });
+      expect(parseProof(undefined, { txRef: tx, network: "solana-mainnet", memo: form }, "svc")).toMatchObject({
+        quoteId,
+        claimed: { memo: form },
+      });
     }
   });
 
@@ -93,7 +113,11 @@ describe("the proof of a call", () => {
     ["a memo of another quote", [undefined, { ...body, memo: `svc:qt_${"4".repeat(110)}` }, "svc"], /another quote/],
     ["a memo of another step", [undefined, { ...body, memo, stepId: `step_${"b".repeat(32)}` }, "svc"], /another step/],
     ["an amount with seven places", [undefined, { ...body, amountUsdc: "0.0000001" }, "svc"], /amount_usdc/],
-    ["different payments in header and body", [header({ tx, quote_id: `qt_${"4".repeat(110)}` }), body, "svc"], /different payments/],
+    [
+      "different payments in header and body",
+      [header({ tx, quote_id: `qt_${"4".repeat(110)}` }), body, "svc"],
+      /different payments/,
+    ],
   ];
   it.each(bad)("refuses %s", (_, [xPayment, paymentProof, prefix], message) => {
     const answer = refusal(() => parseProof(xPayment, paymentProof, prefix));

@@ -12,7 +12,10 @@ const account = newId("acct", clock, systemRandom);
 const print = fingerprint("echo", { message: "hi" });
 
 function keyring(...keys: SealingKey[]) {
-  return { current: () => keys.at(-1) ?? expect.fail("no key"), version: (version: number) => keys.find((key) => key.version === version) };
+  return {
+    current: () => keys.at(-1) ?? expect.fail("no key"),
+    version: (version: number) => keys.find((key) => key.version === version),
+  };
 }
 const newKey = (version: number): SealingKey => ({ version, secret: randomBytes(32) });
 const key = newKey(1);
@@ -54,8 +57,12 @@ describe("a sealed quote", () => {
   });
 
   it("does not open from any other text", () => {
-    fc.assert(fc.property(fc.string(), (text) => quotes.open(text) === undefined && quotes.open(`qt_${text}`) === undefined));
-    fc.assert(fc.property(fc.string({ minLength: 0, maxLength: 5000 }), (text) => quotes.open(`qt_${text}`) === undefined));
+    fc.assert(
+      fc.property(fc.string(), (text) => quotes.open(text) === undefined && quotes.open(`qt_${text}`) === undefined),
+    );
+    fc.assert(
+      fc.property(fc.string({ minLength: 0, maxLength: 5000 }), (text) => quotes.open(`qt_${text}`) === undefined),
+    );
   });
 
   it("opens across a key rotation, and not once its key is retired", () => {
@@ -68,7 +75,9 @@ describe("a sealed quote", () => {
   it("does not open under another secret with the same version, nor under another version with the same secret", () => {
     const { quoteId } = quotes.issue(account, 7n, print);
     expect(new Quotes(keyring(newKey(1)), clock, systemRandom, 300).open(quoteId)).toBeUndefined();
-    expect(new Quotes(keyring({ version: 2, secret: key.secret }), clock, systemRandom, 300).open(quoteId)).toBeUndefined();
+    expect(
+      new Quotes(keyring({ version: 2, secret: key.secret }), clock, systemRandom, 300).open(quoteId),
+    ).toBeUndefined();
   });
 
   it("has a step of its own", () => {

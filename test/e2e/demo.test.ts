@@ -20,25 +20,30 @@ async function toolgate(...args: string[]): Promise<{ code: number | null; outpu
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   const [code] = await once(child, "close");
   return { code: typeof code === "number" ? code : null, output };
 }
 
 describe("npm run demo", () => {
-  it("buys one call, shows each step and ends with 0; the data survives to the next run", { timeout: 120_000 }, async () => {
-    const receipts = new Set<string>();
-    for (const run of ["first", "second"]) {
-      const { code, output } = await toolgate("dev", "--exit-after-demo");
-      expect(output, run).toMatch(/402, quote \$0\.001/);
-      expect(output, run).toMatch(/not charged again/);
-      expect(code, output).toBe(0);
-      receipts.add(/receipt (rcpt_\w+)/.exec(output)?.[1] ?? "");
-      expect(existsSync(path.join(folder, "dev.json")), "dev.json tells that dev is running").toBe(false);
-      expect(output, run).not.toMatch(/\u001b\[/);
-    }
-    expect(receipts.size).toBe(2);
-  });
+  it(
+    "buys one call, shows each step and ends with 0; the data survives to the next run",
+    { timeout: 120_000 },
+    async () => {
+      const receipts = new Set<string>();
+      for (const run of ["first", "second"]) {
+        const { code, output } = await toolgate("dev", "--exit-after-demo");
+        expect(output, run).toMatch(/402, quote \$0\.001/);
+        expect(output, run).toMatch(/not charged again/);
+        expect(code, output).toBe(0);
+        receipts.add(/receipt (rcpt_\w+)/.exec(output)?.[1] ?? "");
+        expect(existsSync(path.join(folder, "dev.json")), "dev.json tells that dev is running").toBe(false);
+        expect(output, run).not.toMatch(/\u001b\[/);
+      }
+      expect(receipts.size).toBe(2);
+    },
+  );
 
   it("has help for every command, and exit code 2 for what is no command", { timeout: 60_000 }, async () => {
     for (const args of [["--help"], ["serve", "--help"], ["accounts", "create", "--help"], ["keys", "--help"]]) {
