@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+import { expectError } from "./error-body.ts";
+
+/** GET /mcp/capabilities (specification 4.3, 2.6). */
+
+let world: World;
+let agent: Agent;
+
+beforeAll(async () => {
+  world = await startWorld();
+  agent = await world.agent();
+});
+afterAll(() => world.close());
+
+const list = (caller?: Agent, headers?: Record<string, string>) => world.get(caller, "/mcp/capabilities", headers);
+
+describe("200", () => {
+  it("lists the catalogue in its order, with status and billable, and says where it is paid", async () => {
+    const { status, body } = await list();
+    expect(status).toBe(200);
+    const { tools, ...rest } = body;
+    expect(rest).toEqual({ version: "0.1.0", network: "solana-mainnet", asset: "USDC" });
+    const rows = tools.map((tool: Record<string, unknown>) => [tool["name"], tool["status"], tool["billable"]]);
+    expect(rows).toEqual([
+      ["get_status", "active", false],
+      ["echo", "active", false],
+      ["inference_chat", "coming_soon", true],
+      ["vram_estimate", "active", true],
+      ["sandbox_execute", "coming_soon", true],
+      ["sandbox_cancel", "coming_soon", false],
+      ["gpu_provision", "coming_soon", false],
+    ]);
+  });
+
+  it("gives every tool exactly its documented members: a price where it is fixed", async () => {
+    for (const tool of (await list()).body.tools) {
+      expect(tool).toEqual({
+        name: expect.any(String),
+        status: expect.any(String),
+        billable: expect.any(Boolean),
+        description: expect.stringMatching(/./),
+        input_schema: expect.objectContaining({ type: "object" }),
+        ...(tool.name === "vram_estimate" && { price: { price_usdc_microusd: 1000, price_display: "$0.001" } }),
+      });
+    }
+  });
+
+  it("can be filtered by status and billable, as the specification's example does", async () => {
+    const { tools } = (await list()).body;
+    const buyable = tools.filter((tool: { status: string; billable: boolean }) => tool.status === "active" && tool.billable);
+    expect(buyable.map((tool: { name: string }) => tool.name)).toEqual(["vram_estimate"]);
+  });
+
+  it("answers the same with a key and without, and counts the keyed request", async () => {
+    const [keyed, open] = [await list(agent), await list()];
+    expect(keyed.body).toEqual(open.body);
+    expect(keyed.headers.get("x-ratelimit-limit")).toBe("1000000");
+    expect(open.headers.get("x-ratelimit-limit")).toBeNull();
+    expect(open.headers.get("x-request-id")).toMatch(/^req_/);
+  });
+});
+
+describe("400", () => {
+  it("takes no query parameters and no body", async () => {
+    expectError(await world.get(agent, "/mcp/capabilities?status=active"), 400, "INVALID_REQUEST", /^status: unknown/);
+  });
+});
+
+describe("401", () => {
+  it.each(["Bearer sk-agent-unknown", "Bearer nope", "Basic YTpi", "Bearer", "sk-agent-unknown"])(
+    "refuses the bad credentials %j although none are needed",
+    async (authorization) => {
+      expectError(await list(undefined, { authorization }), 401, "UNAUTHORIZED", /key|Bearer/);
+    },
+  );
+});
+
+describe("405", () => {
+  it("is only read", async () => {
+    const answer = await world.post(agent, "/mcp/capabilities", {});
+    expectError(answer, 405, "METHOD_NOT_ALLOWED");
+    expect(answer.headers.get("allow")).toBe("GET");
+  });
+});
+
+describe("429", () => {
+  it("counts keyed requests only", async () => {
+    const limited = await world.agent({ ratePerMinute: 60, burst: 1 });
+    expect((await list(limited)).status).toBe(200);
+    expectError(await list(limited), 429, "RATE_LIMITED");
+    expect((await list()).status).toBe(200);
+  });
+});

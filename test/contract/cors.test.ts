@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Gateway } from "../../src/gateway.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+/** Cross-origin calls (Fetch standard, "HTTP extensions"): off unless origins are listed. */
+
+const LISTED = "https://app.example.com";
+const FOREIGN = "https://evil.example.com";
+const PATHS = ["/v1/mcp/tools/call", "/mcp", "/mcp/capabilities", "/receipts", "/health", "/nothing", "/toolgate.v1.ToolService/CallTool"];
+
+let world: World;
+let open: Gateway;
+
+beforeAll(async () => {
+  world = await startWorld();
+  open = await world.startAnother({ CORS_ORIGINS: `${LISTED}, http://localhost:3000` });
+});
+afterAll(() => world.close());
+
+const ask = (gateway: Gateway, path: string, init: RequestInit) => fetch(gateway.baseUrl + path, init);
+const preflight = (gateway: Gateway, path: string, origin: string) =>
+  ask(gateway, path, { method: "OPTIONS", headers: { Origin: origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,x-payment" } });
+const corsHeaders = ({ headers }: Response) => [...headers.keys()].filter((name) => name.startsWith("access-control-"));
+
+describe("without a list", () => {
+  it.each(PATHS)("%s never sends a CORS header", async (path) => {
+    expect(corsHeaders(await preflight(world.gateway, path, LISTED))).toEqual([]);
+    expect(corsHeaders(await ask(world.gateway, path, { headers: { Origin: LISTED } }))).toEqual([]);
+  });
+
+  it("answers a preflight as any other OPTIONS: 405", async () => {
+    expect((await preflight(world.gateway, "/v1/mcp/tools/call", LISTED)).status).toBe(405);
+  });
+});
+
+describe("with a list", () => {
+  it.each(PATHS)("%s answers the preflight of a listed origin", async (path) => {
+    const { status, headers } = await preflight(open, path, LISTED);
+    expect(status).toBe(204);
+    expect(headers.get("access-control-allow-origin")).toBe(LISTED);
+    expect(headers.get("access-control-allow-methods")).toContain("POST");
+    for (const name of ["authorization", "content-type", "x-payment", "idempotency-key", "mcp-protocol-version"]) {
+      expect(headers.get("access-control-allow-headers")).toContain(name);
+    }
+    expect(headers.get("vary")).toBe("Origin");
+  });
+
+  it("lets pages read the request id, the rate limit and the wait", async () => {
+    const { headers } = await ask(open, "/receipts", { headers: { Origin: LISTED } });
+    expect(headers.get("access-control-allow-origin")).toBe(LISTED);
+    for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"]) {
+      expect(headers.get("access-control-expose-headers")).toContain(name);
+    }
+  });
+
+  it("never allows credentials, and never any origin", async () => {
+    for (const response of [await preflight(open, "/mcp", LISTED), await ask(open, "/health", { headers: { Origin: LISTED } })]) {
+      expect(response.headers.get("access-control-allow-credentials")).toBeNull();
+      expect(response.headers.get("access-control-allow-origin")).not.toBe("*");
+    }
+  });
+
+  it.each([FOREIGN, `${LISTED}.evil.com`, LISTED.toUpperCase(), `${LISTED}:8443`, "http://app.example.com", "null", "", "*"])(
+    "tells the foreign origin %j nothing, but tells caches that it matters",
+    async (origin) => {
+      for (const response of [await preflight(open, "/mcp", origin), await ask(open, "/health", { headers: { Origin: origin } })]) {
+        expect(corsHeaders(response)).toEqual([]);
+        expect(response.headers.get("vary")).toBe("Origin");
+      }
+    },
+  );
+
+  it("allows every origin of the list", async () => {
+    const { headers } = await ask(open, "/health", { headers: { Origin: "http://localhost:3000" } });
+    expect(headers.get("access-control-allow-origin")).toBe("http://localhost:3000");
+  });
+
+  it("takes an OPTIONS that asks for no method for what it is", async () => {
+    expect((await ask(open, "/mcp", { method: "OPTIONS", headers: { Origin: LISTED } })).status).toBe(405);
+  });
+});

@@ -1,0 +1,95 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Gateway } from "../../src/gateway.ts";
+import { openDatabaseLink, type DatabaseLink } from "../support/database-link.ts";
+import { request, startWorld, type Agent, type World } from "../support/world.ts";
+import { expectError } from "./error-body.ts";
+
+/** GET /health (specification 4.4). */
+
+const CALL = "/v1/mcp/tools/call";
+const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+
+let world: World;
+let agent: Agent;
+
+beforeAll(async () => {
+  world = await startWorld();
+  agent = await world.agent({ balance: 10_000n });
+});
+afterAll(() => world.close());
+
+const health = (headers?: Record<string, string>) => world.get(undefined, "/health", headers);
+
+describe("200", () => {
+  it("says ok and the version, to anyone", async () => {
+    const answer = await health();
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ status: "ok", version: "0.1.0" });
+    expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
+  });
+
+  it("does not look at credentials, so that no probe is turned away", async () => {
+    expect((await health({ authorization: "Bearer sk-agent-unknown" })).status).toBe(200);
+    expect((await health({ authorization: "Basic YTpi" })).status).toBe(200);
+  });
+});
+
+describe("400", () => {
+  it("takes no query parameters", async () => {
+    expectError(await world.get(undefined, "/health?deep=1"), 400, "INVALID_REQUEST", /^deep: unknown/);
+  });
+});
+
+describe("405", () => {
+  it("is only read", async () => {
+    const answer = await world.post(agent, "/health", {});
+    expectError(answer, 405, "METHOD_NOT_ALLOWED");
+    expect(answer.headers.get("allow")).toBe("GET");
+  });
+});
+
+describe("503", () => {
+  let link: DatabaseLink;
+  let far: Gateway;
+  const get = (path: string, caller?: Agent) => request(far, caller, path, { method: "GET" });
+  const post = (path: string, body: object) => request(far, agent, path, { method: "POST", body: JSON.stringify(body) });
+
+  beforeAll(async () => {
+    link = await openDatabaseLink(world.database.url);
+    far = await world.startAnother({ DATABASE_URL: link.url });
+  });
+  afterEach(async () => {
+    link.mend();
+    await expect.poll(async () => (await get("/health")).status, { timeout: 10_000 }).toBe(200);
+  });
+  afterAll(() => link.close());
+
+  it("says unavailable while the database is out of reach", async () => {
+    link.cut();
+    const answer = await get("/health");
+    expect(answer.status).toBe(503);
+    expect(answer.body).toEqual({ status: "unavailable", version: "0.1.0" });
+  });
+
+  it("is then also the answer to calls, as UNAVAILABLE with a time to wait, and nothing is lost", async () => {
+    expect((await post(CALL, { tool: "get_status", params: {} })).status).toBe(200);
+    link.cut();
+    const answers = await Promise.all([
+      post(CALL, { tool: "get_status", params: {} }),
+      post(CALL, { ...PAID, idempotency_key: "outage" }),
+      post("/mcp", PAID),
+      get("/mcp/capabilities", { ...agent, apiKey: "sk-agent-never-seen-before" }),
+      get("/receipts", agent),
+      get("/runs", agent),
+      get(`/runs/run_${"0".repeat(32)}`, agent),
+    ]);
+    for (const answer of answers) {
+      expectError(answer, 503, "UNAVAILABLE", /out of reach/);
+      expect(answer.body.retry_after_seconds).toBeGreaterThan(0);
+    }
+    link.mend();
+    const paid = await post(CALL, { ...PAID, idempotency_key: "outage" });
+    expect(paid.status).toBe(200);
+    expect(await world.violations()).toEqual([]);
+  });
+});

@@ -1,0 +1,187 @@
+import { expect, it } from "vitest";
+import type { Agent, Answer, World } from "../support/world.ts";
+import { expectError } from "./error-body.ts";
+
+/** What GET /receipts and GET /runs have in common (docs/decisions.md, "lists"), proved of each by its own test file. */
+export interface ListRoute {
+  path: "/receipts" | "/runs";
+  /** The member that identifies an item. */
+  id: "receipt_id" | "run_id";
+  /** The list whose cursors are not of this one. */
+  other: "/receipts" | "/runs";
+  scope: "billing:read" | "compute:read";
+  statuses: readonly string[];
+}
+
+export const BOUGHT = 45;
+
+/** Buys what the lists are about: {@link BOUGHT} calls, one after the other, so that "newest first" has one meaning. */
+export async function buyMany(world: World): Promise<Agent> {
+  const agent = await world.agent({ balance: 1_000_000n });
+  for (let bought = 0; bought < BOUGHT; bought++) await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+  return agent;
+}
+
+/** Every page, by following the cursors. */
+export async function pages(world: World, agent: Agent, path: string): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  let cursor: string | null = null;
+  do {
+    const next: string = cursor === null ? "" : `${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
+    const answer = await world.get(agent, path + next);
+    expect(answer.status).toBe(200);
+    answers.push(answer);
+    cursor = answer.body.next_cursor;
+  } while (cursor !== null);
+  return answers;
+}
+
+/** What is true of pages. */
+export function itPages(route: ListRoute, world: () => World, agent: () => Agent): void {
+  const get = (query: string) => world().get(agent(), route.path + query);
+
+  it("shows the newest 20 first and says that there is more", async () => {
+    const { status, body } = await get("");
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(["has_more", "items", "next_cursor"]);
+    expect(body.items).toHaveLength(20);
+    expect(body.has_more).toBe(true);
+    expect(body.next_cursor).toMatch(/./);
+    const times = body.items.map((item: { created_at: string }) => item.created_at);
+    expect(times).toEqual(times.toSorted().toReversed());
+  });
+
+  it.each([1, 7, 20, 44, 45, 100])("shows each item once, in pages of %i", async (limit) => {
+    const all = await pages(world(), agent(), `${route.path}?limit=${limit}`);
+    const sizes = all.map(({ body }) => body.items.length);
+    const full = Math.floor(BOUGHT / limit);
+    expect(sizes).toEqual([...Array<number>(full).fill(limit), BOUGHT % limit].filter((size) => size > 0));
+    const ids = all.flatMap(({ body }) => body.items.map((item: Record<string, string>) => item[route.id]));
+    expect(new Set(ids).size).toBe(BOUGHT);
+    expect(ids).toEqual(ids.toSorted().toReversed());
+    expect(all.map(({ body }) => body.has_more)).toEqual(all.map((_, index) => index < all.length - 1));
+  });
+
+  it("keeps a page as it is while newer items come in", async () => {
+    const busy = await world().agent({ balance: 10_000n });
+    const buy = () => world().call(busy, "vram_estimate", { model: "llama-3.1-8b" });
+    for (const _ of [1, 2, 3]) await buy();
+    const first = await world().get(busy, `${route.path}?limit=2`);
+    await buy();
+    const second = await world().get(busy, `${route.path}?limit=2&cursor=${first.body.next_cursor}`);
+    const ids = [...first.body.items, ...second.body.items].map((item) => item[route.id]);
+    expect(new Set(ids).size).toBe(3);
+    expect(second.body.has_more).toBe(false);
+  });
+
+  it("is empty for an agent that bought nothing, and shows nobody else's", async () => {
+    const { body } = await world().get(await world().agent(), route.path);
+    expect(body).toEqual({ items: [], next_cursor: null, has_more: false });
+  });
+
+  it("shows one item exactly as the list does", async () => {
+    const [item] = (await get("?limit=1")).body.items;
+    const one = await world().get(agent(), `${route.path}/${item[route.id]}`);
+    expect(one.status).toBe(200);
+    expect(one.body).toEqual(item);
+  });
+
+  it.each([...route.statuses])("takes the status %s", async (status) => {
+    const { status: http, body } = await get(`?status=${status}&limit=100`);
+    expect(http).toBe(200);
+    for (const item of body.items) expect(item.status).toBe(status);
+  });
+
+  it("takes the status unspecified for all", async () => {
+    expect((await get("?status=unspecified&limit=100")).body.items).toHaveLength(BOUGHT);
+  });
+}
+
+/** What is refused with 400. */
+export function itRefusesQueries(route: ListRoute, world: () => World, agent: () => Agent): void {
+  const get = (query: string) => world().get(agent(), route.path + query);
+
+  it.each(["0", "-1", "101", "abc", "1.5", "", "1e400", "99999999999999999999", "0x10", "20,20", "NaN"])("refuses the limit %j", async (limit) => {
+    expectError(await get(`?limit=${limit}`), 400, "INVALID_REQUEST", /^limit: /);
+  });
+
+  it.each(["nothing", "ACTIVE", "99", "-1", "1.0", "", "constructor", "__proto__"])("refuses the status %j", async (status) => {
+    expectError(await get(`?status=${status}`), 400, "INVALID_REQUEST", /^status: /);
+  });
+
+  it.each(["", "x", "%00", "%ED%A0%80", "../..", "eyJhIjoxfQ", "A".repeat(200), "A".repeat(201), "A".repeat(5000)])("refuses the cursor %j", async (cursor) => {
+    expectError(await get(`?cursor=${cursor}`), 400, "INVALID_REQUEST", /^cursor: /);
+  });
+
+  it("refuses a cursor of the other list, and one that was changed", async () => {
+    const foreign = (await world().get(agent(), `${route.other}?limit=1`)).body.next_cursor;
+    expectError(await get(`?cursor=${foreign}`), 400, "INVALID_REQUEST", /^cursor: /);
+    const own: string = (await get("?limit=1")).body.next_cursor;
+    for (const changed of [`${own}=`, `${own}A`, own.slice(0, -1), own.toLowerCase(), ` ${own}`]) {
+      expectError(await get(`?cursor=${encodeURIComponent(changed)}`), 400, "INVALID_REQUEST", /^cursor: /);
+    }
+  });
+
+  it.each(["offset=1", "page=2", "Limit=5", "limit[]=5", "a.b=c", "constructor=1", "__proto__=1", "=1"])("refuses the unknown parameter %s", async (parameter) => {
+    expectError(await get(`?${parameter}`), 400, "INVALID_REQUEST", /unknown query parameter/);
+  });
+
+  it("refuses a parameter that is given twice, or is not percent-encoded UTF-8", async () => {
+    expectError(await get("?limit=5&limit=5"), 400, "INVALID_REQUEST", /^limit: given more than once/);
+    expectError(await get("?limit=%FF"), 400, "INVALID_REQUEST", /^limit: has a malformed percent escape/);
+    expectError(await get("?limit=%"), 400, "INVALID_REQUEST", /^limit: has a malformed percent escape/);
+  });
+}
+
+/** Who is let in, and what is found. */
+export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () => Agent): void {
+  it("answers foreign and unknown identifiers alike", async () => {
+    const [item] = (await world().get(agent(), `${route.path}?limit=1`)).body.items;
+    const kind = route.id.slice(0, route.id === "run_id" ? 3 : 7);
+    const prefix = route.id === "run_id" ? "run" : "rcpt";
+    const stranger = await world().agent();
+    const foreign = await world().get(stranger, `${route.path}/${item[route.id]}`);
+    expectError(foreign, 404, "NOT_FOUND", new RegExp(`^there is no ${kind} of yours with this id$`));
+    for (const id of [`${prefix}_${"0".repeat(32)}`, "x", "%00", "..", `${item[route.id]}x`, item[route.id].toUpperCase(), "%F0%9F%98%80"]) {
+      const unknown = await world().get(stranger, `${route.path}/${id === ".." ? "%2E%2E" : id}`);
+      if (unknown.body.message === "there is nothing at this path") continue; // the client itself resolved the dots
+      expect(unknown.status).toBe(404);
+      expect({ ...unknown.body, request_id: "" }).toEqual({ ...foreign.body, request_id: "" });
+    }
+  });
+
+  it("refuses an identifier that is too long, and a query on one", async () => {
+    expectError(await world().get(agent(), `${route.path}/${"x".repeat(101)}`), 400, "INVALID_REQUEST", /^id: /);
+    expectError(await world().get(agent(), `${route.path}/x?limit=1`), 400, "INVALID_REQUEST", /^limit: unknown/);
+  });
+
+  it("asks for a key", async () => {
+    for (const path of [route.path, `${route.path}/x`]) {
+      expectError(await world().get(undefined, path), 401, "UNAUTHORIZED", /Authorization/);
+      expectError(await world().get(undefined, path, { authorization: "Bearer sk-agent-unknown" }), 401, "UNAUTHORIZED");
+    }
+  });
+
+  it(`asks for the scope ${route.scope}, before anything is looked up`, async () => {
+    const limited = await world().agent({ scopes: ["inference:write"] });
+    for (const path of [route.path, `${route.path}/x`]) {
+      expectError(await world().get(limited, path), 403, "FORBIDDEN", new RegExp(route.scope));
+    }
+    const allowed = await world().agent({ scopes: [route.scope] });
+    expect((await world().get(allowed, route.path)).status).toBe(200);
+  });
+
+  it("is only read", async () => {
+    for (const path of [route.path, `${route.path}/x`]) {
+      const answer = await world().post(agent(), path, {});
+      expectError(answer, 405, "METHOD_NOT_ALLOWED");
+      expect(answer.headers.get("allow")).toBe("GET");
+    }
+  });
+
+  it("counts against the rate", async () => {
+    const limited = await world().agent({ ratePerMinute: 60, burst: 1 });
+    expect((await world().get(limited, route.path)).headers.get("x-ratelimit-remaining")).toBe("0");
+    expectError(await world().get(limited, route.path), 429, "RATE_LIMITED");
+  });
+}

@@ -1,0 +1,394 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { expectError } from "./error-body.ts";
+
+/** POST /mcp (specification 4.2): the plain tool call, and MCP's JSON-RPC, told apart by their shape. */
+
+const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } } as const;
+const PRICE = 1000n;
+
+let world: World;
+let rich: Agent;
+let poor: Agent;
+
+beforeAll(async () => {
+  world = await startWorld();
+  [rich, poor] = await Promise.all([world.agent({ balance: 10_000_000n }), world.agent()]);
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+});
+
+const mcp = (agent: Agent | undefined, body: unknown, headers: Record<string, string> = {}) =>
+  world.post(agent, "/mcp", body, headers);
+const rpc = (agent: Agent, method: string, params?: unknown, headers: Record<string, string> = {}) =>
+  mcp(agent, { jsonrpc: "2.0", id: 1, method, ...(params !== undefined && { params }) }, headers);
+const callRpc = (agent: Agent, name: string, args: unknown, headers: Record<string, string> = {}) =>
+  rpc(agent, "tools/call", { name, arguments: args }, headers);
+const buyRpc = (agent: Agent, headers: Record<string, string> = {}) => callRpc(agent, PAID.tool, PAID.params, headers);
+
+function expectResult(answer: Answer, result: unknown): void {
+  expect(answer.body).toEqual({ jsonrpc: "2.0", id: 1, result });
+  expect(answer.status).toBe(200);
+}
+
+function expectRpcError(answer: Answer, code: number, message: RegExp): void {
+  expect(answer.body).toEqual({ jsonrpc: "2.0", id: 1, error: { code, message: expect.stringMatching(message) } });
+  expect(answer.status).toBe(200);
+}
+
+describe("a plain tool call", () => {
+  it("is answered as at /v1/mcp/tools/call", async () => {
+    const answer = await mcp(poor, { tool: "echo", params: { message: "hi" } });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ ok: true, result: { echo: "hi" } });
+  });
+
+  it("is taken from the balance, with a receipt", async () => {
+    const { status, body } = await mcp(rich, PAID);
+    expect(status).toBe(200);
+    expect(body.receipt).toMatchObject({ tool: PAID.tool, debited_usdc_microusd: 1000, paid_by: "balance" });
+  });
+
+  it("is offered a quote with the short memo form, paid in that form, and replayed", async () => {
+    const agent = await world.agent();
+    const offer = await mcp(agent, PAID);
+    expect(offer.status).toBe(402);
+    expect(offer.body.code).toBe("PAYMENT_REQUIRED");
+    expect(offer.body.payment_instructions.memo_format).toBe("svc:{quote_id}");
+    expect(offer.body).not.toHaveProperty("jsonrpc");
+    expect(offer.body).not.toHaveProperty("error");
+    const tx = await world.pay(agent, PRICE, memoOf(offer.body.quote));
+    const headers = xPayment(tx, offer.body.quote.quote_id);
+    const paid = await mcp(agent, PAID, headers);
+    expect(paid.status).toBe(200);
+    expect(paid.body.receipt).toMatchObject({ paid_by: "transfer", tx_signature: tx });
+    expect((await mcp(agent, PAID, headers)).body).toEqual(paid.body);
+  });
+
+  it("differs from the other path in the memo form only", async () => {
+    const [here, there] = await Promise.all([mcp(poor, PAID), world.call(poor, PAID.tool, PAID.params)]);
+    const steady = ({ body }: Answer) => ({
+      ...body,
+      request_id: "",
+      step_id: "",
+      quote: { ...body.quote, quote_id: "", expires_at: "" },
+      payment_instructions: { ...body.payment_instructions, memo_format: "" },
+    });
+    expect(steady(here)).toEqual(steady(there));
+    expect(there.body.payment_instructions.memo_format).toBe("<step_id>:<quote_id>:<nonce>");
+  });
+
+  it.each([
+    ["an unknown tool", { tool: "nothing", params: {} }, 404, "TOOL_NOT_FOUND"],
+    ["an announced tool", { tool: "gpu_provision", params: {} }, 404, "TOOL_UNAVAILABLE"],
+    ["bad params", { tool: "echo", params: { message: 1 } }, 400, "INVALID_REQUEST"],
+  ] as const)("answers %s as there", async (_, body, status, code) => {
+    expectError(await mcp(poor, body), status, code);
+  });
+});
+
+describe("200", () => {
+  describe("initialize", () => {
+    it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("agrees on %s", async (protocolVersion) => {
+      const clientInfo = { name: "test", version: "1" };
+      const answer = await rpc(poor, "initialize", { protocolVersion, capabilities: {}, clientInfo });
+      expectResult(answer, {
+        protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: "toolgate", version: "0.1.0" },
+        instructions: expect.stringContaining("402"),
+      });
+      expect(answer.headers.get("mcp-session-id")).toBeNull();
+    });
+
+    it.each(["2023-01-01", "2099-01-01", "", "nonsense"])("offers its newest for %j", async (protocolVersion) => {
+      const answer = await rpc(poor, "initialize", { protocolVersion });
+      expect(answer.body.result.protocolVersion).toBe("2025-11-25");
+    });
+
+    it.each([[undefined], [{}], [{ protocolVersion: 1 }]])("asks for a version when the params are %j", async (params) => {
+      expectRpcError(await rpc(poor, "initialize", params), -32602, /protocolVersion/);
+    });
+  });
+
+  it("answers ping", async () => {
+    expectResult(await rpc(poor, "ping"), {});
+  });
+
+  it("echoes the id, whether string or number", async () => {
+    for (const id of ["a", "", 0, -1, 1.5, 2 ** 53]) {
+      const answer = await mcp(poor, { jsonrpc: "2.0", id, method: "ping" });
+      expect(answer.body).toEqual({ jsonrpc: "2.0", id, result: {} });
+    }
+  });
+
+  describe("tools/list", () => {
+    it("names what can be called, in the catalogue's order, with schemas", async () => {
+      const { body } = await rpc(poor, "tools/list");
+      expect(body.result.tools.map((tool: { name: string }) => tool.name)).toEqual(["get_status", "echo", "vram_estimate"]);
+      for (const tool of body.result.tools) {
+        expect(tool.inputSchema).toMatchObject({ type: "object" });
+        expect(tool.description).toMatch(/./);
+        expect(tool._meta["toolgate/billable"]).toBe(tool.name === "vram_estimate");
+      }
+      expect(body.result).not.toHaveProperty("nextCursor");
+    });
+
+    it("refuses a cursor that it never gave", async () => {
+      expectRpcError(await rpc(poor, "tools/list", { cursor: "x" }), -32602, /cursor/);
+    });
+  });
+
+  describe("tools/call", () => {
+    it("runs a free tool: structured, and as text", async () => {
+      const answer = await callRpc(poor, "echo", { message: "hi" });
+      expectResult(answer, {
+        content: [{ type: "text", text: '{"echo":"hi"}' }],
+        structuredContent: { echo: "hi" },
+        isError: false,
+      });
+    });
+
+    it("takes a paid one from the balance and shows the receipt in _meta", async () => {
+      const { status, body } = await buyRpc(rich);
+      expect(status).toBe(200);
+      const { structuredContent, content, _meta } = body.result;
+      expect(structuredContent.total.gib).toBeGreaterThan(10);
+      expect(JSON.parse(content[0].text)).toEqual(structuredContent);
+      const receipt = await world.get(rich, `/receipts/${_meta["toolgate/receipt"].receipt_id}`);
+      expect(_meta["toolgate/receipt"]).toEqual(receipt.body);
+    });
+
+    it("takes arguments to be empty when there are none", async () => {
+      const { body } = await rpc(poor, "tools/call", { name: "get_status" });
+      expect(body.result.structuredContent).toMatchObject({ status: "healthy", balance_usdc: "0.000000" });
+    });
+
+    it("tells the model what is wrong with its arguments, as a result", async () => {
+      const answer = await callRpc(poor, "echo", { message: 1 });
+      expectResult(answer, {
+        content: [{ type: "text", text: expect.stringMatching(/^params\.message: /) }],
+        isError: true,
+      });
+    });
+
+    it("charges nothing for arguments that it refuses", async () => {
+      const agent = await world.agent({ balance: 5_000n });
+      const { body } = await callRpc(agent, PAID.tool, { model: 1 });
+      expect(body.result.isError).toBe(true);
+      expect((await world.get(agent, "/runs")).body.items).toEqual([]);
+    });
+
+    it.each(["nothing", "gpu_provision", "", "Echo"])("calls %j an unknown tool", async (name) => {
+      expectRpcError(await callRpc(poor, name, {}), -32602, /^Unknown tool: /);
+    });
+
+    it.each([
+      ["no params", undefined],
+      ["no name", { arguments: {} }],
+      ["a name that is no string", { name: 1 }],
+      ["arguments that are a list", { name: "echo", arguments: [] }],
+      ["arguments that are null", { name: "echo", arguments: null }],
+    ])("refuses %s as invalid params", async (_, params) => {
+      expectRpcError(await rpc(poor, "tools/call", params), -32602, /^params\./);
+    });
+
+    it("answers a repeated Idempotency-Key with the stored result, charged once", async () => {
+      const agent = await world.agent({ balance: 5_000n });
+      const headers = { "Idempotency-Key": "once" };
+      const first = await buyRpc(agent, headers);
+      const again = await buyRpc(agent, headers);
+      expect(first.body.result._meta["toolgate/receipt"].debited_usdc_microusd).toBe(1000);
+      expect(again.body).toEqual(first.body);
+      const there = await world.call(agent, PAID.tool, PAID.params, { headers });
+      expect(there.body.receipt).toEqual(first.body.result._meta["toolgate/receipt"]);
+      expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
+    });
+  });
+
+  it.each(["resources/list", "prompts/list", "tools/Call", "", "constructor", "rpc.discover"])(
+    "does not know the method %j",
+    async (method) => {
+      expectRpcError(await rpc(poor, method), -32601, /^there is no method /);
+    },
+  );
+});
+
+describe("202", () => {
+  it.each([
+    ["a notification", { jsonrpc: "2.0", method: "notifications/initialized" }],
+    ["a cancellation", { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }],
+    ["a call that is sent as a notification", { jsonrpc: "2.0", method: "tools/call", params: { name: PAID.tool, arguments: PAID.params } }],
+    ["a response", { jsonrpc: "2.0", id: 1, result: {} }],
+    ["an error response", { jsonrpc: "2.0", id: 1, error: { code: 1, message: "no" } }],
+  ])("takes %s and answers nothing", async (_, body) => {
+    const runs = async () => (await world.get(rich, "/runs?limit=100")).body.items.length;
+    const before = await runs();
+    const answer = await mcp(rich, body);
+    expect(answer.status).toBe(202);
+    expect(answer.body).toBeUndefined();
+    expect(await runs()).toBe(before);
+  });
+});
+
+describe("400", () => {
+  it.each([
+    ["neither shape", {}],
+    ["a list", []],
+    ["a batch", [{ jsonrpc: "2.0", id: 1, method: "ping" }]],
+    ["a string", "ping"],
+    ["null", null],
+    ["JSON-RPC members without a version", { id: 1, method: "ping" }],
+  ])("refuses %s with the plain error body", async (_, body) => {
+    expectError(await mcp(poor, body), 400, "INVALID_REQUEST");
+  });
+
+  it.each([
+    ["JSON-RPC 1.0", { jsonrpc: "1.0", id: 1, method: "ping" }],
+    ["a version that is a number", { jsonrpc: 2, id: 1, method: "ping" }],
+    ["both shapes at once", { jsonrpc: "2.0", tool: "echo", params: { message: "hi" } }],
+    ["a method that is no string", { jsonrpc: "2.0", id: 1, method: 1 }],
+    ["params that are a list", { jsonrpc: "2.0", id: 1, method: "ping", params: [] }],
+    ["an id that is null", { jsonrpc: "2.0", id: null, method: "ping" }],
+    ["an id that is an object", { jsonrpc: "2.0", id: {}, method: "ping" }],
+    ["an id alone", { jsonrpc: "2.0", id: 1 }],
+  ])("calls %s an invalid request", async (_, body) => {
+    const answer = await mcp(poor, body);
+    expect(answer.status).toBe(400);
+    expect(answer.body).toEqual({ jsonrpc: "2.0", id: null, error: { code: -32600, message: expect.stringMatching(/./) } });
+  });
+
+  it("refuses what is not JSON, with the plain error body", async () => {
+    const response = await fetch(`${world.gateway.baseUrl}/mcp`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${poor.apiKey}`, "Content-Type": "application/json" },
+      body: '{"jsonrpc":"2.0",',
+    });
+    expectError({ status: response.status, headers: response.headers, body: await response.json() }, 400, "INVALID_REQUEST", /JSON/);
+  });
+
+  it("lays a proof that cannot be read over the JSON-RPC error, and consumes nothing", async () => {
+    const answer = await buyRpc(poor, { "X-Payment": "not base64!" });
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({ code: "INVALID_PAYMENT", jsonrpc: "2.0", id: 1, error: { code: 400, data: { code: "INVALID_PAYMENT" } } });
+  });
+});
+
+describe("401", () => {
+  it("asks for a key, for every method and before the body is looked at", async () => {
+    for (const body of [{ jsonrpc: "2.0", id: 1, method: "initialize" }, { tool: "echo", params: {} }, "nonsense"]) {
+      const answer = await mcp(undefined, body);
+      expectError(answer, 401, "UNAUTHORIZED", /Authorization/);
+      expect(answer.headers.get("www-authenticate")).toBe('Bearer realm="toolgate"');
+    }
+    expectError(await mcp(undefined, {}, { Authorization: "Bearer sk-agent-unknown" }), 401, "UNAUTHORIZED", /unknown or was revoked/);
+  });
+
+  it("leaves OAuth clients that probe for metadata with a clean 404", async () => {
+    for (const path of ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]) {
+      expectError(await world.get(undefined, path), 404, "NOT_FOUND");
+    }
+    expectError(await world.post(undefined, "/register", {}), 404, "NOT_FOUND");
+  });
+});
+
+describe("402", () => {
+  it("answers tools/call with the offer, and with the same offer as a JSON-RPC error laid over it", async () => {
+    const answer = await buyRpc(poor);
+    expect(answer.status).toBe(402);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    const { jsonrpc, id, error, ...offer } = answer.body;
+    expect({ jsonrpc, id }).toEqual({ jsonrpc: "2.0", id: 1 });
+    expect(error).toEqual({ code: 402, message: offer.message, data: offer });
+    expect(offer).toMatchObject({
+      code: "PAYMENT_REQUIRED",
+      request_id: answer.headers.get("x-request-id"),
+      quote: { tool: PAID.tool, price_usdc_microusd: 1000 },
+      payment_instructions: { pay_to: world.gateway.payTo, memo_format: "svc:{quote_id}" },
+    });
+  });
+
+  it("takes X-Payment on the repeated call, and answers it again without charging again", async () => {
+    const agent = await world.agent();
+    const { quote } = (await buyRpc(agent)).body;
+    const tx = await world.pay(agent, PRICE, memoOf(quote));
+    const headers = xPayment(tx, quote.quote_id);
+    const paid = await buyRpc(agent, headers);
+    expect(paid.status).toBe(200);
+    expect(paid.body.result._meta["toolgate/receipt"]).toMatchObject({ paid_by: "transfer", tx_signature: tx });
+    expect((await buyRpc(agent, headers)).body).toEqual(paid.body);
+    expect((await mcp(agent, PAID, headers)).body.receipt).toEqual(paid.body.result._meta["toolgate/receipt"]);
+    expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
+  });
+
+  it("offers no second quote when a proof is refused", async () => {
+    const { quote } = (await buyRpc(poor)).body;
+    const tx = await world.pay(poor, PRICE - 1n, memoOf(quote));
+    const answer = await buyRpc(poor, xPayment(tx, quote.quote_id));
+    expect(answer.status).toBe(402);
+    expect(answer.body).toMatchObject({ code: "INVALID_PAYMENT", error: { code: 402, data: { code: "INVALID_PAYMENT" } } });
+    expect(answer.body).not.toHaveProperty("quote");
+    expect(answer.body.error.data).not.toHaveProperty("quote");
+  });
+
+  it("is never the answer to anything but tools/call", async () => {
+    for (const method of ["initialize", "ping", "tools/list", "resources/list"]) {
+      expect((await rpc(poor, method, { protocolVersion: "2025-11-25" })).status).toBe(200);
+    }
+  });
+});
+
+describe("403", () => {
+  it("tells the missing scope, in both shapes", async () => {
+    const agent = await world.agent({ scopes: ["billing:read"], balance: 5_000n });
+    expectError(await mcp(agent, PAID), 403, "FORBIDDEN", /compute:read/);
+    const answer = await buyRpc(agent);
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get("www-authenticate")).toBeNull();
+    const { jsonrpc, id, error, ...plain } = answer.body;
+    expect({ jsonrpc, id }).toEqual({ jsonrpc: "2.0", id: 1 });
+    expectError({ ...answer, body: plain }, 403, "FORBIDDEN", /compute:read/);
+    expect(error).toEqual({ code: 403, message: plain.message, data: plain });
+  });
+});
+
+describe("405", () => {
+  it.each(["GET", "DELETE", "PUT", "HEAD"])("takes no %s: there is no stream and no session", async (method) => {
+    const headers = { Authorization: `Bearer ${poor.apiKey}`, Accept: "text/event-stream" };
+    const response = await fetch(`${world.gateway.baseUrl}/mcp`, { method, headers });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("POST");
+    if (method !== "HEAD") expect(await response.json()).toMatchObject({ code: "METHOD_NOT_ALLOWED" });
+  });
+});
+
+describe("409 and 422", () => {
+  it("tells that a key belongs to another call, laid over the JSON-RPC error", async () => {
+    const headers = { "Idempotency-Key": "taken" };
+    await callRpc(poor, "echo", { message: "a" }, headers);
+    const answer = await callRpc(poor, "echo", { message: "b" }, headers);
+    expect(answer.status).toBe(422);
+    expect(answer.body).toMatchObject({ code: "IDEMPOTENCY_MISMATCH", error: { code: 422 } });
+  });
+});
+
+describe("429", () => {
+  it("counts every message, and asks to wait in headers and body", async () => {
+    const agent = await world.agent({ ratePerMinute: 60, burst: 3 });
+    const answers = await Promise.all(Array.from({ length: 6 }, () => rpc(agent, "ping")));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      expectError(answer, 429, "RATE_LIMITED", /try again/);
+      expect(answer.body.retry_after_seconds).toBe(1);
+      expect(answer.headers.get("x-ratelimit-remaining")).toBe("0");
+    }
+  });
+
+  it("carries the rate limit on every answer", async () => {
+    for (const answer of [await rpc(poor, "ping"), await rpc(poor, "nothing"), await mcp(poor, {}), await buyRpc(poor)]) {
+      expect(Number(answer.headers.get("x-ratelimit-limit"))).toBe(1_000_000);
+    }
+  });
+});

@@ -1,0 +1,81 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  status: number;
+  /** Names in lower case; of repeated ones the last. */
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** What to send: pieces are written one after the other, with a pause between them. */
+export interface RawRequest {
+  pieces: readonly (string | Buffer)[];
+  pauseMs?: number;
+  /** Whether our side is closed after the last piece. */
+  end?: boolean;
+  /** How long to wait for the server to finish, ms. */
+  waitMs?: number;
+}
+
+/**
+ * Sends bytes to a server as they are, which no HTTP client does, and reads whatever it answers until it closes the connection or
+ * falls silent.
+ */
+export async function rawRequest(
+  baseUrl: string,
+  { pieces, pauseMs = 20, end = false, waitMs = 1_000 }: RawRequest,
+): Promise<RawAnswer[]> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  let silence: NodeJS.Timeout | undefined;
+  const done = new Promise<void>((resolve) => {
+    const wait = () => {
+      clearTimeout(silence);
+      silence = setTimeout(resolve, chunks.length > 0 ? 100 : waitMs);
+    };
+    socket.on("data", (chunk) => {
+      chunks.push(chunk);
+      wait();
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => resolve());
+    wait();
+  });
+  await once(socket, "connect");
+  for (const [index, piece] of pieces.entries()) {
+    if (index > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    if (socket.destroyed) break;
+    socket.write(piece);
+  }
+  if (end) socket.end();
+  await done;
+  clearTimeout(silence);
+  socket.destroy();
+  return parseAnswers(Buffer.concat(chunks).toString("latin1"));
+}
+
+/** Several answers on one connection, each with a Content-Length, as the gateway always sends. */
+function parseAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let rest = text;
+  while (rest.startsWith("HTTP/1.1 ")) {
+    const headEnd = rest.indexOf("\r\n\r\n");
+    if (headEnd < 0) throw new Error(`a head without an end: ${JSON.stringify(rest.slice(0, 200))}`);
+    const [first = "", ...lines] = rest.slice(0, headEnd).split("\r\n");
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
+    );
+    const length = Number(headers["content-length"] ?? 0);
+    answers.push({
+      status: Number(first.split(" ")[1]),
+      headers,
+      body: rest.slice(headEnd + 4, headEnd + 4 + length),
+    });
+    rest = rest.slice(headEnd + 4 + length);
+  }
+  if (rest !== "") throw new Error(`not HTTP: ${JSON.stringify(rest.slice(0, 200))}`);
+  return answers;
+}
