@@ -30,10 +30,10 @@ export class Judge extends Migration {
     // claim, by its quote. No verdict: it is new. "credited": its payment was credited for this very call, which then failed.
     this.addSql(/* sql */ `
       create function ledger_judge(calls ledger_call[], instance uuid)
-      returns table (n integer, verdict text, payment_claim text, replay_run uuid, result json)
+      returns table (call ledger_call, verdict text, payment_claim text, replay_run uuid, result json)
       language sql stable rows 10
       set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-        select call.n,
+        select call,
           case
             when own.status = 'active' and own.owner = instance then 'started'
             when own.id is not null then 'in_progress'

@@ -33,8 +33,8 @@ export class Begin extends Migration {
       begin
         -- Repeats and refusals need no lock and write nothing.
         for item in
-          select judged.*, call.price, call.tx_signature, call.deposit, account.available
-          from ledger_judge(calls, instance) judged join unnest(calls) call using (n) left join account on account.id = call.account_id
+          select (judged.call).*, judged.*, account.available
+          from ledger_judge(calls, instance) judged left join account on account.id = (judged.call).account_id
         loop
           kinds[item.n] := case
             when item.tx_signature is not null and item.deposit is null and coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'
@@ -67,9 +67,8 @@ export class Begin extends Migration {
           -- Judge again, now that the claims stand still. A payment that points elsewhere than before, or to a claim that another
           -- call of this batch makes, is left for the next turn.
           for item in
-            select judged.*, call.account_id
+            select (judged.call).*, judged.*
             from ledger_judge(array(select call from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')), instance) judged
-            join unnest(calls) call using (n)
           loop
             kinds[item.n] := case
               when item.verdict = 'credited' and item.payment_claim is distinct from payment_claims[item.n] then 'again'

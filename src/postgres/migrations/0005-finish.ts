@@ -78,17 +78,17 @@ export class Finish extends Migration {
 
           with charged as (
             update hold set state = 'captured' where run_id = any (captured) and state = 'open' returning run_id, account_id, amount
-          ), charge as (
-            insert into transfer (debit, credit, amount, kind, ref)
-            select account_id, '${SYSTEM_ACCOUNTS.revenue}', amount, 'charge', uuid_send(run_id) from charged
-            returning id, ref, amount
           )
+          insert into transfer (debit, credit, amount, kind, ref)
+          select account_id, '${SYSTEM_ACCOUNTS.revenue}', amount, 'charge', uuid_send(run_id) from charged;
+
           insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted, debited, paid_by)
           select ending.receipt_id, run.id, charge.id, run.account_id, run.tool, run.quote_id, run.step_id, run.tx_signature,
                  run.price, charge.amount, run.paid_by
           from unnest(endings) ending
           join run on run.id = ending.run_id
-          join charge on charge.ref = uuid_send(run.id);
+          join transfer charge on charge.kind = 'charge' and charge.ref = uuid_send(run.id)
+          where run.id = any (captured);
         end if;
 
         if ended is not null then

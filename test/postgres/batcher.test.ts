@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { AGAIN, Batcher } from "../../src/postgres/batcher.ts";
+
+/** A batcher that writes down its batches and answers each item with itself. */
+function recording(
+  options: {
+    max?: number;
+    keys?: (item: string) => string[];
+    run?: (items: readonly string[]) => Promise<(string | typeof AGAIN)[]>;
+  } = {},
+) {
+  const batches: string[][] = [];
+  const batcher = new Batcher<string, string>({
+    max: options.max ?? 100,
+    keys: options.keys ?? (() => []),
+    run: async (items) => {
+      batches.push([...items]);
+      await new Promise(setImmediate);
+      return options.run ? options.run(items) : [...items];
+    },
+  });
+  return { batches, batcher };
+}
+
+const all = (batcher: Batcher<string, string>, items: string) =>
+  Promise.all([...items].map((item) => batcher.submit(item)));
+
+describe("a batcher", () => {
+  it("sends a lone item at once, and what arrives meanwhile together", async () => {
+    const { batches, batcher } = recording();
+    const first = batcher.submit("a");
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(batches).toEqual([["a"]]);
+    expect(await Promise.all([first, all(batcher, "bcd")])).toEqual(["a", ["b", "c", "d"]]);
+    expect(batches).toEqual([["a"], ["b", "c", "d"]]);
+  });
+
+  it("fills batches up to their size, in order of arrival", async () => {
+    const { batches, batcher } = recording({ max: 2 });
+    await all(batcher, "abcde");
+    expect(batches).toEqual([["a", "b"], ["c", "d"], ["e"]]);
+  });
+
+  it("keeps items that share a key apart and in order, and lets others pass", async () => {
+    const { batches, batcher } = recording({ keys: (item) => [item.toLowerCase()] });
+    await all(batcher, "aAbaB");
+    expect(batches).toEqual([["a", "b"], ["A", "B"], ["a"]]);
+  });
+
+  it("tries each item alone when a batch fails, so that one bad item fails alone", async () => {
+    const { batcher } = recording({
+      run: (items) => (items.includes("x") ? Promise.reject(new Error("bad")) : Promise.resolve([...items])),
+    });
+    const settled = await Promise.allSettled(["a", "x", "b"].map((item) => batcher.submit(item)));
+    expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  });
+
+  it("takes an item along again until it is answered, but not for ever", async () => {
+    let turns = 0;
+    const { batcher } = recording({
+      run: (items) => Promise.resolve(items.map((item) => (item === "n" || ++turns < 4 ? AGAIN : item))),
+    });
+    expect(await batcher.submit("a")).toBe("a");
+    expect(turns).toBe(4);
+    await expect(batcher.submit("n")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(await batcher.submit("b")).toBe("b");
+  });
+});
