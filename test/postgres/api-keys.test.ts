@@ -2,9 +2,15 @@ import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import type { Authenticator } from "../../src/app/ports.ts";
+import type { Caller } from "../../src/domain/caller.ts";
+import { PostgresAuthenticator } from "../../src/postgres/authenticator.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
+import { openPool } from "../../src/postgres/pool.ts";
+import { systemClock } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { openCuttingProxy } from "./cutting-proxy.ts";
 import { openStarted } from "./open.ts";
 
 let database: TestDatabase;
@@ -24,13 +30,14 @@ afterAll(async () => {
 
 const create = () => one.apiKeys.create({ accountId, name: "test", scopes: DEFAULT_SCOPES });
 
-/** How long after `change` instance two still answers what it answered before, ms. */
+/** How long it takes until the answer is as wanted, ms. */
 async function settles(
+  authenticator: Authenticator,
   secret: string,
-  done: (caller: Awaited<ReturnType<Postgres["authenticator"]["authenticate"]>>) => boolean,
+  done: (caller: Caller | undefined) => boolean,
 ): Promise<number> {
   const since = performance.now();
-  while (!done(await two.authenticator.authenticate(secret))) {
+  while (!done(await authenticator.authenticate(secret))) {
     if (performance.now() - since > 5_000) throw new Error("never");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -89,7 +96,7 @@ describe("an API key", () => {
       database.url,
       `insert into api_key (id, account_id, sha256, prefix, name, scopes) values ('${key.keyId.slice(4)}', '${accountId.slice(5)}', ${sha}, '', '', '{}')`,
     );
-    expect(await settles(secret, (caller) => caller !== undefined)).toBeLessThan(1_000);
+    expect(await settles(two.authenticator, secret, (caller) => caller !== undefined)).toBeLessThan(1_000);
   });
 
   it("stops working within a second of its revocation, also where it is remembered", async () => {
@@ -98,7 +105,7 @@ describe("an API key", () => {
     await two.authenticator.authenticate(secret);
     const revoked = await one.apiKeys.revoke(key.keyId);
     expect(revoked.revokedAt).toBeInstanceOf(Date);
-    expect(await settles(secret, (caller) => caller === undefined)).toBeLessThan(1_000);
+    expect(await settles(two.authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
     expect(await one.apiKeys.revoke(key.keyId)).toEqual(revoked);
   });
 
@@ -110,12 +117,36 @@ describe("an API key", () => {
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'toolgate key changes'",
     );
     await one.apiKeys.revoke(key.keyId);
-    expect(await settles(secret, (caller) => caller === undefined)).toBeLessThan(1_000);
+    expect(await settles(two.authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
+  });
+
+  it("stops working within a second also when the listening connection has gone silent", async () => {
+    const { key, secret } = await create();
+    const proxy = await openCuttingProxy(database.url);
+    const pool = openPool(database.url, { max: 2, applicationName: "test" });
+    const authenticator = new PostgresAuthenticator({
+      pool,
+      url: proxy.url,
+      clock: systemClock,
+      log: { warn: () => {}, error: () => {} },
+    });
+    authenticator.start();
+    try {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      for (let n = 0; n < 3; n++) expect(await authenticator.authenticate(secret)).toBeDefined();
+      proxy.freeze();
+      await one.apiKeys.revoke(key.keyId);
+      expect(await settles(authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
+    } finally {
+      await authenticator.stop();
+      await pool.end();
+      await proxy.close();
+    }
   });
 
   it("is remembered: most calls ask no database", async () => {
     const { secret } = await create();
-    await settles(secret, (caller) => caller !== undefined);
+    await settles(two.authenticator, secret, (caller) => caller !== undefined);
     const scans =
       "select coalesce(sum(calls), 0) as n from (select pg_stat_force_next_flush()) f, lateral (select idx_scan + seq_scan as calls from pg_stat_user_tables where relname = 'api_key') s";
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -130,7 +161,13 @@ describe("an API key", () => {
     await two.authenticator.authenticate(secret);
     await one.accounts.setTier(accountId, { ratePerMinute: 600, burst: 50 });
     await one.accounts.setOperator(accountId, true);
-    expect(await settles(secret, (caller) => caller?.tier.burst === 50 && caller.operator)).toBeLessThan(1_000);
+    expect(
+      await settles(
+        two.authenticator,
+        secret,
+        (caller) => caller !== undefined && caller.tier.burst === 50 && caller.operator,
+      ),
+    ).toBeLessThan(1_000);
   });
 
   it("is listed, newest first, with the revoked ones", async () => {

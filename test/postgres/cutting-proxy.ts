@@ -6,6 +6,8 @@ export interface CuttingProxy {
   url: string;
   /** Cuts the connection that the next answer comes on, and swallows that answer. */
   cutNextAnswer(): void;
+  /** Lets nothing through any more, and closes nothing: a network that has gone silent. */
+  freeze(): void;
   /** How many answers were swallowed. */
   readonly cuts: number;
   close(): Promise<void>;
@@ -14,6 +16,7 @@ export interface CuttingProxy {
 export async function openCuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
   const target = new URL(databaseUrl);
   let armed = false;
+  let frozen = false;
   let cuts = 0;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -29,6 +32,7 @@ export async function openCuttingProxy(databaseUrl: string): Promise<CuttingProx
     }
     client.pipe(upstream);
     upstream.on("data", (data) => {
+      if (frozen) return;
       if (!armed) {
         client.write(data);
         return;
@@ -47,6 +51,9 @@ export async function openCuttingProxy(databaseUrl: string): Promise<CuttingProx
     url: url.href,
     cutNextAnswer: () => {
       armed = true;
+    },
+    freeze: () => {
+      frozen = true;
     },
     get cuts() {
       return cuts;
