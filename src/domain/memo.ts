@@ -7,6 +7,11 @@ const PART = /^[\x21-\x39\x3b-\x7e]{1,128}$/;
 const QUOTE_ID = /^qt_[1-9A-HJ-NP-Za-km-z]{1,197}$/;
 const STEP_ID = /^step_[0-9a-f]{32}$/;
 
+/** Whether a text has the form of a quote identifier; only opening it tells whether it is one. */
+export function isQuoteId(text: string): boolean {
+  return QUOTE_ID.test(text);
+}
+
 /** Reads a memo by its full text; undefined when it is not one of ours. `prefix` is the operator's MEMO_PREFIX, default `svc`. */
 export function parseMemo(text: string, prefix: string): Memo | undefined {
   const parts = text.split(":");

@@ -1,6 +1,6 @@
 import { parseSignature } from "./base58.ts";
 import { malformedProof } from "./errors.ts";
-import { parseMemo } from "./memo.ts";
+import { isQuoteId, parseMemo } from "./memo.ts";
 import { parseUsdc, type MicroUsd } from "./money.ts";
 import { parseXPayment } from "./x-payment.ts";
 
@@ -50,7 +50,11 @@ export function parseProof(
   if (fromBody) return fromBody;
   if (!fromHeader) return undefined;
   const claimed = { amount: undefined, memo: undefined, stepId: undefined };
-  return { txSignature: signature(fromHeader.txRef, "X-Payment: tx"), quoteId: fromHeader.quoteId, claimed };
+  return {
+    txSignature: signature(fromHeader.txRef, "X-Payment: tx"),
+    quoteId: quoteIdIn(fromHeader.quoteId, "X-Payment: quote_id"),
+    claimed,
+  };
 }
 
 function parseBody(body: BodyProof, memoPrefix: string): Proof {
@@ -75,9 +79,14 @@ function parseBody(body: BodyProof, memoPrefix: string): Proof {
   const stepId = body.stepId ?? (memo?.form === "step" ? memo.stepId : undefined);
   return {
     txSignature: signature(body.txRef, "payment_proof.tx_ref"),
-    quoteId,
+    quoteId: quoteIdIn(quoteId, "payment_proof.quote_id"),
     claimed: { amount, memo: body.memo, stepId },
   };
+}
+
+function quoteIdIn(text: string, field: string): string {
+  if (!isQuoteId(text)) throw malformedProof(`${field}: must be the quote_id of a 402 answer, unchanged`);
+  return text;
 }
 
 function signature(text: string, field: string): string {
