@@ -64,7 +64,8 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
 
   const runId = newId("run", deps.clock, deps.random);
   const { accountId } = context.caller;
-  const { price } = prepared;
+  // What was quoted and paid stays the price of the call, whatever this instance charges by now.
+  const price = (payment && deps.quotes.open(payment.quoteId)?.price) ?? prepared.price;
   const { idempotencyKey } = call;
   context.signal.throwIfAborted();
   const begun = await deps.ledger.begin({
@@ -79,8 +80,8 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
   if (begun.kind === "insufficient") {
     throw new PaymentRequiredError(
       tool.name,
-      deps.quotes.issue(accountId, price, print),
-      `This call costs ${displayUsd(price)} and the balance is ${displayUsd(begun.balance)}: pay the quote and repeat the call with the proof, or deposit USDC`,
+      deps.quotes.issue(accountId, prepared.price, print),
+      `This call costs ${displayUsd(prepared.price)} and the balance is ${displayUsd(begun.balance)}: pay the quote and repeat the call with the proof, or deposit USDC`,
     );
   }
   return begun.kind === "started" ? runAndCapture(deps, prepared, runId, context) : answerPrior(begun);
@@ -167,7 +168,7 @@ function answerPrior(prior: Exclude<Begun, { kind: "started" | "insufficient" }>
     case "payment_used":
       throw new ToolgateError(
         "INVALID_PAYMENT",
-        "payment verification failed: the transaction was used for another call",
+        "payment verification failed: the transaction was used before, for another call or as a credit to a balance",
       );
     case "quote_paid":
       throw new ToolgateError(

@@ -35,8 +35,8 @@ export function openQuote(deps: SettleDeps, proof: Proof, accountId: string, fin
 }
 
 /**
- * Turns a proof into money: looks the transaction up, then checks it against the quote. Whatever reached the treasury and names
- * one of our quotes is credited to that quote's account, also when the call is refused.
+ * Turns a proof into money: looks the transaction up, then checks it against the quote. A payment of this quote is credited to
+ * the quote's account, also when it is too little or too late for the call.
  * @returns the payment, ready to be credited and held with the call
  * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED or UNAVAILABLE
  */
@@ -50,25 +50,16 @@ export async function settle(
   const verdict = await deps.chain.verify({ txSignature: proof.txSignature, signal: context.signal });
   const paid = expectPaid(verdict);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
-  const named = memo && (memo.quoteId === quote.quoteId ? quote : deps.quotes.open(memo.quoteId));
-  if (!memo || !named)
+  if (!memo || (memo.quoteId !== quote.quoteId && !deps.quotes.open(memo.quoteId)))
     throw refused("the memo on the chain names no quote of ours; the operator can assign the transfer");
-  const deposit = depositOf(proof.txSignature, named.quoteId, paid);
-  const problem = problemOf(
-    proof,
-    quote,
-    receivedAt,
-    paid,
-    memo.quoteId,
-    memo.form === "step" ? memo.stepId : undefined,
-  );
+  const mismatch = mismatchOf(proof, quote, paid, memo.quoteId);
+  if (mismatch !== undefined) throw refused(`${mismatch}; nothing was consumed`);
+  const deposit = depositOf(proof.txSignature, quote.quoteId, paid);
+  const problem = problemOf(quote, receivedAt, paid, memo.form === "step" ? memo.stepId : undefined);
   if (!problem)
     return { txSignature: proof.txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), deposit };
-  const { credited } = await deps.ledger.credit(named.accountId, deposit);
-  throw new ToolgateError(
-    problem.code,
-    `${problem.message}; ${whereItWent(credited, named.accountId === context.caller.accountId, paid.amount)}`,
-  );
+  const { credited } = await deps.ledger.credit(quote.accountId, deposit);
+  throw new ToolgateError(problem.code, `${problem.message}; ${whereItWent(credited, paid.amount)}`);
 }
 
 function expectPaid(verdict: ChainVerdict): Paid {
@@ -94,33 +85,30 @@ function expectPaid(verdict: ChainVerdict): Paid {
   }
 }
 
-/** Which check of the payment against its quote fails, in the order in which a payer can mend them. */
-function problemOf(
-  proof: Proof,
-  quote: Quote,
-  receivedAt: number,
-  paid: Paid,
-  memoQuoteId: string,
-  memoStepId: string | undefined,
-) {
+/**
+ * Where the proof says something else than the chain. Such a proof is refused and consumes nothing: the payment still buys the
+ * call that its memo names, for whoever was quoted. Else a stranger who saw it on the chain could spoil it.
+ */
+function mismatchOf(proof: Proof, quote: Quote, paid: Paid, memoQuoteId: string): string | undefined {
+  const { memo, amount } = proof.claimed;
+  if (memoQuoteId !== quote.quoteId)
+    return "the memo on the chain names another quote; send the quote_id that it names, from the account that was quoted";
+  if (memo !== undefined && memo !== paid.memo) return "payment_proof.memo is not the memo on the chain";
+  if (amount !== undefined && amount !== paid.amount && amount !== quote.price)
+    return "payment_proof.amount_usdc is not the amount on the chain";
+  return undefined;
+}
+
+/** Why the payment can never buy the call of its quote, whatever the proof says. */
+function problemOf(quote: Quote, receivedAt: number, paid: Paid, memoStepId: string | undefined) {
   const invalid = (message: string) => ({
     code: "INVALID_PAYMENT" as const,
     message: `payment verification failed: ${message}`,
   });
-  if (memoQuoteId !== quote.quoteId) return invalid("the memo on the chain names another quote");
   if (memoStepId !== undefined && memoStepId !== stepIdOf(quote.quoteId))
     return invalid("the memo on the chain names another step");
-  if (proof.claimed.memo !== undefined && proof.claimed.memo !== paid.memo)
-    return invalid("payment_proof.memo is not the memo on the chain");
   if (paid.blockTime.getTime() < quote.issuedAt - CLUSTER_CLOCK_MS)
     return invalid("the transaction is older than the quote");
-  if (
-    proof.claimed.amount !== undefined &&
-    proof.claimed.amount !== paid.amount &&
-    proof.claimed.amount !== quote.price
-  ) {
-    return invalid("payment_proof.amount_usdc is not the amount on the chain");
-  }
   if (paid.amount < quote.price)
     return invalid(`${displayUsd(paid.amount)} was sent, the price is ${displayUsd(quote.price)}`);
   if (receivedAt > quote.expiresAt || paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS) {
@@ -134,8 +122,7 @@ function depositOf(txSignature: string, quoteId: string, paid: Paid): Deposit {
   return { txSignature, quoteId, amount, payer, slot, blockTime, finalized, paidBy: "transfer" };
 }
 
-function whereItWent(credited: boolean, own: boolean, amount: MicroUsd): string {
-  if (!own) return "the transfer belongs to the account that the memo's quote was issued to";
+function whereItWent(credited: boolean, amount: MicroUsd): string {
   return credited
     ? `${displayUsd(amount)} was credited to your balance`
     : "the transfer had been credited to your balance before";
