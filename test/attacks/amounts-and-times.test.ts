@@ -1,0 +1,156 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+import { callWith, expectAccount, expectBought, expectRefused, offerFor, PARAMS, pastOffer, PRICE, TOOL, USED } from "./scene.ts";
+
+let world: World;
+let agent: Agent;
+beforeAll(async () => {
+  world = await startWorld();
+  agent = await world.agent();
+});
+afterEach(async () => {
+  world.chain.chain.setTimeOffset(0);
+  expect(await world.violations()).toEqual([]);
+  agent = await world.agent();
+});
+afterAll(() => world.close());
+
+describe("an underpayment", () => {
+  it("is credited once and refused with both amounts, however often it is presented", async () => {
+    const offer = await offerFor(world, agent);
+    const tx = await world.pay(agent, PRICE - 1n, offer.memo);
+    expectRefused(await callWith(world, agent, tx, offer.quoteId), /\$0\.000999 was sent, the price is \$0\.001; \$0\.000999 was credited to your balance/);
+    for (const extra of [{}, { idempotency_key: "again" }]) {
+      expectRefused(await callWith(world, agent, tx, offer.quoteId, extra), USED);
+    }
+    await expectAccount(world, agent, { balance: PRICE - 1n, receipts: 0 });
+  });
+
+  it("made good by a second transfer buys the call from the balance", async () => {
+    const offer = await offerFor(world, agent);
+    for (const part of [400n, 600n]) {
+      const tx = await world.pay(agent, part, offer.memo);
+      expectRefused(await callWith(world, agent, tx, offer.quoteId), /was sent, the price is/);
+    }
+    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+    const bought = await world.call(agent, TOOL, PARAMS);
+    expect(bought.body.receipt).toMatchObject({ paid_by: "balance", debited_usdc_microusd: 1000 });
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("presented by many at once is credited once", async () => {
+    const offer = await offerFor(world, agent);
+    const tx = await world.pay(agent, 1n, offer.memo);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => callWith(world, agent, tx, offer.quoteId)));
+    for (const answer of answers) expectRefused(answer, /\$0\.000001 was sent|used before/);
+    await expectAccount(world, agent, { balance: 1n, receipts: 0 });
+  });
+});
+
+describe("an overpayment", () => {
+  it("buys the call at its price, and the rest stays", async () => {
+    const offer = await offerFor(world, agent);
+    const tx = await world.pay(agent, 2n * PRICE + 1n, offer.memo);
+    for (const _ of [1, 2]) expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
+    await expectAccount(world, agent, { balance: PRICE + 1n, receipts: 1 });
+  });
+});
+
+describe("a second payment of the same quote", () => {
+  it("is credited once and says so, and buys the next call from the balance", async () => {
+    const offer = await offerFor(world, agent);
+    const [first, second] = [await world.pay(agent, PRICE, offer.memo), await world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:2`)];
+    expectBought(await callWith(world, agent, first, offer.quoteId), first, offer.quoteId);
+    expectRefused(await callWith(world, agent, second, offer.quoteId), /the quote was paid before by another transaction; this one was credited to your balance/);
+    expectRefused(await callWith(world, agent, second, offer.quoteId), USED);
+    await expectAccount(world, agent, { balance: PRICE, receipts: 1 });
+    expect((await world.call(agent, TOOL, PARAMS)).body.receipt).toMatchObject({ paid_by: "balance" });
+    await expectAccount(world, agent, { balance: 0n, receipts: 2 });
+  });
+
+  it("at the same moment: one of them buys the call, the other is credited", async () => {
+    const offer = await offerFor(world, agent);
+    const txs = await Promise.all(Array.from({ length: 6 }, (_, n) => world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:${n}`)));
+    const answers = await Promise.all(txs.map((tx) => callWith(world, agent, tx, offer.quoteId)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 200)) expectRefused(answer, /paid before by another transaction/);
+    await expectAccount(world, agent, { balance: 5n * PRICE, receipts: 1 });
+  });
+
+  it("under the key of the first is a repeat of it, and stays good for its own credit", async () => {
+    const offer = await offerFor(world, agent);
+    const [first, second] = [await world.pay(agent, PRICE, offer.memo), await world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:2`)];
+    const bought = await callWith(world, agent, first, offer.quoteId, { idempotency_key: "k" });
+    expect((await callWith(world, agent, second, offer.quoteId, { idempotency_key: "k" })).body).toEqual(bought.body);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    expectRefused(await callWith(world, agent, second, offer.quoteId), /this one was credited to your balance/);
+    await expectAccount(world, agent, { balance: PRICE, receipts: 1 });
+  });
+});
+
+describe("a payment that comes too late", () => {
+  it("is credited once and told QUOTE_EXPIRED", async () => {
+    const offer = pastOffer(world.postgres.sealingKeys, agent, 301);
+    const tx = await world.pay(agent, PRICE, offer.memo);
+    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the quote has expired; repeat the call without a proof; \$0\.001 was credited/, "QUOTE_EXPIRED");
+    expectRefused(await callWith(world, agent, tx, offer.quoteId), USED);
+    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+    expect((await world.call(agent, TOOL, PARAMS)).status).toBe(200);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("by the chain's clock is late as well", async () => {
+    const offer = await offerFor(world, agent);
+    world.chain.chain.setTimeOffset(300 + 120);
+    const tx = await world.pay(agent, PRICE, offer.memo);
+    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the quote has expired.*credited/, "QUOTE_EXPIRED");
+    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+  });
+
+  it("is late after 10 s where quotes are good for 10 s", { timeout: 40_000 }, async () => {
+    const hasty = await startWorld({ QUOTE_TTL_SECONDS: "10" });
+    try {
+      const buyer = await hasty.agent();
+      const [used, unused] = [await offerFor(hasty, buyer), await offerFor(hasty, buyer)];
+      const [tx, late] = [await hasty.pay(buyer, PRICE, used.memo), await hasty.pay(buyer, PRICE, unused.memo)];
+      const bought = await callWith(hasty, buyer, tx, used.quoteId);
+      expectBought(bought, tx, used.quoteId);
+      const expired = pastOffer(hasty.postgres.sealingKeys, buyer, 290);
+      const early = await hasty.pay(buyer, PRICE, expired.memo);
+      // The quote's own time counts, not what the instance would give today.
+      expectBought(await callWith(hasty, buyer, early, expired.quoteId), early, expired.quoteId);
+      await new Promise((resolve) => setTimeout(resolve, 10_100));
+      expectRefused(await callWith(hasty, buyer, late, unused.quoteId), /expired.*credited/, "QUOTE_EXPIRED");
+      expect((await callWith(hasty, buyer, tx, used.quoteId)).body, "a replay comes before expiry").toEqual(bought.body);
+      await expectAccount(hasty, buyer, { balance: PRICE, receipts: 2 });
+      expect(await hasty.violations()).toEqual([]);
+    } finally {
+      await hasty.close();
+    }
+  });
+
+  it("is not late when it comes in the last seconds", async () => {
+    const offer = pastOffer(world.postgres.sealingKeys, agent, 280);
+    const tx = await world.pay(agent, PRICE, offer.memo);
+    expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+});
+
+describe("a payment that is older than its quote", () => {
+  it("is credited and refused: a quote cannot have been paid before it was issued", async () => {
+    const offer = await offerFor(world, agent);
+    world.chain.chain.setTimeOffset(-120);
+    const tx = await world.pay(agent, PRICE, offer.memo);
+    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the transaction is older than the quote; \$0\.001 was credited/);
+    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+  });
+
+  it("by less than clocks differ buys its call", async () => {
+    const offer = await offerFor(world, agent);
+    world.chain.chain.setTimeOffset(-45);
+    const tx = await world.pay(agent, PRICE, offer.memo);
+    expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+});
