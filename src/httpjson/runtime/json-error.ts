@@ -11,7 +11,7 @@ export class JsonFieldError extends Error {
   /** @param path where the problem is; the empty string stands for the whole body */
   constructor(path: string, problem: string) {
     const where = path === "" ? "body" : path;
-    super(`${where}: ${problem}`);
+    super(`${where}: ${problem}`.toWellFormed());
     this.name = "JsonFieldError";
     this.path = where;
   }

@@ -1,4 +1,5 @@
 import { isMessage } from "@bufbuild/protobuf";
+import { JsonFieldError } from "#httpjson/runtime/index.ts";
 import { CallToolResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { Catalogue } from "../../app/catalogue.ts";
 import { ToolgateError } from "../../domain/errors.ts";
@@ -77,7 +78,7 @@ export class JsonRpcDoor {
     context: RequestContext,
     failed: (failure: Failure) => HttpAnswer,
   ): HttpAnswer {
-    if (thrown instanceof ToolgateError && thrown.code === "INVALID_REQUEST") {
+    if (thrown instanceof JsonFieldError || (thrown instanceof ToolgateError && thrown.code === "INVALID_REQUEST")) {
       return { status: 200, json: resultMessage(id, failedToolResult(thrown.message)) };
     }
     const answer = failed(this.#pipeline.failure(thrown, context.requestId));

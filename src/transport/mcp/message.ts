@@ -3,7 +3,7 @@ import { z } from "zod";
 /** Identifier of a JSON-RPC request (JSON-RPC 2.0 section 4; MCP forbids null). */
 export type RequestId = string | number;
 
-const idSchema = z.union([z.string(), z.number()]);
+const idSchema = z.union([z.string().refine((id) => id.isWellFormed()), z.number()]);
 
 /** A request, or without `id` a notification (JSON-RPC 2.0 section 4). */
 export const messageSchema = z.object({
@@ -27,7 +27,7 @@ export class JsonRpcError extends Error {
   readonly code: number;
 
   constructor(code: number, message: string) {
-    super(message);
+    super(message.toWellFormed());
     this.name = "JsonRpcError";
     this.code = code;
   }

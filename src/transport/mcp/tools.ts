@@ -1,7 +1,8 @@
-import { create, type MessageShape } from "@bufbuild/protobuf";
+import type { MessageShape } from "@bufbuild/protobuf";
 import { z } from "zod";
-import { CallToolRequestSchema, type CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { receiptToJson } from "#gen/toolgate/v1/receipt_http.ts";
+import { callToolRequestFromJson } from "#gen/toolgate/v1/tool_service_http.ts";
+import type { CallToolRequestSchema, CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { Catalogue } from "../../app/catalogue.ts";
 import { isJsonObject } from "../../domain/json.ts";
 import type { Tool } from "../../domain/tool.ts";
@@ -21,8 +22,9 @@ function listed({ name, description, inputSchema, billable }: Tool): object {
 }
 
 /**
- * MCP tools/call as the contract's tool call.
+ * MCP tools/call as the contract's tool call, read by the contract's reader, so that its limits hold here too.
  * @throws JsonRpcError for an unknown tool, as MCP asks (Tools, error handling)
+ * @throws JsonFieldError for arguments that the contract cannot hold: nested too deeply, or not well-formed Unicode
  */
 export function toolCallOf(catalogue: Catalogue, params: unknown): MessageShape<typeof CallToolRequestSchema> {
   const call = callSchema.safeParse(params);
@@ -32,7 +34,7 @@ export function toolCallOf(catalogue: Catalogue, params: unknown): MessageShape<
     throw new JsonRpcError(RPC_ERROR.invalidParams, `Unknown tool: ${name.slice(0, 128)}`);
   }
   if (!isJsonObject(toolParams)) throw new JsonRpcError(RPC_ERROR.invalidParams, "params.arguments: must be an object");
-  return create(CallToolRequestSchema, { tool: name, params: toolParams });
+  return callToolRequestFromJson({ tool: name, params: toolParams });
 }
 
 /** A successful MCP tool result: the output as structured content and, for older clients, as text; the receipt beside it. */
