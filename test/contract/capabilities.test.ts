@@ -48,7 +48,9 @@ describe("200", () => {
 
   it("can be filtered by status and billable, as the specification's example does", async () => {
     const { tools } = (await list()).body;
-    const buyable = tools.filter((tool: { status: string; billable: boolean }) => tool.status === "active" && tool.billable);
+    const buyable = tools.filter(
+      (tool: { status: string; billable: boolean }) => tool.status === "active" && tool.billable,
+    );
     expect(buyable.map((tool: { name: string }) => tool.name)).toEqual(["vram_estimate"]);
   });
 

@@ -6,7 +6,15 @@ import { startWorld, type World } from "../support/world.ts";
 
 const LISTED = "https://app.example.com";
 const FOREIGN = "https://evil.example.com";
-const PATHS = ["/v1/mcp/tools/call", "/mcp", "/mcp/capabilities", "/receipts", "/health", "/nothing", "/toolgate.v1.ToolService/CallTool"];
+const PATHS = [
+  "/v1/mcp/tools/call",
+  "/mcp",
+  "/mcp/capabilities",
+  "/receipts",
+  "/health",
+  "/nothing",
+  "/toolgate.v1.ToolService/CallTool",
+];
 
 let world: World;
 let open: Gateway;
@@ -19,7 +27,14 @@ afterAll(() => world.close());
 
 const ask = (gateway: Gateway, path: string, init: RequestInit) => fetch(gateway.baseUrl + path, init);
 const preflight = (gateway: Gateway, path: string, origin: string) =>
-  ask(gateway, path, { method: "OPTIONS", headers: { Origin: origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,x-payment" } });
+  ask(gateway, path, {
+    method: "OPTIONS",
+    headers: {
+      Origin: origin,
+      "Access-Control-Request-Method": "POST",
+      "Access-Control-Request-Headers": "authorization,x-payment",
+    },
+  });
 const corsHeaders = ({ headers }: Response) => [...headers.keys()].filter((name) => name.startsWith("access-control-"));
 
 describe("without a list", () => {
@@ -48,27 +63,45 @@ describe("with a list", () => {
   it("lets pages read the request id, the rate limit and the wait", async () => {
     const { headers } = await ask(open, "/receipts", { headers: { Origin: LISTED } });
     expect(headers.get("access-control-allow-origin")).toBe(LISTED);
-    for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"]) {
+    for (const name of [
+      "x-request-id",
+      "x-ratelimit-limit",
+      "x-ratelimit-remaining",
+      "x-ratelimit-reset",
+      "retry-after",
+    ]) {
       expect(headers.get("access-control-expose-headers")).toContain(name);
     }
   });
 
   it("never allows credentials, and never any origin", async () => {
-    for (const response of [await preflight(open, "/mcp", LISTED), await ask(open, "/health", { headers: { Origin: LISTED } })]) {
+    for (const response of [
+      await preflight(open, "/mcp", LISTED),
+      await ask(open, "/health", { headers: { Origin: LISTED } }),
+    ]) {
       expect(response.headers.get("access-control-allow-credentials")).toBeNull();
       expect(response.headers.get("access-control-allow-origin")).not.toBe("*");
     }
   });
 
-  it.each([FOREIGN, `${LISTED}.evil.com`, LISTED.toUpperCase(), `${LISTED}:8443`, "http://app.example.com", "null", "", "*"])(
-    "tells the foreign origin %j nothing, but tells caches that it matters",
-    async (origin) => {
-      for (const response of [await preflight(open, "/mcp", origin), await ask(open, "/health", { headers: { Origin: origin } })]) {
-        expect(corsHeaders(response)).toEqual([]);
-        expect(response.headers.get("vary")).toBe("Origin");
-      }
-    },
-  );
+  it.each([
+    FOREIGN,
+    `${LISTED}.evil.com`,
+    LISTED.toUpperCase(),
+    `${LISTED}:8443`,
+    "http://app.example.com",
+    "null",
+    "",
+    "*",
+  ])("tells the foreign origin %j nothing, but tells caches that it matters", async (origin) => {
+    for (const response of [
+      await preflight(open, "/mcp", origin),
+      await ask(open, "/health", { headers: { Origin: origin } }),
+    ]) {
+      expect(corsHeaders(response)).toEqual([]);
+      expect(response.headers.get("vary")).toBe("Origin");
+    }
+  });
 
   it("allows every origin of the list", async () => {
     const { headers } = await ask(open, "/health", { headers: { Origin: "http://localhost:3000" } });

@@ -52,7 +52,8 @@ describe("503", () => {
   let link: DatabaseLink;
   let far: Gateway;
   const get = (path: string, caller?: Agent) => request(far, caller, path, { method: "GET" });
-  const post = (path: string, body: object) => request(far, agent, path, { method: "POST", body: JSON.stringify(body) });
+  const post = (path: string, body: object) =>
+    request(far, agent, path, { method: "POST", body: JSON.stringify(body) });
 
   beforeAll(async () => {
     link = await openDatabaseLink(world.database.url);

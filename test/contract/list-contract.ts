@@ -101,17 +101,26 @@ export function itPages(route: ListRoute, world: () => World, agent: () => Agent
 export function itRefusesQueries(route: ListRoute, world: () => World, agent: () => Agent): void {
   const get = (query: string) => world().get(agent(), route.path + query);
 
-  it.each(["0", "-1", "101", "abc", "1.5", "", "1e400", "99999999999999999999", "0x10", "20,20", "NaN"])("refuses the limit %j", async (limit) => {
-    expectError(await get(`?limit=${limit}`), 400, "INVALID_REQUEST", /^limit: /);
-  });
+  it.each(["0", "-1", "101", "abc", "1.5", "", "1e400", "99999999999999999999", "0x10", "20,20", "NaN"])(
+    "refuses the limit %j",
+    async (limit) => {
+      expectError(await get(`?limit=${limit}`), 400, "INVALID_REQUEST", /^limit: /);
+    },
+  );
 
-  it.each(["nothing", "ACTIVE", "99", "-1", "1.0", "", "constructor", "__proto__"])("refuses the status %j", async (status) => {
-    expectError(await get(`?status=${status}`), 400, "INVALID_REQUEST", /^status: /);
-  });
+  it.each(["nothing", "ACTIVE", "99", "-1", "1.0", "", "constructor", "__proto__"])(
+    "refuses the status %j",
+    async (status) => {
+      expectError(await get(`?status=${status}`), 400, "INVALID_REQUEST", /^status: /);
+    },
+  );
 
-  it.each(["", "x", "%00", "%ED%A0%80", "../..", "eyJhIjoxfQ", "A".repeat(200), "A".repeat(201), "A".repeat(5000)])("refuses the cursor %j", async (cursor) => {
-    expectError(await get(`?cursor=${cursor}`), 400, "INVALID_REQUEST", /^cursor: /);
-  });
+  it.each(["", "x", "%00", "%ED%A0%80", "../..", "eyJhIjoxfQ", "A".repeat(200), "A".repeat(201), "A".repeat(5000)])(
+    "refuses the cursor %j",
+    async (cursor) => {
+      expectError(await get(`?cursor=${cursor}`), 400, "INVALID_REQUEST", /^cursor: /);
+    },
+  );
 
   it("refuses a cursor of the other list, and one that was changed", async () => {
     const foreign = (await world().get(agent(), `${route.other}?limit=1`)).body.next_cursor;
@@ -122,9 +131,12 @@ export function itRefusesQueries(route: ListRoute, world: () => World, agent: ()
     }
   });
 
-  it.each(["offset=1", "page=2", "Limit=5", "limit[]=5", "a.b=c", "constructor=1", "__proto__=1", "=1"])("refuses the unknown parameter %s", async (parameter) => {
-    expectError(await get(`?${parameter}`), 400, "INVALID_REQUEST", /unknown query parameter/);
-  });
+  it.each(["offset=1", "page=2", "Limit=5", "limit[]=5", "a.b=c", "constructor=1", "__proto__=1", "=1"])(
+    "refuses the unknown parameter %s",
+    async (parameter) => {
+      expectError(await get(`?${parameter}`), 400, "INVALID_REQUEST", /unknown query parameter/);
+    },
+  );
 
   it("refuses a parameter that is given twice, or is not percent-encoded UTF-8", async () => {
     expectError(await get("?limit=5&limit=5"), 400, "INVALID_REQUEST", /^limit: given more than once/);
@@ -142,7 +154,15 @@ export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () 
     const stranger = await world().agent();
     const foreign = await world().get(stranger, `${route.path}/${item[route.id]}`);
     expectError(foreign, 404, "NOT_FOUND", new RegExp(`^there is no ${kind} of yours with this id$`));
-    for (const id of [`${prefix}_${"0".repeat(32)}`, "x", "%00", "..", `${item[route.id]}x`, item[route.id].toUpperCase(), "%F0%9F%98%80"]) {
+    for (const id of [
+      `${prefix}_${"0".repeat(32)}`,
+      "x",
+      "%00",
+      "..",
+      `${item[route.id]}x`,
+      item[route.id].toUpperCase(),
+      "%F0%9F%98%80",
+    ]) {
       const unknown = await world().get(stranger, `${route.path}/${id === ".." ? "%2E%2E" : id}`);
       if (unknown.body.message === "there is nothing at this path") continue; // the client itself resolved the dots
       expect(unknown.status).toBe(404);
@@ -158,7 +178,11 @@ export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () 
   it("asks for a key", async () => {
     for (const path of [route.path, `${route.path}/x`]) {
       expectError(await world().get(undefined, path), 401, "UNAUTHORIZED", /Authorization/);
-      expectError(await world().get(undefined, path, { authorization: "Bearer sk-agent-unknown" }), 401, "UNAUTHORIZED");
+      expectError(
+        await world().get(undefined, path, { authorization: "Bearer sk-agent-unknown" }),
+        401,
+        "UNAUTHORIZED",
+      );
     }
   });
 

@@ -108,9 +108,12 @@ describe("200", () => {
       expect(answer.body.result.protocolVersion).toBe("2025-11-25");
     });
 
-    it.each([[undefined], [{}], [{ protocolVersion: 1 }]])("asks for a version when the params are %j", async (params) => {
-      expectRpcError(await rpc(poor, "initialize", params), -32602, /protocolVersion/);
-    });
+    it.each([[undefined], [{}], [{ protocolVersion: 1 }]])(
+      "asks for a version when the params are %j",
+      async (params) => {
+        expectRpcError(await rpc(poor, "initialize", params), -32602, /protocolVersion/);
+      },
+    );
   });
 
   it("answers ping", async () => {
@@ -127,7 +130,11 @@ describe("200", () => {
   describe("tools/list", () => {
     it("names what can be called, in the catalogue's order, with schemas", async () => {
       const { body } = await rpc(poor, "tools/list");
-      expect(body.result.tools.map((tool: { name: string }) => tool.name)).toEqual(["get_status", "echo", "vram_estimate"]);
+      expect(body.result.tools.map((tool: { name: string }) => tool.name)).toEqual([
+        "get_status",
+        "echo",
+        "vram_estimate",
+      ]);
       for (const tool of body.result.tools) {
         expect(tool.inputSchema).toMatchObject({ type: "object" });
         expect(tool.description).toMatch(/./);
@@ -220,7 +227,10 @@ describe("202", () => {
   it.each([
     ["a notification", { jsonrpc: "2.0", method: "notifications/initialized" }],
     ["a cancellation", { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }],
-    ["a call that is sent as a notification", { jsonrpc: "2.0", method: "tools/call", params: { name: PAID.tool, arguments: PAID.params } }],
+    [
+      "a call that is sent as a notification",
+      { jsonrpc: "2.0", method: "tools/call", params: { name: PAID.tool, arguments: PAID.params } },
+    ],
     ["a response", { jsonrpc: "2.0", id: 1, result: {} }],
     ["an error response", { jsonrpc: "2.0", id: 1, error: { code: 1, message: "no" } }],
   ])("takes %s and answers nothing", async (_, body) => {
@@ -257,7 +267,11 @@ describe("400", () => {
   ])("calls %s an invalid request", async (_, body) => {
     const answer = await mcp(poor, body);
     expect(answer.status).toBe(400);
-    expect(answer.body).toEqual({ jsonrpc: "2.0", id: null, error: { code: -32600, message: expect.stringMatching(/./) } });
+    expect(answer.body).toEqual({
+      jsonrpc: "2.0",
+      id: null,
+      error: { code: -32600, message: expect.stringMatching(/./) },
+    });
   });
 
   it("refuses what is not JSON, with the plain error body", async () => {
@@ -266,13 +280,23 @@ describe("400", () => {
       headers: { Authorization: `Bearer ${poor.apiKey}`, "Content-Type": "application/json" },
       body: '{"jsonrpc":"2.0",',
     });
-    expectError({ status: response.status, headers: response.headers, body: await response.json() }, 400, "INVALID_REQUEST", /JSON/);
+    expectError(
+      { status: response.status, headers: response.headers, body: await response.json() },
+      400,
+      "INVALID_REQUEST",
+      /JSON/,
+    );
   });
 
   it("lays a proof that cannot be read over the JSON-RPC error, and consumes nothing", async () => {
     const answer = await buyRpc(poor, { "X-Payment": "not base64!" });
     expect(answer.status).toBe(400);
-    expect(answer.body).toMatchObject({ code: "INVALID_PAYMENT", jsonrpc: "2.0", id: 1, error: { code: 400, data: { code: "INVALID_PAYMENT" } } });
+    expect(answer.body).toMatchObject({
+      code: "INVALID_PAYMENT",
+      jsonrpc: "2.0",
+      id: 1,
+      error: { code: 400, data: { code: "INVALID_PAYMENT" } },
+    });
   });
 });
 
@@ -283,11 +307,21 @@ describe("401", () => {
       expectError(answer, 401, "UNAUTHORIZED", /Authorization/);
       expect(answer.headers.get("www-authenticate")).toBe('Bearer realm="toolgate"');
     }
-    expectError(await mcp(undefined, {}, { Authorization: "Bearer sk-agent-unknown" }), 401, "UNAUTHORIZED", /unknown or was revoked/);
+    expectError(
+      await mcp(undefined, {}, { Authorization: "Bearer sk-agent-unknown" }),
+      401,
+      "UNAUTHORIZED",
+      /unknown or was revoked/,
+    );
   });
 
   it("leaves OAuth clients that probe for metadata with a clean 404", async () => {
-    for (const path of ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]) {
+    for (const path of [
+      "/.well-known/oauth-protected-resource/mcp",
+      "/.well-known/oauth-protected-resource",
+      "/.well-known/oauth-authorization-server",
+      "/.well-known/openid-configuration",
+    ]) {
       expectError(await world.get(undefined, path), 404, "NOT_FOUND");
     }
     expectError(await world.post(undefined, "/register", {}), 404, "NOT_FOUND");
@@ -328,7 +362,10 @@ describe("402", () => {
     const tx = await world.pay(poor, PRICE - 1n, memoOf(quote));
     const answer = await buyRpc(poor, xPayment(tx, quote.quote_id));
     expect(answer.status).toBe(402);
-    expect(answer.body).toMatchObject({ code: "INVALID_PAYMENT", error: { code: 402, data: { code: "INVALID_PAYMENT" } } });
+    expect(answer.body).toMatchObject({
+      code: "INVALID_PAYMENT",
+      error: { code: 402, data: { code: "INVALID_PAYMENT" } },
+    });
     expect(answer.body).not.toHaveProperty("quote");
     expect(answer.body.error.data).not.toHaveProperty("quote");
   });
@@ -387,7 +424,12 @@ describe("429", () => {
   });
 
   it("carries the rate limit on every answer", async () => {
-    for (const answer of [await rpc(poor, "ping"), await rpc(poor, "nothing"), await mcp(poor, {}), await buyRpc(poor)]) {
+    for (const answer of [
+      await rpc(poor, "ping"),
+      await rpc(poor, "nothing"),
+      await mcp(poor, {}),
+      await buyRpc(poor),
+    ]) {
       expect(Number(answer.headers.get("x-ratelimit-limit"))).toBe(1_000_000);
     }
   });

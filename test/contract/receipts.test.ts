@@ -25,7 +25,11 @@ afterAll(async () => {
 });
 
 describe("200", () => {
-  itPages(ROUTE, () => world, () => agent);
+  itPages(
+    ROUTE,
+    () => world,
+    () => agent,
+  );
 
   it("shows every member, null where the call was taken from the balance", async () => {
     const { body } = await world.get(agent, "/receipts?limit=1");
@@ -53,6 +57,16 @@ describe("200", () => {
   });
 });
 
-describe("400", () => itRefusesQueries(ROUTE, () => world, () => agent));
+describe("400", () =>
+  itRefusesQueries(
+    ROUTE,
+    () => world,
+    () => agent,
+  ));
 
-describe("401, 403, 404, 405 and 429", () => itKeepsToOwners(ROUTE, () => world, () => agent));
+describe("401, 403, 404, 405 and 429", () =>
+  itKeepsToOwners(
+    ROUTE,
+    () => world,
+    () => agent,
+  ));

@@ -25,7 +25,11 @@ afterAll(async () => {
 });
 
 describe("200", () => {
-  itPages(ROUTE, () => world, () => agent);
+  itPages(
+    ROUTE,
+    () => world,
+    () => agent,
+  );
 
   it("shows every member of a paid run", async () => {
     const { body } = await world.get(agent, "/runs?limit=1");
@@ -60,6 +64,16 @@ describe("200", () => {
   });
 });
 
-describe("400", () => itRefusesQueries(ROUTE, () => world, () => agent));
+describe("400", () =>
+  itRefusesQueries(
+    ROUTE,
+    () => world,
+    () => agent,
+  ));
 
-describe("401, 403, 404, 405 and 429", () => itKeepsToOwners(ROUTE, () => world, () => agent));
+describe("401, 403, 404, 405 and 429", () =>
+  itKeepsToOwners(
+    ROUTE,
+    () => world,
+    () => agent,
+  ));

@@ -57,7 +57,7 @@ export async function rawRequest(
   return parseAnswers(Buffer.concat(chunks).toString("latin1"));
 }
 
-/** Several answers on one connection, each with a Content-Length, as the gateway always sends. */
+/** Several answers on one connection; in chunks (RFC 9112 section 7.1) only from Connect. */
 function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = text;
@@ -68,7 +68,10 @@ function parseAnswers(text: string): RawAnswer[] {
     const headers = Object.fromEntries(
       lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
     );
-    const length = Number(headers["content-length"] ?? 0);
+    const chunked = headers["transfer-encoding"] === "chunked";
+    const length = chunked
+      ? rest.indexOf("0\r\n\r\n", headEnd) + 5 - (headEnd + 4)
+      : Number(headers["content-length"] ?? 0);
     answers.push({
       status: Number(first.split(" ")[1]),
       headers,

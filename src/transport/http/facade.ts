@@ -17,6 +17,8 @@ import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { newRequestId, type RequestContext } from "../request-context.ts";
 import { send, type HttpAnswer } from "./answer.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
+import { demandHost, demandPlainBody, oneHeader } from "./request-head.ts";
+import { lastAnswer } from "./unreadable.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
 
@@ -56,6 +58,12 @@ export class Facade {
     }
   }
 
+  /** The answer to what cannot be read as a request, as bytes for the socket. */
+  refusal(error: ToolgateError): string {
+    const requestId = newRequestId(this.#deps.random);
+    return lastAnswer([["x-request-id", requestId]], this.failed(this.#deps.pipeline.failure(error, requestId)));
+  }
+
   /** The answer to a failed call: status and body by the generated table of error messages. */
   failed(failure: Failure): HttpAnswer {
     const body = this.#errorBody([failure.detail.message]);
@@ -69,9 +77,11 @@ export class Facade {
     headers: Header[],
   ): Promise<HttpAnswer> {
     const { pipeline, transcoder, bodyLimit } = this.#deps;
+    demandHost(request);
     const { path, query } = splitTarget(request.url ?? "/");
     const match = findRoute(transcoder, request.method ?? "GET", path);
     checkDeclaredLength(request, bodyLimit);
+    demandPlainBody(request);
     if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
       throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
     }
@@ -122,12 +132,6 @@ function splitTarget(target: string): { path: string; query: string } {
 
 function isJsonRpc(body: unknown): boolean {
   return typeof body === "object" && body !== null && Object.hasOwn(body, "jsonrpc");
-}
-
-/** A header that must not be sent twice; Node joins repeats with a comma, which neither value can hold unseen. */
-function oneHeader(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === "string" ? value : undefined;
 }
 
 /** Aborts when the caller goes away before it has its answer. */

@@ -1,8 +1,11 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Cors } from "./cors.ts";
 import type { Facade } from "./facade.ts";
+import { originForm } from "./request-head.ts";
+import { HEAD_LIMIT, readingError } from "./unreadable.ts";
 
 /** A handler of Node requests for some path prefixes. */
 export interface MountedHandler {
@@ -19,17 +22,43 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 5_000,
 };
 
+const OPTIONS = { ...TIMEOUTS, maxHeaderSize: HEAD_LIMIT, joinDuplicateHeaders: true, requireHostHeader: false };
+
 /** The HTTP/1.1 door: Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
 export class HttpServer {
   readonly #server: Server;
+  /** What each connection is answering right now. */
+  readonly #answering = new WeakMap<Duplex, ServerResponse>();
 
   constructor(facade: Facade, connect: MountedHandler, cors: Cors) {
-    this.#server = createServer({ ...TIMEOUTS, maxHeaderSize: 32 * 1024 }, (request, response) => {
+    const handle = (request: IncomingMessage, response: ServerResponse) => {
+      this.#answering.set(request.socket, response);
+      request.url = originForm(request.url ?? "/");
+      const { url } = request;
       if (cors.handle(request, response)) return;
-      const url = request.url ?? "/";
       if (connect.prefixes.some((prefix) => url.startsWith(prefix))) connect.handle(request, response);
       else void facade.handle(request, response);
+    };
+    this.#server = createServer(OPTIONS, handle);
+    // A server may ignore an expectation that it does not know (RFC 9110 section 10.1.1).
+    this.#server.on("checkExpectation", handle);
+    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+      this.#refuse(socket, error.code, (code) => facade.refusal(readingError(code)));
     });
+  }
+
+  /** Ends a connection that cannot be read on. What was asked before is answered first: it may have been paid for. */
+  #refuse(socket: Duplex, code: string | undefined, answer: (code: string | undefined) => string): void {
+    const latest = this.#answering.get(socket);
+    const pending = latest && !latest.writableFinished ? latest : undefined;
+    if (pending?.req.complete) {
+      if (pending.shouldKeepAlive) pending.once("finish", () => socket.end());
+      pending.shouldKeepAlive = false;
+    } else if (socket.writable && !pending?.headersSent) {
+      socket.end(answer(code));
+    } else {
+      socket.destroy();
+    }
   }
 
   /** @returns the port that was bound */

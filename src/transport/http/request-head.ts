@@ -1,0 +1,44 @@
+import type { IncomingMessage } from "node:http";
+import { ToolgateError } from "../../domain/errors.ts";
+
+// What a request's head must be, beyond what Node sees to. Repeated headers arrive joined (`joinDuplicateHeaders`), so that of
+// two values that disagree none is quietly taken.
+
+/** The target without scheme and authority: a server must take the absolute form too (RFC 9112 section 3.2.2). */
+export function originForm(target: string): string {
+  const absolute = /^https?:\/\/[^/?]*/i.exec(target);
+  if (!absolute) return target;
+  const rest = target.slice(absolute[0].length);
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+/** @throws ToolgateError INVALID_REQUEST unless an HTTP/1.1 request has one Host header (RFC 9112 section 3.2) */
+export function demandHost({ httpVersion, headers }: IncomingMessage): void {
+  const { host } = headers;
+  if (host === undefined ? httpVersion === "1.0" : !host.includes(",")) return;
+  throw new ToolgateError("INVALID_REQUEST", "Host: must be sent, and once");
+}
+
+/** @throws ToolgateError UNSUPPORTED_MEDIA_TYPE for a compressed body (RFC 9110 section 15.5.16) */
+export function demandPlainBody({ headers }: IncomingMessage): void {
+  const coding = headers["content-encoding"];
+  if (coding === undefined || coding.toLowerCase() === "identity") return;
+  throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-encoding: must be identity; send the body as it is");
+}
+
+/**
+ * A header that has one value.
+ * @throws ToolgateError INVALID_REQUEST when it was sent more than once
+ */
+export function oneHeader(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  if (typeof value !== "string") return undefined;
+  if (value.includes(", ") && timesSent(request, name) > 1) {
+    throw new ToolgateError("INVALID_REQUEST", `${name}: must be sent once`);
+  }
+  return value;
+}
+
+function timesSent({ rawHeaders }: IncomingMessage, name: string): number {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+}

@@ -1,0 +1,35 @@
+import { STATUS_CODES } from "node:http";
+import { ToolgateError } from "../../domain/errors.ts";
+import type { Header } from "../header.ts";
+import type { HttpAnswer } from "./answer.ts";
+
+/** Largest head of a request, bytes. */
+export const HEAD_LIMIT = 32 * 1024;
+
+/**
+ * What is wrong with bytes that cannot be read as a request.
+ * @param code of Node's error: its own, or one of llhttp
+ */
+export function readingError(code: string | undefined): ToolgateError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      // RFC 6585 section 5
+      return new ToolgateError("PAYLOAD_TOO_LARGE", `request line and headers: are larger than ${HEAD_LIMIT} bytes`, {
+        status: 431,
+      });
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      // RFC 9110 section 15.5.9
+      return new ToolgateError("INVALID_REQUEST", "the request did not arrive in time", { status: 408 });
+    default:
+      return new ToolgateError("INVALID_REQUEST", "the request is not HTTP/1.1 (RFC 9112)");
+  }
+}
+
+/** An answer as bytes for the socket, where there is no response to write it with; the last on its connection. */
+export function lastAnswer(headers: readonly Header[], { status, json, headers: more = [] }: HttpAnswer): string {
+  const body = JSON.stringify(json);
+  const lines = [...headers, ...more, ["content-type", "application/json"], ["connection", "close"]];
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const length = Buffer.byteLength(body);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}content-length: ${length}\r\n\r\n${body}`;
+}
