@@ -1,6 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type Agent, type World } from "../support/world.ts";
-import { callWith, expectAccount, expectBought, expectRefused, offerFor, PARAMS, pastOffer, PRICE, TOOL, USED } from "./scene.ts";
+import {
+  callWith,
+  expectAccount,
+  expectBought,
+  expectRefused,
+  offerFor,
+  PARAMS,
+  pastOffer,
+  PRICE,
+  TOOL,
+  USED,
+} from "./scene.ts";
 
 let world: World;
 let agent: Agent;
@@ -19,7 +30,10 @@ describe("an underpayment", () => {
   it("is credited once and refused with both amounts, however often it is presented", async () => {
     const offer = await offerFor(world, agent);
     const tx = await world.pay(agent, PRICE - 1n, offer.memo);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /\$0\.000999 was sent, the price is \$0\.001; \$0\.000999 was credited to your balance/);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /\$0\.000999 was sent, the price is \$0\.001; \$0\.000999 was credited to your balance/,
+    );
     for (const extra of [{}, { idempotency_key: "again" }]) {
       expectRefused(await callWith(world, agent, tx, offer.quoteId, extra), USED);
     }
@@ -59,9 +73,15 @@ describe("an overpayment", () => {
 describe("a second payment of the same quote", () => {
   it("is credited once and says so, and buys the next call from the balance", async () => {
     const offer = await offerFor(world, agent);
-    const [first, second] = [await world.pay(agent, PRICE, offer.memo), await world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:2`)];
+    const [first, second] = [
+      await world.pay(agent, PRICE, offer.memo),
+      await world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:2`),
+    ];
     expectBought(await callWith(world, agent, first, offer.quoteId), first, offer.quoteId);
-    expectRefused(await callWith(world, agent, second, offer.quoteId), /the quote was paid before by another transaction; this one was credited to your balance/);
+    expectRefused(
+      await callWith(world, agent, second, offer.quoteId),
+      /the quote was paid before by another transaction; this one was credited to your balance/,
+    );
     expectRefused(await callWith(world, agent, second, offer.quoteId), USED);
     await expectAccount(world, agent, { balance: PRICE, receipts: 1 });
     expect((await world.call(agent, TOOL, PARAMS)).body.receipt).toMatchObject({ paid_by: "balance" });
@@ -70,16 +90,22 @@ describe("a second payment of the same quote", () => {
 
   it("at the same moment: one of them buys the call, the other is credited", async () => {
     const offer = await offerFor(world, agent);
-    const txs = await Promise.all(Array.from({ length: 6 }, (_, n) => world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:${n}`)));
+    const txs = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:${n}`)),
+    );
     const answers = await Promise.all(txs.map((tx) => callWith(world, agent, tx, offer.quoteId)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    for (const answer of answers.filter(({ status }) => status !== 200)) expectRefused(answer, /paid before by another transaction/);
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      expectRefused(answer, /paid before by another transaction/);
     await expectAccount(world, agent, { balance: 5n * PRICE, receipts: 1 });
   });
 
   it("under the key of the first is a repeat of it, and stays good for its own credit", async () => {
     const offer = await offerFor(world, agent);
-    const [first, second] = [await world.pay(agent, PRICE, offer.memo), await world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:2`)];
+    const [first, second] = [
+      await world.pay(agent, PRICE, offer.memo),
+      await world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:2`),
+    ];
     const bought = await callWith(world, agent, first, offer.quoteId, { idempotency_key: "k" });
     expect((await callWith(world, agent, second, offer.quoteId, { idempotency_key: "k" })).body).toEqual(bought.body);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
@@ -92,7 +118,11 @@ describe("a payment that comes too late", () => {
   it("is credited once and told QUOTE_EXPIRED", async () => {
     const offer = pastOffer(world.postgres.sealingKeys, agent, 301);
     const tx = await world.pay(agent, PRICE, offer.memo);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the quote has expired; repeat the call without a proof; \$0\.001 was credited/, "QUOTE_EXPIRED");
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /the quote has expired; repeat the call without a proof; \$0\.001 was credited/,
+      "QUOTE_EXPIRED",
+    );
     expectRefused(await callWith(world, agent, tx, offer.quoteId), USED);
     await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
     expect((await world.call(agent, TOOL, PARAMS)).status).toBe(200);
@@ -121,7 +151,9 @@ describe("a payment that comes too late", () => {
       expectBought(await callWith(hasty, buyer, early, expired.quoteId), early, expired.quoteId);
       await new Promise((resolve) => setTimeout(resolve, 10_100));
       expectRefused(await callWith(hasty, buyer, late, unused.quoteId), /expired.*credited/, "QUOTE_EXPIRED");
-      expect((await callWith(hasty, buyer, tx, used.quoteId)).body, "a replay comes before expiry").toEqual(bought.body);
+      expect((await callWith(hasty, buyer, tx, used.quoteId)).body, "a replay comes before expiry").toEqual(
+        bought.body,
+      );
       await expectAccount(hasty, buyer, { balance: PRICE, receipts: 2 });
       expect(await hasty.violations()).toEqual([]);
     } finally {
@@ -142,7 +174,10 @@ describe("a payment that is older than its quote", () => {
     const offer = await offerFor(world, agent);
     world.chain.chain.setTimeOffset(-120);
     const tx = await world.pay(agent, PRICE, offer.memo);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the transaction is older than the quote; \$0\.001 was credited/);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /the transaction is older than the quote; \$0\.001 was credited/,
+    );
     await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
   });
 

@@ -6,7 +6,21 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 import { query } from "../support/database-server.ts";
 import { request, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
-import { callWith, callWithBody, expectAccount, expectBought, expectNothing, expectRefused, offerFor, PARAMS, pastOffer, PRICE, TOOL, USED, type Offer } from "./scene.ts";
+import {
+  callWith,
+  callWithBody,
+  expectAccount,
+  expectBought,
+  expectNothing,
+  expectRefused,
+  offerFor,
+  PARAMS,
+  pastOffer,
+  PRICE,
+  TOOL,
+  USED,
+  type Offer,
+} from "./scene.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -35,7 +49,10 @@ describe("a proof is good for the account that was quoted", () => {
     const payment = await paid();
     const thief = await world.agent();
     for (const extra of [{}, { idempotency_key: "mine" }]) {
-      expectRefused(await callWith(world, thief, payment.tx, payment.offer.quoteId, extra), /the quote was issued to another account/);
+      expectRefused(
+        await callWith(world, thief, payment.tx, payment.offer.quoteId, extra),
+        /the quote was issued to another account/,
+      );
     }
     await expectNothing(world, thief);
     await expectStillGood(payment);
@@ -49,7 +66,11 @@ describe("a proof is good for the account that was quoted", () => {
     const { key, secret } = await world.postgres.apiKeys.create({ accountId, name: "second", scopes: DEFAULT_SCOPES });
     const colleague = { ...payment.agent, keyId: key.keyId, apiKey: secret };
     await expectStillGood({ ...payment, agent: colleague });
-    expectBought(await callWith(world, payment.agent, payment.tx, payment.offer.quoteId), payment.tx, payment.offer.quoteId);
+    expectBought(
+      await callWith(world, payment.agent, payment.tx, payment.offer.quoteId),
+      payment.tx,
+      payment.offer.quoteId,
+    );
     await expectAccount(world, payment.agent, { balance: 0n, receipts: 1 });
   });
 });
@@ -63,7 +84,10 @@ describe("a proof is good for the call that was quoted", () => {
     const payment = await paid();
     const headers = xPayment(payment.tx, payment.offer.quoteId);
     for (const body of [{}, { idempotency_key: "k" }]) {
-      expectRefused(await world.call(payment.agent, TOOL, params, { headers, body }), /another tool or other params; repeat the call exactly/);
+      expectRefused(
+        await world.call(payment.agent, TOOL, params, { headers, body }),
+        /another tool or other params; repeat the call exactly/,
+      );
     }
     await expectStillGood(payment);
     expectRefused(await world.call(payment.agent, TOOL, params, { headers }), USED);
@@ -73,7 +97,12 @@ describe("a proof is good for the call that was quoted", () => {
   it("and a free tool does not take it", async () => {
     const payment = await paid();
     const headers = xPayment(payment.tx, payment.offer.quoteId);
-    const free = await world.call(payment.agent, "echo", { message: "" }, { headers, body: { idempotency_key: "free" } });
+    const free = await world.call(
+      payment.agent,
+      "echo",
+      { message: "" },
+      { headers, body: { idempotency_key: "free" } },
+    );
     expect(free.body).toEqual({ ok: true, result: { echo: "" } });
     await expectStillGood(payment);
   });
@@ -111,7 +140,8 @@ describe("a quote identifier", () => {
       }),
     );
     expect(answers).toHaveLength(81);
-    for (const answer of answers) expectRefused(answer, /the quote is not one of ours; use the quote_id of the 402 answer, unchanged/);
+    for (const answer of answers)
+      expectRefused(answer, /the quote is not one of ours; use the quote_id of the 402 answer, unchanged/);
     expect(world.chain.faults.callCount("getTransaction")).toBe(0);
     await expectStillGood(payment);
   });
@@ -137,7 +167,12 @@ describe("a quote identifier", () => {
   ])("%s is no quote identifier", async (_name, change) => {
     const payment = await paid();
     const changed = change(payment.offer.quoteId);
-    expectRefused(await callWith(world, payment.agent, payment.tx, changed), /^X-Payment: quote_id: must be the quote_id of a 402 answer/, "INVALID_PAYMENT", 400);
+    expectRefused(
+      await callWith(world, payment.agent, payment.tx, changed),
+      /^X-Payment: quote_id: must be the quote_id of a 402 answer/,
+      "INVALID_PAYMENT",
+      400,
+    );
     const inBody = await callWithBody(world, payment.agent, { tx_ref: payment.tx, quote_id: changed });
     // Too long is told by the contract's own rules.
     if (changed.length > 200) expectRefused(inBody, /^payment_proof\.quote_id: /, "INVALID_REQUEST", 400);
@@ -151,7 +186,10 @@ describe("a quote identifier", () => {
     const offer = pastOffer({ current: () => foreign, version: () => foreign }, payment.agent, 0);
     const tx = await world.pay(payment.agent, PRICE, offer.memo);
     expectRefused(await callWith(world, payment.agent, tx, offer.quoteId), /the quote is not one of ours/);
-    expectRefused(await callWith(world, payment.agent, tx, payment.offer.quoteId), /names no quote of ours; the operator can assign/);
+    expectRefused(
+      await callWith(world, payment.agent, tx, payment.offer.quoteId),
+      /names no quote of ours; the operator can assign/,
+    );
     await expectStillGood(payment);
   });
 
@@ -163,8 +201,13 @@ describe("a quote identifier", () => {
     expectRefused(await callWith(world, agent, tx, offer.quoteId), /the quote is not one of ours/);
     await expectNothing(world, agent);
     const hex = retired.secret.toString("hex");
-    await query(world.database.url, `insert into sealing_key (version, secret, active_from) values (9, '\\x${hex}', now() + interval '1 day')`);
-    await expect.poll(async () => (await callWith(world, agent, tx, offer.quoteId)).status, { timeout: 10_000, interval: 300 }).toBe(200);
+    await query(
+      world.database.url,
+      `insert into sealing_key (version, secret, active_from) values (9, '\\x${hex}', now() + interval '1 day')`,
+    );
+    await expect
+      .poll(async () => (await callWith(world, agent, tx, offer.quoteId)).status, { timeout: 10_000, interval: 300 })
+      .toBe(200);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
@@ -174,11 +217,17 @@ describe("a quote identifier", () => {
     const offer = pastOffer({ current: () => key, version: () => key }, agent, 0);
     const tx = await world.pay(agent, PRICE, offer.memo);
     expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
-    await query(world.database.url, "update sealing_key set secret = decode(repeat('ab', 32), 'hex') where version = 1");
+    await query(
+      world.database.url,
+      "update sealing_key set secret = decode(repeat('ab', 32), 'hex') where version = 1",
+    );
     const successor = await world.startAnother();
     const init = { method: "POST", body: JSON.stringify({ tool: TOOL, params: PARAMS }) };
     const answer = await request(successor, agent, "/v1/mcp/tools/call", init, xPayment(tx, offer.quoteId));
-    await query(world.database.url, `update sealing_key set secret = '\\x${key.secret.toString("hex")}' where version = 1`);
+    await query(
+      world.database.url,
+      `update sealing_key set secret = '\\x${key.secret.toString("hex")}' where version = 1`,
+    );
     expectBought(answer, tx, offer.quoteId);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });

@@ -1,6 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startWorld, xPayment, type Agent, type World } from "../support/world.ts";
-import { callWith, callWithBody, expectAccount, expectBought, expectNothing, expectRefused, offerFor, PARAMS, PRICE, TOOL, type Offer } from "./scene.ts";
+import {
+  callWith,
+  callWithBody,
+  expectAccount,
+  expectBought,
+  expectNothing,
+  expectRefused,
+  offerFor,
+  PARAMS,
+  PRICE,
+  TOOL,
+  type Offer,
+} from "./scene.ts";
 
 let world: World;
 let agent: Agent;
@@ -43,24 +55,63 @@ describe("a body proof that says something else than the chain", () => {
 
   it("is refused: the step of another quote", async () => {
     const { stepId } = await offerFor(world, agent);
-    expectRefused(await callWithBody(world, agent, { tx_ref: tx, quote_id: offer.quoteId, step_id: stepId }), /step_id does not belong to the quote/);
-    const answer = await callWithBody(world, agent, { tx_ref: tx, quote_id: offer.quoteId, memo: `${stepId}:${offer.quoteId}:n1` });
+    expectRefused(
+      await callWithBody(world, agent, { tx_ref: tx, quote_id: offer.quoteId, step_id: stepId }),
+      /step_id does not belong to the quote/,
+    );
+    const answer = await callWithBody(world, agent, {
+      tx_ref: tx,
+      quote_id: offer.quoteId,
+      memo: `${stepId}:${offer.quoteId}:n1`,
+    });
     expectRefused(answer, /step_id does not belong to the quote/);
   });
 });
 
 describe("a body proof that contradicts itself or cannot be read", () => {
   const proofs: [string, () => Record<string, unknown>, RegExp][] = [
-    ["another network", () => ({ tx_ref: tx, quote_id: offer.quoteId, network: "solana-devnet" }), /^payment_proof\.network: must be solana-mainnet/],
-    ["an amount in scientific notation", () => ({ tx_ref: tx, quote_id: offer.quoteId, amount_usdc: "1e-3" }), /^payment_proof\.amount_usdc: /],
-    ["a negative amount", () => ({ tx_ref: tx, quote_id: offer.quoteId, amount_usdc: "-0.001" }), /^payment_proof\.amount_usdc: /],
-    ["an amount of seven places", () => ({ tx_ref: tx, quote_id: offer.quoteId, amount_usdc: "0.0010000" }), /^payment_proof\.amount_usdc: /],
-    ["a memo that is none of ours", () => ({ tx_ref: tx, quote_id: offer.quoteId, memo: `asg:${offer.quoteId}` }), /^payment_proof\.memo: must be/],
+    [
+      "another network",
+      () => ({ tx_ref: tx, quote_id: offer.quoteId, network: "solana-devnet" }),
+      /^payment_proof\.network: must be solana-mainnet/,
+    ],
+    [
+      "an amount in scientific notation",
+      () => ({ tx_ref: tx, quote_id: offer.quoteId, amount_usdc: "1e-3" }),
+      /^payment_proof\.amount_usdc: /,
+    ],
+    [
+      "a negative amount",
+      () => ({ tx_ref: tx, quote_id: offer.quoteId, amount_usdc: "-0.001" }),
+      /^payment_proof\.amount_usdc: /,
+    ],
+    [
+      "an amount of seven places",
+      () => ({ tx_ref: tx, quote_id: offer.quoteId, amount_usdc: "0.0010000" }),
+      /^payment_proof\.amount_usdc: /,
+    ],
+    [
+      "a memo that is none of ours",
+      () => ({ tx_ref: tx, quote_id: offer.quoteId, memo: `asg:${offer.quoteId}` }),
+      /^payment_proof\.memo: must be/,
+    ],
     ["no quote at all", () => ({ tx_ref: tx }), /^payment_proof\.quote_id: is missing/],
-    ["a memo of one quote and the identifier of another", () => ({ tx_ref: tx, memo, quote_id: `${offer.quoteId}1` }), /^payment_proof\.memo: names another quote/],
-    ["a memo of one step and the identifier of another", () => ({ tx_ref: tx, memo, step_id: `step_${"0".repeat(32)}` }), /^payment_proof\.memo: names another step/],
+    [
+      "a memo of one quote and the identifier of another",
+      () => ({ tx_ref: tx, memo, quote_id: `${offer.quoteId}1` }),
+      /^payment_proof\.memo: names another quote/,
+    ],
+    [
+      "a memo of one step and the identifier of another",
+      () => ({ tx_ref: tx, memo, step_id: `step_${"0".repeat(32)}` }),
+      /^payment_proof\.memo: names another step/,
+    ],
     ["a signature with a space", () => ({ tx_ref: `${tx} `, quote_id: offer.quoteId }), /^payment_proof\.tx_ref: /],
-    ["a signature with a leading zero byte", () => ({ tx_ref: `1${tx}`, quote_id: offer.quoteId }), /^payment_proof\.tx_ref: /],
+    [
+      "a signature with a leading zero byte",
+      () => ({ tx_ref: `1${tx}`, quote_id: offer.quoteId }),
+      /^payment_proof\.tx_ref: /,
+    ],
     ["a signature cut short", () => ({ tx_ref: tx.slice(0, -2), quote_id: offer.quoteId }), /^payment_proof\.tx_ref: /],
   ];
   it.each(proofs)("is refused before anything is looked up: %s", async (_name, proof, message) => {
@@ -70,7 +121,12 @@ describe("a body proof that contradicts itself or cannot be read", () => {
   });
 
   it("is no proof at all when its members have the wrong type", async () => {
-    for (const wrong of [{ amount_usdc: 0.001 }, { tx_ref: 5 }, { quote_id: [offer.quoteId] }, { memo: { text: memo } }]) {
+    for (const wrong of [
+      { amount_usdc: 0.001 },
+      { tx_ref: 5 },
+      { quote_id: [offer.quoteId] },
+      { memo: { text: memo } },
+    ]) {
       const answer = await callWithBody(world, agent, { tx_ref: tx, quote_id: offer.quoteId, ...wrong });
       expectRefused(answer, /^payment_proof\./, "INVALID_REQUEST", 400);
     }
@@ -85,39 +141,54 @@ describe("a proof in the header and one in the body", () => {
       { tx_ref: "5".repeat(87), quote_id: offer.quoteId },
       { tx_ref: tx, quote_id: other.quoteId },
     ]) {
-      const answer = await world.call(agent, TOOL, PARAMS, { headers, body: { payment_proof: { network: "solana-mainnet", ...proof } } });
-      expectRefused(answer, /X-Payment and payment_proof name different payments; send one of them/, "INVALID_PAYMENT", 400);
+      const answer = await world.call(agent, TOOL, PARAMS, {
+        headers,
+        body: { payment_proof: { network: "solana-mainnet", ...proof } },
+      });
+      expectRefused(
+        answer,
+        /X-Payment and payment_proof name different payments; send one of them/,
+        "INVALID_PAYMENT",
+        400,
+      );
     }
   });
 
   it("are one proof when they agree, with all that the body claims", async () => {
     const headers = xPayment(tx, offer.quoteId);
     const proof = { network: "solana-mainnet", tx_ref: tx, quote_id: offer.quoteId };
-    const wrong = await world.call(agent, TOOL, PARAMS, { headers, body: { payment_proof: { ...proof, amount_usdc: "0.002" } } });
+    const wrong = await world.call(agent, TOOL, PARAMS, {
+      headers,
+      body: { payment_proof: { ...proof, amount_usdc: "0.002" } },
+    });
     expectRefused(wrong, /amount_usdc is not the amount on the chain/);
-    const unreadable = await world.call(agent, TOOL, PARAMS, { headers: { "X-Payment": "e30" }, body: { payment_proof: proof } });
+    const unreadable = await world.call(agent, TOOL, PARAMS, {
+      headers: { "X-Payment": "e30" },
+      body: { payment_proof: proof },
+    });
     expectRefused(unreadable, /^X-Payment: tx is missing/, "INVALID_PAYMENT", 400);
   });
 });
 
 describe("the X-Payment header", () => {
-  const encode = (value: unknown, alphabet: "base64" | "base64url" = "base64url") => Buffer.from(JSON.stringify(value)).toString(alphabet);
-  const refuse = async (value: string, message: RegExp) => {
+  const encode = (value: unknown, alphabet: "base64" | "base64url" = "base64url") =>
+    Buffer.from(JSON.stringify(value)).toString(alphabet);
+  const expectUnreadable = async (value: string, message: RegExp) => {
     const answer = await world.call(agent, TOOL, PARAMS, { headers: { "X-Payment": value } });
     expectRefused(answer, message, "INVALID_PAYMENT", 400);
   };
 
   it("is refused with anything around or beside the proof", async () => {
     const proof = { tx, quote_id: offer.quoteId };
-    await refuse(`${encode(proof)}, ${encode(proof)}`, /not base64/);
-    await refuse(`Bearer ${encode(proof)}`, /not base64/);
-    await refuse(encode([proof]), /does not decode to a JSON object/);
-    await refuse(encode(JSON.stringify(proof)), /does not decode to a JSON object/);
-    await refuse(encode({ ...proof, account_id: agent.accountId }), /unknown member "account_id"/);
-    await refuse(encode({ ...proof, tx_signature: "5".repeat(87) }), /tx and tx_signature differ/);
-    await refuse(encode({ ...proof, quote_id: "" }), /quote_id must be a non-empty string/);
-    await refuse(encode({ ...proof, tx: [tx] }), /tx must be a non-empty string/);
-    await refuse(encode({ x402Version: 1, ...proof }), /x402/);
-    await refuse("A".repeat(8_193), /longer than 8192/);
+    await expectUnreadable(`${encode(proof)}, ${encode(proof)}`, /not base64/);
+    await expectUnreadable(`Bearer ${encode(proof)}`, /not base64/);
+    await expectUnreadable(encode([proof]), /does not decode to a JSON object/);
+    await expectUnreadable(encode(JSON.stringify(proof)), /does not decode to a JSON object/);
+    await expectUnreadable(encode({ ...proof, account_id: agent.accountId }), /unknown member "account_id"/);
+    await expectUnreadable(encode({ ...proof, tx_signature: "5".repeat(87) }), /tx and tx_signature differ/);
+    await expectUnreadable(encode({ ...proof, quote_id: "" }), /quote_id must be a non-empty string/);
+    await expectUnreadable(encode({ ...proof, tx: [tx] }), /tx must be a non-empty string/);
+    await expectUnreadable(encode({ x402Version: 1, ...proof }), /x402/);
+    await expectUnreadable("A".repeat(8_193), /longer than 8192/);
   });
 });

@@ -26,7 +26,13 @@ export function payTo({ chain, treasury }: Ground): PublicKey {
 }
 
 /** A transfer of micro-USD from the agent's USDC account; to the treasury unless told otherwise. */
-export function transfer(ground: Ground, agent: Agent, amount: bigint, to = payTo(ground), authority: Signer = agent.wallet): TransactionInstruction {
+export function transfer(
+  ground: Ground,
+  agent: Agent,
+  amount: bigint,
+  to = payTo(ground),
+  authority: Signer = agent.wallet,
+): TransactionInstruction {
   const from = ground.chain.controls.usdcAccount(agent.wallet.publicKey);
   return createTransferCheckedInstruction(from, MINT, to, authority.publicKey, amount, USDC_DECIMALS);
 }
@@ -64,12 +70,33 @@ export function otherToken({ chain, treasury }: Ground, agent: Agent, amount: bi
   return {
     mint,
     setUp: [
-      SystemProgram.createAccount({ fromPubkey: payer, newAccountPubkey: mint.publicKey, lamports, space: MINT_SIZE, programId: program }),
+      SystemProgram.createAccount({
+        fromPubkey: payer,
+        newAccountPubkey: mint.publicKey,
+        lamports,
+        space: MINT_SIZE,
+        programId: program,
+      }),
       createInitializeMint2Instruction(mint.publicKey, USDC_DECIMALS, payer, null, program),
       createAssociatedTokenAccountIdempotentInstruction(payer, source, payer, mint.publicKey, program),
-      createAssociatedTokenAccountIdempotentInstruction(payer, destination, treasury.publicKey, mint.publicKey, program),
+      createAssociatedTokenAccountIdempotentInstruction(
+        payer,
+        destination,
+        treasury.publicKey,
+        mint.publicKey,
+        program,
+      ),
       createMintToInstruction(mint.publicKey, source, payer, amount, [], program),
     ],
-    transfer: createTransferCheckedInstruction(source, mint.publicKey, destination, payer, amount, USDC_DECIMALS, [], program),
+    transfer: createTransferCheckedInstruction(
+      source,
+      mint.publicKey,
+      destination,
+      payer,
+      amount,
+      USDC_DECIMALS,
+      [],
+      program,
+    ),
   };
 }

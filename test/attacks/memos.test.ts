@@ -3,7 +3,18 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { rpc } from "../localchain/paying.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { memo, MEMO_V1, transfer } from "./instructions.ts";
-import { callWith, callWithBody, expectAccount, expectBought, expectNothing, expectRefused, offerFor, PRICE, USED, type Offer } from "./scene.ts";
+import {
+  callWith,
+  callWithBody,
+  expectAccount,
+  expectBought,
+  expectNothing,
+  expectRefused,
+  offerFor,
+  PRICE,
+  USED,
+  type Offer,
+} from "./scene.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -20,13 +31,17 @@ async function quoted(): Promise<{ agent: Agent; offer: Offer }> {
 }
 
 /** Pays the exact price with these memos. */
-const payWith = (agent: Agent, ...memos: ReturnType<typeof memo>[]) => world.send(agent, [...memos, transfer(world, agent, PRICE)]);
+const payWith = (agent: Agent, ...memos: ReturnType<typeof memo>[]) =>
+  world.send(agent, [...memos, transfer(world, agent, PRICE)]);
 
 describe("a memo of ours", () => {
   const forms: [string, (offer: Offer) => string][] = [
     ["the short form", ({ quoteId }) => `svc:${quoteId}`],
     ["the long form", ({ quoteId, stepId }) => `${stepId}:${quoteId}:n0nce`],
-    ["the long form with a nonce of 128 characters", ({ quoteId, stepId }) => `${stepId}:${quoteId}:${"~".repeat(128)}`],
+    [
+      "the long form with a nonce of 128 characters",
+      ({ quoteId, stepId }) => `${stepId}:${quoteId}:${"~".repeat(128)}`,
+    ],
   ];
   it.each(forms)("is taken in %s, from both Memo programs, beside memos of others", async (_name, write) => {
     for (const program of [undefined, MEMO_V1]) {
@@ -39,7 +54,8 @@ describe("a memo of ours", () => {
 });
 
 describe("a payment whose memo is not ours", () => {
-  const notOurs = /no memo of the transaction has our form; one must say exactly <step_id>:<quote_id>:<nonce> or svc:\{quote_id\}/;
+  const notOurs =
+    /no memo of the transaction has our form; one must say exactly <step_id>:<quote_id>:<nonce> or svc:\{quote_id\}/;
   const memos: [string, (offer: Offer) => string][] = [
     ["another service's prefix", ({ quoteId }) => `asg:${quoteId}`],
     ["an upper-case prefix", ({ quoteId }) => `SVC:${quoteId}`],
@@ -66,14 +82,20 @@ describe("a payment whose memo is not ours", () => {
   it("is refused: none at all", async () => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the transaction has no memo; add one top-level Memo instruction/);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /the transaction has no memo; add one top-level Memo instruction/,
+    );
     await expectNothing(world, agent);
   });
 
   it("is refused: a memo that names a quote which nobody issued", async () => {
     const { agent, offer } = await quoted();
     const tx = await payWith(agent, memo(`svc:qt_${base58.encode(Buffer.alloc(81, 7))}`));
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /names no quote of ours; the operator can assign the transfer/);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /names no quote of ours; the operator can assign the transfer/,
+    );
     await expectNothing(world, agent);
   });
 
@@ -94,7 +116,9 @@ describe("two memos of ours in one transaction", () => {
     const tx = await payWith(agent, memo(offer.memo), memo(second.memo));
     for (const { quoteId } of [offer, second]) {
       const params = quoteId === offer.quoteId ? undefined : { model: "llama-3.1-70b" };
-      const answer = await world.call(agent, "vram_estimate", params ?? { model: "llama-3.1-8b" }, { body: { payment_proof: { tx_ref: tx, network: "solana-mainnet", quote_id: quoteId } } });
+      const answer = await world.call(agent, "vram_estimate", params ?? { model: "llama-3.1-8b" }, {
+        body: { payment_proof: { tx_ref: tx, network: "solana-mainnet", quote_id: quoteId } },
+      });
       expectRefused(answer, /more than one memo of ours, and one transaction pays one quote/);
     }
     await expectNothing(world, agent);
@@ -116,7 +140,11 @@ describe("a memo as only a strange chain could show it", () => {
   }
 
   async function told(tx: string, change: (told: Told) => void): Promise<void> {
-    const result = (await rpc(world.chain, "getTransaction", tx, { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 })) as Told;
+    const result = (await rpc(world.chain, "getTransaction", tx, {
+      encoding: "json",
+      commitment: "confirmed",
+      maxSupportedTransactionVersion: 1,
+    })) as Told;
     change(result);
     world.chain.faults.add({ method: "getTransaction", fault: { kind: "result", result: result as never }, calls: 1 });
   }
@@ -128,7 +156,10 @@ describe("a memo as only a strange chain could show it", () => {
       const [written] = message.instructions.splice(0, 1);
       meta.innerInstructions = [{ index: 0, instructions: [written] }];
     });
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the transaction has no memo; add one top-level Memo instruction/);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /the transaction has no memo; add one top-level Memo instruction/,
+    );
     await expectNothing(world, agent);
   });
 
@@ -150,7 +181,10 @@ describe("a memo of ours that names something else than the proof", () => {
     const other = await offerFor(world, agent);
     const tx = await world.pay(agent, PRICE, offer.memo);
     for (const _ of [1, 2]) {
-      expectRefused(await callWith(world, agent, tx, other.quoteId), /the memo on the chain names another quote.*nothing was consumed/);
+      expectRefused(
+        await callWith(world, agent, tx, other.quoteId),
+        /the memo on the chain names another quote.*nothing was consumed/,
+      );
     }
     await expectNothing(world, agent);
     expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
@@ -177,7 +211,10 @@ describe("a memo of ours that names something else than the proof", () => {
     const { agent, offer } = await quoted();
     const other = await offerFor(world, agent);
     const tx = await world.pay(agent, PRICE, `${other.stepId}:${offer.quoteId}:1`);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the memo on the chain names another step; \$0\.001 was credited/);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /the memo on the chain names another step; \$0\.001 was credited/,
+    );
     expectRefused(await callWithBody(world, agent, { tx_ref: tx, quote_id: offer.quoteId }), USED);
     await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
   });

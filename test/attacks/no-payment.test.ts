@@ -13,7 +13,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { USDC_AUTHORITY } from "../../src/localchain/index.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { memo, MINT, otherToken, payTo, transfer, transferOut } from "./instructions.ts";
-import { callWith, expectAccount, expectBought, expectNothing, expectRefused, offerFor, PRICE, type Offer } from "./scene.ts";
+import {
+  callWith,
+  expectAccount,
+  expectBought,
+  expectNothing,
+  expectRefused,
+  offerFor,
+  PRICE,
+  type Offer,
+} from "./scene.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -24,31 +33,51 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-type Attack = (agent: Agent, offer: Offer) => TransactionInstruction[] | { instructions: TransactionInstruction[]; signers: Signer[] };
+type Attack = (
+  agent: Agent,
+  offer: Offer,
+) => TransactionInstruction[] | { instructions: TransactionInstruction[]; signers: Signer[] };
 
 const usdcOf = (agent: Agent) => world.chain.controls.usdcAccount(agent.wallet.publicKey);
 const stranger = () => world.chain.controls.createWallet({ microUsd: 0n });
 
 /** Transactions that carry the right memo and bring the treasury nothing. */
 const ATTACKS: [string, RegExp, Attack][] = [
-  ["a transfer that failed", /the transaction failed on the chain/, (agent, offer) => [memo(offer.memo), transfer(world, agent, 2_000_000_000n)]],
+  [
+    "a transfer that failed",
+    /the transaction failed on the chain/,
+    (agent, offer) => [memo(offer.memo), transfer(world, agent, 2_000_000_000n)],
+  ],
   [
     "a transfer to another wallet",
     /does not pay the treasury; send USDC to the token account/,
-    (agent, offer) => [memo(offer.memo), transfer(world, agent, PRICE, world.chain.controls.usdcAccount(stranger().publicKey))],
+    (agent, offer) => [
+      memo(offer.memo),
+      transfer(world, agent, PRICE, world.chain.controls.usdcAccount(stranger().publicKey)),
+    ],
   ],
-  ["a transfer to oneself", /does not pay the treasury/, (agent, offer) => [memo(offer.memo), transfer(world, agent, PRICE, usdcOf(agent))]],
+  [
+    "a transfer to oneself",
+    /does not pay the treasury/,
+    (agent, offer) => [memo(offer.memo), transfer(world, agent, PRICE, usdcOf(agent))],
+  ],
   ["a memo alone", /does not pay the treasury/, (_agent, offer) => [memo(offer.memo)]],
   ["a transfer of nothing", /balance did not grow/, (agent, offer) => [memo(offer.memo), transfer(world, agent, 0n)]],
   [
     "a transfer from the treasury to itself",
     /balance did not grow/,
-    (_agent, offer) => ({ instructions: [memo(offer.memo), transferOut(world, PRICE, payTo(world))], signers: [world.treasury] }),
+    (_agent, offer) => ({
+      instructions: [memo(offer.memo), transferOut(world, PRICE, payTo(world))],
+      signers: [world.treasury],
+    }),
   ],
   [
     "a transfer out of the treasury",
     /balance did not grow/,
-    (agent, offer) => ({ instructions: [memo(offer.memo), transferOut(world, PRICE, usdcOf(agent))], signers: [world.treasury] }),
+    (agent, offer) => ({
+      instructions: [memo(offer.memo), transferOut(world, PRICE, usdcOf(agent))],
+      signers: [world.treasury],
+    }),
   ],
   [
     "a transfer that comes back in the same transaction",
@@ -79,7 +108,12 @@ const ATTACKS: [string, RegExp, Attack][] = [
     /does not pay the treasury/,
     (agent, offer) => [
       memo(offer.memo),
-      createSetAuthorityInstruction(usdcOf(agent), agent.wallet.publicKey, AuthorityType.AccountOwner, world.treasury.publicKey),
+      createSetAuthorityInstruction(
+        usdcOf(agent),
+        agent.wallet.publicKey,
+        AuthorityType.AccountOwner,
+        world.treasury.publicKey,
+      ),
     ],
   ],
   [
@@ -88,9 +122,18 @@ const ATTACKS: [string, RegExp, Attack][] = [
     (agent, offer) => {
       const account = Keypair.generate();
       const [fromPubkey, newAccountPubkey] = [agent.wallet.publicKey, account.publicKey];
-      const create = SystemProgram.createAccount({ fromPubkey, newAccountPubkey, lamports: 2_039_280, space: 165, programId: TOKEN_PROGRAM_ID });
+      const create = SystemProgram.createAccount({
+        fromPubkey,
+        newAccountPubkey,
+        lamports: 2_039_280,
+        space: 165,
+        programId: TOKEN_PROGRAM_ID,
+      });
       const initialize = createInitializeAccount3Instruction(newAccountPubkey, MINT, world.treasury.publicKey);
-      return { instructions: [memo(offer.memo), create, initialize, transfer(world, agent, PRICE, newAccountPubkey)], signers: [account] };
+      return {
+        instructions: [memo(offer.memo), create, initialize, transfer(world, agent, PRICE, newAccountPubkey)],
+        signers: [account],
+      };
     },
   ],
 ];
@@ -113,7 +156,11 @@ describe("a transaction that brings the treasury nothing", () => {
     const offer = await offerFor(world, agent);
     const made = attack(payer, offer);
     const { instructions, signers } = Array.isArray(made) ? { instructions: made, signers: [] } : made;
-    const tx = await world.send(payer, instructions, ...signers.map((signer) => Keypair.fromSecretKey(signer.secretKey)));
+    const tx = await world.send(
+      payer,
+      instructions,
+      ...signers.map((signer) => Keypair.fromSecretKey(signer.secretKey)),
+    );
     for (const _ of [1, 2]) expectRefused(await callWith(world, agent, tx, offer.quoteId), reason);
     await expectStillPayable(agent, offer);
   });
@@ -137,7 +184,10 @@ describe("a transaction that brings the treasury nothing", () => {
     const token = otherToken(world, agent, PRICE, TOKEN_PROGRAM_ID);
     await world.send(agent, token.setUp, token.mint);
     const tx = await world.send(agent, [memo(offer.memo), token.transfer, transfer(world, agent, 1n)]);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /\$0\.000001 was sent, the price is \$0\.001; \$0\.000001 was credited/);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /\$0\.000001 was sent, the price is \$0\.001; \$0\.000001 was credited/,
+    );
     await expectAccount(world, agent, { balance: 1n, receipts: 0 });
   });
 

@@ -1,10 +1,26 @@
 import { createApproveInstruction, createCloseAccountInstruction, createTransferInstruction } from "@solana/spl-token";
-import { AddressLookupTableProgram, Connection, Keypair, Transaction, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
+import {
+  AddressLookupTableProgram,
+  Connection,
+  Keypair,
+  Transaction,
+  TransactionMessage,
+  VersionedTransaction,
+} from "@solana/web3.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { rpc } from "../localchain/paying.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { batch, memo, MINT, payTo, transfer } from "./instructions.ts";
-import { callWith, expectAccount, expectBought, expectNothing, expectRefused, offerFor, PRICE, type Offer } from "./scene.ts";
+import {
+  callWith,
+  expectAccount,
+  expectBought,
+  expectNothing,
+  expectRefused,
+  offerFor,
+  PRICE,
+  type Offer,
+} from "./scene.ts";
 
 let world: World;
 let connection: Connection;
@@ -76,7 +92,11 @@ describe("a payment in an unusual transaction buys the call, once", () => {
     if (!lookupTable) throw new Error("the lookup table exists");
     const { blockhash } = await connection.getLatestBlockhash();
     const instructions = [memo(offer.memo), transfer(world, agent, PRICE)];
-    const message = new TransactionMessage({ payerKey: agent.wallet.publicKey, recentBlockhash: blockhash, instructions });
+    const message = new TransactionMessage({
+      payerKey: agent.wallet.publicKey,
+      recentBlockhash: blockhash,
+      instructions,
+    });
     const transaction = new VersionedTransaction(message.compileToV0Message([lookupTable]));
     transaction.sign([agent.wallet]);
     expect(transaction.message.staticAccountKeys.map(String)).not.toContain(payTo(world).toBase58());
@@ -96,13 +116,19 @@ describe("a payment in an unusual transaction buys the call, once", () => {
     const delegate = Keypair.generate();
     const approve = createApproveInstruction(usdcOf(agent), delegate.publicKey, agent.wallet.publicKey, PRICE);
     await world.send(agent, [approve]);
-    const tx = await world.send(agent, [memo(offer.memo), transfer(world, agent, PRICE, payTo(world), delegate)], delegate);
+    const tx = await world.send(
+      agent,
+      [memo(offer.memo), transfer(world, agent, PRICE, payTo(world), delegate)],
+      delegate,
+    );
     await expectOnePurchase(tx);
   });
 
   it("from an account that is emptied and closed in the same transaction", async () => {
     const friend = world.chain.controls.createWallet({ microUsd: 0n });
-    await world.send(agent, [transfer(world, agent, 1_000_000_000n - PRICE, world.chain.controls.usdcAccount(friend.publicKey))]);
+    await world.send(agent, [
+      transfer(world, agent, 1_000_000_000n - PRICE, world.chain.controls.usdcAccount(friend.publicKey)),
+    ]);
     const close = createCloseAccountInstruction(usdcOf(agent), agent.wallet.publicKey, agent.wallet.publicKey);
     await expectOnePurchase(await world.send(agent, [memo(offer.memo), transfer(world, agent, PRICE), close]));
   });
@@ -146,7 +172,10 @@ describe("a transaction of two signers", () => {
     const [first, second] = await payWithTwoSigners();
     const result = await rpc(world.chain, "getTransaction", first, told);
     world.chain.faults.add({ method: "getTransaction", fault: { kind: "result", result: result as never }, calls: 1 });
-    expectRefused(await callWith(world, agent, second, offer.quoteId), /not the transaction's id; send its first signature/);
+    expectRefused(
+      await callWith(world, agent, second, offer.quoteId),
+      /not the transaction's id; send its first signature/,
+    );
     await expectOnePurchase(first);
   });
 });
@@ -156,7 +185,11 @@ describe("a payment that an endpoint tells wrongly", () => {
     const other = await world.agent();
     const otherOffer = await offerFor(world, other);
     const paid = await world.pay(other, PRICE, otherOffer.memo);
-    const result = await rpc(world.chain, "getTransaction", paid, { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 });
+    const result = await rpc(world.chain, "getTransaction", paid, {
+      encoding: "json",
+      commitment: "confirmed",
+      maxSupportedTransactionVersion: 1,
+    });
     const failed = await world.send(agent, [memo(offer.memo), transfer(world, agent, 2_000_000_000n)]);
     world.chain.faults.add({ method: "getTransaction", fault: { kind: "result", result: result as never }, calls: 1 });
     const answer = await callWith(world, agent, failed, offer.quoteId);

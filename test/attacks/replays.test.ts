@@ -1,6 +1,19 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startWorld, type Agent, type Answer, type World } from "../support/world.ts";
-import { callWith, callWithBody, expectAccount, expectBought, expectNothing, expectRefused, offerFor, PARAMS, PRICE, TOOL, USED, type Offer } from "./scene.ts";
+import {
+  callWith,
+  callWithBody,
+  expectAccount,
+  expectBought,
+  expectNothing,
+  expectRefused,
+  offerFor,
+  PARAMS,
+  PRICE,
+  TOOL,
+  USED,
+  type Offer,
+} from "./scene.ts";
 
 let world: World;
 let agent: Agent;
@@ -118,7 +131,9 @@ describe("one proof presented by many at once", () => {
         }),
       ),
       Promise.all(
-        thieves.flatMap((thief, n) => [offer.quoteId, owns[n]?.quoteId ?? ""].map((quoteId) => callWith(world, thief, tx, quoteId))),
+        thieves.flatMap((thief, n) =>
+          [offer.quoteId, owns[n]?.quoteId ?? ""].map((quoteId) => callWith(world, thief, tx, quoteId)),
+        ),
       ),
     ]);
     expectOneReceipt(answers);

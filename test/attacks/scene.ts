@@ -71,7 +71,11 @@ export function expectBought(answer: Answer, tx: string, quoteId: string): void 
 }
 
 /** The whole truth about an account: its balance to the micro-USD, and how many calls it was charged for. */
-export async function expectAccount(world: World, agent: Agent, account: { balance: bigint; receipts: number }): Promise<void> {
+export async function expectAccount(
+  world: World,
+  agent: Agent,
+  account: { balance: bigint; receipts: number },
+): Promise<void> {
   const [status, receipts] = await Promise.all([world.call(agent, "get_status", {}), world.get(agent, "/receipts")]);
   const balance = parseUsdc(status.body.result.balance_usdc);
   expect({ balance, receipts: receipts.body.items.length }).toEqual(account);
