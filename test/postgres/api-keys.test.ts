@@ -136,7 +136,11 @@ describe("an API key", () => {
       for (let n = 0; n < 3; n++) expect(await authenticator.authenticate(secret)).toBeDefined();
       proxy.freeze();
       await one.apiKeys.revoke(key.keyId);
+      const second = await create();
       expect(await settles(authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
+      for (let n = 0; n < 3; n++) expect(await authenticator.authenticate(second.secret)).toBeDefined();
+      await one.apiKeys.revoke(second.key.keyId);
+      expect(await settles(authenticator, second.secret, (caller) => caller === undefined)).toBeLessThan(1_000);
     } finally {
       await authenticator.stop();
       await pool.end();

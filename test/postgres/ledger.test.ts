@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { signatureFrom } from "../../src/postgres/rows.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
@@ -347,6 +348,42 @@ describe("a payment", () => {
     expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
   });
 
+  it("that moved to another claim while its call waited is judged anew", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const deposit = depositOf();
+    const payment = paymentOf(deposit);
+    for (const idempotencyKey of ["old", "new"]) {
+      const call = callOf(account, { idempotencyKey, payment: idempotencyKey === "old" ? payment : undefined });
+      await one.ledger.begin(call);
+      await one.ledger.finish(failed(call));
+    }
+    // Two others at work: one moves the payment from the old claim to the new one, the other has the new one running.
+    const [mover, runner] = [await three.pool.connect(), await three.pool.connect()];
+    const lock = "select from idempotency where account_id = $1 and key = $2 for update";
+    try {
+      await mover.query("begin");
+      await runner.query("begin");
+      await mover.query(lock, [account.slice(5), "old"]);
+      await runner.query(lock, [account.slice(5), "new"]);
+      const begun = one.ledger.begin(callOf(account, { idempotencyKey: "third", payment }));
+      await untilWaiting(one);
+      await mover.query("update payment set claim_key = 'new' where tx_signature = $1", [
+        signatureFrom(deposit.txSignature),
+      ]);
+      await mover.query("commit");
+      await untilWaiting(one);
+      const run = callOf(account, { idempotencyKey: "new", payment });
+      await runner.query("rollback");
+      const both = await Promise.all([begun, two.ledger.begin(run)]);
+      expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in_progress", "started"]);
+    } finally {
+      await mover.query("rollback");
+      await runner.query("rollback");
+      mover.release();
+      runner.release();
+    }
+  });
+
   it("is told before the chain is asked: nothing known, running, used", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
@@ -394,3 +431,13 @@ describe("a payment", () => {
     expect(good).toMatchObject({ status: "fulfilled", value: { kind: "started" } });
   });
 });
+
+/** Until the instance has a statement that waits for a lock. */
+async function untilWaiting({ instanceId }: Instance): Promise<void> {
+  await expect
+    .poll(async () => {
+      const waiting = "select from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'";
+      return (await two.pool.query(waiting, [`test ${instanceId}`])).rowCount;
+    })
+    .toBe(1);
+}
