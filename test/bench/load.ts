@@ -40,7 +40,8 @@ export class LoadProcess {
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null) return;
+    // A signal to the whole group may have ended it already.
+    if (!this.#child.connected) return;
     const exited = once(this.#child, "exit");
     this.#child.disconnect();
     await exited;

@@ -14,7 +14,7 @@ import { start } from "./start-part.ts";
 import { startWorld } from "./world.ts";
 import { z } from "zod";
 
-// npm run bench [-- --short] [--only echo,402,grpc,paid,start] [--json] [--profile DIR]
+// npm run bench [-- --short] [--only start,echo,402,grpc,paid] [--rounds N] [--json] [--profile DIR]
 // Measures the gateway against bare peers on the same machine in the same minutes; docs/performance.md tells what and why.
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
@@ -32,13 +32,15 @@ const { values: options } = parseArgs({
   options: {
     short: { type: "boolean", default: false },
     only: { type: "string" },
+    rounds: { type: "string" },
     json: { type: "boolean", default: false },
     profile: { type: "string" },
   },
 });
 const stop = stopOnSignals();
 const parts = chosenParts(options.only);
-const { plan, scale } = options.short ? SHORT : LONG;
+const { plan: usual, scale } = options.short ? SHORT : LONG;
+const plan = { ...usual, rounds: Number(options.rounds ?? usual.rounds) };
 
 try {
   const lines = await runParts(parts, plan, scale);
@@ -84,7 +86,7 @@ async function runParts(parts: readonly Part[], plan: Plan, scale: Scale): Promi
     }
     return lines;
   } finally {
-    for (const each of started) await each.stop();
+    await Promise.allSettled(started.map((each) => each.stop()));
     await world.close();
   }
 }

@@ -43,11 +43,12 @@ export interface World {
 export async function startWorld(): Promise<World> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
-    for (const end of closing.reverse()) await end();
+    // All of it, whatever fails on the way: nothing may be left running.
+    for (const end of closing.reverse()) await Promise.allSettled([end()]);
   };
   try {
     const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-bench-"));
-    closing.push(() => rm(dataDir, { recursive: true, force: true }));
+    closing.push(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
     await chmod(dataDir, 0o755); // as root, the server's account has to get in
     const postgres = await startEmbeddedPostgres({ dataDir, settings: { max_connections: "200" } });
     closing.push(() => postgres.stop());
