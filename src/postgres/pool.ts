@@ -9,7 +9,7 @@ export interface PoolOptions {
 }
 
 /** Longest time a statement may take, ms. Those of the ledger take a few; what is slower is stuck. */
-export const STATEMENT_TIMEOUT_MS = 10_000;
+const STATEMENT_TIMEOUT_MS = 10_000;
 
 const INT8 = 20;
 

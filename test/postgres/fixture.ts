@@ -51,7 +51,7 @@ export function newRunId(): string {
   return newId("run", systemClock, systemRandom);
 }
 
-export function newReceiptId(): string {
+function newReceiptId(): string {
   return newId("rcpt", systemClock, systemRandom);
 }
 
