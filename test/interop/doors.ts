@@ -1,0 +1,137 @@
+import {
+  createRegistry,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+  type DescMessage,
+} from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import * as node from "@connectrpc/connect-node";
+import * as web from "@connectrpc/connect-web";
+import { status as GrpcStatus } from "@grpc/grpc-js";
+import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
+import { HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
+import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
+import { healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
+import { receiptServiceRoutes } from "#gen/toolgate/v1/receipt_service_http.ts";
+import { runServiceRoutes } from "#gen/toolgate/v1/run_service_http.ts";
+import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
+import type { ServiceRoutes } from "#httpjson/runtime/index.ts";
+import type { RpcCode } from "../../src/domain/errors.ts";
+import type { Gateway } from "../../src/gateway.ts";
+import { callGrpc, failureOf, grpcClient, statusDetails } from "../transport/grpc-client.ts";
+import { answered, failedWithDetail, failedWithStatus, type Outcome } from "./outcome.ts";
+
+/** One call, said both ways: as a message of the contract and as an HTTP/JSON request. */
+export interface Call {
+  method: DescMethodUnary;
+  request: MessageInitShape<DescMessage>;
+  path: string;
+  /** Undefined for GET. */
+  body?: object;
+}
+
+/** A way in. */
+export interface Door {
+  call(call: Call, headers: Record<string, string>): Promise<Outcome>;
+  close(): void;
+}
+
+/** Every door that serves every call, by the client that goes through it. */
+export const DOORS: readonly [name: string, open: (gateway: Gateway) => Door][] = [
+  ["HTTP/JSON", httpDoor],
+  ["Connect with JSON, from a browser's client", ({ baseUrl }) => connectDoor(web.createConnectTransport({ baseUrl }))],
+  [
+    "Connect with protobuf, from Node",
+    ({ baseUrl }) => connectDoor(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true })),
+  ],
+  [
+    "Connect with GET for what only reads",
+    ({ baseUrl }) => connectDoor(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true })),
+  ],
+  ["gRPC-Web, from a browser's client", ({ baseUrl }) => connectDoor(web.createGrpcWebTransport({ baseUrl }))],
+  ["gRPC-Web with JSON", ({ baseUrl }) => connectDoor(web.createGrpcWebTransport({ baseUrl, useBinaryFormat: false }))],
+  [
+    "gRPC, from connect-node",
+    ({ grpcAddress }) => {
+      const baseUrl = `http://${grpcAddress}`;
+      const sessionManager = new node.Http2SessionManager(baseUrl);
+      return connectDoor(node.createGrpcTransport({ baseUrl, sessionManager }), () => sessionManager.abort());
+    },
+  ],
+  ["gRPC, from grpc-js", grpcDoor],
+];
+
+const services: readonly ServiceRoutes[] = [
+  toolServiceRoutes,
+  receiptServiceRoutes,
+  runServiceRoutes,
+  healthServiceRoutes,
+];
+const routes = services.flatMap((service) => service.routes);
+const errors = createRegistry(ErrorBodySchema, PaymentRequiredSchema, HealthUnavailableSchema);
+
+/** A response message as HTTP/JSON writes it: enums by name, 64-bit integers as numbers. */
+function written(method: DescMethodUnary, message: Message): unknown {
+  const route = routes.find((one) => one.method === method);
+  if (!route) throw new Error(`${method.toString()} has no route`);
+  return JSON.parse(JSON.stringify(route.write(message)));
+}
+
+function httpDoor({ baseUrl }: Gateway): Door {
+  return {
+    async call({ path, body }, headers) {
+      const response = await fetch(baseUrl + path, {
+        method: body ? "POST" : "GET",
+        headers: { ...headers, ...(body && { "Content-Type": "application/json" }) },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const json = (await response.json()) as { code?: unknown };
+      return response.status === 200 ? answered(json) : failedWithStatus(json, response.status);
+    },
+    close() {},
+  };
+}
+
+function connectDoor(transport: Transport, close = () => {}): Door {
+  return {
+    async call({ method, request }, headers) {
+      try {
+        const { message } = await transport.unary(method, undefined, undefined, headers, request);
+        return answered(written(method, message));
+      } catch (error) {
+        if (!(error instanceof ConnectError)) throw error;
+        const rpc = Code[error.code].replace(/(?<=.)([A-Z])/g, "_$1").toUpperCase();
+        return failedWithDetail(error.findDetails(errors), rpcCode(rpc), error.rawMessage);
+      }
+    },
+    close,
+  };
+}
+
+function grpcDoor({ grpcAddress }: Gateway): Door {
+  const client = grpcClient(grpcAddress);
+  return {
+    async call({ method, request }, metadata) {
+      const answer = callGrpc(client, method, request, { metadata: lowerCase(metadata) });
+      try {
+        return answered(written(method, (await answer).message));
+      } catch {
+        const error = await failureOf(answer);
+        const details = statusDetails(error).details.flatMap((any) => anyUnpack(any, errors) ?? []);
+        return failedWithDetail(details, rpcCode(GrpcStatus[error.code] ?? ""), error.details);
+      }
+    },
+    close: () => client.close(),
+  };
+}
+
+function lowerCase(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Connect spells CANCELLED with one L. */
+function rpcCode(name: string): RpcCode {
+  return (name === "CANCELED" ? "CANCELLED" : name) as RpcCode;
+}

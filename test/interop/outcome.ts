@@ -1,0 +1,48 @@
+import type { Message } from "@bufbuild/protobuf";
+import { errorBindings as errorErrors } from "#gen/toolgate/v1/error_http.ts";
+import { errorBindings as healthErrors } from "#gen/toolgate/v1/health_service_http.ts";
+import { errorBindings as paymentErrors } from "#gen/toolgate/v1/payment_http.ts";
+import { createErrorBody } from "#httpjson/runtime/index.ts";
+import { ERRORS, type ErrorCode, type RpcCode } from "../../src/domain/errors.ts";
+
+/** What a call came to, in the words of HTTP/JSON, whichever door it went through. */
+export type Outcome = { answer: unknown } | { error: unknown };
+
+const errorBody = createErrorBody([...errorErrors, ...paymentErrors, ...healthErrors]);
+
+/** An answer. */
+export function answered(json: unknown): Outcome {
+  return { answer: steady(json) };
+}
+
+/** An error over HTTP. @throws Error when the catalogue gives its code another status */
+export function failedWithStatus(json: { code?: unknown }, status: number): Outcome {
+  const entry = catalogued(json.code);
+  if (entry.status !== status) throw new Error(`${String(json.code)} came with status ${status}`);
+  return { error: steady(json) };
+}
+
+/** An error over gRPC or Connect. @throws Error when the catalogue gives its code another status */
+export function failedWithDetail(details: readonly Message[], rpc: RpcCode, message: string): Outcome {
+  const body = errorBody(details);
+  if (!body) throw new Error(`no error detail that HTTP has a body for, but: ${message}`);
+  const told = JSON.parse(JSON.stringify(body.json)) as { code?: unknown; message?: unknown };
+  if (catalogued(told.code).rpc !== rpc) throw new Error(`${String(told.code)} came as ${rpc}`);
+  if (told.message !== message) throw new Error(`the status says ${message}, the detail ${String(told.message)}`);
+  return { error: steady(told) };
+}
+
+function catalogued(code: unknown): (typeof ERRORS)[ErrorCode] {
+  const entry = Object.entries(ERRORS).find(([name]) => name === code)?.[1];
+  if (!entry) throw new Error(`${String(code)} is not in the catalogue`);
+  return entry;
+}
+
+const CHANGING = /"(request_id|receipt_id|run_id|quote_id|step_id|next_cursor|tx_signature)":"[^"]*"/g;
+const TIME = /"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"/g;
+
+/** The same JSON with a sign instead of what is never twice the same: identifiers and times. What is null stays null. */
+function steady(json: unknown): unknown {
+  const text = JSON.stringify(json).replace(CHANGING, '"$1":"…"').replace(TIME, '"<time>"');
+  return JSON.parse(text);
+}
