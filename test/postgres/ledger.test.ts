@@ -1,3 +1,4 @@
+import { kindOf } from "./reference-ledger.ts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { signatureFrom } from "../../src/postgres/rows.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -269,7 +270,7 @@ describe("a payment", () => {
     const call = callOf(account, { idempotencyKey: "q", payment: paymentOf(second) });
     expect(await two.ledger.begin(call)).toEqual({ kind: "quote_paid" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
-    expect(await two.ledger.begin({ ...call, runId: newRunId() })).toEqual({ kind: "payment_used" });
+    expect(await two.ledger.begin({ ...call, runId: newRunId() })).toEqual({ kind: "quote_paid" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
@@ -409,7 +410,7 @@ describe("a payment", () => {
     expect(await two.ledger.prior({ ...query, txSignature: depositOf().txSignature })).toBeUndefined();
   });
 
-  it("that begins no call is credited once, and then pays for none", async () => {
+  it("that begins no call is credited once", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf({ amount: 3n });
     const credits = await Promise.all(
@@ -417,7 +418,55 @@ describe("a payment", () => {
     );
     expect(credits.filter(({ credited }) => credited)).toHaveLength(1);
     expect(await one.ledger.credit(account, deposit)).toEqual({ credited: false, balance: 3n });
-    expect(await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toEqual({ kind: "payment_used" });
+  });
+
+  it("that was credited before by somebody else still buys the call of its quote, once", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    await one.ledger.credit(account, deposit);
+    const call = callOf(account, { payment: paymentOf(deposit) });
+    expect(
+      await two.ledger.prior({
+        ...deposit,
+        accountId: account,
+        fingerprint: call.fingerprint,
+        idempotencyKey: undefined,
+      }),
+    ).toBeUndefined();
+    expect(await two.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(0n);
+    await two.ledger.finish(completed(call));
+    const repeat = await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    expect(kindOf(repeat)).toEqual({ kind: "replay", run: call.runId });
+    expect(await one.ledger.balance(account)).toBe(0n);
+  });
+
+  it("that is credited and claimed at once counts once and buys one call", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    for (let round = 0; round < 20; round++) {
+      const deposit = depositOf();
+      const begun = [one, two, three].map(({ ledger }) =>
+        ledger.begin(callOf(account, { payment: paymentOf(deposit) })),
+      );
+      const credits = [three, one].map(({ ledger }) => ledger.credit(account, deposit));
+      const kinds = (await Promise.all(begun)).map(({ kind }) => kind).toSorted();
+      await Promise.all(credits);
+      expect(kinds).toEqual(["in_progress", "in_progress", "started"]);
+      expect(await one.ledger.balance(account)).toBe(0n);
+    }
+  });
+
+  it("whose credit was spent before its call asks for money, and buys the call when there is some", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    await one.ledger.credit(account, deposit);
+    const spent = callOf(account);
+    await one.ledger.begin(spent);
+    const paid = () => callOf(account, { payment: paymentOf(deposit) });
+    expect(await one.ledger.begin(paid())).toEqual({ kind: "insufficient", balance: 0n });
+    await one.ledger.finish(failed(spent));
+    expect(await one.ledger.begin(paid())).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(0n);
   });
 
   it("for an account that does not exist is refused, and its batch goes on without it", async () => {

@@ -9,7 +9,7 @@ interface Claim {
 interface Payment {
   accountId: string;
   quoteId: string;
-  /** Undefined: credited to the balance, paying for no call. */
+  /** Undefined: credited to the balance, paying for no call yet. */
   fingerprint: string | undefined;
   claim: string;
 }
@@ -85,7 +85,8 @@ export class ReferenceLedger {
 
   #deposit(call: BeginCall, payment: CallPayment, settles: boolean): void {
     const { txSignature, quoteId } = payment;
-    this.#add(call.accountId, payment.deposit?.amount ?? 0n);
+    const credited = this.#payments.has(txSignature);
+    if (!credited) this.#add(call.accountId, payment.deposit?.amount ?? 0n);
     this.#payments.set(txSignature, {
       accountId: call.accountId,
       quoteId,
@@ -118,7 +119,7 @@ export class ReferenceLedger {
     const repeat = repeatOf(claim);
     if (repeat) return repeat;
     if (misused) return { kind: "payment_used" };
-    if (payment) return repeatOf(this.#claims.get(payment.claim)) ?? { kind: "credited" };
+    if (payment?.fingerprint !== undefined) return repeatOf(this.#claims.get(payment.claim)) ?? { kind: "credited" };
     if (call.payment && !call.payment.deposit) return { kind: "payment_used" };
     return this.#settledQuotes.has(call.payment?.quoteId ?? "") ? { kind: "quote_paid" } : undefined;
   }
@@ -137,7 +138,7 @@ function paysFor(payment: Payment, call: BeginCall): boolean {
   return (
     payment.accountId === call.accountId &&
     payment.quoteId === call.payment?.quoteId &&
-    payment.fingerprint === print(call)
+    (payment.fingerprint === undefined || payment.fingerprint === print(call))
   );
 }
 

@@ -27,7 +27,7 @@ export class Judge extends Migration {
       )`);
 
     // What is known of each call: by its own run (sent again after a lost answer), by its claim, by its payment and that payment's
-    // claim, by its quote. No verdict: it is new. "credited": its payment was credited for this very call, which then failed.
+    // claim, by its quote. No verdict: it is new, though its payment may have been credited before without buying anything. "credited": its payment was credited for this very call, which then failed.
     this.addSql(/* sql */ `
       create function ledger_judge(calls ledger_call[], instance uuid)
       returns table (call ledger_call, verdict text, payment_claim text, replay_run uuid, result json)
@@ -44,8 +44,8 @@ export class Judge extends Migration {
             when misused.payment then 'payment_used'
             when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'
             when paid.state = 'done' then 'replay'
-            when paid.state is null and payment.tx_signature is not null then 'payment_used'
-            when payment.tx_signature is not null then 'credited'
+            when payment.settled and paid.state is null then 'payment_used'
+            when payment.settled then 'credited'
             when exists (select from payment other where other.quote_id = call.quote_id and other.settled) then 'quote_paid'
           end,
           payment.claim_key,
@@ -58,7 +58,7 @@ export class Judge extends Migration {
         left join idempotency paid on paid.account_id = payment.account_id and paid.key = payment.claim_key
         cross join lateral (
           select payment.account_id <> call.account_id or payment.quote_id <> call.quote_id
-            or payment.fingerprint <> call.fingerprint or not payment.settled
+            or payment.fingerprint <> call.fingerprint
         ) misused (payment)
       $$`);
 

@@ -27,6 +27,7 @@ export class Begin extends Migration {
         replays uuid[];
         payment_claims text[];  -- which claim each payment pointed to when the claims were locked
         deposited bytea[];      -- the payments that this transaction credits
+        adopted bytea[] = '{}'; -- the payments that were credited before, buying nothing, and buy their call now
         item record;
         current_account uuid;
         available bigint;
@@ -83,8 +84,8 @@ export class Begin extends Migration {
           -- Payments: insert the new ones. Those that were credited before stand still by the claim that they point to.
           with inserted as (
             insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, payer, slot, block_time, finalized, paid_by)
-            select call.tx_signature, call.account_id, call.quote_id, call.deposit, kinds[call.n] = 'new', call.fingerprint,
-                   case kinds[call.n] when 'new' then call.claim_key end, call.payer, call.slot, call.block_time, call.finalized, call.paid_by
+            select call.tx_signature, call.account_id, call.quote_id, call.deposit, kinds[call.n] = 'new',
+                   case kinds[call.n] when 'new' then call.fingerprint end, case kinds[call.n] when 'new' then call.claim_key end, call.payer, call.slot, call.block_time, call.finalized, call.paid_by
             from unnest(calls) call
             where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null
             order by call.tx_signature
@@ -93,9 +94,25 @@ export class Begin extends Migration {
           )
           select coalesce(array_agg(tx_signature), '{}') into deposited from inserted;
 
+          if exists (select from unnest(calls) call where kinds[call.n] = 'new' and call.deposit is not null and call.tx_signature <> all (deposited)) then
+            begin
+              with adoption as (
+                update payment set settled = true, fingerprint = call.fingerprint, claim_key = call.claim_key
+                from unnest(calls) call
+                where kinds[call.n] = 'new' and payment.tx_signature = call.tx_signature and payment.tx_signature <> all (deposited)
+                  and payment.account_id = call.account_id and payment.quote_id = call.quote_id and not payment.settled
+                returning payment.tx_signature
+              )
+              select coalesce(array_agg(tx_signature), '{}') into adopted from adoption;
+            exception when unique_violation then
+              -- Another payment of the quote came first.
+            end;
+          end if;
+
           for item in
             select call.n from unnest(calls) call
-            where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null and call.tx_signature <> all (deposited)
+            where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null and call.tx_signature <> all (deposited || adopted)
+              and (kinds[call.n] = 'new' or not exists (select from payment where payment.tx_signature = call.tx_signature and not payment.settled))
           loop
             kinds[item.n] := 'again';
           end loop;
@@ -143,7 +160,7 @@ export class Begin extends Migration {
             update idempotency claim set state = 'retryable'
             from unnest(calls) call
             where claim.account_id = call.account_id and claim.key = call.claim_key and claim.run_id = call.run_id
-              and kinds[call.n] = 'insufficient' and call.tx_signature = any (deposited);
+              and kinds[call.n] = 'insufficient' and call.tx_signature = any (deposited || adopted);
             delete from idempotency claim using unnest(calls) call
             where claim.account_id = call.account_id and claim.key = call.claim_key and claim.run_id = call.run_id
               and claim.state = 'running' and kinds[call.n] not in ('granted', 'started');
