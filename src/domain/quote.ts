@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Clock, Random } from "./clock.ts";
 import { idOf, uuidOf } from "./ids.ts";
@@ -45,6 +45,8 @@ export class Quotes {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #ttlMs: number;
+  /** The secrets as the cipher wants them: making this of bytes costs more than sealing. */
+  readonly #imported = new WeakMap<Buffer, KeyObject>();
 
   constructor(keys: SealingKeys, clock: Clock, random: Random, ttlSeconds: number) {
     this.#keys = keys;
@@ -86,7 +88,7 @@ export class Quotes {
     const { version, secret } = this.#keys.current();
     const header = Buffer.from([FORMAT, version >> 8, version & 0xff]);
     const nonce = this.#random.bytes(NONCE);
-    const cipher = createCipheriv(CIPHER, secret, nonce).setAAD(header);
+    const cipher = createCipheriv(CIPHER, this.#import(secret), nonce).setAAD(header);
     return Buffer.concat([header, nonce, cipher.update(record), cipher.final(), cipher.getAuthTag()]);
   }
 
@@ -97,13 +99,22 @@ export class Quotes {
       if (sealed.length !== SEALED || sealed[0] !== FORMAT) return undefined;
       const key = this.#keys.version(sealed.readUInt16BE(1));
       if (!key) return undefined;
-      const decipher = createDecipheriv(CIPHER, key.secret, sealed.subarray(HEADER, HEADER + NONCE))
+      const decipher = createDecipheriv(CIPHER, this.#import(key.secret), sealed.subarray(HEADER, HEADER + NONCE))
         .setAAD(sealed.subarray(0, HEADER))
         .setAuthTag(sealed.subarray(-TAG));
       return Buffer.concat([decipher.update(sealed.subarray(HEADER + NONCE, -TAG)), decipher.final()]);
     } catch {
       return undefined;
     }
+  }
+
+  #import(secret: Buffer): KeyObject {
+    let key = this.#imported.get(secret);
+    if (!key) {
+      key = createSecretKey(secret);
+      this.#imported.set(secret, key);
+    }
+    return key;
   }
 }
 
