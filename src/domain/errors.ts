@@ -58,7 +58,11 @@ export class ToolgateError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    // An answer, not a fault: where it was made helps nobody, and to find that out costs more than to refuse. A cause keeps its own.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = "ToolgateError";
     this.code = code;
     this.status = options.status ?? ERRORS[code].status;
