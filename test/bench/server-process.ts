@@ -11,7 +11,7 @@ import { ROOT } from "../tooling/command.ts";
 const USER_HZ = 100;
 
 /** Options of Node that tie a process to the benchmark. */
-export const ATTACHED = ["--import", import.meta.resolve("./attached.ts")];
+export const ATTACHED = ["--import", import.meta.resolve("./attached.mjs")];
 
 const cpuMessage = z.object({ cpuSeconds: z.number() });
 
