@@ -33,6 +33,10 @@ export class HttpServer {
   constructor(facade: Facade, connect: MountedHandler, cors: Cors) {
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       this.#answering.set(request.socket, response);
+      // Once nobody new is let in, a connection has had its last answer.
+      response.once("finish", () => {
+        if (!this.#server.listening) request.socket.end();
+      });
       request.url = originForm(request.url ?? "/");
       const { url } = request;
       if (cors.handle(request, response)) return;
