@@ -32,6 +32,9 @@ import { runService } from "./transport/services/run-service.ts";
 import { toolService } from "./transport/services/tool-service.ts";
 import { VERSION } from "./version.ts";
 
+/** How long calls that a shutdown has aborted have to end their runs and answer their callers, ms. */
+const ABORTED_MS = 1_000;
+
 /** A gateway at work. */
 export interface Gateway {
   /** `{base_url}` of the specification. */
@@ -80,12 +83,12 @@ export async function startGateway(config: ServeConfig, log: Logger): Promise<Ga
     payTo: chain.treasury.tokenAccount,
     usdcMint: chain.treasury.mint,
     async close() {
-      const overdue = setTimeout(() => {
-        stopping.abort(new Error("the service is stopping"));
-        doors.http.destroy();
-      }, config.SHUTDOWN_GRACE_MS);
-      await Promise.all([doors.http.close(), doors.grpc.close(config.SHUTDOWN_GRACE_MS)]);
+      const graceMs = config.SHUTDOWN_GRACE_MS;
+      const overdue = setTimeout(() => stopping.abort(new Error("the service is stopping")), graceMs);
+      const cut = setTimeout(() => doors.http.destroy(), graceMs + ABORTED_MS);
+      await Promise.all([doors.http.close(), doors.grpc.close(graceMs + ABORTED_MS)]);
       clearTimeout(overdue);
+      clearTimeout(cut);
       await postgres.close();
     },
   };
