@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { ConfigError, readConfig, readEnvironment, requireServeConfig } from "../config/config.ts";
+import { ConfigError, readEnvironment, readServeConfig } from "../config/config.ts";
 import { createLogger } from "../log.ts";
 import { outputFor } from "./output.ts";
 
@@ -25,7 +25,7 @@ export function addDoctorCommand(program: Command): void {
 async function findProblems(): Promise<readonly string[]> {
   try {
     const { checkWorld } = await import("../start-checks.ts");
-    return await checkWorld(requireServeConfig(readConfig(readEnvironment())), createLogger("error"));
+    return await checkWorld(readServeConfig(readEnvironment()), createLogger("error"));
   } catch (error) {
     if (error instanceof ConfigError) return error.problems;
     throw error;

@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { ConfigError, readConfig, readEnvironment, redactedConfig, requireServeConfig } from "../config/config.ts";
+import { ConfigError, readConfig, readEnvironment, readServeConfig, redactedConfig } from "../config/config.ts";
 import type { Gateway } from "../gateway.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { outputFor } from "./output.ts";
@@ -13,20 +13,20 @@ export function addServeCommand(program: Command): void {
     .option("--print-config", "print the settings, secrets redacted, and exit")
     .option("--json", "print JSON")
     .action(async (options: { printConfig?: boolean; json?: boolean }) => {
-      const config = readConfig(readEnvironment());
+      const environment = readEnvironment();
       if (options.printConfig) {
-        outputFor(options.json ?? false).record(redactedConfig(config));
+        outputFor(options.json ?? false).record(redactedConfig(readConfig(environment)));
         return;
       }
-      const serveConfig = requireServeConfig(config);
+      const config = readServeConfig(environment);
       const log = createLogger(config.LOG_LEVEL);
       const [{ checkWorld }, { startGateway }] = await Promise.all([
         import("../start-checks.ts"),
         import("../gateway.ts"),
       ]);
-      const problems = await checkWorld(serveConfig, log);
+      const problems = await checkWorld(config, log);
       if (problems.length > 0) throw new ConfigError(problems);
-      const gateway = await startGateway(serveConfig, log);
+      const gateway = await startGateway(config, log);
       const { baseUrl, grpcAddress, payTo } = gateway;
       log.info({ baseUrl, grpcAddress, payTo }, "ready");
       if (options.json) outputFor(true).record({ base_url: baseUrl, grpc_address: grpcAddress, pay_to: payTo });

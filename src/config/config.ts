@@ -67,13 +67,31 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
 }
 
 /**
+ * Reads the configuration for `serve`.
+ * @throws ConfigError with every problem, what is missing beside what is wrong
+ */
+export function readServeConfig(environment: NodeJS.ProcessEnv): ServeConfig {
+  try {
+    return requireServeConfig(readConfig(environment));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const missing = REQUIRED.filter((name) => (environment[name] ?? "") === "").map(notSet);
+    throw new ConfigError([...new Set([...error.problems, ...missing])]);
+  }
+}
+
+/**
  * Narrows to what `serve` needs.
  * @throws ConfigError naming everything that is missing
  */
 export function requireServeConfig(config: Config): ServeConfig {
   if (isServeConfig(config)) return config;
   const missing = REQUIRED.filter((name) => config[name] === undefined || config[name].length === 0);
-  throw new ConfigError(missing.map((name) => `${name}: is not set; serve needs it`));
+  throw new ConfigError(missing.map(notSet));
+}
+
+function notSet(name: string): string {
+  return `${name}: is not set; serve needs it`;
 }
 
 function isServeConfig(config: Config): config is ServeConfig {
