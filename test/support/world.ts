@@ -82,9 +82,15 @@ export interface World extends Ground {
   ): Promise<Answer>;
 }
 
-/** Makes the ground; `settings` go to the instances as their environment would. */
-export async function startGround(settings: Record<string, string> = {}): Promise<Ground> {
-  const [database, chain] = await Promise.all([createTestDatabase(), startLocalChain({ port: 0, slotMs: 50 })]);
+/**
+ * Makes the ground; `settings` go to the instances as their environment would.
+ * @param databaseUrl a database of the caller's own, with the current schema; one of this run's server when left out
+ */
+export async function startGround(settings: Record<string, string> = {}, databaseUrl?: string): Promise<Ground> {
+  const [database, chain] = await Promise.all([
+    databaseUrl === undefined ? createTestDatabase() : { url: databaseUrl, drop: async () => {} },
+    startLocalChain({ port: 0, slotMs: 50 }),
+  ]);
   const treasury = chain.controls.createWallet({ microUsd: 0n });
   const environment = {
     HOST: "127.0.0.1",

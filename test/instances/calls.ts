@@ -1,0 +1,67 @@
+import { expect } from "vitest";
+import { parseUsdc } from "../../src/domain/money.ts";
+import { memoOf, request, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
+import { run } from "./process.ts";
+
+/** Where a call is sent. */
+export type Door = { readonly baseUrl: string };
+
+/** A call: which tool, and what comes with it. */
+export interface Call {
+  tool?: string;
+  params?: object;
+  key?: string;
+  headers?: Record<string, string>;
+}
+
+/** The paid call of these tests, 1000 micro-USD. */
+export const ESTIMATE = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+export const PRICE = 1_000n;
+
+/** POST /v1/mcp/tools/call at one instance. */
+export function callAt(
+  door: Door,
+  agent: Agent,
+  { tool = ESTIMATE.tool, params = ESTIMATE.params, key, headers }: Call = {},
+): Promise<Answer> {
+  const body = JSON.stringify({ tool, params, ...(key !== undefined && { idempotency_key: key }) });
+  return request(door, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+}
+
+/** Asks for a quote and pays it on the chain. @returns the proof's header, and how much was paid */
+export async function payQuote(
+  ground: Ground,
+  door: Door,
+  agent: Agent,
+  call: Call = {},
+): Promise<{ headers: Record<string, string>; price: bigint }> {
+  const { status, body } = await callAt(door, agent, call);
+  expect(status, JSON.stringify(body)).toBe(402);
+  const price = BigInt(body.quote.price_usdc_microusd);
+  const tx = await ground.pay(agent, price, memoOf(body.quote));
+  return { headers: xPayment(tx, body.quote.quote_id), price };
+}
+
+/** The whole truth about an account: its balance to the micro-USD, and how many calls it was charged for. */
+export async function expectAccount(
+  door: Door,
+  agent: Agent,
+  account: { balance: bigint; receipts: number },
+): Promise<void> {
+  const [status, receipts] = await Promise.all([
+    callAt(door, agent, { tool: "get_status", params: {} }),
+    request(door, agent, "/receipts?limit=100", { method: "GET" }),
+  ]);
+  expect(receipts.status, JSON.stringify(receipts.body)).toBe(200);
+  expect({ balance: parseUsdc(status.body.result.balance_usdc), receipts: receipts.body.items.length }).toEqual(
+    account,
+  );
+}
+
+/** `audit` of the command line finds nothing wrong and exits 0. */
+export async function expectCleanAudit(settings: Record<string, string>): Promise<void> {
+  const audit = await run(["audit", "--json"], settings);
+  expect(audit.exitCode, audit.stdout + audit.stderr).toBe(0);
+  const checks = audit.stdout.trim().split("\n");
+  expect(checks.length).toBeGreaterThan(15);
+}

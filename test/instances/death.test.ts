@@ -1,0 +1,193 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
+import { callAt, expectAccount, expectCleanAudit, payQuote, type Door } from "./calls.ts";
+import { Instances, type Instance } from "./process.ts";
+import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
+
+/** Instances that die, stall or are told to stop while a paid call runs on them; another one is there. */
+const LEASE_MS = 1_000;
+const GRACE_MS = 3_000;
+let ground: Ground;
+let model: SlowModel;
+let settings: Record<string, string>;
+let survivor: Instance;
+let doomed: Instance;
+let agent: Agent;
+const instances = new Instances();
+beforeAll(async () => {
+  [ground, model] = await Promise.all([startGround(), slowModel()]);
+  settings = {
+    ...ground.settings,
+    ...model.settings,
+    RUN_LEASE_MS: String(LEASE_MS),
+    SHUTDOWN_GRACE_MS: String(GRACE_MS),
+  };
+  survivor = await instances.serve(settings);
+});
+beforeEach(async () => {
+  [doomed, agent] = await Promise.all([instances.serve(settings), ground.agent()]);
+});
+afterEach(() => model.letGo());
+afterAll(async () => {
+  await expectCleanAudit(ground.settings);
+  await instances.close();
+  await ground.close();
+  await model[Symbol.asyncDispose]();
+});
+
+interface Begun {
+  headers: Record<string, string>;
+  price: bigint;
+  /** What the caller of the doomed instance gets; undefined when the connection breaks. */
+  answer: Promise<Answer | undefined>;
+}
+
+/** Pays for the slow call and begins it at the doomed instance. Returns once the model has been asked. */
+async function beginSlowCall(key?: string): Promise<Begun> {
+  const { headers, price } = await payQuote(ground, doomed, agent, CHAT);
+  model.holdBack();
+  const asked = model.asked();
+  const answer = callAt(doomed, agent, { ...CHAT, headers, ...(key !== undefined && { key }) }).catch(() => undefined);
+  await expect.poll(() => model.asked(), { timeout: 10_000 }).toBe(asked + 1);
+  return { headers, price, answer };
+}
+
+async function statusesOfRuns(door: Door): Promise<string[]> {
+  const { body } = await request(door, agent, "/runs", { method: "GET" });
+  return body.items.map(({ status }: { status: string }) => status);
+}
+
+/** The retry at the surviving instance: 409 while the lease lasts, then the result. */
+async function retryUntilBought(headers: Record<string, string>, key?: string): Promise<Answer> {
+  let last: Answer | undefined;
+  await expect
+    .poll(
+      async () => {
+        last = await callAt(survivor, agent, { ...CHAT, headers, ...(key !== undefined && { key }) });
+        expect([200, 409], JSON.stringify(last.body)).toContain(last.status);
+        return last.status;
+      },
+      { timeout: 15 * LEASE_MS, interval: 100 },
+    )
+    .toBe(200);
+  if (!last) throw new Error("there was an answer");
+  return last;
+}
+
+describe("an instance that is killed in the middle of a paid call", () => {
+  it.each([
+    ["under a key", "slow"],
+    ["under its proof alone", undefined],
+  ])("leaves the call to its retry elsewhere: %s", async (_name, key) => {
+    const { headers, answer } = await beginSlowCall(key);
+    const early = await callAt(survivor, agent, { ...CHAT, headers, ...(key !== undefined && { key }) });
+    expect(early.status).toBe(409);
+    expect(early.headers.get("retry-after")).toBe("1");
+    doomed.signal("SIGKILL");
+    expect(await answer).toBeUndefined();
+    model.letGo();
+    const bought = await retryUntilBought(headers, key);
+    expect(bought.body.receipt.paid_by).toBe("transfer");
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+    expect((await callAt(survivor, agent, { ...CHAT, headers })).body).toEqual(bought.body);
+    expect(await statusesOfRuns(survivor)).toEqual(["completed", "failed"]);
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("gives the money back to a caller that does not come again", async () => {
+    const { price } = await beginSlowCall();
+    doomed.signal("SIGKILL");
+    await expect.poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual(["failed"]);
+    await expectAccount(survivor, agent, { balance: price, receipts: 0 });
+  });
+});
+
+describe("an instance that stalls for longer than its lease", () => {
+  it("does not charge what another one has charged meanwhile", async () => {
+    const { headers, answer } = await beginSlowCall("stalled");
+    doomed.signal("SIGSTOP");
+    await expect.poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual(["failed"]);
+    model.letGo();
+    const bought = await retryUntilBought(headers, "stalled");
+    doomed.signal("SIGCONT");
+    const late = await answer;
+    expect(late?.status).toBe(503);
+    expect(late?.body.code).toBe("UNAVAILABLE");
+    expect(late?.body.message).toMatch(/outlived its lease.*nothing was charged, repeat the call/);
+    expect((await callAt(doomed, agent, { ...CHAT, headers, key: "stalled" })).body).toEqual(bought.body);
+    await expectAccount(doomed, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("charges nothing for a run that was released, also when nobody ran it again; the retry at itself works", async () => {
+    const { headers, price, answer } = await beginSlowCall();
+    doomed.signal("SIGSTOP");
+    await expect.poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual(["failed"]);
+    await expectAccount(survivor, agent, { balance: price, receipts: 0 });
+    model.letGo();
+    doomed.signal("SIGCONT");
+    expect((await answer)?.status).toBe(503);
+    await expectAccount(survivor, agent, { balance: price, receipts: 0 });
+    expect((await callAt(doomed, agent, { ...CHAT, headers })).status).toBe(200);
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("keeps its run for as long as it lives, however slow the tool", async () => {
+    const { answer } = await beginSlowCall();
+    const since = performance.now();
+    await expect
+      .poll(() => performance.now() - since, { timeout: 10_000, interval: 100 })
+      .toBeGreaterThan(2.5 * LEASE_MS);
+    expect(await statusesOfRuns(survivor)).toEqual(["active"]);
+    model.letGo();
+    expect((await answer)?.status).toBe(200);
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+  });
+});
+
+describe("an instance that is told to stop", () => {
+  const isOpen = () =>
+    fetch(`${doomed.baseUrl}/health`, { headers: { connection: "close" } }).then(
+      () => true,
+      () => false,
+    );
+
+  it("takes no new connections, finishes the paid call that runs, and exits 0", async () => {
+    const { answer } = await beginSlowCall();
+    doomed.signal("SIGTERM");
+    await expect.poll(isOpen, { timeout: 5_000, interval: 20 }).toBe(false);
+    model.letGo();
+    const finished = await answer;
+    expect(finished?.status, JSON.stringify(finished?.body)).toBe(200);
+    expect(finished?.body.receipt.paid_by).toBe("transfer");
+    const since = performance.now();
+    expect(await doomed.ended).toBe(0);
+    expect(performance.now() - since, "nothing is waited for").toBeLessThan(GRACE_MS / 2);
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("aborts what outlasts its grace period, charges nothing for it, and exits 0", async () => {
+    const { headers, price, answer } = await beginSlowCall("aborted");
+    doomed.signal("SIGTERM");
+    expect(await doomed.ended).toBe(0);
+    const aborted = await answer;
+    expect(aborted?.status).toBe(503);
+    expect(aborted?.body).toMatchObject({ code: "UNAVAILABLE", message: expect.stringMatching(/nothing was charged/) });
+    expect(await statusesOfRuns(survivor)).toEqual(["failed"]);
+    await expectAccount(survivor, agent, { balance: price, receipts: 0 });
+    model.letGo();
+    expect((await callAt(survivor, agent, { ...CHAT, headers, key: "aborted" })).status).toBe(200);
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("says nothing secret in its log", async () => {
+    const { headers, answer } = await beginSlowCall();
+    model.letGo();
+    await answer;
+    doomed.signal("SIGTERM");
+    expect(await doomed.ended).toBe(0);
+    expect(doomed.log()).toContain("stopped");
+    const password = new URL(ground.database.url).password;
+    for (const secret of [agent.apiKey, headers["X-Payment"] ?? "-", password])
+      expect(doomed.log()).not.toContain(secret);
+  });
+});

@@ -1,0 +1,87 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import process from "node:process";
+import { text } from "node:stream/consumers";
+import { createInterface } from "node:readline";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+
+/** What a command came to. */
+export interface Outcome {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A `serve` process of our own, with everything real behind it. */
+export interface Instance {
+  readonly baseUrl: string;
+  /** Sends a signal to this process, and to no other. */
+  signal(name: NodeJS.Signals): void;
+  /** Resolves when it has ended, with its exit code (null: by a signal). */
+  readonly ended: Promise<number | null>;
+  /** What it has logged so far. */
+  log(): string;
+}
+
+function start(args: readonly string[], settings: Record<string, string>): ChildProcess {
+  // No setting of whoever runs the tests reaches the process.
+  const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...settings };
+  return spawn(process.execPath, ["src/main.ts", ...args], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** Runs a command to its end. */
+export async function run(args: readonly string[], settings: Record<string, string>): Promise<Outcome> {
+  const child = start(args, settings);
+  const { stdout, stderr } = child;
+  if (!stdout || !stderr) throw new Error("the command's output is piped");
+  const [out, err, [exitCode]] = await Promise.all([text(stdout), text(stderr), once(child, "exit")]);
+  return { exitCode: typeof exitCode === "number" ? exitCode : null, stdout: out, stderr: err };
+}
+
+/** The processes that one file of tests started. */
+export class Instances {
+  readonly #children = new Set<ChildProcess>();
+
+  /**
+   * Starts `serve` and waits until its doors are open.
+   * @throws Error with what it logged when it ends before that
+   */
+  async serve(settings: Record<string, string>): Promise<Instance> {
+    const child = start(["serve", "--json"], { LOG_LEVEL: "info", ...settings });
+    this.#children.add(child);
+    let log = "";
+    child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (log += chunk));
+    const ended = new Promise<number | null>((resolve) => {
+      child.once("exit", (code) => {
+        this.#children.delete(child);
+        resolve(code);
+      });
+    });
+    if (!child.stdout) throw new Error("the output is piped");
+    const ready = once(createInterface(child.stdout), "line").then(([line]) => baseUrlIn(String(line)));
+    const baseUrl = await Promise.race([ready, ended.then(() => undefined)]);
+    if (baseUrl === undefined) throw new Error(`serve ended before it was ready: ${log}`);
+    return { baseUrl, ended, log: () => log, signal: (name) => void child.kill(name) };
+  }
+
+  /** Ends whatever still runs, stopped processes included. */
+  async close(): Promise<void> {
+    await Promise.all(
+      Array.from(this.#children, async (child) => {
+        const exit = once(child, "exit");
+        child.kill("SIGKILL");
+        await exit;
+      }),
+    );
+  }
+}
+
+function baseUrlIn(line: string): string {
+  const ready: unknown = JSON.parse(line);
+  if (typeof ready === "object" && ready !== null && "base_url" in ready && typeof ready.base_url === "string") {
+    return ready.base_url;
+  }
+  throw new Error(`serve said something else: ${line}`);
+}
