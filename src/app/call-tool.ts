@@ -168,7 +168,7 @@ function answerPrior(prior: Exclude<Begun, { kind: "started" | "insufficient" }>
     case "payment_used":
       throw new ToolgateError(
         "INVALID_PAYMENT",
-        "payment verification failed: the transaction was used before, for another call or as a credit to a balance",
+        "payment verification failed: the transaction was used for another call",
       );
     case "quote_paid":
       throw new ToolgateError(

@@ -47,7 +47,7 @@ export function callWithBody(world: World, agent: Agent, proof: Record<string, u
 }
 
 /** What is told of a transaction that was charged or credited before. */
-export const USED = /the transaction was used before, for another call or as a credit to a balance/;
+export const USED = /the transaction was used for another call/;
 
 /** Exactly the error body of specification 7, and never another quote inside. */
 export function expectRefused(answer: Answer, message: RegExp, code = "INVALID_PAYMENT", status = 402): void {
