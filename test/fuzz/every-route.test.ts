@@ -1,0 +1,139 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
+import { receiptServiceRoutes } from "#gen/toolgate/v1/receipt_service_http.ts";
+import { runServiceRoutes } from "#gen/toolgate/v1/run_service_http.ts";
+import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
+import { rawRequest } from "../support/raw-http.ts";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+import { type Base, bytesOf, type FuzzRequest, nearValid } from "./arbitrary-request.ts";
+import { expectWellBehaved } from "./well-behaved.ts";
+
+/**
+ * Every route of the contract with requests that are almost good. When it fails, fast-check prints the seed and the smallest
+ * requests that fail; FUZZ_SEED repeats them, FUZZ_RUNS asks for more.
+ */
+const RUNS = Number(process.env["FUZZ_RUNS"] ?? 150);
+const SEED = process.env["FUZZ_SEED"] === undefined ? {} : { seed: Number(process.env["FUZZ_SEED"]) };
+
+let world: World;
+let agent: Agent;
+let bases: Base[];
+
+beforeAll(async () => {
+  world = await startWorld({ PAYMENT_WAIT_MS: "0" });
+  agent = await world.agent({ balance: 900_000_000n });
+  const { receipt } = (await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" })).body;
+  bases = basesWith(receipt.receipt_id, receipt.run_id);
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+});
+
+describe("every route", () => {
+  it("has its good request here, and that is answered 200", async () => {
+    const all = [
+      ...toolServiceRoutes.routes,
+      ...receiptServiceRoutes.routes,
+      ...runServiceRoutes.routes,
+      ...healthServiceRoutes.routes,
+    ];
+    for (const { httpMethod, pattern } of all) {
+      const like = new RegExp(`^${pattern.replace(/\{[^}]*\}/, "[^/]+")}$`);
+      const ours = bases.filter((base) => base.method === httpMethod && like.test(base.path));
+      expect(ours.length, `${httpMethod} ${pattern}`).toBeGreaterThan(0);
+    }
+    for (const base of bases) {
+      const query = new URLSearchParams(base.query ?? []).toString();
+      const headers: [string, string][] = [["Authorization", `Bearer ${agent.apiKey}`]];
+      if (base.body !== undefined) headers.push(["Content-Type", "application/json"]);
+      const target = base.path + (query === "" ? "" : `?${query}`);
+      const body = base.body === undefined ? undefined : JSON.stringify(base.body);
+      const [answer] = await exchange({ method: base.method, target, headers, body });
+      expect(answer?.status, `${base.method} ${target}: ${answer?.body}`).toBe(200);
+    }
+  });
+
+  it("answers what is almost good with a documented status, the error body, and goes on working", async () => {
+    const requests = fc.array(
+      nearValid(bases, [
+        `Bearer ${agent.apiKey}`,
+        `Bearer ${agent.apiKey}`,
+        `Bearer ${agent.apiKey}`,
+        "Bearer sk-agent-unknown",
+        "Basic YTpi",
+        "",
+      ]),
+      { minLength: 1, maxLength: 8 },
+    );
+    await fc.assert(
+      fc.asyncProperty(requests, async (several) => {
+        await Promise.all(several.map(isWellBehaved));
+        expect((await fetch(`${world.gateway.baseUrl}/health`)).status).toBe(200);
+      }),
+      { numRuns: RUNS, ...SEED, interruptAfterTimeLimit: 25_000 },
+    );
+  }, 60_000);
+});
+
+async function isWellBehaved(request: FuzzRequest): Promise<void> {
+  const answers = await exchange(request);
+  // Before the answer there may be a 100 Continue.
+  const answer = answers.at(-1);
+  if (!answer) throw new Error("no answer");
+  const { status, headers, body } = answer;
+  expectWellBehaved({
+    status,
+    body: request.method === "HEAD" ? "" : Buffer.from(body, "latin1").toString(),
+    headers: { get: (name) => headers[name] },
+  });
+}
+
+function exchange(request: FuzzRequest) {
+  return rawRequest(world.gateway.baseUrl, { pieces: [bytesOf(request)], waitMs: 10_000 });
+}
+
+function basesWith(receiptId: string, runId: string): Base[] {
+  const vram = { model: "llama-3.1-8b", context_length: 4096, dtype: "float16" };
+  const rpc = (method: string, params: NonNullable<Base["body"]>): Base => ({
+    method: "POST",
+    path: "/mcp",
+    body: { jsonrpc: "2.0", id: 1, method, params },
+  });
+  const tool = (path: string, body: NonNullable<Base["body"]>): Base => ({ method: "POST", path, body });
+  return [
+    ...["/v1/mcp/tools/call", "/mcp"].flatMap((path) => [
+      tool(path, { tool: "echo", params: { message: "hi" } }),
+      tool(path, { tool: "echo", params: { message: "hi" }, idempotency_key: "k" }),
+      tool(path, { tool: "get_status", params: {} }),
+      tool(path, { tool: "vram_estimate", params: vram }),
+      tool(path, { tool: "vram_estimate", params: vram, idempotency_key: "paid" }),
+    ]),
+    rpc("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "fuzz", version: "1" } }),
+    rpc("ping", {}),
+    rpc("tools/list", {}),
+    rpc("tools/call", { name: "echo", arguments: { message: "hi" } }),
+    rpc("tools/call", { name: "vram_estimate", arguments: vram }),
+    { method: "GET", path: "/mcp/capabilities" },
+    {
+      method: "GET",
+      path: "/receipts",
+      query: [
+        ["limit", "5"],
+        ["status", "final"],
+      ],
+    },
+    { method: "GET", path: `/receipts/${receiptId}` },
+    {
+      method: "GET",
+      path: "/runs",
+      query: [
+        ["limit", "5"],
+        ["status", "completed"],
+      ],
+    },
+    { method: "GET", path: `/runs/${runId}` },
+    { method: "GET", path: "/health" },
+  ];
+}

@@ -1,0 +1,274 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { rawRequest, type RawAnswer, type RawRequest } from "../support/raw-http.ts";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+import { expectRefused, expectWellBehaved } from "./well-behaved.ts";
+
+/** Bytes that no HTTP client sends, over raw sockets (RFC 9112; the shapes of request smuggling). */
+
+let world: World;
+let agent: Agent;
+
+beforeAll(async () => {
+  world = await startWorld();
+  agent = await world.agent({ balance: 1_000_000n });
+});
+afterEach(async () => {
+  expect((await fetch(`${world.gateway.baseUrl}/health`)).status).toBe(200);
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+});
+
+const ECHO = '{"tool":"echo","params":{"message":"hi"}}';
+const PAID = '{"tool":"vram_estimate","params":{"model":"llama-3.1-8b"}}';
+const HEAD = "POST /v1/mcp/tools/call HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n";
+const keyed = (head: string) => `${head}Authorization: Bearer ${agent.apiKey}\r\n`;
+const post = (headers: string, body = "") => `${keyed(HEAD)}${headers}\r\n${body}`;
+const sized = (body: string, headers = "") => post(`Content-Length: ${body.length}\r\n${headers}`, body);
+const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\nHost: gateway\r\n${headers}\r\n`;
+
+const send = (...pieces: (string | Buffer)[]) => rawRequest(world.gateway.baseUrl, { pieces });
+const sendAll = (request: RawRequest) => rawRequest(world.gateway.baseUrl, request);
+const only = ([answer, ...rest]: RawAnswer[]): RawAnswer => {
+  if (!answer || rest.length > 0) throw new Error(`one answer was expected, not ${rest.length + (answer ? 1 : 0)}`);
+  return answer;
+};
+const asText = ({ status, headers, body }: RawAnswer) => ({
+  status,
+  body,
+  headers: { get: (name: string) => headers[name] },
+});
+const runs = async () => (await world.get(agent, "/runs?limit=100")).body.items.length;
+
+describe("a message whose end is in doubt is refused, and its connection closed", () => {
+  const shapes: [name: string, request: () => string][] = [
+    [
+      "Content-Length and Transfer-Encoding (CL.TE)",
+      () => post("Content-Length: 6\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\nG"),
+    ],
+    [
+      "Transfer-Encoding and Content-Length (TE.CL)",
+      () => post("Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", "2e\r\n"),
+    ],
+    ["two lengths that differ", () => post("Content-Length: 6\r\nContent-Length: 7\r\n", ECHO)],
+    [
+      "two lengths that agree",
+      () => post(`Content-Length: ${ECHO.length}\r\nContent-Length: ${ECHO.length}\r\n`, ECHO),
+    ],
+    ["a list of lengths", () => post("Content-Length: 6, 7\r\n", ECHO)],
+    ["a negative length", () => post("Content-Length: -1\r\n")],
+    ["a length with a sign", () => post("Content-Length: +5\r\n", "12345")],
+    ["a hexadecimal length", () => post("Content-Length: 0x5\r\n", "12345")],
+    ["a length beyond every integer", () => post(`Content-Length: ${"9".repeat(40)}\r\n`)],
+    ["a coding after chunked", () => post("Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n")],
+    ["an unknown coding", () => post("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n")],
+    ["chunked behind a tab and a vertical tab", () => post("Transfer-Encoding:\t\x0bchunked\r\n", "0\r\n\r\n")],
+    ["white space before the colon", () => post("Transfer-Encoding : chunked\r\n", "0\r\n\r\n")],
+    ["a folded header", () => post("X-A: a\r\n Transfer-Encoding: chunked\r\n", "0\r\n\r\n")],
+    ["a chunk size that is no number", () => post("Transfer-Encoding: chunked\r\n", "ZZ\r\n")],
+    ["a chunk size beyond every integer", () => post("Transfer-Encoding: chunked\r\n", `${"f".repeat(20)}\r\n`)],
+    ["a chunk that is longer than it says", () => post("Transfer-Encoding: chunked\r\n", "2\r\nabcd\r\n0\r\n\r\n")],
+    ["NUL in a header", () => post("X-A: a\0b\r\n")],
+    ["a header without a colon", () => post("X-A\r\n")],
+    ["lines that end with LF alone", () => `GET /health HTTP/1.1\nHost: gateway\n\n`],
+    ["a bare CR", () => `GET /health HTTP/1.1\r\nHost: gateway\r\nX-A: a\rb\r\n\r\n`],
+    ["no HTTP at all", () => "HELO gateway\r\n\r\n"],
+    ["a TLS hello", () => "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
+    ["HTTP/2 with prior knowledge", () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["a method in lower case", () => "get /health HTTP/1.1\r\nHost: gateway\r\n\r\n"],
+    ["a method of nobody's", () => "BREW /health HTTP/1.1\r\nHost: gateway\r\n\r\n"],
+    ["a target with a space", () => "GET /hea lth HTTP/1.1\r\nHost: gateway\r\n\r\n"],
+    ["HTTP/9.9", () => "GET /health HTTP/9.9\r\nHost: gateway\r\n\r\n"],
+  ];
+  it.each(shapes)("%s", async (_, request) => {
+    const before = await runs();
+    const answer = only(await send(request()));
+    expectRefused(asText(answer));
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body).code).toBe("INVALID_REQUEST");
+    expect(answer.headers["connection"]).toBe("close");
+    expect(await runs()).toBe(before);
+  });
+});
+
+describe("a body that does not come as announced", () => {
+  it("half of it, then the end: refused, and nothing is done", async () => {
+    const half = sized(PAID).slice(0, -10);
+    const answer = only(await sendAll({ pieces: [half], end: true }));
+    expectRefused(asText(answer));
+    expect(await runs()).toBe(0);
+  });
+
+  it("half a chunk, then the end: the same", async () => {
+    const answer = only(await sendAll({ pieces: [post("Transfer-Encoding: chunked\r\n", "ff\r\nabc")], end: true }));
+    expectRefused(asText(answer));
+  });
+
+  it("nothing of it: the gateway waits, and serves others meanwhile", async () => {
+    const waiting = sendAll({ pieces: [post("Content-Length: 10\r\n")], waitMs: 300 });
+    expect((await world.call(agent, "echo", { message: "others" })).status).toBe(200);
+    expect(await waiting).toEqual([]);
+  });
+
+  it("byte by byte: taken", async () => {
+    const pieces = [...sized(ECHO).match(/[^]{1,16}/g)!];
+    const answer = only(await sendAll({ pieces, pauseMs: 1 }));
+    expect(JSON.parse(answer.body)).toEqual({ ok: true, result: { echo: "hi" } });
+  });
+
+  it("in chunks, with extensions and trailers: taken", async () => {
+    const chunks = `5;a=b\r\n${ECHO.slice(0, 5)}\r\n${(ECHO.length - 5).toString(16)}\r\n${ECHO.slice(5)}\r\n0\r\nX-Payment: trailer\r\n\r\n`;
+    const answer = only(await send(post("Transfer-Encoding: chunked\r\n", chunks)));
+    expect(answer.status).toBe(200);
+  });
+
+  it("after 100 Continue, and with an expectation of nobody's: taken", async () => {
+    const [first, second] = await send(post(`Content-Length: ${ECHO.length}\r\nExpect: 100-continue\r\n`), ECHO);
+    expect([first?.status, second?.status]).toEqual([100, 200]);
+    expect(only(await send(sized(ECHO, "Expect: tea\r\n"))).status).toBe(200);
+  });
+
+  it("larger than allowed, told or untold: 413, and the connection is closed", async () => {
+    for (const request of [
+      post("Content-Length: 9999999999\r\n"),
+      post("Transfer-Encoding: chunked\r\n", `200000\r\n${"x".repeat(0x200000)}\r\n0\r\n\r\n`),
+    ]) {
+      const [answer] = await send(request);
+      expect(answer?.status).toBe(413);
+      expect(answer?.headers["connection"]).toBe("close");
+    }
+  });
+
+  it("followed by garbage: the call is answered first, then the connection is closed", async () => {
+    const answer = only(await send(`${sized(PAID, "Idempotency-Key: first\r\n")}GARBAGE\r\n`, "MORE\r\n\r\n"));
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.body).receipt.debited_usdc_microusd).toBe(1000);
+  });
+
+  it("followed by another request: both are answered, in order, and neither sees the other's key", async () => {
+    const stranger = `${HEAD}Content-Length: ${ECHO.length}\r\n\r\n${ECHO}`;
+    const answers = await send(sized(ECHO) + get("/health") + stranger);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 401]);
+  });
+
+  it("answered, then garbage: 400 after the 200", async () => {
+    const answers = await sendAll({ pieces: [sized(ECHO), "GARBAGE\r\n\r\n"], pauseMs: 80 });
+    expect(answers.map(({ status }) => status)).toEqual([200, 400]);
+  });
+});
+
+describe("headers", () => {
+  it.each([
+    ["one of 40,000 characters", () => get("/health", `X-A: ${"a".repeat(40_000)}\r\n`)],
+    ["3,000 of them", () => get("/health", "X-Some-Header: a\r\n".repeat(3_000))],
+    ["a target of 40,000 characters", () => get(`/${"a".repeat(40_000)}`)],
+    ["a key of 40,000 characters", () => get("/receipts", `Authorization: Bearer sk-agent-${"a".repeat(40_000)}\r\n`)],
+  ])("that are too large are 431: %s", async (_, request) => {
+    const answer = only(await send(request()));
+    expectRefused(asText(answer));
+    expect(answer.status).toBe(431);
+    expect(JSON.parse(answer.body).code).toBe("PAYLOAD_TOO_LARGE");
+  });
+
+  it.each([
+    ["two keys", 401, "UNAUTHORIZED", () => sized(ECHO, "Authorization: Bearer sk-agent-other\r\n")],
+    ["the same key twice", 401, "UNAUTHORIZED", () => sized(ECHO, `Authorization: Bearer ${agent.apiKey}\r\n`)],
+    ["two content types", 415, "UNSUPPORTED_MEDIA_TYPE", () => sized(ECHO, "Content-Type: text/plain\r\n")],
+    ["two idempotency keys", 400, "INVALID_REQUEST", () => sized(ECHO, "Idempotency-Key: a\r\nidempotency-key: b\r\n")],
+    [
+      "the same idempotency key twice",
+      400,
+      "INVALID_REQUEST",
+      () => sized(ECHO, "Idempotency-Key: a\r\nIdempotency-Key: a\r\n"),
+    ],
+    ["two proofs", 400, "INVALID_REQUEST", () => sized(PAID, "X-Payment: YQ\r\nX-Payment: YQ\r\n")],
+    ["two hosts", 400, "INVALID_REQUEST", () => sized(ECHO, "Host: other\r\n")],
+    ["an idempotency key that is not ASCII", 400, "INVALID_REQUEST", () => sized(ECHO, "Idempotency-Key: \xfc\r\n")],
+    ["a compressed body", 415, "UNSUPPORTED_MEDIA_TYPE", () => sized(ECHO, "Content-Encoding: gzip\r\n")],
+  ] as const)("that contradict each other are refused: %s", async (_, status, code, request) => {
+    const before = await runs();
+    const answer = only(await send(Buffer.from(request(), "latin1")));
+    expectRefused(asText(answer));
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.body).code).toBe(code);
+    expect(await runs()).toBe(before);
+  });
+
+  it("may hold a comma where a value can: one idempotency key `a, b`", async () => {
+    expect(only(await send(sized(ECHO, "Idempotency-Key: a, b\r\n"))).status).toBe(200);
+  });
+
+  it("must name a host, but for HTTP/1.0", async () => {
+    expectRefused(asText(only(await send("GET /health HTTP/1.1\r\n\r\n"))));
+    expect(only(await send("GET /health HTTP/1.0\r\n\r\n")).status).toBe(200);
+  });
+
+  it("cannot be made by the caller: CR and LF in what is echoed stay text", async () => {
+    const body = JSON.stringify({ tool: "a\r\nSet-Cookie: a=b", params: {} });
+    const answer = only(await send(sized(body)));
+    expectRefused(asText(answer));
+    expect(answer.headers).not.toHaveProperty("set-cookie");
+  });
+});
+
+describe("targets", () => {
+  it("are read in absolute form, as a server must (RFC 9112 section 3.2.2)", async () => {
+    for (const target of ["http://gateway/health", "HTTP://other:81/health", "https://user:pw@gateway/health"]) {
+      expect(only(await send(get(target))).status).toBe(200);
+    }
+    expect(only(await send(get("http://gateway"))).status).toBe(404);
+    expect(only(await send(get("http://gateway?x=1"))).status).toBe(404);
+  });
+
+  it.each([
+    "//health",
+    "/health/",
+    "/health//",
+    "/./health",
+    "/x/../health",
+    "/..",
+    "/../../etc/passwd",
+    "/%2e%2e/health",
+    "/health%00",
+    "/health%2F",
+    "/health;a=b",
+    "/HEALTH",
+    "/health#x",
+    "/%",
+    "/%zz",
+    "*",
+    "health",
+    "///",
+    "/mcp/",
+    "/mcp/capabilities/",
+    "/receipts/",
+    "/receipts/a/b",
+    "/receipts//",
+    "/v1/mcp/tools/call/",
+    "/v1//mcp/tools/call",
+    "/toolgate.v1.Nothing/At",
+    "/console/../health",
+    `/${"a/".repeat(10_000)}`,
+    `/receipts/${"%41".repeat(9_000)}`,
+  ])("that are no path of the contract are 404 or refused: %s", async (target) => {
+    const [answer] = await send(get(target, `Authorization: Bearer ${agent.apiKey}\r\n`));
+    if (!answer) throw new Error("no answer");
+    expectRefused(asText(answer));
+    expect([400, 404]).toContain(answer.status);
+  });
+
+  it("may be percent-encoded where they need not be (RFC 3986 section 6.2.2)", async () => {
+    expect(only(await send(get("/%68ealth"))).status).toBe(200);
+    expect(only(await send(get("/he%61lth"))).status).toBe(200);
+  });
+
+  it("CONNECT gets no tunnel, and an upgrade no other protocol", async () => {
+    expect(await send("CONNECT gateway:80 HTTP/1.1\r\nHost: gateway\r\n\r\n")).toEqual([]);
+    const answer = only(
+      await send(get("/health", "Connection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n")),
+    );
+    expectWellBehaved(asText(answer));
+    expect(answer.status).toBe(200);
+  });
+});
