@@ -58,7 +58,7 @@ describe("an underpayment", () => {
     const offer = await offerFor(world, agent);
     const tx = await world.pay(agent, 1n, offer.memo);
     const answers = await Promise.all(Array.from({ length: 12 }, () => callWith(world, agent, tx, offer.quoteId)));
-    for (const answer of answers) expectRefused(answer, /\$0\.000001 was sent|used before/);
+    for (const answer of answers) expectRefused(answer, /\$0\.000001 was sent/);
     await expectAccount(world, agent, { balance: 1n, receipts: 0 });
   });
 });

@@ -1,0 +1,97 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+import {
+  callWith,
+  expectAccount,
+  expectBought,
+  expectNothing,
+  expectRefused,
+  offerFor,
+  PARAMS,
+  PRICE,
+  TOOL,
+  type Offer,
+} from "./scene.ts";
+
+/** Whoever watches the chain may see a payment before its payer presents it. */
+let world: World;
+let agent: Agent;
+let offer: Offer;
+let tx: string;
+beforeAll(async () => {
+  world = await startWorld();
+});
+beforeEach(async () => {
+  agent = await world.agent();
+  offer = await offerFor(world, agent);
+  tx = await world.pay(agent, PRICE, offer.memo);
+});
+afterEach(async () => {
+  expect(await world.violations()).toEqual([]);
+});
+afterAll(() => world.close());
+
+/** Credits the payment as a watcher would. */
+function creditFirst(): Promise<{ credited: boolean }> {
+  const { accountId, wallet } = agent;
+  return world.postgres.ledger.credit(accountId, {
+    txSignature: tx,
+    amount: PRICE,
+    quoteId: offer.quoteId,
+    payer: wallet.publicKey.toBase58(),
+    slot: BigInt(world.chain.chain.slots.current),
+    blockTime: new Date(),
+    finalized: true,
+    paidBy: "transfer",
+  });
+}
+
+describe("a payment that was credited before its proof came", () => {
+  it("buys its call all the same, and is credited and charged once", async () => {
+    await creditFirst();
+    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+    for (const _ of [1, 2]) expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
+    expect(await creditFirst()).toMatchObject({ credited: false });
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("buys it once when watcher and many callers come at once", async () => {
+    const calls = Array.from({ length: 12 }, (_, n) =>
+      callWith(world, agent, tx, offer.quoteId, n % 2 === 0 ? {} : { idempotency_key: `k${n}` }),
+    );
+    const [answers] = await Promise.all([Promise.all(calls), creditFirst(), creditFirst()]);
+    expect(answers.some(({ status }) => status === 200)).toBe(true);
+    for (const { status } of answers) expect([200, 409]).toContain(status);
+    expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("is money like any other: once it is spent, the proof buys nothing until there is money again", async () => {
+    await creditFirst();
+    expect((await world.call(agent, TOOL, PARAMS)).body.receipt.paid_by).toBe("balance");
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    const late = await callWith(world, agent, tx, offer.quoteId);
+    expect({ status: late.status, code: late.body.code }).toEqual({ status: 402, code: "PAYMENT_REQUIRED" });
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("is still nobody else's", async () => {
+    await creditFirst();
+    const thief = await world.agent();
+    const own = await offerFor(world, thief);
+    for (const quoteId of [own.quoteId, offer.quoteId]) {
+      expectRefused(await callWith(world, thief, tx, quoteId), /used|another quote|another account/);
+    }
+    await expectNothing(world, thief);
+    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+  });
+
+  it("does not pay a quote that another transaction has paid meanwhile, and stays on the balance", async () => {
+    await creditFirst();
+    const second = await world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:2`);
+    expectBought(await callWith(world, agent, second, offer.quoteId), second, offer.quoteId);
+    for (const _ of [1, 2])
+      expectRefused(await callWith(world, agent, tx, offer.quoteId), /paid before by another transaction/);
+    await expectAccount(world, agent, { balance: PRICE, receipts: 1 });
+  });
+});
