@@ -14,6 +14,8 @@ export interface Base {
   path: string;
   query?: [name: string, value: string][];
   body?: Json;
+  /** What the gateway answers; default 200. */
+  status?: number;
 }
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -120,18 +122,22 @@ const edit = fc.record({
 });
 type Edit = typeof edit extends fc.Arbitrary<infer E> ? E : never;
 
-/** How the text of a body is damaged afterwards; mostly not at all. */
-const damage = fc.oneof(
-  { weight: 6, arbitrary: fc.constant(undefined) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ at: fc.nat(400), drop: fc.nat(5), insert: fc.string({ unit: "binary", maxLength: 4 }) }),
-  },
+/** Mostly nothing, so that a request with several mutations is still near a good one. */
+function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
+  return fc.oneof({ weight: 8, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+}
+
+/** How the text of a body is damaged after its edits. */
+const damage = rarely(
+  fc.record({ at: fc.nat(400), drop: fc.nat(5), insert: fc.string({ unit: "binary", maxLength: 4 }) }),
 );
 
 const header: fc.Arbitrary<[string, string]> = fc.tuple(
   fc.constantFrom(
     "X-Payment",
+    "X-Payment",
+    "X-Payment",
+    "Idempotency-Key",
     "Idempotency-Key",
     "Content-Type",
     "Accept",
@@ -188,16 +194,23 @@ export function nearValid(bases: readonly Base[], authorizations: readonly strin
   return fc
     .record({
       base: fc.constantFrom(...bases),
-      method: fc.option(fc.constantFrom(...METHODS), { freq: 6, nil: undefined }),
-      path: fc.option(segment, { freq: 4, nil: undefined }),
-      query: fc.array(fc.tuple(fc.oneof(fc.constantFrom(...NAMES), scalarText), scalarText), { maxLength: 2 }),
+      method: rarely(fc.constantFrom(...METHODS)),
+      path: rarely(segment),
+      query: rarely(
+        fc.array(fc.tuple(fc.oneof(fc.constantFrom(...NAMES), scalarText), scalarText), { minLength: 1, maxLength: 2 }),
+      ),
       edits: fc.array(edit, { maxLength: 3 }),
       damage,
-      headers: fc.array(header, { maxLength: 3 }),
+      headers: fc.oneof(
+        { weight: 3, arbitrary: fc.constant<FuzzRequest["headers"]>([]) },
+        { weight: 2, arbitrary: fc.array(header, { maxLength: 3 }) },
+      ),
       authorization: fc.constantFrom(...authorizations),
     })
     .map(({ base, method, path, query, edits, damage: harm, headers, authorization }) => {
-      const parts = [...(base.query ?? []), ...query].map(([name, value]) => `${escaped(name)}=${escaped(value)}`);
+      const parts = [...(base.query ?? []), ...(query ?? [])].map(
+        ([name, value]) => `${escaped(name)}=${escaped(value)}`,
+      );
       const body = base.body === undefined && edits.length < 2 ? undefined : edits.reduce(applyEdit, base.body ?? null);
       const text = body === undefined ? undefined : harmed(JSON.stringify(body), harm);
       return {
@@ -218,14 +231,10 @@ export function nearValid(bases: readonly Base[], authorizations: readonly strin
 /** The request's bytes, asking for the connection to be closed after the answer. */
 export function bytesOf({ method, target, headers, body }: FuzzRequest): Buffer {
   const bytes = Buffer.from(body ?? "");
-  const lines = [
-    ["Host", "gateway"],
-    ["Connection", "close"],
-    ...headers,
-    ...(body === undefined ? [] : [["Content-Length", String(bytes.length)]]),
-  ];
-  const head = `${method} ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
-  return Buffer.concat([Buffer.from(head, "latin1"), bytes]);
+  const lines: FuzzRequest["headers"] = [["Host", "gateway"], ["Connection", "close"], ...headers];
+  if (body !== undefined) lines.push(["Content-Length", String(bytes.length)]);
+  const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  return Buffer.concat([Buffer.from(`${method} ${target} HTTP/1.1\r\n${text}\r\n`, "latin1"), bytes]);
 }
 
 function mutatedPath(path: string, mutation: { at: number; kind: string; text: string } | undefined): string {

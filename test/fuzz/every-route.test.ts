@@ -1,3 +1,4 @@
+import { base58 } from "@scure/base";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
@@ -13,8 +14,11 @@ import { expectWellBehaved } from "./well-behaved.ts";
  * Every route of the contract with requests that are almost good. When it fails, fast-check prints the seed and the smallest
  * requests that fail; FUZZ_SEED repeats them, FUZZ_RUNS asks for more.
  */
-const RUNS = Number(process.env["FUZZ_RUNS"] ?? 150);
+const RUNS = Number(process.env["FUZZ_RUNS"] ?? 300);
 const SEED = process.env["FUZZ_SEED"] === undefined ? {} : { seed: Number(process.env["FUZZ_SEED"]) };
+
+/** Parameters that are good. */
+const VRAM = { model: "llama-3.1-8b", context_length: 4096, dtype: "float16" };
 
 let world: World;
 let agent: Agent;
@@ -22,9 +26,12 @@ let bases: Base[];
 
 beforeAll(async () => {
   world = await startWorld({ PAYMENT_WAIT_MS: "0" });
-  agent = await world.agent({ balance: 900_000_000n });
-  const { receipt } = (await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" })).body;
-  bases = basesWith(receipt.receipt_id, receipt.run_id);
+  agent = await world.agent();
+  const { quote } = (await world.call(agent, "vram_estimate", VRAM)).body;
+  const { accountId } = agent;
+  await world.postgres.accounts.adjust({ accountId, amount: 900_000_000n, reason: "test", idempotencyKey: "fund" });
+  const { receipt } = (await world.call(agent, "vram_estimate", VRAM)).body;
+  bases = basesWith(receipt.receipt_id, receipt.run_id, quote.quote_id);
 });
 afterAll(async () => {
   expect(await world.violations()).toEqual([]);
@@ -32,7 +39,7 @@ afterAll(async () => {
 });
 
 describe("every route", () => {
-  it("has its good request here, and that is answered 200", async () => {
+  it("has its good request here, answered as it should be", async () => {
     const all = [
       ...toolServiceRoutes.routes,
       ...receiptServiceRoutes.routes,
@@ -51,16 +58,14 @@ describe("every route", () => {
       const target = base.path + (query === "" ? "" : `?${query}`);
       const body = base.body === undefined ? undefined : JSON.stringify(base.body);
       const [answer] = await exchange({ method: base.method, target, headers, body });
-      expect(answer?.status, `${base.method} ${target}: ${answer?.body}`).toBe(200);
+      expect(answer?.status, `${base.method} ${target}: ${answer?.body}`).toBe(base.status ?? 200);
     }
   });
 
   it("answers what is almost good with a documented status, the error body, and goes on working", async () => {
     const requests = fc.array(
       nearValid(bases, [
-        `Bearer ${agent.apiKey}`,
-        `Bearer ${agent.apiKey}`,
-        `Bearer ${agent.apiKey}`,
+        ...Array<string>(12).fill(`Bearer ${agent.apiKey}`),
         "Bearer sk-agent-unknown",
         "Basic YTpi",
         "",
@@ -94,8 +99,15 @@ function exchange(request: FuzzRequest) {
   return rawRequest(world.gateway.baseUrl, { pieces: [bytesOf(request)], waitMs: 10_000 });
 }
 
-function basesWith(receiptId: string, runId: string): Base[] {
-  const vram = { model: "llama-3.1-8b", context_length: 4096, dtype: "float16" };
+function basesWith(receiptId: string, runId: string, quoteId: string): Base[] {
+  /** Good in every way, but that no chain knows it: 402, which the gateway looks for the transaction to say. */
+  const proof = {
+    tx_ref: base58.encode(new Uint8Array(64).fill(7)),
+    network: "solana-mainnet",
+    quote_id: quoteId,
+    memo: `svc:${quoteId}`,
+    amount_usdc: "0.001",
+  };
   const rpc = (method: string, params: NonNullable<Base["body"]>): Base => ({
     method: "POST",
     path: "/mcp",
@@ -107,14 +119,15 @@ function basesWith(receiptId: string, runId: string): Base[] {
       tool(path, { tool: "echo", params: { message: "hi" } }),
       tool(path, { tool: "echo", params: { message: "hi" }, idempotency_key: "k" }),
       tool(path, { tool: "get_status", params: {} }),
-      tool(path, { tool: "vram_estimate", params: vram }),
-      tool(path, { tool: "vram_estimate", params: vram, idempotency_key: "paid" }),
+      tool(path, { tool: "vram_estimate", params: VRAM }),
+      tool(path, { tool: "vram_estimate", params: VRAM, idempotency_key: "paid" }),
+      { ...tool(path, { tool: "vram_estimate", params: VRAM, payment_proof: proof }), status: 402 },
     ]),
     rpc("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "fuzz", version: "1" } }),
     rpc("ping", {}),
     rpc("tools/list", {}),
     rpc("tools/call", { name: "echo", arguments: { message: "hi" } }),
-    rpc("tools/call", { name: "vram_estimate", arguments: vram }),
+    rpc("tools/call", { name: "vram_estimate", arguments: VRAM }),
     { method: "GET", path: "/mcp/capabilities" },
     {
       method: "GET",

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+import { expectError } from "./error-body.ts";
+
+/** Paths and methods, before anything else is looked at (docs/decisions.md, "order of checks"). */
+
+const ROUTES: readonly [path: string, allow: string][] = [
+  ["/v1/mcp/tools/call", "POST"],
+  ["/mcp", "POST"],
+  ["/mcp/capabilities", "GET"],
+  ["/health", "GET"],
+  ["/receipts", "GET"],
+  ["/receipts/x", "GET"],
+  ["/runs", "GET"],
+  ["/runs/x", "GET"],
+];
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+let world: World;
+let agent: Agent;
+
+beforeAll(async () => {
+  world = await startWorld();
+  agent = await world.agent();
+});
+afterAll(() => world.close());
+
+async function ask(method: string, path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(world.gateway.baseUrl + path, { method, headers });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+describe("404", () => {
+  it.each([
+    "/",
+    "/nothing",
+    "/v1",
+    "/v1/mcp/tools",
+    "/v2/mcp/tools/call",
+    "/favicon.ico",
+    "/robots.txt",
+    "/.env",
+    "/metrics",
+    "/admin",
+  ])("there is nothing at %s", async (path) => {
+    expectError(await ask("GET", path), 404, "NOT_FOUND", /^there is nothing at this path$/);
+    expectError(await ask("POST", path), 404, "NOT_FOUND");
+  });
+
+  it.each(ROUTES)("%s with a slash at its end is another path", async (path, method) => {
+    expectError(await ask(method, `${path}/`), 404, "NOT_FOUND");
+  });
+
+  it("is told to anyone, so that no key is looked up for it", async () => {
+    expectError(await ask("GET", "/nothing", { Authorization: "Bearer sk-agent-unknown" }), 404, "NOT_FOUND");
+    const keyed = await world.get(agent, "/nothing");
+    expect(keyed.headers.get("x-ratelimit-limit")).toBeNull();
+  });
+});
+
+describe("405", () => {
+  it.each(ROUTES)("%s names the one method that it takes", async (path, allow) => {
+    for (const method of METHODS.filter((one) => one !== allow)) {
+      const answer = await ask(method, path);
+      expectError(answer, 405, "METHOD_NOT_ALLOWED", new RegExp(`takes ${allow}`));
+      expect(answer.headers.get("allow")).toBe(allow);
+    }
+  });
+
+  it.each(ROUTES)("%s has no HEAD: there is a body to every answer", async (path, allow) => {
+    const answer = await ask("HEAD", path);
+    expect(answer.status).toBe(405);
+    expect(answer.body).toBeUndefined();
+    expect(answer.headers.get("allow")).toBe(allow);
+  });
+
+  it("comes before the key and the body", async () => {
+    const response = await fetch(`${world.gateway.baseUrl}/receipts`, { method: "POST", body: "x".repeat(100) });
+    expect(response.status).toBe(405);
+  });
+});
+
+describe("a path that is found", () => {
+  it("may be escaped where it need not be (RFC 3986 section 6.2.2.2)", async () => {
+    expect((await ask("GET", "/he%61lth")).status).toBe(200);
+    expect((await ask("GET", "/%68%65%61%6C%74%68")).status).toBe(200);
+    expectError(await world.post(agent, "/%6dcp", {}), 400, "INVALID_REQUEST");
+  });
+
+  it("keeps an escaped slash inside its segment", async () => {
+    expectError(await world.get(agent, "/receipts%2Fx"), 404, "NOT_FOUND", /^there is nothing at this path$/);
+    expectError(await world.get(agent, "/receipts/a%2Fb"), 404, "NOT_FOUND", /^there is no receipt of yours/);
+  });
+
+  it("refuses an escape that is none, or no UTF-8", async () => {
+    for (const id of ["%", "%zz", "%FF", "%C0%80"]) {
+      expectError(await world.get(agent, `/receipts/${id}`), 400, "INVALID_REQUEST", /^id: /);
+    }
+  });
+
+  it("is told apart from its neighbours", async () => {
+    expectError(await ask("GET", "/mcp"), 405, "METHOD_NOT_ALLOWED");
+    expect((await ask("GET", "/mcp/capabilities")).status).toBe(200);
+    expectError(await ask("GET", "/mcp/other"), 404, "NOT_FOUND");
+    expectError(await ask("GET", "/MCP/capabilities"), 404, "NOT_FOUND");
+  });
+
+  it("takes a query that is empty", async () => {
+    expect((await ask("GET", "/health?")).status).toBe(200);
+    expect((await ask("GET", "/health?&&")).status).toBe(200);
+  });
+});
+
+describe("every answer", () => {
+  it("has an id of its own, is JSON, and must not be sniffed", async () => {
+    const ids = new Set<string | null>();
+    for (const [path] of ROUTES) {
+      const { headers } = await ask("GET", path);
+      ids.add(headers.get("x-request-id"));
+      expect(headers.get("content-type")).toBe("application/json");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+    }
+    expect(ids.size).toBe(ROUTES.length);
+  });
+
+  it("does not take the caller's request id for its own", async () => {
+    const { headers } = await ask("GET", "/health", { "X-Request-Id": "req_mine" });
+    expect(headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
+  });
+
+  it("says nothing of what it is made with", async () => {
+    const { headers } = await ask("GET", "/health");
+    expect(headers.get("server")).toBeNull();
+    expect(headers.get("x-powered-by")).toBeNull();
+  });
+});

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { lastAnswer, readingError } from "../../../src/transport/http/unreadable.ts";
+
+describe("what cannot be read as a request", () => {
+  it.each([
+    ["HPE_HEADER_OVERFLOW", 431, "PAYLOAD_TOO_LARGE"],
+    ["ERR_HTTP_REQUEST_TIMEOUT", 408, "INVALID_REQUEST"],
+    ["HPE_INVALID_METHOD", 400, "INVALID_REQUEST"],
+    [undefined, 400, "INVALID_REQUEST"],
+  ])("by Node's code %s is %i %s", (nodeCode, status, code) => {
+    expect(readingError(nodeCode)).toMatchObject({ status, code });
+  });
+
+  it("is answered with a length in bytes, and the connection is closed", () => {
+    const text = lastAnswer([["x-request-id", "req_1"]], {
+      status: 408,
+      json: { message: "é" },
+      headers: [["allow", "GET"]],
+    });
+    expect(text.split("\r\n")).toEqual([
+      "HTTP/1.1 408 Request Timeout",
+      "x-request-id: req_1",
+      "allow: GET",
+      "content-type: application/json",
+      "connection: close",
+      "content-length: 16",
+      "",
+      '{"message":"é"}',
+    ]);
+  });
+});
