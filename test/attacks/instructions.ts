@@ -13,7 +13,7 @@ import type { Agent, Ground } from "../support/world.ts";
 
 export const MINT = new PublicKey(USDC_MINT);
 export const MEMO_V1 = new PublicKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo");
-export const MEMO_V2 = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+const MEMO_V2 = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
 /** A Memo instruction. */
 export function memo(content: string | Uint8Array, programId = MEMO_V2): TransactionInstruction {

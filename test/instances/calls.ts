@@ -15,7 +15,7 @@ export interface Call {
 }
 
 /** The paid call of these tests, 1000 micro-USD. */
-export const ESTIMATE = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+const ESTIMATE = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
 export const PRICE = 1_000n;
 
 /** POST /v1/mcp/tools/call at one instance. */

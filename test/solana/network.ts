@@ -15,7 +15,7 @@ import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts"
 import type { Json } from "../../src/localchain/json.ts";
 import { createHttpServer } from "../../src/localchain/server.ts";
 import { openChain, type ChainOptions, type SolanaChain } from "../../src/solana/chain.ts";
-import { paymentInstructions } from "../../src/solana/payment-transaction.ts";
+import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
 
 /** One RPC address of the cluster, with failures of its own. */
 export interface Node {

@@ -107,7 +107,7 @@ export function moved(amount: bigint): Pick<Draft, "pre" | "post"> {
 export const AMOUNT = 10_000n;
 
 /** A plain payment of 0.01 USDC, changed as told. */
-export function draft(changes: Partial<Draft> = {}): Draft {
+function draft(changes: Partial<Draft> = {}): Draft {
   return {
     signatures: [TX],
     version: 0,

@@ -3,7 +3,7 @@ import type { Tool } from "../../src/domain/tool.ts";
 import { echo } from "../../src/tools/echo.ts";
 
 /** Price of one call of `paid`, micro-USD. */
-export const PRICE = 10_000n;
+const PRICE = 10_000n;
 
 /** Tools that show what the doors do: one free, one paid, one that waits, one that breaks, one that is only announced. */
 export class TestTools {

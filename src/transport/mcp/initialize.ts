@@ -3,7 +3,7 @@ import { VERSION } from "../../version.ts";
 import { JsonRpcError, RPC_ERROR } from "./message.ts";
 
 /** Revisions of the Model Context Protocol that open with `initialize`, newest first. */
-export const PROTOCOL_VERSIONS: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+const PROTOCOL_VERSIONS: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 const paramsSchema = z.object({ protocolVersion: z.string() });
 

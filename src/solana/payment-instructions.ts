@@ -1,5 +1,5 @@
 import { createTransferCheckedInstruction, getAssociatedTokenAddressSync } from "@solana/spl-token";
-import { PublicKey, TransactionInstruction, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
+import { PublicKey, TransactionInstruction } from "@solana/web3.js";
 import type { MicroUsd } from "../domain/money.ts";
 import { MEMO_V2_PROGRAM, USDC_DECIMALS, USDC_MINT } from "./addresses.ts";
 
@@ -34,28 +34,4 @@ export function paymentInstructions({ payer, payTo, amount, memo }: PaymentOrder
     }),
     createTransferCheckedInstruction(source, mint, new PublicKey(payTo), owner, amount, USDC_DECIMALS),
   ];
-}
-
-/** How the instructions become a transaction. */
-export interface PaymentTransactionOptions {
-  readonly recentBlockhash: string;
-  /** Who pays the network fee, base58; the payer when left out. */
-  readonly feePayer?: string;
-  /** Message format; 0 when left out. */
-  readonly version?: "legacy" | 0;
-}
-
-/** An unsigned payment transaction. @throws RangeError as {@link paymentInstructions} */
-export function paymentTransaction(
-  order: PaymentOrder,
-  { recentBlockhash, feePayer, version = 0 }: PaymentTransactionOptions,
-): VersionedTransaction {
-  const message = new TransactionMessage({
-    payerKey: new PublicKey(feePayer ?? order.payer),
-    recentBlockhash,
-    instructions: paymentInstructions(order),
-  });
-  return new VersionedTransaction(
-    version === "legacy" ? message.compileToLegacyMessage() : message.compileToV0Message(),
-  );
 }

@@ -1,7 +1,7 @@
 import { Keypair } from "@solana/web3.js";
 import { describe, expect, it } from "vitest";
-import { paymentInstructions, paymentTransaction, type PaymentOrder } from "../../src/solana/payment-transaction.ts";
-import { address, TREASURY } from "./transaction-fixture.ts";
+import { paymentInstructions, type PaymentOrder } from "../../src/solana/payment-instructions.ts";
+import { TREASURY } from "./transaction-fixture.ts";
 
 const payer = Keypair.generate();
 const order: PaymentOrder = {
@@ -11,7 +11,7 @@ const order: PaymentOrder = {
   memo: "svc:qt_1",
 };
 
-describe("a payment transaction", () => {
+describe("payment instructions", () => {
   it("carries the memo right before the transfer", () => {
     const [memo, transfer] = paymentInstructions(order);
     expect(memo?.data.toString()).toBe("svc:qt_1");
@@ -26,15 +26,5 @@ describe("a payment transaction", () => {
   it("takes the largest amount there is", () => {
     const [, transfer] = paymentInstructions({ ...order, amount: 2n ** 64n - 1n });
     expect(transfer?.data.readBigUInt64LE(1)).toBe(2n ** 64n - 1n);
-  });
-
-  it("is version 0 unless legacy is asked for, and the payer pays the fee unless another does", () => {
-    const recentBlockhash = address();
-    const feePayer = address();
-    expect(paymentTransaction(order, { recentBlockhash }).version).toBe(0);
-    expect(paymentTransaction(order, { recentBlockhash, version: "legacy" }).version).toBe("legacy");
-    const sponsored = paymentTransaction(order, { recentBlockhash, feePayer });
-    expect(sponsored.message.staticAccountKeys[0]?.toBase58()).toBe(feePayer);
-    expect(sponsored.message.header.numRequiredSignatures).toBe(2);
   });
 });
