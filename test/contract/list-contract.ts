@@ -23,7 +23,7 @@ export async function buyMany(world: World): Promise<Agent> {
 }
 
 /** Every page, by following the cursors. */
-export async function pages(world: World, agent: Agent, path: string): Promise<Answer[]> {
+async function pages(world: World, agent: Agent, path: string): Promise<Answer[]> {
   const answers: Answer[] = [];
   let cursor: string | null = null;
   do {
@@ -56,7 +56,7 @@ export function itPages(route: ListRoute, world: () => World, agent: () => Agent
     const sizes = all.map(({ body }) => body.items.length);
     const full = Math.floor(BOUGHT / limit);
     expect(sizes).toEqual([...Array<number>(full).fill(limit), BOUGHT % limit].filter((size) => size > 0));
-    const ids = all.flatMap(({ body }) => body.items.map((item: Record<string, string>) => item[route.id]));
+    const ids: string[] = all.flatMap(({ body }) => body.items.map((item: Record<string, string>) => item[route.id]));
     expect(new Set(ids).size).toBe(BOUGHT);
     expect(ids).toEqual(ids.toSorted().toReversed());
     expect(all.map(({ body }) => body.has_more)).toEqual(all.map((_, index) => index < all.length - 1));

@@ -241,7 +241,7 @@ function mutatedPath(path: string, mutation: { at: number; kind: string; text: s
   if (!mutation) return path;
   const segments = path.slice(1).split("/");
   const at = mutation.at % segments.length;
-  const { [at]: here = "" } = segments;
+  const here = segments[at] ?? "";
   const put =
     { replace: [escaped(mutation.text)], insert: [here, escaped(mutation.text)], remove: [], double: [here, here] }[
       mutation.kind

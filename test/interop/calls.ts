@@ -1,5 +1,5 @@
 import { HealthService } from "#gen/toolgate/v1/health_service_pb.ts";
-import { ReceiptService, ListReceiptsRequestSchema } from "#gen/toolgate/v1/receipt_service_pb.ts";
+import { ReceiptService, type ListReceiptsRequestSchema } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";

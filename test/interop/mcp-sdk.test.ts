@@ -1,6 +1,6 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { CallToolResultSchema, McpError, type CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { CallToolResultSchema, type CallToolResult, type McpError } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
 
@@ -29,7 +29,7 @@ async function connect(agent: Agent | undefined, customFetch: typeof fetch = fet
   });
   const client = new Client({ name: "test", version: "1.0.0" });
   clients.push(client);
-  await client.connect(transport as Parameters<Client["connect"]>[0]);
+  await client.connect(transport);
   return client;
 }
 
