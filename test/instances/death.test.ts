@@ -29,10 +29,13 @@ beforeEach(async () => {
 });
 afterEach(() => model.letGo());
 afterAll(async () => {
-  await expectCleanAudit(ground.settings);
-  await instances.close();
-  await ground.close();
-  await model[Symbol.asyncDispose]();
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await instances.close();
+    await ground.close();
+    await model[Symbol.asyncDispose]();
+  }
 });
 
 interface Begun {

@@ -12,9 +12,12 @@ beforeAll(async () => {
   three = await Promise.all(Array.from({ length: 3 }, () => instances.serve(ground.settings)));
 });
 afterAll(async () => {
-  await expectCleanAudit(ground.settings);
-  await instances.close();
-  await ground.close();
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await instances.close();
+    await ground.close();
+  }
 });
 
 /** The same call many times at once, in turn at all instances. */

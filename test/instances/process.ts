@@ -44,6 +44,13 @@ export async function run(args: readonly string[], settings: Record<string, stri
 export class Instances {
   readonly #children = new Set<ChildProcess>();
 
+  constructor() {
+    // Whatever ends the tests, no process of theirs stays behind.
+    process.once("exit", () => {
+      for (const child of this.#children) child.kill("SIGKILL");
+    });
+  }
+
   /**
    * Starts `serve` and waits until its doors are open.
    * @throws Error with what it logged when it ends before that
