@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { ToolgateError } from "../domain/errors.ts";
 
 /** An answer that is none yet: the item goes into the next batch. */
@@ -51,7 +52,7 @@ export class Batcher<Item, Answer> {
   async #drain(): Promise<void> {
     this.#busy = true;
     // Let the calls that arrived in the same turn of the event loop go together.
-    await Promise.resolve();
+    await setImmediate();
     while (this.#queue.length > 0) await this.#runBatch(this.#take());
     this.#busy = false;
   }

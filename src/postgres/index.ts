@@ -1,15 +1,13 @@
 import type { Accounts, ApiKeys, Authenticator, Health, Ledger, RateLimiter, Receipts, Runs } from "../app/ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKeys } from "../domain/quote.ts";
-import { PostgresAccounts } from "./accounts.ts";
-import { PostgresApiKeys } from "./api-keys.ts";
 import { audit, type AuditLine } from "./audit.ts";
 import { PostgresAuthenticator } from "./authenticator.ts";
 import { PostgresHealth } from "./health.ts";
 import { Leases } from "./leases.ts";
 import { PostgresLedger } from "./ledger.ts";
 import type { Log } from "./log.ts";
-import { openOrm } from "./orm.ts";
+import { lazyOperatorWork } from "./operator-work.ts";
 import { checkDurability, openPool } from "./pool.ts";
 import { PostgresRateLimiter } from "./rate-limiter.ts";
 import { PostgresReceipts } from "./receipts.ts";
@@ -64,7 +62,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
   try {
     const sealingKeys = await PostgresSealingKeys.open({ pool, clock, random, log });
-    const orm = await openOrm(url, 2);
+    const operatorWork = lazyOperatorWork({ url, clock, random });
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, leaseMs, log });
     const authenticator = new PostgresAuthenticator({ pool, url, clock, log });
@@ -78,8 +76,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       rateLimiter: new PostgresRateLimiter({ pool, clock }),
       receipts: new PostgresReceipts(pool),
       runs: new PostgresRuns(pool),
-      accounts: new PostgresAccounts(orm, clock, random),
-      apiKeys: new PostgresApiKeys(orm, clock, random),
+      accounts: operatorWork.accounts,
+      apiKeys: operatorWork.apiKeys,
       sealingKeys,
       health: new PostgresHealth(pool),
       audit: () => audit(pool),
@@ -90,7 +88,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       stop,
       close: async () => {
         await stop();
-        await Promise.all([pool.end(), orm.close()]);
+        await Promise.all([pool.end(), operatorWork.close()]);
       },
     };
   } catch (error) {

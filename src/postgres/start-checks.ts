@@ -1,4 +1,5 @@
-import { openOrm } from "./orm.ts";
+import type { Pool } from "pg";
+import { MIGRATION_NAMES } from "./migrations/names.ts";
 import { checkDurability, openPool } from "./pool.ts";
 
 /**
@@ -8,7 +9,7 @@ import { checkDurability, openPool } from "./pool.ts";
 export async function checkDatabase(url: string): Promise<string[]> {
   const pool = openPool(url, { max: 1, applicationName: "toolgate start checks" });
   try {
-    return [...(await checkDurability(pool)), ...(await checkSchema(url))];
+    return [...(await checkDurability(pool)), ...(await checkSchema(pool))];
   } catch (error) {
     return [`the database cannot be reached (${reasonOf(error)}); check the address, the password and the network`];
   } finally {
@@ -16,16 +17,13 @@ export async function checkDatabase(url: string): Promise<string[]> {
   }
 }
 
-async function checkSchema(url: string): Promise<string[]> {
-  const orm = await openOrm(url, 1);
-  try {
-    const pending = await orm.migrator.getPending();
-    return pending.length === 0
-      ? []
-      : [`the schema is ${pending.length} migrations behind; run: node src/main.ts migrate`];
-  } finally {
-    await orm.close();
-  }
+async function checkSchema(pool: Pool): Promise<string[]> {
+  const { rows: tables } = await pool.query("select from pg_class where oid = to_regclass('migration')");
+  const { rows } =
+    tables.length === 0 ? { rows: [] } : await pool.query<{ name: string }>("select name from migration");
+  const applied = new Set(rows.map(({ name }) => name));
+  const missing = MIGRATION_NAMES.filter((name) => !applied.has(name)).length;
+  return missing === 0 ? [] : [`the schema is ${missing} migrations behind; run: node src/main.ts migrate`];
 }
 
 /** The driver's code and message; never the address, which holds the password. */

@@ -40,7 +40,7 @@ export function openChain(options: ChainOptions): SolanaChain {
   );
 }
 
-type Rules = Pick<ChainOptions, "memoPrefix" | "waitMs" | "finalizedAbove" | "log">;
+type Rules = Pick<ChainOptions, "memoPrefix" | "waitMs" | "finalizedAbove" | "clock" | "log">;
 
 /** Verifies payments on Solana. */
 export class SolanaChain implements Chain {
@@ -49,12 +49,13 @@ export class SolanaChain implements Chain {
   readonly #rules: Rules;
   readonly #reader: TransactionReader;
   readonly #poller: StatusPoller;
-  readonly #refusals = new RefusalCache();
+  readonly #refusals: RefusalCache;
 
   constructor(rules: Rules, rpc: SolanaRpc, treasury: Treasury) {
     this.rpc = rpc;
     this.treasury = treasury;
     this.#rules = rules;
+    this.#refusals = new RefusalCache(rules.clock);
     this.#reader = new TransactionReader(rpc, { treasury, memoPrefix: rules.memoPrefix });
     this.#poller = new StatusPoller(rpc, rules.log);
   }

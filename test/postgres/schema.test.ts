@@ -2,8 +2,10 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { MIGRATIONS } from "../../src/postgres/migrations/index.ts";
+import { MIGRATION_NAMES } from "../../src/postgres/migrations/names.ts";
 import { openOrm } from "../../src/postgres/orm.ts";
 import { checkDurability, openPool } from "../../src/postgres/pool.ts";
+import { checkDatabase } from "../../src/postgres/start-checks.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, makeAccount, openInstance, PRICE, type Instance } from "./fixture.ts";
@@ -21,6 +23,17 @@ afterAll(async () => {
 });
 
 describe("the schema", () => {
+  it("is told to be current by the names of all its migrations", async () => {
+    const orm = await openOrm(database.url, 1);
+    const executed = await orm.migrator.getExecuted();
+    await orm.close();
+    expect(executed.map(({ name }) => name)).toEqual(MIGRATION_NAMES);
+    expect(MIGRATION_NAMES).toHaveLength(MIGRATIONS.length);
+    expect(await checkDatabase(database.url)).toEqual([]);
+    const empty = databaseUrl(database.url, "template1");
+    expect(await checkDatabase(empty)).toEqual([expect.stringContaining("8 migrations behind")]);
+  });
+
   it("is what the entities say: tables, columns, types, keys and indexes", async () => {
     const orm = await openOrm(database.url, 1);
     try {

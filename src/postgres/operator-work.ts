@@ -1,0 +1,54 @@
+import type { Accounts, ApiKeys } from "../app/ports.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+
+/** The operator's rare work, with a database connection of its own. */
+interface OperatorWork {
+  readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  close(): Promise<void>;
+}
+
+/** What it needs. */
+interface OperatorWorkOptions {
+  url: string;
+  clock: Clock;
+  random: Random;
+}
+
+/** Connections at most. */
+const CONNECTIONS = 2;
+
+/** The operator's ports, imported with MikroORM when they are first asked for: it is half of what a start takes, and calls need none of it. */
+export function lazyOperatorWork(options: OperatorWorkOptions): OperatorWork {
+  let opened: Promise<OperatorWork> | undefined;
+  const open = () => (opened ??= openOperatorWork(options));
+  return {
+    accounts: {
+      create: async (wallet) => (await open()).accounts.create(wallet),
+      get: async (accountId) => (await open()).accounts.get(accountId),
+      adjust: async (adjustment) => (await open()).accounts.adjust(adjustment),
+      setTier: async (accountId, tier) => (await open()).accounts.setTier(accountId, tier),
+      setOperator: async (accountId, operator) => (await open()).accounts.setOperator(accountId, operator),
+    },
+    apiKeys: {
+      create: async (key) => (await open()).apiKeys.create(key),
+      list: async (accountId) => (await open()).apiKeys.list(accountId),
+      revoke: async (keyId) => (await open()).apiKeys.revoke(keyId),
+    },
+    close: async () => (await opened)?.close(),
+  };
+}
+
+async function openOperatorWork({ url, clock, random }: OperatorWorkOptions): Promise<OperatorWork> {
+  const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }] = await Promise.all([
+    import("./orm.ts"),
+    import("./accounts.ts"),
+    import("./api-keys.ts"),
+  ]);
+  const orm = await openOrm(url, CONNECTIONS);
+  return {
+    accounts: new PostgresAccounts(orm, clock, random),
+    apiKeys: new PostgresApiKeys(orm, clock, random),
+    close: () => orm.close(),
+  };
+}
