@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { ToolgateError } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
@@ -9,7 +9,7 @@ import type { JsonObject } from "./json.ts";
  * @throws ToolgateError INVALID_REQUEST for what has no canonical form: lone surrogates, numbers beyond double (RFC 8785 section 3.2.2)
  */
 export function fingerprint(tool: string, params: JsonObject): Buffer {
-  return createHash("sha256").update(canonical({ params, tool })).digest();
+  return hash("sha256", canonical({ params, tool }), "buffer");
 }
 
 function canonical(call: JsonObject): string {

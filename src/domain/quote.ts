@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Clock, Random } from "./clock.ts";
 import { idOf, uuidOf } from "./ids.ts";
@@ -120,5 +120,5 @@ export class Quotes {
 
 /** The payment step of a quote: `step_` and 32 hex digits, derived from the quote so that it need not be stored either. */
 export function stepIdOf(quoteId: string): string {
-  return `step_${createHash("sha256").update(`step:${quoteId}`).digest("hex").slice(0, 32)}`;
+  return `step_${hash("sha256", `step:${quoteId}`).slice(0, 32)}`;
 }
