@@ -198,10 +198,11 @@ function claimOfPayment(txSignature: string): string {
   return `pay:${txSignature}`;
 }
 
+/** What no two calls of one batch share: a claim, a payment, and a quote, which only one payment settles. */
 function exclusiveKeys(call: BeginCall): string[] {
   const claim = claimKey(call);
   const keys = claim === undefined ? [] : [`claim ${call.accountId} ${claim}`];
-  if (call.payment) keys.push(`payment ${call.payment.txSignature}`);
+  if (call.payment) keys.push(`payment ${call.payment.txSignature}`, `quote ${call.payment.quoteId}`);
   return keys;
 }
 

@@ -441,6 +441,22 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
+  it("of two credited before for one quote, one buys its call and neither holds up their neighbours", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const other = await makeAccount(one.pool, 0n);
+    const first = depositOf();
+    const second = depositOf({ quoteId: first.quoteId });
+    const neighbour = depositOf();
+    await Promise.all([first, second].map((deposit) => one.ledger.credit(account, deposit)));
+    await one.ledger.credit(other, neighbour);
+    const begun = await Promise.all([
+      one.ledger.begin(callOf(account, { payment: paymentOf(first) })),
+      one.ledger.begin(callOf(account, { payment: paymentOf(second) })),
+      one.ledger.begin(callOf(other, { payment: paymentOf(neighbour) })),
+    ]);
+    expect(begun.map(({ kind }) => kind)).toEqual(["started", "quote_paid", "started"]);
+  });
+
   it("that is credited and claimed at once counts once and buys one call", async () => {
     const account = await makeAccount(one.pool, 0n);
     for (let round = 0; round < 20; round++) {
