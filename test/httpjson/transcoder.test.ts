@@ -51,7 +51,7 @@ describe("a request", () => {
   it("takes what the path does not bind from the query, in nested messages and under both names", () => {
     const request = read(
       "GET",
-      "/v1/shelves/s/books?page_size=5&genres=fiction&genres=2&author.surname=Bell&inPrint=true&publishedAfter=2026-01-01T00:00:00Z",
+      "/v1/shelves/s/books?page_size=5&genres=fiction&genres=GENRE_SCIENCE&author.surname=Bell&inPrint=true&publishedAfter=2026-01-01T00:00:00Z",
     );
     expect(request).toMatchObject({
       shelf: "s",
@@ -61,6 +61,22 @@ describe("a request", () => {
       inPrint: true,
       publishedAfter: { seconds: 1767225600n },
     });
+  });
+
+  it.each(["2", "GENRE_FICTION", "any", "GENRE_UNSPECIFIED", "Fiction", ""])(
+    "takes an enum with words of its own by these words only, not %j",
+    (genre) => {
+      expect(() => read("GET", `/v1/shelves/s/books?genres=${genre}`)).toThrow(
+        "genres: must be one of fiction, GENRE_NOVEL, GENRE_SCIENCE",
+      );
+    },
+  );
+
+  it.each(["1.0", "1e2", "+1", "0x10", " 1", ""])("takes whole numbers in digits only, not %j", (size) => {
+    expect(() => read("GET", `/v1/shelves/s/books?page_size=${encodeURIComponent(size)}`)).toThrow(
+      "page_size: must be a whole number",
+    );
+    expect(read("GET", "/v1/shelves/s/books?page_size=-1")).toMatchObject({ pageSize: -1 });
   });
 
   it("takes one field from the body and the others from path and query", () => {

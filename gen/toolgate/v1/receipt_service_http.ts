@@ -132,9 +132,9 @@ export const receiptServiceRoutes = {
       verb: "",
       variables: [],
       query: new Map<string, Parameter>([
-        ["limit", { path: [["limit"]], kind: "text", repeated: false }],
+        ["limit", { path: [["limit"]], kind: "integer", repeated: false }],
         ["cursor", { path: [["cursor"]], kind: "text", repeated: false }],
-        ["status", { path: [["status"]], kind: "enum", repeated: false }],
+        ["status", { path: [["status"]], kind: "enum", words: ["final", "refunded", "reversed"], repeated: false }],
       ]),
       unknownQuery: "deny",
       body: "",

@@ -132,9 +132,9 @@ export const runServiceRoutes = {
       verb: "",
       variables: [],
       query: new Map<string, Parameter>([
-        ["limit", { path: [["limit"]], kind: "text", repeated: false }],
+        ["limit", { path: [["limit"]], kind: "integer", repeated: false }],
         ["cursor", { path: [["cursor"]], kind: "text", repeated: false }],
-        ["status", { path: [["status"]], kind: "enum", repeated: false }],
+        ["status", { path: [["status"]], kind: "enum", words: ["active", "completed", "failed", "cancelled"], repeated: false }],
       ]),
       unknownQuery: "deny",
       body: "",

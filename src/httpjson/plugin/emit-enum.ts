@@ -69,6 +69,20 @@ export function emitEnum(f: OutputFile, desc: DescEnum, annotations: Annotations
   f.print();
 }
 
+/**
+ * The words that URLs give an enum by: `json_value` where any value has one, else the name. The zero value is not among them when
+ * it is the unspecified one (AIP-126), since leaving the parameter out says the same.
+ *
+ * @returns undefined for an enum without `json_value`, which is read as ProtoJSON reads it
+ */
+export function queryWords({ values }: DescEnum, annotations: Annotations): readonly string[] | undefined {
+  if (values.every((value) => annotations.jsonValue(value) === undefined)) {
+    return undefined;
+  }
+  const offered = values.filter(({ number, name }) => number !== 0 || !name.endsWith("_UNSPECIFIED"));
+  return offered.map((value) => annotations.jsonValue(value) ?? value.name);
+}
+
 function checkTexts(desc: DescEnum, annotations: Annotations): void {
   const owners = new Map(desc.values.map((value) => [value.name, value.number]));
   for (const value of desc.values) {

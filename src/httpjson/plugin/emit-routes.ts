@@ -1,6 +1,8 @@
 import type { DescField, DescService } from "@bufbuild/protobuf";
 import type { Printable } from "@bufbuild/protoplugin";
+import type { Annotations } from "./annotations.ts";
 import { typeCodec } from "./codec.ts";
+import { queryWords } from "./emit-enum.ts";
 import { wireType, writeValue } from "./emit-writer.ts";
 import type { FieldPath, QueryField } from "./field-path.ts";
 import { parameterKind } from "./field-path.ts";
@@ -15,6 +17,7 @@ export function emitRoutes(
   f: OutputFile,
   service: DescService,
   bindings: readonly Binding[],
+  annotations: Annotations,
   options: PluginOptions,
 ): void {
   const schema = f.importSchema(service);
@@ -24,14 +27,20 @@ export function emitRoutes(
   f.print("  service: ", schema, ",");
   f.print("  routes: [");
   for (const binding of bindings) {
-    emitRoute(f, schema, binding, options);
+    emitRoute(f, schema, binding, annotations, options);
   }
   f.print("  ],");
   f.print("} satisfies ", runtime(f, "ServiceRoutes", "route", true), ";");
   f.print();
 }
 
-function emitRoute(f: OutputFile, schema: Printable, binding: Binding, options: PluginOptions): void {
+function emitRoute(
+  f: OutputFile,
+  schema: Printable,
+  binding: Binding,
+  annotations: Annotations,
+  options: PluginOptions,
+): void {
   const { method, template, body } = binding;
   const bodyName = body === undefined ? "" : body === "*" ? "*" : writtenName(body, options);
   f.print("    {");
@@ -40,8 +49,8 @@ function emitRoute(f: OutputFile, schema: Printable, binding: Binding, options: 
   f.print("      pattern: ", f.string(binding.pattern), ",");
   f.print("      segments: ", f.array(template.segments.map((segment) => f.string(segment))), ",");
   f.print("      verb: ", f.string(template.verb), ",");
-  emitVariables(f, binding, options);
-  emitQuery(f, binding.query, options);
+  emitVariables(f, binding, annotations, options);
+  emitQuery(f, binding.query, annotations, options);
   f.print("      unknownQuery: ", f.string(options.unknownQuery), ",");
   f.print("      body: ", f.string(bodyName), ",");
   f.print("      read: ", typeCodec(f, method.input).reader, ",");
@@ -49,7 +58,12 @@ function emitRoute(f: OutputFile, schema: Printable, binding: Binding, options: 
   f.print("    },");
 }
 
-function emitVariables(f: OutputFile, { variables }: Binding, options: PluginOptions): void {
+function emitVariables(
+  f: OutputFile,
+  { variables }: Binding,
+  annotations: Annotations,
+  options: PluginOptions,
+): void {
   if (variables.length === 0) {
     f.print("      variables: [],");
     return;
@@ -64,6 +78,7 @@ function emitVariables(f: OutputFile, { variables }: Binding, options: PluginOpt
       pathLiteral(f, path, options),
       ", kind: ",
       f.string(kind),
+      wordsOf(f, path, annotations),
       ", repeated: false, ",
       where,
       " },",
@@ -77,7 +92,19 @@ function kindOf(path: FieldPath): string {
   return (field && parameterKind(field)) ?? "text";
 }
 
-function emitQuery(f: OutputFile, query: readonly QueryField[], options: PluginOptions): void {
+/** The member `words` of a parameter whose enum has words of its own. */
+function wordsOf(f: OutputFile, path: FieldPath, annotations: Annotations): Printable {
+  const desc = path.at(-1)?.enum;
+  const words = desc && queryWords(desc, annotations);
+  return words === undefined ? [] : [", words: ", f.array(words.map((word) => f.string(word)))];
+}
+
+function emitQuery(
+  f: OutputFile,
+  query: readonly QueryField[],
+  annotations: Annotations,
+  options: PluginOptions,
+): void {
   const map = ["new Map<string, ", runtime(f, "Parameter", "route", true), ">("];
   if (query.length === 0) {
     f.print("      query: ", map, "),");
@@ -90,6 +117,7 @@ function emitQuery(f: OutputFile, query: readonly QueryField[], options: PluginO
       pathLiteral(f, path, options),
       ", kind: ",
       f.string(kind),
+      wordsOf(f, path, annotations),
       ", repeated: ",
       repeated,
       " }",

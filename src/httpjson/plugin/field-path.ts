@@ -92,7 +92,17 @@ export function parameterKind(field: DescField): ParameterKind | undefined {
 }
 
 function scalarKind(scalar: ScalarType): ParameterKind {
-  return scalar === ScalarType.BOOL ? "bool" : "text";
+  switch (scalar) {
+    case ScalarType.BOOL:
+      return "bool";
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return "text";
+    default:
+      return "integer";
+  }
 }
 
 /** Whether a message is a single string, number or boolean in JSON: no object or array. */

@@ -68,7 +68,7 @@ function emitFile(f: OutputFile, schema: Schema<PluginOptions>, { annotations, b
       case "service": {
         const own = bindings.filter(({ method }) => method.parent === desc);
         if (own.length > 0) {
-          emitRoutes(f, desc, own, schema.options);
+          emitRoutes(f, desc, own, annotations, schema.options);
         }
         break;
       }

@@ -55,12 +55,12 @@ function bindVariable(json: Json, variable: PathVariable, segments: readonly str
     given !== undefined &&
     given !== null &&
     given !== text &&
-    given !== toJson(text, variable.kind) &&
+    given !== toJson(text, variable) &&
     !isNumber(given, text)
   ) {
     throw new JsonFieldError(path, "differs from the path");
   }
-  setOwn(parent, name, toJson(text, variable.kind));
+  setOwn(parent, name, toJson(text, variable));
 }
 
 /** In a variable of several segments an encoded slash stays encoded, as it would otherwise look like a separator. */
@@ -82,7 +82,7 @@ function bindQuery(json: Json, route: Route, query: string): void {
     }
     const key = fieldPath(parameter);
     const { parent, name: field } = open(json, parameter);
-    const value = toJson(text, parameter.kind);
+    const value = toJson(text, parameter);
     const earlier = own(parent, field);
     if (!parameter.repeated) {
       if (earlier !== undefined) {
@@ -125,12 +125,22 @@ function nameIn(json: Json, names: readonly string[]): string {
   return names.find((name) => Object.hasOwn(json, name)) ?? names[0] ?? "";
 }
 
-/** What has no JSON form of its kind stays text: the field's reader says what is wrong with it. */
-function toJson(text: string, kind: ParameterKind): unknown {
+/** What has no JSON form of its kind stays text, where the field's reader says what is wrong with it. @throws JsonFieldError */
+function toJson(text: string, parameter: Parameter): unknown {
+  const { kind, words } = parameter;
   switch (kind) {
     case "bool":
       return text === "true" ? true : text === "false" ? false : text;
+    case "integer":
+      // Stricter than ProtoJSON's strings, which may also be 1.0 or 1e2.
+      if (!/^-?\d+$/.test(text)) {
+        throw new JsonFieldError(fieldPath(parameter), "must be a whole number");
+      }
+      return text;
     case "enum":
+      if (words !== undefined && !words.includes(text)) {
+        throw new JsonFieldError(fieldPath(parameter), `must be one of ${words.join(", ")}`);
+      }
       return /^-?\d+$/.test(text) ? Number(text) : text;
     case "text":
       return text;

@@ -1,14 +1,16 @@
 import type { DescMessage, DescMethodUnary, DescService, Message, MessageShape } from "@bufbuild/protobuf";
 import type { WireJson } from "./write.ts";
 
-/** How a string of the URL becomes JSON: as it is, as true/false, or as a number where it is one (an enum value's). */
-export type ParameterKind = "text" | "bool" | "enum";
+/** How a string of the URL becomes JSON: as it is, as true/false, as a whole number, or as a number where it is one (an enum value's). */
+export type ParameterKind = "text" | "bool" | "integer" | "enum";
 
 /** A request field that the URL can set. */
 export interface Parameter {
   /** The field's path; each step under the name that is written and, where it differs, the other name that is read. */
   readonly path: readonly (readonly string[])[];
   readonly kind: ParameterKind;
+  /** The words that an enum with `json_value` is given by, and by nothing else; absent for other enums. */
+  readonly words?: readonly string[];
   /** Whether the parameter may be given more than once. */
   readonly repeated: boolean;
 }
