@@ -35,7 +35,7 @@ export type Tool = Message<"toolgate.v1.Tool"> & {
   status: ToolStatus;
 
   /**
-   * True when a call costs money; false for free tools and for tools that cannot be called yet.
+   * Whether a call costs money, as the table of specification 1 has it: also of a tool that cannot be called yet.
    *
    * @generated from field: bool billable = 3;
    */
