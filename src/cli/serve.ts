@@ -34,14 +34,29 @@ export function addServeCommand(program: Command): void {
     });
 }
 
+/**
+ * A signal that comes sooner than this after the first is the same one again, ms: the process that runs this one forwards what
+ * the whole process group has been sent.
+ */
+const SAME_SIGNAL_MS = 1_000;
+
 /** Serves until SIGTERM or SIGINT, then closes in order; a second signal ends at once. */
-export async function untilStopped(gateway: Gateway, log: Logger): Promise<void> {
-  const signal = await new Promise<string>((resolve) => {
-    for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => resolve(name));
+export async function untilStopped(gateway: Pick<Gateway, "close">, log: Logger): Promise<void> {
+  const signal = await nextSignal();
+  const since = performance.now();
+  onSignal(() => {
+    if (performance.now() - since > SAME_SIGNAL_MS) process.exit(1);
   });
-  for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => process.exit(1));
   log.info({ signal }, "stopping: finishing what runs");
   await gateway.close();
   log.info("stopped");
   process.exit(0);
+}
+
+function nextSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => onSignal(resolve));
+}
+
+function onSignal(act: (signal: NodeJS.Signals) => void): void {
+  for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, act);
 }
