@@ -10,6 +10,7 @@ import { Catalogue } from "./app/catalogue.ts";
 import type { CallToolDeps } from "./app/call-tool.ts";
 import { ConfigError, type ServeConfig } from "./config/config.ts";
 import type { ChatModels } from "./domain/chat.ts";
+import { ToolgateError } from "./domain/errors.ts";
 import { Quotes } from "./domain/quote.ts";
 import type { Logger } from "./log.ts";
 import { openPostgres, type Postgres } from "./postgres/index.ts";
@@ -35,6 +36,13 @@ import { VERSION } from "./version.ts";
 /** How long calls that a shutdown has aborted have to end their runs and answer their callers, ms. */
 const ABORTED_MS = 1_000;
 
+/** What is told to those whose calls outlast a shutdown's grace period. */
+const STOPPING = new ToolgateError(
+  "UNAVAILABLE",
+  "the service is stopping; nothing was charged, repeat the call with the same idempotency key or proof",
+  { retryAfterSeconds: 1 },
+);
+
 /** A gateway at work. */
 export interface Gateway {
   /** `{base_url}` of the specification. */
@@ -48,8 +56,19 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** Puts all parts together and opens the doors. The outside world is expected to be fit: see start-checks.ts. */
-export async function startGateway(config: ServeConfig, log: Logger): Promise<Gateway> {
+/** The doors' settings. */
+export type PortSetting = "PORT" | "GRPC_PORT";
+
+/**
+ * Puts all parts together and opens the doors. The outside world is expected to be fit: see start-checks.ts.
+ * @param movable doors that take a free port where theirs is taken
+ * @throws ConfigError when a port cannot be had; nothing is left open then
+ */
+export async function startGateway(
+  config: ServeConfig,
+  log: Logger,
+  movable: readonly PortSetting[] = [],
+): Promise<Gateway> {
   const postgres = await openPostgres({
     url: config.DATABASE_URL,
     instanceId: randomUUID(),
@@ -71,35 +90,56 @@ export async function startGateway(config: ServeConfig, log: Logger): Promise<Ga
   const stopping = new AbortController();
   const deps = await callToolDeps(config, postgres, chain, stopping.signal);
   const doors = makeDoors(config, postgres, deps, chain, log);
-  postgres.start();
-  const port = await opened("PORT", config.PORT, doors.http.listen(config.HOST, config.PORT));
-  const grpcPort = await opened("GRPC_PORT", config.GRPC_PORT, doors.grpc.listen(config.HOST, config.GRPC_PORT));
-  const host = config.HOST === "0.0.0.0" || config.HOST === "::" ? "127.0.0.1" : config.HOST;
-  const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`;
-  return {
-    baseUrl,
-    consoleUrl: config.CONSOLE_URL ?? `${baseUrl}/console`,
-    grpcAddress: `${host}:${grpcPort}`,
-    payTo: chain.treasury.tokenAccount,
-    usdcMint: chain.treasury.mint,
-    async close() {
-      const graceMs = config.SHUTDOWN_GRACE_MS;
-      const overdue = setTimeout(() => stopping.abort(new Error("the service is stopping")), graceMs);
-      const cut = setTimeout(() => doors.http.destroy(), graceMs + ABORTED_MS);
-      await Promise.all([doors.http.close(), doors.grpc.close(graceMs + ABORTED_MS)]);
-      clearTimeout(overdue);
-      clearTimeout(cut);
-      await postgres.close();
-    },
+  const close = async () => {
+    const graceMs = config.SHUTDOWN_GRACE_MS;
+    const aborted = Promise.withResolvers<void>();
+    const overdue = setTimeout(() => stopping.abort(STOPPING), graceMs);
+    const cut = setTimeout(() => {
+      doors.http.destroy();
+      aborted.resolve();
+    }, graceMs + ABORTED_MS);
+    await Promise.all([doors.http.close(), doors.grpc.close(graceMs + ABORTED_MS)]);
+    // What runs for callers that have gone is finished too: it may have been paid for.
+    await Promise.race([doors.pipeline.idle(), aborted.promise]);
+    clearTimeout(overdue);
+    clearTimeout(cut);
+    chain.close();
+    await postgres.close();
   };
+  const listen = (setting: PortSetting, door: Door) => open(door, config, setting, movable.includes(setting));
+  try {
+    const port = await listen("PORT", doors.http);
+    const grpcPort = await listen("GRPC_PORT", doors.grpc);
+    postgres.start();
+    const host = config.HOST === "0.0.0.0" || config.HOST === "::" ? "127.0.0.1" : config.HOST;
+    const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`;
+    return {
+      baseUrl,
+      consoleUrl: config.CONSOLE_URL ?? `${baseUrl}/console`,
+      grpcAddress: `${host}:${grpcPort}`,
+      payTo: chain.treasury.tokenAccount,
+      usdcMint: chain.treasury.mint,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Door {
+  listen(host: string, port: number): Promise<number>;
 }
 
 /** @throws ConfigError when the port cannot be had */
-async function opened(setting: string, port: number, listening: Promise<number>): Promise<number> {
+async function open(door: Door, config: ServeConfig, setting: PortSetting, movable: boolean): Promise<number> {
+  const port = config[setting];
   try {
-    return await listening;
+    return await door.listen(config.HOST, port);
   } catch (error) {
+    // The two servers tell it in different ways, but both in these letters.
     const reason = error instanceof Error ? error.message : String(error);
+    if (movable && reason.includes("EADDRINUSE")) return door.listen(config.HOST, 0);
     throw new ConfigError([
       `${setting}: cannot listen on port ${port} (${reason}); set another port, or 0 for a free one`,
     ]);
@@ -118,7 +158,10 @@ async function callToolDeps(
   return {
     catalogue: new Catalogue(makeTools({ version: VERSION, balance, prices, inference })),
     ledger: postgres.ledger,
-    chain,
+    // A call that waits for its transaction has run nothing yet: it ends with the grace period.
+    chain: {
+      verify: ({ txSignature, signal }) => chain.verify({ txSignature, signal: AbortSignal.any([signal, stopping]) }),
+    },
     quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
     clock: systemClock,
     random: systemRandom,
@@ -139,7 +182,7 @@ function makeDoors(
   deps: CallToolDeps,
   chain: SolanaChain,
   log: Logger,
-): { http: HttpServer; grpc: GrpcServer } {
+): { pipeline: Pipeline; http: HttpServer; grpc: GrpcServer } {
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const payment = { payTo, treasuryOwner, usdcMint, memoPrefix: config.MEMO_PREFIX, feePayer: undefined };
   const open = [
@@ -160,6 +203,7 @@ function makeDoors(
   const connect = connectDoor({ ...common, services: open.map(({ service }) => service) });
   const services = [...open, ...internal].map(({ service }) => service);
   return {
+    pipeline,
     http: new HttpServer(facade, connect, new Cors(config.CORS_ORIGINS ?? [])),
     grpc: new GrpcServer({ ...common, services, health: postgres.health }),
   };

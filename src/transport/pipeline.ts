@@ -20,6 +20,7 @@ export class Pipeline {
   readonly #access: Access;
   readonly #operations = new Map<DescMethod, Operation>();
   readonly #log: ErrorLog;
+  readonly #working = new Set<Promise<unknown>>();
 
   constructor(access: Access, services: readonly ServiceBinding[], log: ErrorLog) {
     this.#access = access;
@@ -62,11 +63,21 @@ export class Pipeline {
     context: RequestContext,
   ): Promise<MessageShape<O>> {
     validate(method.input, request);
-    const answer =
+    const working =
       endpoint.key === "required"
-        ? await endpoint.call(request, demandRights(endpoint, context))
-        : await endpoint.call(request, context);
-    return create(method.output, answer);
+        ? endpoint.call(request, demandRights(endpoint, context))
+        : endpoint.call(request, context);
+    this.#working.add(working);
+    try {
+      return create(method.output, await working);
+    } finally {
+      this.#working.delete(working);
+    }
+  }
+
+  /** Resolves when nothing is worked on any more, not even for callers that have gone. */
+  async idle(): Promise<void> {
+    while (this.#working.size > 0) await Promise.allSettled(this.#working);
   }
 
   /** What the caller is told of anything thrown. */

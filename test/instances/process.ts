@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { createInterface } from "node:readline";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
+const MAIN = "src/main.ts";
 
 /** What a command came to. */
 export interface Outcome {
@@ -19,21 +20,28 @@ export interface Instance {
   readonly baseUrl: string;
   /** Sends a signal to this process, and to no other. */
   signal(name: NodeJS.Signals): void;
+  /** Sends a signal to its process group, as a terminal or a supervisor does. Only for one that was served in a group. */
+  signalGroup(name: NodeJS.Signals): void;
   /** Resolves when it has ended, with its exit code (null: by a signal). */
   readonly ended: Promise<number | null>;
   /** What it has logged so far. */
   log(): string;
 }
 
-function start(args: readonly string[], settings: Record<string, string>): ChildProcess {
+function start(
+  program: string,
+  args: readonly string[],
+  settings: Record<string, string>,
+  detached = false,
+): ChildProcess {
   // No setting of whoever runs the tests reaches the process.
   const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...settings };
-  return spawn(process.execPath, ["src/main.ts", ...args], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  return spawn(process.execPath, [program, ...args], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"], detached });
 }
 
 /** Runs a command to its end. */
 export async function run(args: readonly string[], settings: Record<string, string>): Promise<Outcome> {
-  const child = start(args, settings);
+  const child = start(MAIN, args, settings);
   const { stdout, stderr } = child;
   if (!stdout || !stderr) throw new Error("the command's output is piped");
   const [out, err, [exitCode]] = await Promise.all([text(stdout), text(stderr), once(child, "exit")]);
@@ -56,7 +64,15 @@ export class Instances {
    * @throws Error with what it logged when it ends before that
    */
   async serve(settings: Record<string, string>): Promise<Instance> {
-    const child = start(["serve", "--json"], { LOG_LEVEL: "info", ...settings });
+    return this.#serve(start(MAIN, ["serve", "--json"], { LOG_LEVEL: "info", ...settings }));
+  }
+
+  /** Like {@link serve}, but as `npm run toolgate` does it: under the bootstrap, both in a process group of their own. */
+  async serveInGroup(settings: Record<string, string>): Promise<Instance> {
+    return this.#serve(start("src/bootstrap.mjs", ["serve", "--json"], { LOG_LEVEL: "info", ...settings }, true));
+  }
+
+  async #serve(child: ChildProcess): Promise<Instance> {
     this.#children.add(child);
     let log = "";
     child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (log += chunk));
@@ -70,7 +86,13 @@ export class Instances {
     const ready = once(createInterface(child.stdout), "line").then(([line]) => baseUrlIn(String(line)));
     const baseUrl = await Promise.race([ready, ended.then(() => undefined)]);
     if (baseUrl === undefined) throw new Error(`serve ended before it was ready: ${log}`);
-    return { baseUrl, ended, log: () => log, signal: (name) => void child.kill(name) };
+    return {
+      baseUrl,
+      ended,
+      log: () => log,
+      signal: (name) => void child.kill(name),
+      signalGroup: (name) => void (child.pid !== undefined && process.kill(-child.pid, name)),
+    };
   }
 
   /** Ends whatever still runs, stopped processes included. */

@@ -1,0 +1,93 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { base58 } from "@scure/base";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { request, startGround, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
+import { callAt, expectCleanAudit } from "./calls.ts";
+import { Instances, type Instance } from "./process.ts";
+import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
+
+/** What a shutdown owes: to callers who wait, to callers who have gone, to those whose payment has not been seen yet. */
+let ground: Ground;
+let model: SlowModel;
+let settings: Record<string, string>;
+const instances = new Instances();
+beforeAll(async () => {
+  [ground, model] = await Promise.all([startGround(), slowModel()]);
+  settings = { ...ground.settings, ...model.settings, PAYMENT_WAIT_MS: "60000", SHUTDOWN_GRACE_MS: "5000" };
+});
+afterAll(async () => {
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await instances.close();
+    await ground.close();
+    await model[Symbol.asyncDispose]();
+  }
+});
+
+/** Begins the slow call on the account's balance. Returns once the model has been asked; the answer comes later. */
+async function beginSlowCall(
+  instance: Instance,
+  agent: Agent,
+  signal?: AbortSignal,
+): Promise<{ answer: Promise<Answer> }> {
+  model.holdBack();
+  const asked = model.asked();
+  const body = JSON.stringify({ ...CHAT, idempotency_key: "slow" });
+  const init = { method: "POST", body, ...(signal && { signal }) };
+  const answer = request(instance, agent, "/v1/mcp/tools/call", init);
+  answer.catch(() => {});
+  await expect.poll(() => model.asked(), { timeout: 10_000 }).toBe(asked + 1);
+  return { answer };
+}
+
+async function statusesOfRuns({ accountId }: Agent): Promise<string[]> {
+  const page = { accountId, limit: 5, cursor: undefined, status: undefined };
+  return (await ground.postgres.runs.list(page)).items.map(({ status }) => status);
+}
+
+it("finishes the call that runs when the whole process group is told to stop", async () => {
+  const [instance, agent] = await Promise.all([
+    instances.serveInGroup(settings),
+    ground.agent({ balance: 10_000_000n }),
+  ]);
+  const { answer } = await beginSlowCall(instance, agent);
+  instance.signalGroup("SIGTERM");
+  await expect.poll(() => instance.log(), { timeout: 5_000 }).toContain("stopping");
+  model.letGo();
+  expect((await answer).status).toBe(200);
+  expect(await instance.ended).toBe(0);
+});
+
+it("finishes and charges the run of a caller that has gone", async () => {
+  const [instance, agent] = await Promise.all([instances.serve(settings), ground.agent({ balance: 10_000_000n })]);
+  const leaving = new AbortController();
+  const { answer } = await beginSlowCall(instance, agent, leaving.signal);
+  leaving.abort();
+  await expect(answer).rejects.toThrow();
+  instance.signal("SIGTERM");
+  await expect.poll(() => instance.log(), { timeout: 5_000 }).toContain("stopping");
+  expect(await statusesOfRuns(agent)).toEqual(["active"]);
+  model.letGo();
+  expect(await instance.ended).toBe(0);
+  expect(await statusesOfRuns(agent)).toEqual(["completed"]);
+});
+
+it("sends those away who wait for their transaction, with an invitation to repeat the call", async () => {
+  const [instance, agent] = await Promise.all([
+    instances.serve({ ...settings, SHUTDOWN_GRACE_MS: "500" }),
+    ground.agent(),
+  ]);
+  const { body } = await callAt(instance, agent);
+  const unseen = base58.encode(randomBytes(64));
+  const waiting = callAt(instance, agent, { headers: xPayment(unseen, body.quote.quote_id) });
+  // Nothing outside tells when the call has begun to wait; too early, and it is answered all the same.
+  await sleep(300);
+  instance.signal("SIGTERM");
+  const answer = await waiting;
+  expect({ status: answer.status, code: answer.body.code }).toEqual({ status: 503, code: "UNAVAILABLE" });
+  expect(answer.body.message).toMatch(/stopping.*repeat/);
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(await instance.ended).toBe(0);
+});
