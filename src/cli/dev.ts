@@ -22,13 +22,8 @@ export function addDevCommand(program: Command): void {
 }
 
 async function dev(options: DevOptions): Promise<void> {
-  const { freePort, openDevWorld } = await import("../dev/index.ts");
-  const environment = {
-    HOST: "127.0.0.1",
-    PORT: await freePort(8080),
-    GRPC_PORT: await freePort(9090),
-    ...readEnvironment(),
-  };
+  const { openDevWorld } = await import("../dev/index.ts");
+  const environment: NodeJS.ProcessEnv = { HOST: "127.0.0.1", ...readEnvironment() };
   const { DATA_DIR, LOG_LEVEL, upstreams } = readConfig(environment);
   const world = await openDevWorld({ dataDir: path.resolve(DATA_DIR), withInference: upstreams.length === 0, tell });
   let gateway: Gateway | undefined;
@@ -36,7 +31,9 @@ async function dev(options: DevOptions): Promise<void> {
     const config = requireServeConfig(readConfig({ ...environment, ...world.environment }));
     const log = createLogger(LOG_LEVEL);
     const { startGateway } = await import("../gateway.ts");
-    gateway = await startGateway(config, log);
+    // A busy machine must not keep a newcomer out: only a port that was asked for has to be that one.
+    const movable = (["PORT", "GRPC_PORT"] as const).filter((name) => (environment[name] ?? "") === "");
+    gateway = await startGateway(config, log, movable);
     const ready = await world.ready(gateway);
     tell(ready.summary);
     if (options.demo) await ready.buyOneCall();

@@ -1,4 +1,3 @@
-export { freePort } from "./free-port.ts";
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { randomUUID } from "node:crypto";
