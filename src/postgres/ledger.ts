@@ -103,7 +103,7 @@ export class PostgresLedger implements Ledger {
    * then tells so for far less than the judgement of a call. Only for calls that claim nothing, of which nothing else can be known.
    */
   async #stillShort(call: BeginCall): Promise<Begun | undefined> {
-    if (claimKey(call) !== undefined || !this.#short.get(call.accountId)) return undefined;
+    if (call.price === 0n || claimKey(call) !== undefined || !this.#short.get(call.accountId)) return undefined;
     const balance = await this.#balances.submit(uuidFrom("acct", call.accountId));
     if (balance < call.price) return { kind: "insufficient", balance };
     this.#short.delete(call.accountId);

@@ -177,6 +177,19 @@ describe("an idempotency key", () => {
     expect(await one.ledger.balance(account)).toBe(94n * PRICE);
   });
 
+  it("lets a free call begin on a balance below zero", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    await one.pool.query("update account set available = -5 where id = $1", [account.slice(5)]);
+    try {
+      expect(await one.ledger.begin(callOf(account))).toEqual({ kind: "insufficient", balance: -5n });
+      for (const idempotencyKey of ["free", undefined]) {
+        expect(await one.ledger.begin(callOf(account, { idempotencyKey, price: 0n }))).toEqual({ kind: "started" });
+      }
+    } finally {
+      await one.pool.query("update account set available = 0 where id = $1", [account.slice(5)]);
+    }
+  });
+
   it("stores the answer of a free call, which has no hold and no receipt", async () => {
     const account = await makeAccount(one.pool, 0n);
     const call = callOf(account, { idempotencyKey: "free", price: 0n, tool: "echo" });
@@ -347,6 +360,21 @@ describe("a payment", () => {
       one.ledger.begin(callOf(account, { idempotencyKey: "new", payment: paymentOf(deposit) })),
     ]);
     expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
+  });
+
+  it("of two that each come with the other's key in one batch, one buys its call", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const [first, second] = [depositOf(), depositOf()];
+    for (const [idempotencyKey, deposit] of [["1", first], ["2", second]] as const) {
+      const call = callOf(account, { idempotencyKey, payment: paymentOf(deposit) });
+      await one.ledger.begin(call);
+      await one.ledger.finish(failed(call));
+    }
+    const begun = await Promise.all([
+      one.ledger.begin(callOf(account, { idempotencyKey: "2", payment: { ...paymentOf(first), deposit: undefined } })),
+      one.ledger.begin(callOf(account, { idempotencyKey: "1", payment: { ...paymentOf(second), deposit: undefined } })),
+    ]);
+    expect(begun.map(({ kind }) => kind)).toEqual(["started", "in_progress"]);
   });
 
   it("that moved to another claim while its call waited is judged anew", async () => {

@@ -40,7 +40,7 @@ export class Begin extends Migration {
           kinds[item.n] := case
             when item.tx_signature is not null and item.deposit is null and coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'
             when item.verdict is not null then item.verdict
-            when item.tx_signature is null and item.available < item.price then 'insufficient'
+            when item.tx_signature is null and item.price > 0 and item.available < item.price then 'insufficient'
             else 'new' end;
           balances[item.n] := item.available;
           results[item.n] := item.result;
@@ -65,8 +65,8 @@ export class Begin extends Migration {
           order by claim.account_id, claim.key
           for update of claim;
 
-          -- Judge again, now that the claims stand still. A payment that points elsewhere than before, or to a claim that another
-          -- call of this batch makes, is left for the next turn.
+          -- Judge again, now that the claims stand still. A payment that points elsewhere than before, or to a claim that an
+          -- earlier call of this batch takes, is left for the next turn.
           for item in
             select (judged.call).*, judged.*
             from ledger_judge(array(select call from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')), instance) judged
@@ -75,7 +75,7 @@ export class Begin extends Migration {
               when item.verdict = 'credited' and item.payment_claim is distinct from payment_claims[item.n] then 'again'
               when item.verdict = 'credited' and exists (
                 select from unnest(calls) other
-                where other.account_id = item.account_id and other.claim_key = item.payment_claim and other.n <> item.n) then 'again'
+                where other.account_id = item.account_id and other.claim_key = item.payment_claim and other.n < item.n) then 'again'
               else coalesce(item.verdict, 'new') end;
             results[item.n] := item.result;
             replays[item.n] := item.replay_run;
