@@ -1,4 +1,11 @@
-import { create, type DescMessage, type DescMethod, type DescMethodUnary, type MessageShape } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/errors.ts";
 import type { Access, Admission } from "./access.ts";
 import { failureOf, type ErrorLog, type Failure } from "./error-details.ts";
@@ -14,7 +21,7 @@ export interface Operation<I extends DescMessage = DescMessage, O extends DescMe
 
 /**
  * The way of every request through every door: `admit` (key, rate), then the door reads the message, so that a body is not
- * parsed for strangers, then `answer` (rules of the contract, rights, service). What is thrown on the way is told by `failure`.
+ * parsed for strangers, then `answer` (rights, rules of the contract, service). What is thrown on the way is told by `failure`.
  */
 export class Pipeline {
   readonly #access: Access;
@@ -54,7 +61,7 @@ export class Pipeline {
   }
 
   /**
-   * Checks the rules of the contract and the rights, then asks the service.
+   * Checks the rights and the rules of the contract, then asks the service.
    * @throws ToolgateError and whatever the service throws
    */
   async answer<I extends DescMessage, O extends DescMessage>(
@@ -62,11 +69,9 @@ export class Pipeline {
     request: MessageShape<I>,
     context: RequestContext,
   ): Promise<MessageShape<O>> {
+    const call = permitted(endpoint, context);
     validate(method.input, request);
-    const working =
-      endpoint.key === "required"
-        ? endpoint.call(request, demandRights(endpoint, context))
-        : endpoint.call(request, context);
+    const working = call(request);
     this.#working.add(working);
     try {
       return create(method.output, await working);
@@ -84,6 +89,16 @@ export class Pipeline {
   failure(thrown: unknown, requestId: string): Failure {
     return failureOf(thrown, requestId, this.#log);
   }
+}
+
+/** The endpoint's call for this caller, who has the rights to it. @throws ToolgateError UNAUTHORIZED, FORBIDDEN */
+function permitted<I extends DescMessage, O extends DescMessage>(
+  endpoint: Endpoint<I, O>,
+  context: RequestContext,
+): (request: MessageShape<I>) => Promise<MessageInitShape<O>> {
+  if (endpoint.key !== "required") return (request) => endpoint.call(request, context);
+  const keyed = demandRights(endpoint, context);
+  return (request) => endpoint.call(request, keyed);
 }
 
 function demandRights(endpoint: Extract<Endpoint, { key: "required" }>, context: RequestContext): KeyedContext {
