@@ -58,12 +58,7 @@ function emitRoute(
   f.print("    },");
 }
 
-function emitVariables(
-  f: OutputFile,
-  { variables }: Binding,
-  annotations: Annotations,
-  options: PluginOptions,
-): void {
+function emitVariables(f: OutputFile, { variables }: Binding, annotations: Annotations, options: PluginOptions): void {
   if (variables.length === 0) {
     f.print("      variables: [],");
     return;

@@ -2,7 +2,7 @@ import { JsonFieldError, shorten } from "./json-error.ts";
 import { decodeEscapes } from "./percent-encoding.ts";
 import { parseQuery } from "./query.ts";
 import { isObject, setOwn } from "./read.ts";
-import type { Parameter, ParameterKind, PathVariable, Route } from "./route.ts";
+import type { Parameter, PathVariable, Route } from "./route.ts";
 
 type Json = Record<string, unknown>;
 
