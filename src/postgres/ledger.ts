@@ -1,6 +1,5 @@
 import type { Pool } from "pg";
 import type { Begun, BeginCall, Deposit, FinishCall, Finished, Ledger, Prior, PriorQuery } from "../app/ports.ts";
-import type { Clock } from "../domain/clock.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import type { JsonObject } from "../domain/json.ts";
 import type { MicroUsd } from "../domain/money.ts";
@@ -18,7 +17,6 @@ export interface LedgerOptions {
   /** How long a run may go without a heartbeat, ms. */
   leaseMs: number;
   leases: Leases;
-  clock: Clock;
 }
 
 /** Calls in one transaction at most. */
@@ -94,6 +92,10 @@ export class PostgresLedger implements Ledger {
     if (short) return short;
     const begun = await this.#beginning.submit(call);
     if (begun.kind === "insufficient") this.#short.set(call.accountId, true);
+    // Answered by the call that its payment bought under another key: from now on this key stands for that answer too.
+    if (begun.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
+      await this.prior({ ...call, ...call.payment });
+    }
     if (begun.kind === "started") this.#options.leases.add(uuidFrom("run", call.runId));
     return begun;
   }
@@ -184,8 +186,8 @@ export class PostgresLedger implements Ledger {
     values: unknown[],
     patienceMs = PATIENCE_MS,
   ): Promise<Row[]> {
-    const { pool, clock } = this.#options;
-    return retrying(clock, patienceMs, async () => (await pool.query<Row>({ name, text, values })).rows);
+    const { pool } = this.#options;
+    return retrying(patienceMs, async () => (await pool.query<Row>({ name, text, values })).rows);
   }
 }
 

@@ -250,6 +250,19 @@ describe("a payment", () => {
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
   });
 
+  it("replays its call under a second key that nobody asked about before, and that key alone from then on", async () => {
+    const account = await makeAccount(one.pool, 5n * PRICE);
+    const payment = paymentOf(depositOf());
+    const call = callOf(account, { idempotencyKey: "first", payment });
+    await one.ledger.begin(call);
+    await one.ledger.finish(completed(call));
+    for (const repeat of [{ payment }, {}]) {
+      const begun = await two.ledger.begin(callOf(account, { idempotencyKey: "second", ...repeat }));
+      expect(kindOf(begun)).toEqual({ kind: "replay", run: call.runId });
+    }
+    expect(await one.ledger.balance(account)).toBe(5n * PRICE);
+  });
+
   it("is used: by another account, for another quote, for another call", async () => {
     const account = await makeAccount(one.pool, 0n);
     const other = await makeAccount(one.pool, 0n);
