@@ -63,7 +63,7 @@ export class PostgresLedger implements Ledger {
       n: 1,
       account_id: uuidFrom("acct", query.accountId),
       fingerprint: bytes(query.fingerprint),
-      claim_key: query.idempotencyKey ?? claimOfPayment(query.txSignature),
+      claim_key: claimOf(query.idempotencyKey, query.txSignature),
       keyed: query.idempotencyKey !== undefined,
       tx_signature: bytes(signatureFrom(query.txSignature)),
       quote_id: query.quoteId,
@@ -193,11 +193,13 @@ export class PostgresLedger implements Ledger {
 
 /** The claim of a call: its key, or its payment where it has none. A paid call from the balance without a key claims nothing. */
 function claimKey(call: BeginCall): string | undefined {
-  return call.idempotencyKey ?? (call.payment && claimOfPayment(call.payment.txSignature));
+  return claimOf(call.idempotencyKey, call.payment?.txSignature);
 }
 
-function claimOfPayment(txSignature: string): string {
-  return `pay:${txSignature}`;
+/** Keys and payments are named apart, so that no caller's key can be another call's payment. */
+function claimOf(idempotencyKey: string | undefined, txSignature: string | undefined): string | undefined {
+  if (idempotencyKey !== undefined) return `key:${idempotencyKey}`;
+  return txSignature === undefined ? undefined : `pay:${txSignature}`;
 }
 
 /** What no two calls of one batch share: a claim, a payment, and a quote, which only one payment settles. */

@@ -149,6 +149,17 @@ describe("an idempotency key", () => {
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
+  it("that looks like the claim of a payment is a key like any other", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const deposit = depositOf();
+    await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    const call = callOf(account, { idempotencyKey: `pay:${deposit.txSignature}`, fingerprint: fingerprintOf("other") });
+    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+    await one.ledger.finish(completed(call));
+    const { txSignature } = depositOf();
+    expect(await one.ledger.prior({ ...call, txSignature, quoteId: "qt_other" })).toMatchObject({ kind: "replay" });
+  });
+
   it("of 60 calls with one key over three instances, one starts", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const begun = await Promise.all(
@@ -405,11 +416,11 @@ describe("a payment", () => {
     try {
       await mover.query("begin");
       await runner.query("begin");
-      await mover.query(lock, [account.slice(5), "old"]);
-      await runner.query(lock, [account.slice(5), "new"]);
+      await mover.query(lock, [account.slice(5), "key:old"]);
+      await runner.query(lock, [account.slice(5), "key:new"]);
       const begun = one.ledger.begin(callOf(account, { idempotencyKey: "third", payment }));
       await untilWaiting(one);
-      await mover.query("update payment set claim_key = 'new' where tx_signature = $1", [
+      await mover.query("update payment set claim_key = 'key:new' where tx_signature = $1", [
         signatureFrom(deposit.txSignature),
       ]);
       await mover.query("commit");

@@ -144,8 +144,9 @@ function paysFor(payment: Payment, call: BeginCall): boolean {
 }
 
 function claimOf(call: BeginCall): string | undefined {
-  const key = call.idempotencyKey ?? (call.payment && `pay:${call.payment.txSignature}`);
-  return key === undefined ? undefined : `${call.accountId} ${key}`;
+  const { accountId, idempotencyKey, payment } = call;
+  if (idempotencyKey !== undefined) return `${accountId} key:${idempotencyKey}`;
+  return payment && `${accountId} pay:${payment.txSignature}`;
 }
 
 function print(call: BeginCall): string {
