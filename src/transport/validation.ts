@@ -2,8 +2,9 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import { ToolgateError } from "../domain/errors.ts";
+import { violationSentence } from "./violation-sentence.ts";
 
-/** Most violations that one answer names. */
+/** Most fields that one answer names. */
 const MAX_NAMED = 10;
 
 const patterns = new Map<string, RegExp>();
@@ -12,17 +13,21 @@ const patterns = new Map<string, RegExp>();
 const validator = createValidator({ regexMatch: (pattern, text) => compiled(pattern).test(text) });
 
 /**
- * Checks a request against the rules of its proto (buf.validate); rules are compiled once per message type.
+ * Checks a request against the rules of its proto (buf.validate); rules are compiled once per message type. Of each field one thing
+ * is said, however many of its rules it breaks.
  * @throws ToolgateError INVALID_REQUEST naming every field by its path in proto names, e.g. `payment_proof.tx_ref`
  */
 export function validate<D extends DescMessage>(schema: D, message: MessageShape<D>): void {
   const result = validator.validate(schema, message);
   if (result.kind === "valid") return;
   if (result.kind === "error") throw result.error;
-  const problems = result.violations
-    .slice(0, MAX_NAMED)
-    .map((violation) => `${pathToString(violation.field)}: ${violation.message}`);
-  throw new ToolgateError("INVALID_REQUEST", problems.join("; "));
+  const problems = new Map<string, string>();
+  for (const violation of result.violations) {
+    const path = pathToString(violation.field);
+    if (!problems.has(path)) problems.set(path, violationSentence(violation));
+  }
+  const named = [...problems].slice(0, MAX_NAMED).map(([path, sentence]) => `${path}: ${sentence}`);
+  throw new ToolgateError("INVALID_REQUEST", named.join("; "));
 }
 
 function compiled(pattern: string): RegExp {

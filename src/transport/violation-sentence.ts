@@ -1,0 +1,61 @@
+import { getOption, ScalarType, type DescField } from "@bufbuild/protobuf";
+import type { Violation } from "@bufbuild/protovalidate";
+import { field as fieldRules, type FieldRules, type StringRules } from "#gen/buf/validate/validate_pb.ts";
+
+/** What the patterns of the contract let through, in words. */
+const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([["^[\\x20-\\x7e]+$", "printable ASCII "]]);
+
+/**
+ * Says of a field that breaks its rules what it must be, for people: the whole rule, not only the part that was broken, so that one
+ * correction is enough. Rules that have no sentence here are told in protovalidate's words.
+ */
+export function violationSentence({ ruleId, field: path, message }: Violation): string {
+  const last = path.at(-1);
+  if (last?.kind !== "field") return message;
+  const rules = getOption(last, fieldRules);
+  if (isMissing(last, ruleId, rules)) return missing(last);
+  switch (rules.type.case) {
+    case "string":
+      return stringSentence(rules.type.value);
+    case "int32":
+    case "int64":
+      return ruleId.endsWith(".not_in") ? "must not be 0" : rangeSentence(rules.type.value, message);
+    case "repeated":
+      return ruleId === "repeated.unique"
+        ? "must not name anything twice"
+        : `must have at most ${rules.type.value.maxItems} items`;
+    default:
+      return message;
+  }
+}
+
+/** An empty string where the field cannot tell empty from unset (proto3, field presence). */
+function isMissing({ proto }: DescField, ruleId: string, { type }: FieldRules): boolean {
+  return (
+    ruleId === "required" ||
+    (ruleId === "string.min_len" && type.case === "string" && type.value.minLen === 1n && !proto.proto3Optional)
+  );
+}
+
+function missing({ message, scalar }: DescField): string {
+  if (message?.typeName === "google.protobuf.Struct") return "is required; send {} for tools that take none";
+  return scalar === ScalarType.STRING ? "is required, a string" : "is required";
+}
+
+function stringSentence({ minLen, maxLen, pattern }: StringRules): string {
+  const kind = PATTERN_WORDS.get(pattern) ?? "";
+  if (maxLen === 0n) return `must be at least ${minLen} ${kind}characters`;
+  return minLen === 0n
+    ? `must be at most ${maxLen} ${kind}characters`
+    : `must be ${minLen} to ${maxLen} ${kind}characters`;
+}
+
+type Range<T> = {
+  readonly greaterThan: { case: "gte"; value: T } | { case: "gt"; value: T } | { case: undefined; value?: undefined };
+  readonly lessThan: { case: "lte"; value: T } | { case: "lt"; value: T } | { case: undefined; value?: undefined };
+};
+
+function rangeSentence({ greaterThan, lessThan }: Range<number | bigint>, message: string): string {
+  if (greaterThan.case !== "gte" || lessThan.case !== "lte") return message;
+  return `must be between ${greaterThan.value} and ${lessThan.value}`;
+}
