@@ -121,8 +121,8 @@ export class PostgresAuthenticator implements Authenticator {
   }
 
   async #find(hashes: readonly Buffer[]): Promise<{ caller: Caller | undefined }[]> {
-    const { pool, clock } = this.#options;
-    const { rows } = await retrying(clock, PATIENCE_MS, () =>
+    const { pool } = this.#options;
+    const { rows } = await retrying(PATIENCE_MS, () =>
       pool.query<KeyRow>({
         name: "authenticator-find",
         text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst, account.operator

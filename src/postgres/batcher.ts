@@ -1,11 +1,21 @@
 import { setImmediate } from "node:timers/promises";
 import { ToolgateError } from "../domain/errors.ts";
+import { DatabaseAwayError, DatabaseBusyError } from "./database-errors.ts";
 
 /** An answer that is none yet: the item goes into the next batch. */
 export const AGAIN = Symbol("again");
 
 /** Batches that an item goes through at most: each time somebody else got ahead of it, so it is hardly ever two. */
 const MAX_TURNS = 50;
+
+/** How often an item that was alone in its batch and found the database busy is tried again. */
+const MAX_BUSY = 3;
+
+/** Items that wait at most: what comes after them would wait for seconds, and take the memory of those that can be answered. */
+const MAX_QUEUE = 10_000;
+
+/** Items of a batch that failed which are tried at once, each alone: what blocks one of them must not hold up the others. */
+const ALONE = 4;
 
 /** How batches are made and run. */
 export interface BatcherOptions<Item, Answer> {
@@ -15,7 +25,8 @@ export interface BatcherOptions<Item, Answer> {
   keys?: (item: Item) => readonly string[];
   /**
    * Does a batch; one answer per item, in order.
-   * @throws ToolgateError, which all items get; after any other error, with which nothing may have happened, each item is tried alone
+   * @throws DatabaseAwayError, which all items get, also those that wait: they would wait as long for the same answer. After any
+   * other error, with which nothing may have happened, each item is tried alone
    */
   run: (items: readonly Item[]) => Promise<readonly (Answer | typeof AGAIN)[]>;
 }
@@ -25,6 +36,8 @@ interface Waiting<Item, Answer> {
   keys: readonly string[];
   /** How many batches it has been through. */
   turns: number;
+  /** How often it was alone and found the database busy. */
+  busy: number;
   resolve: (answer: Answer) => void;
   reject: (error: unknown) => void;
 }
@@ -36,25 +49,32 @@ interface Waiting<Item, Answer> {
 export class Batcher<Item, Answer> {
   readonly #options: BatcherOptions<Item, Answer>;
   #queue: Waiting<Item, Answer>[] = [];
-  #busy = false;
+  /** Of a batch that failed, what is to be tried alone. */
+  #alone: Waiting<Item, Answer>[] = [];
+  #draining = false;
 
   constructor(options: BatcherOptions<Item, Answer>) {
     this.#options = options;
   }
 
+  /** @throws ToolgateError UNAVAILABLE when too many wait already */
   submit(item: Item): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, keys: this.#options.keys?.(item) ?? [], turns: 0, resolve, reject });
-      if (!this.#busy) void this.#drain();
+      if (this.#queue.length >= MAX_QUEUE) {
+        reject(new ToolgateError("UNAVAILABLE", "too many calls at once; repeat it", { retryAfterSeconds: 1 }));
+        return;
+      }
+      this.#queue.push({ item, keys: this.#options.keys?.(item) ?? [], turns: 0, busy: 0, resolve, reject });
+      if (!this.#draining) void this.#drain();
     });
   }
 
   async #drain(): Promise<void> {
-    this.#busy = true;
+    this.#draining = true;
     // Let the calls that arrived in the same turn of the event loop go together.
     await setImmediate();
     while (this.#queue.length > 0) await this.#runBatch(this.#take());
-    this.#busy = false;
+    this.#draining = false;
   }
 
   /** The next batch, in order of arrival; what shares a key with an earlier item waits, and so does what shares one with that. */
@@ -87,12 +107,27 @@ export class Batcher<Item, Answer> {
       }
       this.#queue.unshift(...again);
     } catch (error) {
-      if (batch.length === 1 || error instanceof ToolgateError) {
-        for (const { reject } of batch) reject(error);
-        return;
-      }
-      // One bad item must not fail its neighbours.
-      for (const waiting of batch) await this.#runBatch([waiting]);
+      await this.#recover(batch, error);
     }
+  }
+
+  async #recover(batch: readonly Waiting<Item, Answer>[], error: unknown): Promise<void> {
+    if (error instanceof DatabaseAwayError) {
+      for (const { reject } of [...batch, ...this.#alone.splice(0), ...this.#queue.splice(0)]) reject(error);
+      return;
+    }
+    const [only, ...others] = batch;
+    if (only && others.length === 0) {
+      if (error instanceof DatabaseBusyError && ++only.busy < MAX_BUSY) this.#queue.push(only);
+      else only.reject(error);
+      return;
+    }
+    // One bad item must not fail its neighbours.
+    this.#alone.push(...batch);
+    await Promise.all(Array.from({ length: ALONE }, () => this.#runAlone()));
+  }
+
+  async #runAlone(): Promise<void> {
+    for (let next = this.#alone.shift(); next; next = this.#alone.shift()) await this.#runBatch([next]);
   }
 }

@@ -1,13 +1,17 @@
 import { DatabaseError } from "pg";
+import { ToolgateError } from "../domain/errors.ts";
 
 /**
- * Serialization failure, deadlock, lock not available, unique violation (the same statement sent twice at once), and a cancelled
- * statement (PostgreSQL appendix A). The transaction did not happen: it can be sent again.
+ * Serialization failure, deadlock, and unique violation (the same statement sent twice at once; PostgreSQL appendix A). The
+ * transaction did not happen: it can be sent again.
  */
-const UNDONE = new Set(["40001", "40P01", "55P03", "23505", "57014"]);
+const UNDONE = new Set(["40001", "40P01", "23505"]);
 
-/** Shutdown, crash shutdown, cannot connect now, too many connections. */
-const AWAY = new Set(["57P01", "57P02", "57P03", "53300"]);
+/** Lock not available, and a cancelled statement. The transaction did not happen, after it has waited for somebody else. */
+const BLOCKED = new Set(["55P03", "57014"]);
+
+/** Shutdown, crash shutdown, cannot connect now, too many connections, connections not allowed, no such database. */
+const AWAY = new Set(["57P01", "57P02", "57P03", "53300", "55000", "3D000"]);
 
 const SOCKET = new Set([
   "ECONNREFUSED",
@@ -25,9 +29,34 @@ const SOCKET = new Set([
 const LOST =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
 
+/** UNAVAILABLE: no connection to the database, for nobody. */
+export class DatabaseAwayError extends ToolgateError {
+  constructor(cause: unknown) {
+    super("UNAVAILABLE", "the database is out of reach; repeat the call with the same idempotency key or proof", {
+      retryAfterSeconds: 2,
+      cause,
+    });
+  }
+}
+
+/** UNAVAILABLE: the database is there, and something else is in the way of this statement. */
+export class DatabaseBusyError extends ToolgateError {
+  constructor(cause: unknown) {
+    super("UNAVAILABLE", "the database is busy; repeat the call with the same idempotency key or proof", {
+      retryAfterSeconds: 1,
+      cause,
+    });
+  }
+}
+
 /** Whether the transaction certainly did not happen and would do so now. */
 export function wasUndone(error: unknown): boolean {
   return error instanceof DatabaseError && UNDONE.has(error.code ?? "");
+}
+
+/** Whether the transaction certainly did not happen, and has waited for somebody else as long as it may. */
+export function wasBlocked(error: unknown): boolean {
+  return error instanceof DatabaseError && BLOCKED.has(error.code ?? "");
 }
 
 /** Whether the connection was lost or could not be made: if the statement was a COMMIT in disguise, nobody knows what became of it. */

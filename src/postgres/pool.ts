@@ -11,6 +11,9 @@ export interface PoolOptions {
 /** Longest time a statement may take, ms. Those of the ledger take a few; what is slower is stuck. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
+/** Longest time a statement may wait for a lock, ms: whoever holds one for longer is stuck, and must not hold up the others. */
+const LOCK_TIMEOUT_MS = 1_000;
+
 const INT8 = 20;
 
 /**
@@ -27,7 +30,7 @@ export function openPool(url: string, options: PoolOptions): Pool {
     connectionTimeoutMillis: 5_000,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
-    lock_timeout: 5_000,
+    lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
     types,

@@ -87,7 +87,7 @@ export class PostgresRateLimiter implements RateLimiter {
     for (const { keyUuid, tier } of takes) asks.set(keyUuid, { tier, wanted: (asks.get(keyUuid)?.wanted ?? 0) + 1 });
     const { pool, clock } = this.#options;
     const sentAt = clock.now();
-    const { rows } = await retrying(clock, PATIENCE_MS, () =>
+    const { rows } = await retrying(PATIENCE_MS, () =>
       pool.query<TakenRow>({
         name: "rate-limiter-take",
         text: "select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, now_us from rate_take($1, $2, $3, $4) taken",

@@ -1,34 +1,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "../domain/clock.ts";
-import { ToolgateError } from "../domain/errors.ts";
-import { wasLost, wasUndone } from "./database-errors.ts";
+import { DatabaseAwayError, DatabaseBusyError, wasBlocked, wasLost, wasUndone } from "./database-errors.ts";
 
 /** How often a transaction that was undone is sent again before its error is believed. */
 const MAX_UNDONE = 8;
 
 /**
  * Sends a statement again until it is known to have happened. For statements only that may happen twice without harm.
- * @param forMs how long to try, ms
- * @throws ToolgateError UNAVAILABLE when the database stays out of reach; any other error as it is
+ * One that has waited for a lock as long as it may is not sent again: others would wait behind it.
+ * @param forMs how long to try, ms, on the monotonic clock: a machine whose time is set back must not try for longer
+ * @throws DatabaseAwayError when the connection stays lost; DatabaseBusyError when it is undone or blocked; any other error as it is
  */
-export async function retrying<Result>(clock: Clock, forMs: number, run: () => Promise<Result>): Promise<Result> {
-  const since = clock.now();
+export async function retrying<Result>(forMs: number, run: () => Promise<Result>): Promise<Result> {
+  const since = performance.now();
   let undone = 0;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 500)) {
     try {
       return await run();
     } catch (error) {
-      const retry = wasLost(error) || (wasUndone(error) && ++undone <= MAX_UNDONE);
-      if (!retry) throw error;
-      if (clock.now() - since + pauseMs > forMs) {
-        throw new ToolgateError(
-          "UNAVAILABLE",
-          "the database is out of reach; repeat the call with the same idempotency key or proof",
-          {
-            retryAfterSeconds: 2,
-            cause: error,
-          },
-        );
+      const late = performance.now() - since + pauseMs > forMs;
+      if (wasBlocked(error)) throw new DatabaseBusyError(error);
+      if (wasUndone(error)) {
+        if (late || ++undone > MAX_UNDONE) throw new DatabaseBusyError(error);
+      } else {
+        if (!wasLost(error)) throw error;
+        if (late) throw new DatabaseAwayError(error);
       }
       await sleep(pauseMs);
     }

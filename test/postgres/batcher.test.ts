@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { AGAIN, Batcher } from "../../src/postgres/batcher.ts";
+import { DatabaseAwayError, DatabaseBusyError } from "../../src/postgres/database-errors.ts";
 
 /** A batcher that writes down its batches and answers each item with itself. */
 function recording(
@@ -64,6 +65,40 @@ describe("a batcher", () => {
     expect(await batcher.submit("a")).toBe("a");
     expect(turns).toBe(4);
     await expect(batcher.submit("n")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(await batcher.submit("b")).toBe("b");
+  });
+
+  it("that finds the database away turns away all that wait too, and serves what comes later", async () => {
+    let away = true;
+    const { batches, batcher } = recording({
+      max: 1,
+      run: (items) => (away ? Promise.reject(new DatabaseAwayError(new Error("gone"))) : Promise.resolve([...items])),
+    });
+    const settled = await Promise.allSettled([..."abc"].map((item) => batcher.submit(item)));
+    expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(batches).toEqual([["a"]]);
+    away = false;
+    expect(await batcher.submit("d")).toBe("d");
+  });
+
+  it("tries an item alone that found the database busy among others, and tells so when it stays busy", async () => {
+    let busy = 0;
+    const { batcher } = recording({
+      run: (items) => {
+        const blocked = items.includes("x") || (items.includes("y") && ++busy < 3);
+        return blocked ? Promise.reject(new DatabaseBusyError(new Error("locked"))) : Promise.resolve([...items]);
+      },
+    });
+    const [a, x, y, b] = await Promise.allSettled([..."axyb"].map((item) => batcher.submit(item)));
+    expect([a, y, b].map((settled) => settled?.status)).toEqual(["fulfilled", "fulfilled", "fulfilled"]);
+    expect(x).toMatchObject({ status: "rejected", reason: { code: "UNAVAILABLE", retryAfterSeconds: 1 } });
+  });
+
+  it("turns away what comes when 10,000 wait", async () => {
+    const { batcher } = recording({ max: 20_000 });
+    const waiting = Array.from({ length: 10_000 }, () => batcher.submit("a"));
+    await expect(batcher.submit("b")).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
+    await Promise.all(waiting);
     expect(await batcher.submit("b")).toBe("b");
   });
 });

@@ -30,7 +30,7 @@ export function openInstance(url: string, leaseMs = 15_000): Instance {
   const instanceId = randomUUID();
   const pool = openPool(url, { max: 4, applicationName: `test ${instanceId}` });
   const leases = new Leases({ pool, instanceId, leaseMs, log: silent });
-  const ledger = new PostgresLedger({ pool, instanceId, leaseMs, leases, clock: systemClock });
+  const ledger = new PostgresLedger({ pool, instanceId, leaseMs, leases });
   const sweeper = new Sweeper({ pool, leaseMs, log: silent });
   return { instanceId, pool, ledger, leases, sweeper, close: () => pool.end() };
 }
