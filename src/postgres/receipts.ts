@@ -1,9 +1,13 @@
-import type { Pool } from "pg";
+import type { Pool, QueryConfig } from "pg";
 import type { Page, PageQuery, Receipts } from "../app/ports.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
+import { retrying } from "./retry.ts";
 import { receiptOf, uuidFrom, type ReceiptRow } from "./rows.ts";
+
+/** How long a reader waits for a database that is away, ms. */
+const PATIENCE_MS = 5_000;
 
 /** Reads receipts, newest first: identifiers are UUIDv7, so their order is the order in time. */
 export class PostgresReceipts implements Receipts {
@@ -15,7 +19,7 @@ export class PostgresReceipts implements Receipts {
 
   async list(query: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
     const after = readCursor("receipts", query.cursor);
-    const { rows } = await this.#pool.query<ReceiptRow>({
+    const rows = await this.#read({
       name: "receipts-list",
       text: `select * from issued_receipt
              where account_id = $1 and id < $2 and ($3::text is null or status = $3)
@@ -33,11 +37,15 @@ export class PostgresReceipts implements Receipts {
   async find(accountId: string, receiptId: string): Promise<Receipt | undefined> {
     const uuid = uuidOf("rcpt", receiptId);
     if (uuid === undefined) return undefined;
-    const { rows } = await this.#pool.query<ReceiptRow>({
+    const rows = await this.#read({
       name: "receipts-find",
       text: "select * from issued_receipt where id = $1 and account_id = $2",
       values: [uuid, uuidFrom("acct", accountId)],
     });
     return rows[0] && receiptOf(rows[0]);
+  }
+
+  async #read(query: QueryConfig): Promise<ReceiptRow[]> {
+    return retrying(PATIENCE_MS, async () => (await this.#pool.query<ReceiptRow>(query)).rows);
   }
 }

@@ -1,9 +1,10 @@
-import type { Pool } from "pg";
+import type { Pool, QueryConfig } from "pg";
 import type { Page, PageQuery, Runs } from "../app/ports.ts";
 import { ERRORS, type ErrorCode } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Run, RunStatus } from "../domain/run.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
+import { retrying } from "./retry.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 
 interface RunRow {
@@ -25,6 +26,9 @@ const SELECT = `
          run.error_code, run.error_message, run.created_at, run.started_at, run.ended_at
   from run left join receipt on receipt.run_id = run.id`;
 
+/** How long a reader waits for a database that is away, ms. */
+const PATIENCE_MS = 5_000;
+
 /** Reads runs, newest first: identifiers are UUIDv7, so their order is the order in time. */
 export class PostgresRuns implements Runs {
   readonly #pool: Pool;
@@ -35,7 +39,7 @@ export class PostgresRuns implements Runs {
 
   async list(query: PageQuery<RunStatus>): Promise<Page<Run>> {
     const after = readCursor("runs", query.cursor);
-    const { rows } = await this.#pool.query<RunRow>({
+    const rows = await this.#read({
       name: "runs-list",
       text: `${SELECT} where run.account_id = $1 and run.id < $2 and ($3::text is null or run.status = $3) order by run.id desc limit $4`,
       values: [uuidFrom("acct", query.accountId), after, query.status, query.limit + 1],
@@ -51,12 +55,16 @@ export class PostgresRuns implements Runs {
   async find(accountId: string, runId: string): Promise<Run | undefined> {
     const uuid = uuidOf("run", runId);
     if (uuid === undefined) return undefined;
-    const { rows } = await this.#pool.query<RunRow>({
+    const rows = await this.#read({
       name: "runs-find",
       text: `${SELECT} where run.id = $1 and run.account_id = $2`,
       values: [uuid, uuidFrom("acct", accountId)],
     });
     return rows[0] && runOf(rows[0]);
+  }
+
+  async #read(query: QueryConfig): Promise<RunRow[]> {
+    return retrying(PATIENCE_MS, async () => (await this.#pool.query<RunRow>(query)).rows);
   }
 }
 
