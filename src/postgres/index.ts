@@ -28,7 +28,7 @@ export interface PostgresOptions {
   /** How long a run may go without a heartbeat before another instance releases it, ms. */
   leaseMs: number;
   log: Log;
-  /** Connections for the money path at most; two more serve the rest. Default 10. */
+  /** Connections for the money path at most; three more serve the rest. Default 10. */
   poolSize?: number;
 }
 
@@ -63,6 +63,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   try {
     const sealingKeys = await PostgresSealingKeys.open({ pool, clock, random, log });
     const operatorWork = lazyOperatorWork({ url, clock, random });
+    const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, leaseMs, log });
     const authenticator = new PostgresAuthenticator({ pool, url, clock, log });
@@ -71,7 +72,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       await Promise.all([leases.stop(), sweeper.stop(), authenticator.stop()]);
     };
     return {
-      ledger: new PostgresLedger({ pool, instanceId, leaseMs, leases, clock }),
+      ledger: new PostgresLedger({ pool, instanceId, leaseMs, leases }),
       authenticator,
       rateLimiter: new PostgresRateLimiter({ pool, clock }),
       receipts: new PostgresReceipts(pool),
@@ -79,7 +80,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       accounts: operatorWork.accounts,
       apiKeys: operatorWork.apiKeys,
       sealingKeys,
-      health: new PostgresHealth(pool),
+      health,
       audit: () => audit(pool),
       checkDurability: () => checkDurability(pool),
       start: () => {
@@ -88,7 +89,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       stop,
       close: async () => {
         await stop();
-        await Promise.all([pool.end(), operatorWork.close()]);
+        await Promise.all([pool.end(), operatorWork.close(), health.close()]);
       },
     };
   } catch (error) {
