@@ -11,6 +11,9 @@ import { DEFAULT_TIER, type RateTier } from "../domain/rate-limit.ts";
 import { AccountEntity } from "./entities/account.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 
+/** What a tier may be at most: a token every microsecond, which is what buckets are counted in. */
+const MAX_TIER: RateTier = { ratePerMinute: 60_000_000, burst: 1_000_000 };
+
 /** The operator's account work. A change of tier or role reaches every instance's memory of API keys by a trigger. */
 export class PostgresAccounts implements Accounts {
   readonly #orm: MikroORM;
@@ -76,6 +79,9 @@ export class PostgresAccounts implements Accounts {
 
   async setTier(accountId: string, tier: RateTier): Promise<Account> {
     if (tier.ratePerMinute < 1 || tier.burst < 1) throw invalidField("tier", "rate and burst must be at least 1");
+    if (tier.ratePerMinute > MAX_TIER.ratePerMinute || tier.burst > MAX_TIER.burst) {
+      throw invalidField("tier", `rate must be at most ${MAX_TIER.ratePerMinute} a minute, burst ${MAX_TIER.burst}`);
+    }
     return this.#change(accountId, { ratePerMinute: tier.ratePerMinute, burst: tier.burst });
   }
 
