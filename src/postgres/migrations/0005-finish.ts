@@ -16,9 +16,9 @@ export class Finish extends Migration {
         error_message text
       )`);
 
-    // Gives the holds of ended runs back and opens their claims for a retry. The runs are locked by the caller.
+    // Locks the claims of runs, which are locked already.
     this.addSql(/* sql */ `
-      create function ledger_release(runs uuid[]) returns void
+      create function ledger_lock_claims(runs uuid[]) returns void
       language plpgsql
       set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
       begin
@@ -26,7 +26,14 @@ export class Finish extends Migration {
         where run.id = any (runs)
         order by claim.account_id, claim.key
         for update of claim;
+      end $$`);
 
+    // Gives the holds of ended runs back and opens their claims for a retry. The caller has locked the runs and their claims.
+    this.addSql(/* sql */ `
+      create function ledger_release(runs uuid[]) returns void
+      language plpgsql
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+      begin
         update idempotency claim set state = 'retryable'
         from run
         where run.id = any (runs) and claim.account_id = run.account_id and claim.key = run.claim_key
@@ -65,12 +72,10 @@ export class Finish extends Migration {
         select array_agg(id) filter (where status <> 'completed'), array_agg(id) filter (where status = 'completed')
         into ended, captured from changed;
 
-        if captured is not null then
-          perform from idempotency claim join run on run.account_id = claim.account_id and run.claim_key = claim.key
-          where run.id = any (captured)
-          order by claim.account_id, claim.key
-          for update of claim;
+        -- All at once, whether done or to be retried: locked one kind after the other they would not be in order.
+        perform ledger_lock_claims(ended || captured);
 
+        if captured is not null then
           update idempotency claim set state = 'done', result = results[ending.n]
           from unnest(endings) ending join run on run.id = ending.run_id
           where run.id = any (captured) and claim.account_id = run.account_id and claim.key = run.claim_key
@@ -126,6 +131,7 @@ export class Finish extends Migration {
         if expired is null then
           return 0;
         end if;
+        perform ledger_lock_claims(expired);
         perform ledger_release(expired);
         return cardinality(expired);
       end $$`);
