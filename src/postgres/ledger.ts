@@ -239,8 +239,9 @@ function callRecord(call: BeginCall, index: number): object {
 function endingRecord(call: FinishCall, index: number): object {
   const common = { n: index + 1, run_id: uuidFrom("run", call.runId), outcome: call.outcome };
   if (call.outcome === "completed") return { ...common, receipt_id: uuidFrom("rcpt", call.receiptId) };
-  // PostgreSQL's text holds every character but NUL.
-  return { ...common, error_code: call.error.code, error_message: call.error.message.replaceAll("\0", "") };
+  // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
+  const message = call.error.message.replaceAll("\0", "").toWellFormed();
+  return { ...common, error_code: call.error.code, error_message: message };
 }
 
 function resultText(call: FinishCall): string | null {

@@ -76,6 +76,20 @@ describe("a call from the balance", () => {
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
+  it("ends whatever characters its error is made of, and so do those that end with it", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const [odd, plain] = [callOf(account), callOf(account)];
+    await Promise.all([odd, plain].map((call) => one.ledger.begin(call)));
+    const error = { code: "TOOL_FAILED", message: "a\0b \ud800 c" } as const;
+    const ended = await Promise.all([
+      one.ledger.finish({ runId: odd.runId, outcome: "failed", error }),
+      one.ledger.finish(failed(plain)),
+    ]);
+    expect(ended).toEqual([{ kind: "released" }, { kind: "released" }]);
+    const { rows } = await one.pool.query("select error_message from run where id = $1", [odd.runId.slice(4)]);
+    expect(rows).toEqual([{ error_message: "ab \ufffd c" }]);
+  });
+
   it("of 200 at once on a balance for 7, exactly 7 start", async () => {
     const account = await makeAccount(one.pool, 7n * PRICE + 9_999n);
     const begun = await Promise.all(
@@ -211,6 +225,29 @@ describe("an idempotency key", () => {
       result: { answer: 42 },
       receipt: undefined,
     });
+  });
+});
+
+describe("runs that end together", () => {
+  it("lock their keys in one order, whether they completed or failed", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const [first, last] = [callOf(account, { idempotencyKey: "a" }), callOf(account, { idempotencyKey: "b" })];
+    await Promise.all([first, last].map((call) => one.ledger.begin(call)));
+    const holder = await three.pool.connect();
+    const lock = "select from idempotency where account_id = $1 and key = $2 for update nowait";
+    try {
+      await holder.query("begin");
+      await holder.query(lock, [account.slice(5), "key:a"]);
+      const ended = Promise.all([one.ledger.finish(failed(first)), one.ledger.finish(completed(last))]);
+      await untilWaiting(one);
+      // Who waits for the first key does not hold the last one yet.
+      await holder.query(lock, [account.slice(5), "key:b"]);
+      await holder.query("commit");
+      expect((await ended).map(({ kind }) => kind)).toEqual(["released", "captured"]);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
   });
 });
 
