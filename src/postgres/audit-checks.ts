@@ -73,11 +73,12 @@ export const CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "payments_claimed",
-    description: "each settled payment points to the claim of a call with the same fingerprint",
+    description: "each settled payment points to a claim that never expires, of a call with the same fingerprint",
     sql: /* sql */ `
       select not exists (
         select from idempotency claim
         where claim.account_id = payment.account_id and claim.key = payment.claim_key and claim.fingerprint = payment.fingerprint
+          and claim.expires_at = 'infinity'
       ) as wrong
       from payment where settled`,
   },

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { BeginCall } from "../../src/app/ports.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 import {
@@ -220,24 +221,61 @@ describe("connections that are killed in the middle of everything", () => {
 });
 
 describe("expired keys", () => {
+  const expire = (account: string) =>
+    one.pool.query(
+      "update idempotency set expires_at = now() - interval '1 hour' where account_id = $1 and expires_at < 'infinity'",
+      [account.slice(5)],
+    );
+  const end = async (call: BeginCall, ending: typeof completed | typeof failed) => {
+    await one.ledger.begin(call);
+    await one.ledger.finish(ending(call));
+  };
+
   it("are forgotten, except those that a payment points to", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
-    const deposit = depositOf();
-    const calls = [
-      callOf(account, { idempotencyKey: "old" }),
-      callOf(account, { idempotencyKey: "paid", payment: paymentOf(deposit) }),
-    ];
-    for (const call of calls) {
-      await one.ledger.begin(call);
-      await one.ledger.finish(completed(call));
-    }
+    const payment = paymentOf(depositOf());
+    await end(callOf(account, { idempotencyKey: "old" }), completed);
+    await end(callOf(account, { idempotencyKey: "paid", payment }), completed);
+    await one.ledger.begin(callOf(account, { idempotencyKey: "alias", payment }));
     await one.ledger.begin(callOf(account, { idempotencyKey: "running" }));
-    await one.pool.query("update idempotency set expires_at = now() - interval '1 hour' where account_id = $1", [
-      account.slice(5),
-    ]);
+    await expire(account);
     expect(await one.sweeper.forget()).toBe(1);
-    expect(await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toMatchObject({ kind: "replay" });
+    for (const known of [{ payment }, { idempotencyKey: "paid" }, { idempotencyKey: "alias" }]) {
+      expect(await one.ledger.begin(callOf(account, known))).toMatchObject({ kind: "replay" });
+    }
     expect(await one.ledger.begin(callOf(account, { idempotencyKey: "running" }))).toEqual({ kind: "in_progress" });
     expect(await one.ledger.begin(callOf(account, { idempotencyKey: "old" }))).toEqual({ kind: "started" });
+  });
+
+  it("are not those that a payment came to later, nor those that ran again without it", async () => {
+    const account = await makeAccount(one.pool, 5n * PRICE);
+    for (const idempotencyKey of ["first", "again"]) {
+      await end(callOf(account, { idempotencyKey }), failed);
+      await end(callOf(account, { idempotencyKey, payment: paymentOf(depositOf()) }), failed);
+    }
+    await end(callOf(account, { idempotencyKey: "again" }), failed);
+    await expire(account);
+    expect(await one.sweeper.forget()).toBe(0);
+  });
+
+  it("are not those whose payment did not cover the call", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    await end(callOf(account, { idempotencyKey: "short" }), failed);
+    await one.ledger.begin(callOf(account));
+    const call = callOf(account, { idempotencyKey: "short", payment: paymentOf(depositOf({ amount: 1n })) });
+    expect(await one.ledger.begin(call)).toEqual({ kind: "insufficient", balance: 1n });
+    await expire(account);
+    expect(await one.sweeper.forget()).toBe(0);
+  });
+
+  it("are forgotten all at once, however many", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    await one.pool.query(
+      `insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
+       select $1, 'key:' || n, decode(repeat('00', 32), 'hex'), 'retryable', gen_random_uuid(), now() from generate_series(1, 1050) n`,
+      [account.slice(5)],
+    );
+    const forgotten = await Promise.all([one.sweeper.forget(), two.sweeper.forget()]);
+    expect(forgotten.reduce((sum, count) => sum + count)).toBe(1_050);
   });
 });

@@ -11,6 +11,12 @@ export const IdempotencyEntity = defineEntity({
     state: p.text(),
     runId: p.uuid(),
     result: p.json().nullable(),
-    expiresAt: p.datetime().length(6).index(),
+    expiresAt: p.datetime().length(6),
   },
+  indexes: [
+    {
+      name: "idempotency_expires_at_index",
+      expression: "create index idempotency_expires_at_index on idempotency (expires_at) where expires_at < 'infinity'",
+    },
+  ],
 });

@@ -118,7 +118,8 @@ export class Tables extends Migration {
       )`);
     this.addSql(/* sql */ `create index receipt_account_id_id_index on receipt (account_id, id)`);
 
-    // A claim: one per account and key. "result" is json and not jsonb, so that a stored answer keeps its every character.
+    // A claim: one per account and key. "result" is json and not jsonb, so that a stored answer keeps its every character. What was
+    // claimed with a payment never expires, as a payment is answered for ever; the index holds only what does.
     this.addSql(/* sql */ `
       create table idempotency (
         account_id uuid not null,
@@ -131,7 +132,7 @@ export class Tables extends Migration {
         primary key (account_id, key),
         constraint idempotency_result_check check ((state = 'done') = (result is not null))
       ) with (fillfactor = 70)`);
-    this.addSql(/* sql */ `create index idempotency_expires_at_index on idempotency (expires_at)`);
+    this.addSql(/* sql */ `create index idempotency_expires_at_index on idempotency (expires_at) where expires_at < 'infinity'`);
 
     this.addSql(/* sql */ `
       create table sealing_key (

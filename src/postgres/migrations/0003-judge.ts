@@ -79,8 +79,8 @@ export class Judge extends Migration {
           select from idempotency where account_id = call.account_id and key = call.claim_key and state = 'done'
         ) then
           insert into idempotency as claim (account_id, key, fingerprint, state, run_id, result, expires_at)
-          values (call.account_id, call.claim_key, call.fingerprint, 'done', judged.replay_run, judged.result, now() + interval '48 hours')
-          on conflict (account_id, key) do update set state = 'done', run_id = excluded.run_id, result = excluded.result
+          values (call.account_id, call.claim_key, call.fingerprint, 'done', judged.replay_run, judged.result, 'infinity')
+          on conflict (account_id, key) do update set state = 'done', run_id = excluded.run_id, result = excluded.result, expires_at = excluded.expires_at
           where claim.state = 'retryable';
         end if;
         return query

@@ -51,7 +51,8 @@ export class Begin extends Migration {
         if kinds && array['new', 'credited', 'quote_paid'] then
           -- Claims: make the new ones, lock them all, and those that the payments point to.
           insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
-          select call.account_id, call.claim_key, call.fingerprint, 'running', call.run_id, now() + interval '48 hours'
+          select call.account_id, call.claim_key, call.fingerprint, 'running', call.run_id,
+                 case when call.tx_signature is null then now() + interval '48 hours' else 'infinity' end
           from unnest(calls) call
           where kinds[call.n] in ('new', 'credited') and call.claim_key is not null
           order by call.account_id, call.claim_key
@@ -151,15 +152,17 @@ export class Begin extends Migration {
           end if;
 
           -- Claims that start: take over the retryable ones. Claims that do not: leave those of a credited payment for the retry.
+          -- A claim that a payment points to, or once did, never expires.
           update idempotency claim
-          set state = 'running', run_id = call.run_id, expires_at = now() + interval '48 hours'
+          set state = 'running', run_id = call.run_id,
+              expires_at = case when call.tx_signature is null then greatest(claim.expires_at, now() + interval '48 hours') else 'infinity' end
           from unnest(calls) call
           where claim.account_id = call.account_id and claim.key = call.claim_key and claim.state = 'retryable' and kinds[call.n] = 'granted';
 
           if not kinds <@ array['granted', 'started'] then
-            update idempotency claim set state = 'retryable'
+            update idempotency claim set state = 'retryable', expires_at = 'infinity'
             from unnest(calls) call
-            where claim.account_id = call.account_id and claim.key = call.claim_key and claim.run_id = call.run_id
+            where claim.account_id = call.account_id and claim.key = call.claim_key
               and kinds[call.n] = 'insufficient' and call.tx_signature = any (deposited || adopted);
             delete from idempotency claim using unnest(calls) call
             where claim.account_id = call.account_id and claim.key = call.claim_key and claim.run_id = call.run_id
