@@ -4,6 +4,7 @@ import { ConfigError } from "../config/config.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { VERSION } from "../version.ts";
 import { addAccountCommands } from "./accounts.ts";
+import { CommandError } from "./command-error.ts";
 import { addDevCommand } from "./dev.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { addKeyCommands } from "./keys.ts";
@@ -42,6 +43,10 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof ConfigError) {
     process.stderr.write(`${error.message}\n`);
     return 2;
+  }
+  if (error instanceof CommandError) {
+    process.stderr.write(`${error.message}\n`);
+    return 1;
   }
   const text =
     error instanceof ToolgateError

@@ -3,9 +3,11 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { ConfigError, readConfig, readEnvironment, type Config } from "../config/config.ts";
+import { ToolgateError } from "../domain/errors.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
+import { CommandError } from "./command-error.ts";
 
 const devJson = z.object({ database_url: z.string() });
 
@@ -21,25 +23,32 @@ export function commandConfig(): Config & { DATABASE_URL: string } {
   return { ...config, DATABASE_URL: url };
 }
 
-/** Gives the command the database, and closes it after. */
+/**
+ * Gives the command the database, and closes it after.
+ * @throws CommandError when the database cannot be used; whatever `run` throws
+ */
 export async function withPostgres<Result>(
   run: (postgres: Postgres, config: Config) => Promise<Result>,
 ): Promise<Result> {
   const config = commandConfig();
-  const { openPostgres } = await import("../postgres/index.ts");
-  const postgres = await openPostgres({
-    url: config.DATABASE_URL,
-    instanceId: randomUUID(),
-    clock: systemClock,
-    random: systemRandom,
-    leaseMs: config.RUN_LEASE_MS,
-    poolSize: 4,
-    log: createLogger("warn"),
-  });
   try {
-    return await run(postgres, config);
-  } finally {
-    await postgres.close();
+    const { openPostgres } = await import("../postgres/index.ts");
+    const postgres = await openPostgres({
+      url: config.DATABASE_URL,
+      instanceId: randomUUID(),
+      clock: systemClock,
+      random: systemRandom,
+      leaseMs: config.RUN_LEASE_MS,
+      poolSize: 4,
+      log: createLogger("warn"),
+    });
+    try {
+      return await run(postgres, config);
+    } finally {
+      await postgres.close();
+    }
+  } catch (error) {
+    throw explained(error, config.DATABASE_URL);
   }
 }
 
@@ -49,4 +58,34 @@ function devDatabaseUrl(dataDir: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** SQLSTATE of a table that is not there. */
+const UNDEFINED_TABLE = "42P01";
+
+/**
+ * A {@link CommandError} where the user can do something about the database. It names host and port only: the address holds the password.
+ */
+export function explained(error: unknown, databaseUrl: string): unknown {
+  const code = codeOf(error);
+  const { host } = new URL(databaseUrl);
+  if (code === UNDEFINED_TABLE)
+    return new CommandError(`The database at ${host} has no schema of Toolgate: run migrate first.`, { cause: error });
+  if (code === undefined || !isConnection(code)) return error;
+  return new CommandError(
+    `The database at ${host} cannot be reached (${code}): run npm start if it is that of dev, or else check DATABASE_URL.`,
+    { cause: error },
+  );
+}
+
+/** System errors, and SQLSTATEs: connection exceptions, invalid authorization, no such database, shutdown and start. */
+function isConnection(code: string): boolean {
+  return /^(E[A-Z]+|EAI_AGAIN|08...|28...|3D000|57P0.)$/.test(code);
+}
+
+/** The code of an error, or of what it was caused by. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ("code" in error && typeof error.code === "string" && !(error instanceof ToolgateError)) return error.code;
+  return codeOf(error instanceof AggregateError ? error.errors[0] : error.cause);
 }

@@ -2,13 +2,19 @@ import path from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
 import { readConfig, readEnvironment, requireServeConfig } from "../config/config.ts";
+import type { OpenDevWorld } from "../dev/index.ts";
+import type { DevWorldOptions } from "../dev/world.ts";
 import type { Gateway } from "../gateway.ts";
 import { createLogger } from "../log.ts";
+import { CommandError } from "./command-error.ts";
+import { outputFor } from "./output.ts";
 import { untilStopped } from "./serve.ts";
+import { exitCodeOf, onStop } from "./signals.ts";
 
 interface DevOptions {
   demo: boolean;
   exitAfterDemo?: boolean;
+  json?: boolean;
 }
 
 /** `dev`: everything on one machine, from nothing. */
@@ -18,14 +24,17 @@ export function addDevCommand(program: Command): void {
     .description("starts PostgreSQL, a local Solana chain and the gateway, and lets a demo agent buy one call")
     .option("--no-demo", "start without the purchase")
     .option("--exit-after-demo", "exit 0 after the purchase, 1 with the failed step")
+    .option("--json", "print JSON lines: each step, and the content of dev.json once everything is ready")
     .action(dev);
 }
 
 async function dev(options: DevOptions): Promise<void> {
-  const { openDevWorld } = await import("../dev/index.ts");
+  // Until there are callers there is nothing to finish, and what was started ends with this process.
+  const endQuitting = onStop((signal) => process.exit(exitCodeOf(signal)));
+  const tell = options.json ? (step: string) => outputFor(true).record({ step }) : print;
   const environment: NodeJS.ProcessEnv = { HOST: "127.0.0.1", ...readEnvironment() };
   const { DATA_DIR, LOG_LEVEL, upstreams } = readConfig(environment);
-  const world = await openDevWorld({ dataDir: path.resolve(DATA_DIR), withInference: upstreams.length === 0, tell });
+  const world = await openWorld({ dataDir: path.resolve(DATA_DIR), withInference: upstreams.length === 0, tell });
   let gateway: Gateway | undefined;
   try {
     const config = requireServeConfig(readConfig({ ...environment, ...world.environment }));
@@ -35,15 +44,31 @@ async function dev(options: DevOptions): Promise<void> {
     const movable = (["PORT", "GRPC_PORT"] as const).filter((name) => (environment[name] ?? "") === "");
     gateway = await startGateway(config, log, movable);
     const ready = await world.ready(gateway);
-    tell(ready.summary);
+    if (options.json) outputFor(true).record({ ...ready.devJson });
+    else tell(ready.summary);
     if (options.demo) await ready.buyOneCall();
     if (options.exitAfterDemo) return;
-    tell(
-      `\nTry it yourself (a paid call answers 402 with a quote):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
-    );
-    await untilStopped({ ...gateway, close: () => closeAll(gateway, world) }, log);
+    if (!options.json) {
+      tell(
+        `\nTry it yourself (a paid call answers 402 with a quote):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
+      );
+    }
+    endQuitting();
+    await untilStopped({ close: () => closeAll(gateway, world) }, log);
   } finally {
     await closeAll(gateway, world);
+  }
+}
+
+/** @throws CommandError when the user can do something about it */
+async function openWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
+  const { DataDirInUseError, EmbeddedPostgresError, openDevWorld } = await import("../dev/index.ts");
+  try {
+    return await openDevWorld(options);
+  } catch (error) {
+    if (error instanceof DataDirInUseError || error instanceof EmbeddedPostgresError)
+      throw new CommandError(error.message, { cause: error });
+    throw error;
   }
 }
 
@@ -52,6 +77,6 @@ async function closeAll(gateway: Gateway | undefined, world: { stop(): Promise<v
   await world.stop();
 }
 
-function tell(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }

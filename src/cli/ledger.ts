@@ -3,7 +3,7 @@ import { ToolgateError } from "../domain/errors.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { Quotes, stepIdOf } from "../domain/quote.ts";
 import { systemClock, systemRandom } from "../system.ts";
-import { commandConfig, withPostgres } from "./database.ts";
+import { commandConfig, explained, withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 
 /** `migrate`, `quote`, `audit` */
@@ -14,7 +14,8 @@ export function addLedgerCommands(program: Command): void {
     .option("--json", "print JSON")
     .action(async (options: { json?: boolean }) => {
       const { migrate } = await import("../postgres/migrate.ts");
-      const { applied } = await migrate(commandConfig().DATABASE_URL);
+      const url = commandConfig().DATABASE_URL;
+      const { applied } = await migrate(url).catch((error: unknown) => Promise.reject(explained(error, url)));
       outputFor(options.json ?? false).record({ applied });
     });
 

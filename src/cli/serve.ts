@@ -4,6 +4,7 @@ import { ConfigError, readConfig, readEnvironment, readServeConfig, redactedConf
 import type { Gateway } from "../gateway.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { outputFor } from "./output.ts";
+import { onStop } from "./signals.ts";
 
 /** `serve`: the gateway in production. */
 export function addServeCommand(program: Command): void {
@@ -42,21 +43,13 @@ const SAME_SIGNAL_MS = 1_000;
 
 /** Serves until SIGTERM or SIGINT, then closes in order; a second signal ends at once. */
 export async function untilStopped(gateway: Pick<Gateway, "close">, log: Logger): Promise<void> {
-  const signal = await nextSignal();
+  const signal = await new Promise(onStop);
   const since = performance.now();
-  onSignal(() => {
+  onStop(() => {
     if (performance.now() - since > SAME_SIGNAL_MS) process.exit(1);
   });
   log.info({ signal }, "stopping: finishing what runs");
   await gateway.close();
   log.info("stopped");
   process.exit(0);
-}
-
-function nextSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => onSignal(resolve));
-}
-
-function onSignal(act: (signal: NodeJS.Signals) => void): void {
-  for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, act);
 }

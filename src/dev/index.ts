@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
+import process from "node:process";
 import { randomUUID } from "node:crypto";
 import { DEFAULT_SCOPES } from "../domain/scope.ts";
 import { createLogger } from "../log.ts";
@@ -7,10 +8,13 @@ import { openPostgres } from "../postgres/index.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { buyOneCall } from "./demo.ts";
-import { loadState, saveState, writeDevJson, type DevState } from "./dev-state.ts";
-
+import { claimDataDir } from "./data-dir-claim.ts";
+import { loadState, saveState, writeDevJson, type DevJson, type DevState } from "./dev-state.ts";
 import { fundWallets } from "./fund.ts";
 import { startDevWorld, type DevWorldOptions } from "./world.ts";
+
+export { DataDirInUseError } from "./data-dir-claim.ts";
+export { EmbeddedPostgresError } from "./embedded-postgres/index.ts";
 
 /** The doors of the gateway that was put into the world. */
 interface Doors {
@@ -24,6 +28,8 @@ interface Doors {
 /** What the terminal shows once the gateway is up. */
 export interface DevReady {
   summary: string;
+  /** What dev.json says. */
+  devJson: DevJson;
   /** A line to paste. */
   curl: string;
   /** @throws Error naming the step that failed */
@@ -39,10 +45,19 @@ export interface OpenDevWorld {
   stop(): Promise<void>;
 }
 
-/** Opens the world, or what is left of it from an earlier run. */
+/**
+ * Opens the world, or what is left of it from an earlier run.
+ * @throws DataDirInUseError when another dev has it open, which is left alone; EmbeddedPostgresError when PostgreSQL cannot be started
+ */
 export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWorld> {
   const { dataDir, tell } = options;
   const readyFile = path.join(dataDir, "dev.json");
+  const release = claimDataDir(dataDir);
+  const leave = () => {
+    rmSync(readyFile, { force: true });
+    release();
+  };
+  process.once("exit", leave);
   rmSync(readyFile, { force: true });
   const state = loadState(dataDir);
   const world = await startDevWorld(options);
@@ -58,7 +73,7 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
         ...(world.inferenceUrl !== undefined && { INFERENCE_BASE_URL: world.inferenceUrl }),
       },
       ready: async (doors) => {
-        writeDevJson(dataDir, {
+        const devJson: DevJson = {
           base_url: doors.baseUrl,
           grpc_address: doors.grpcAddress,
           console_url: doors.consoleUrl,
@@ -70,8 +85,10 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
           treasury_owner: state.treasury.publicKey.toBase58(),
           pay_to: doors.payTo,
           usdc_mint: doors.usdcMint,
-        });
+        };
+        writeDevJson(dataDir, devJson);
         return {
+          devJson,
           summary: summaryOf(doors, world.rpcUrl, readyFile),
           curl: curlOf(doors.baseUrl, agent.apiKey),
           buyOneCall: () =>
@@ -84,6 +101,8 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
       stop: async () => {
         rmSync(readyFile, { force: true });
         await world.stop();
+        process.off("exit", leave);
+        release();
       },
     };
   } catch (error) {

@@ -31,4 +31,6 @@ server.listen(port, "127.0.0.1", () => {
   process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${address.port}/v1` })}\n`);
 });
 process.once("SIGTERM", stop);
+// Whoever was to read the line has died before it was written.
+process.stdout.once("error", stop);
 process.stdin.once("end", stop).once("error", stop).resume();

@@ -1,0 +1,119 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+
+/** Two starts: in one folder, in two folders, and after an end of every kind. */
+
+let folder: string;
+const running = new Set<ChildProcess>();
+beforeAll(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-second-"));
+  chmodSync(folder, 0o755);
+});
+afterEach(async () => {
+  for (const child of running) {
+    const exit = once(child, "exit");
+    child.kill("SIGKILL");
+    await exit;
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Started {
+  child: ChildProcess;
+  /** What it has printed so far, to stdout and stderr. */
+  output(): string;
+  ended: Promise<number | null>;
+}
+
+function toolgate(dataDir: string, args: readonly string[], settings: Record<string, string> = {}): Started {
+  const child = spawn(process.execPath, ["src/main.ts", ...args], {
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const ended = new Promise<number | null>((resolve) => {
+    child.once("exit", () => running.delete(child)).once("close", resolve);
+  });
+  return { child, output: () => output, ended };
+}
+
+const ANY_PORT = { PORT: "0", GRPC_PORT: "0" };
+const START = ["dev", "--no-demo", "--json"];
+const devJsonOf = (dataDir: string) => path.join(dataDir, "dev.json");
+
+async function untilReady({ output }: Started, dataDir: string): Promise<void> {
+  await expect.poll(() => existsSync(devJsonOf(dataDir)), { timeout: 60_000, message: output() }).toBe(true);
+  await expect.poll(output, { timeout: 5_000 }).toContain('"base_url"');
+}
+
+it(
+  "in the folder of another leaves that one alone and says so; after a kill the folder is free again",
+  { timeout: 120_000 },
+  async () => {
+    const dataDir = path.join(folder, "one");
+    const first = toolgate(dataDir, START, ANY_PORT);
+    // The second comes while the first one is still on its way, and again when it is ready.
+    await expect.poll(() => existsSync(path.join(dataDir, "dev.lock")), { timeout: 10_000 }).toBe(true);
+    const early = toolgate(dataDir, START, ANY_PORT);
+    expect(await early.ended).toBe(1);
+    expect(early.output()).toMatch(/^Toolgate is already running on .*one \(process \d+\)\. Stop it first.*\n$/);
+    await untilReady(first, dataDir);
+    const before = ["dev.json", "state.json"].map((name) => readFileSync(path.join(dataDir, name), "utf8"));
+    const late = toolgate(dataDir, START, ANY_PORT);
+    expect(await late.ended).toBe(1);
+    expect(late.output()).toMatch(/^Toolgate is already running on .*one \(process \d+\)\. Stop it first.*\n$/);
+    expect(["dev.json", "state.json"].map((name) => readFileSync(path.join(dataDir, name), "utf8"))).toEqual(before);
+
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const audit = toolgate(dataDir, ["audit"]);
+    expect(await audit.ended).toBe(1);
+    expect(audit.output()).toMatch(/database .*cannot be reached \(ECONNREFUSED\).*npm start/);
+    expect(audit.output()).not.toMatch(/\n\s+at |postgres:\/\//);
+
+    const again = toolgate(dataDir, START, ANY_PORT);
+    await untilReady(again, dataDir);
+    again.child.kill("SIGTERM");
+    expect(await again.ended).toBe(0);
+    expect(existsSync(devJsonOf(dataDir))).toBe(false);
+    expect(existsSync(path.join(dataDir, "dev.lock"))).toBe(false);
+  },
+);
+
+it(
+  "in two folders at once finds ports for both, and ends quietly when it is told to",
+  { timeout: 120_000 },
+  async () => {
+    const folders = ["two", "three"].map((name) => path.join(folder, name));
+    const both = folders.map((dataDir) => toolgate(dataDir, START));
+    await Promise.all(both.map((one, index) => untilReady(one, folders[index] ?? "")));
+    const addresses = folders.map((dataDir): { base_url: string; grpc_address: string } =>
+      JSON.parse(readFileSync(devJsonOf(dataDir), "utf8")),
+    );
+    expect(new Set(addresses.map(({ base_url }) => base_url)).size).toBe(2);
+    expect(new Set(addresses.map(({ grpc_address }) => grpc_address)).size).toBe(2);
+    for (const { child } of both) child.kill("SIGINT");
+    expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
+
+    const dataDir = folders[0] ?? "";
+    for (const [signal, code] of [
+      ["SIGINT", 130],
+      ["SIGTERM", 143],
+    ] as const) {
+      const interrupted = toolgate(dataDir, START);
+      await expect.poll(interrupted.output, { timeout: 10_000 }).toContain("Starting PostgreSQL");
+      interrupted.child.kill(signal);
+      expect(await interrupted.ended).toBe(code);
+      expect(interrupted.output()).not.toMatch(/error|EPIPE|\n\s+at /i);
+      expect(existsSync(path.join(dataDir, "dev.lock"))).toBe(false);
+    }
+  },
+);
