@@ -1,13 +1,32 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { createContextKey, type HandlerContext, type MethodImpl } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
+import {
+  Code,
+  ConnectError,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type MethodImpl,
+} from "@connectrpc/connect";
+import {
+  compressionBrotli,
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
+import { createErrorBody } from "#httpjson/runtime/index.ts";
 import type { Random } from "../../domain/clock.ts";
+import { ToolgateError } from "../../domain/errors.ts";
 import type { Admission } from "../access.ts";
+import type { Header } from "../header.ts";
+import { send } from "../http/answer.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { newRequestId } from "../request-context.ts";
 import { asPlatformAbort, connectError } from "./connect-error.ts";
+import { refusalOf, UNKNOWN_METHOD } from "./refusal.ts";
 
 /** What the Connect door needs. */
 export interface ConnectDeps {
@@ -23,7 +42,7 @@ export interface ConnectDeps {
 export interface ConnectDoor {
   /** What the paths begin with that belong to this door, e.g. `/toolgate.v1.ToolService/`. */
   readonly prefixes: readonly string[];
-  /** Serves one request; under the prefixes, unknown methods are answered 404. */
+  /** Serves one request; under the prefixes, unknown methods are answered 404. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
 
@@ -36,29 +55,68 @@ interface Entry {
   readonly admission: Admission;
 }
 
+const REQUEST_ID = createContextKey("", { description: "identifier of the request" });
 const ENTRY = createContextKey<Entry | undefined>(undefined, { description: "who was let in" });
 
+const errorBody = createErrorBody(errorBindings);
+
 /**
- * Serves the services by connect-node. Keys and rates are checked at the gate, before a body is read; a body that cannot be read
- * is told by Connect itself, without a detail.
+ * Serves the services by Connect's own handlers. Keys and rates are checked at the gate, before a body is read; a body that cannot be
+ * read is told by Connect itself, without a detail. What Connect would refuse without a word, for want of a protocol to say it in, is
+ * answered with the plain error body. Every answer has the identifier of its request in X-Request-Id.
  */
 export function connectDoor({ pipeline, services, random, bodyLimit }: ConnectDeps): ConnectDoor {
   const operations = services.flatMap((service) => service.methods.map((method) => pipeline.operation(method)));
-  const handle = connectNodeAdapter({
+  const router = createConnectRouter({
     grpc: false,
+    acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes: bodyLimit,
     writeMaxBytes: WRITE_MAX_BYTES,
     jsonOptions: { ignoreUnknownFields: false },
-    requestGate: (context) => admit(pipeline, newRequestId(random), context),
-    routes(router) {
-      for (const operation of operations) router.rpc(operation.method, implementation(pipeline, operation));
-    },
+    requestGate: (context) => admit(pipeline, context),
   });
-  return { prefixes: services.map(({ typeName }) => `/${typeName}/`), handle };
+  for (const operation of operations) router.rpc(operation.method, implementation(pipeline, operation));
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = newRequestId(random);
+    const tell = (thrown: unknown, headers: readonly Header[] = []) => {
+      const { error, detail, headers: more } = pipeline.failure(thrown, requestId);
+      if (!request.complete) response.shouldKeepAlive = false;
+      const json = errorBody([detail.message])?.json;
+      send(response, [["x-request-id", requestId], ...headers], { status: error.status, json, headers: more });
+    };
+    try {
+      const [path = ""] = (request.url ?? "").split("?", 1);
+      const handler = handlers.get(path);
+      if (!handler) return tell(UNKNOWN_METHOD.error);
+      demandUrl(request);
+      const values = createContextValues().set(REQUEST_ID, requestId);
+      const answer = await handler(universalRequestFromNodeRequest(request, response, undefined, values));
+      const refusal = refusalOf(handler, answer);
+      if (refusal) return tell(refusal.error, refusal.headers);
+      response.setHeader("x-request-id", requestId);
+      await universalResponseToNodeResponse(answer, response);
+    } catch (error) {
+      // The caller has gone, and its stream with it.
+      if (ConnectError.from(error).code !== Code.Aborted) tell(error);
+    }
+  }
+
+  return {
+    prefixes: services.map(({ typeName }) => `/${typeName}/`),
+    handle: (request, response) => void serve(request, response),
+  };
 }
 
-async function admit(pipeline: Pipeline, requestId: string, context: HandlerContext): Promise<void> {
-  context.responseHeader.set("x-request-id", requestId);
+/** Connect makes a URL of target and Host. @throws ToolgateError INVALID_REQUEST when they are none (RFC 9112 section 3.3) */
+function demandUrl({ url = "/", headers: { host = "localhost" } }: IncomingMessage): void {
+  if (URL.canParse(url, `http://${host}`)) return;
+  throw new ToolgateError("INVALID_REQUEST", "Host: must be a host name, with a port or without");
+}
+
+async function admit(pipeline: Pipeline, context: HandlerContext): Promise<void> {
+  const requestId = context.values.get(REQUEST_ID);
   try {
     const authorization = context.requestHeader.get("authorization") ?? undefined;
     const admission = await pipeline.admit(pipeline.operation(context.method), authorization);

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -10,6 +11,7 @@ import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { BODY_LIMIT, type Gateway, startGateway } from "../gateway.ts";
 
+const REQUEST_ID = /^req_[0-9a-f]{32}$/;
 const echo = { tool: "echo", params: { message: "hi" } };
 const wait = { tool: "wait", params: {} };
 
@@ -184,8 +186,52 @@ describe("the Connect door", () => {
 
   it("answers 404 for a method that there is not, and speaks no gRPC", async () => {
     const { authorization } = gateway.key();
-    expect((await post("/toolgate.v1.ToolService/Nothing", "{}", { authorization })).status).toBe(404);
-    expect((await post(callTool, "", { authorization, "content-type": "application/grpc" })).status).toBe(415);
+    const unknown = await post("/toolgate.v1.ToolService/Nothing", "{}", { authorization });
+    await expectPlain(unknown, 404, "NOT_FOUND");
+    for (const type of ["application/grpc", "application/connect+json", "text/plain", ""]) {
+      await expectPlain(
+        await post(callTool, "{}", { authorization, "content-type": type }),
+        415,
+        "UNSUPPORTED_MEDIA_TYPE",
+      );
+    }
+    await expectPlain(
+      await fetch(`${gateway.baseUrl}/toolgate.v1.HealthService/GetHealth?encoding=x`),
+      415,
+      "UNSUPPORTED_MEDIA_TYPE",
+    );
+  });
+
+  it("names the HTTP methods that a path takes", async () => {
+    const read = await fetch(`${gateway.baseUrl}${callTool}`);
+    expect(read.headers.get("allow")).toBe("POST");
+    await expectPlain(read, 405, "METHOD_NOT_ALLOWED");
+    const put = await fetch(`${gateway.baseUrl}/toolgate.v1.HealthService/GetHealth`, { method: "PUT" });
+    expect(put.headers.get("allow")).toBe("GET, POST");
+    await expectPlain(put, 405, "METHOD_NOT_ALLOWED");
+  });
+
+  it("refuses a Host that is none, and lives", async () => {
+    const { hostname, port } = new URL(gateway.baseUrl);
+    for (const host of ["[", "a b", "http://x", "%"]) {
+      const request = httpRequest({ hostname, port, path: callTool, method: "POST", headers: { host } });
+      request.end("{}");
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      response.resume();
+      expect(response.statusCode).toBeLessThan(500);
+      expect(response.headers["x-request-id"]).toMatch(REQUEST_ID);
+    }
+  });
+
+  it("has the request's id on every answer of its own, good or bad", async () => {
+    const { authorization } = gateway.key();
+    const bodies = [JSON.stringify(echo), "no json", "{}", JSON.stringify({ tool: "x".repeat(BODY_LIMIT) })];
+    for (const headers of [{ authorization }, {}, { authorization, "content-type": "application/grpc-web+json" }]) {
+      for (const body of bodies) {
+        const { headers: told } = await post(callTool, body, headers);
+        expect(told.get("x-request-id")).toMatch(REQUEST_ID);
+      }
+    }
   });
 
   it("serves methods without side effects by GET", async () => {
@@ -195,6 +241,16 @@ describe("the Connect door", () => {
     expect([answer.status, await answer.json()]).toEqual([200, { status: "ok", version: "1.2.3" }]);
   });
 });
+
+/** The plain error body, as at every other path (specification 7). */
+async function expectPlain(answer: Response, status: number, code: string): Promise<void> {
+  const requestId = answer.headers.get("x-request-id");
+  expect(requestId).toMatch(REQUEST_ID);
+  expect([answer.status, await answer.json()]).toEqual([
+    status,
+    { code, message: expect.stringMatching(/./), request_id: requestId },
+  ]);
+}
 
 async function failed(call: Promise<unknown>): Promise<ConnectError> {
   try {
