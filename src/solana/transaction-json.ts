@@ -5,6 +5,9 @@ const accountIndex = z.int().nonnegative();
 /** A token amount in base units: u64 as a decimal string, since JSON numbers lose digits above 2^53. */
 const tokenAmount = z.string().regex(/^(?:0|[1-9]\d{0,19})$/);
 
+/** The end of the year 9999: what is later is no time that a database or a calendar can hold. */
+const LAST_SECOND = 253_402_300_799;
+
 const instruction = z.object({
   programIdIndex: accountIndex,
   accounts: z.array(accountIndex),
@@ -41,7 +44,7 @@ const meta = z.object({
 export const transactionSchema = z.object({
   slot: z.int().nonnegative(),
   /** Seconds since the Unix epoch; null where the node does not know it. */
-  blockTime: z.int().nullable(),
+  blockTime: z.int().nonnegative().max(LAST_SECOND).nullable(),
   version: z.union([z.literal("legacy"), z.literal(0), z.literal(1)]).optional(),
   transaction: z.object({ signatures: z.array(z.string()).min(1), message }),
   meta: meta.nullable(),

@@ -38,6 +38,10 @@ describe("an answer that cannot be is no verdict", () => {
 
   it("when blockTime is not known", () => expectNoVerdict(fixture.json({ blockTime: null })));
 
+  it.each([-1, 253_402_300_800, Number.MAX_SAFE_INTEGER, 1.5])("when blockTime is no time: %d", (blockTime) => {
+    expectNoVerdict(fixture.json({ blockTime }));
+  });
+
   it("when the token balances are missing", () => {
     expectNoVerdict(fixture.json({ pre: null }));
     expectNoVerdict(fixture.json({ post: null }));
