@@ -61,7 +61,8 @@ export class ToolgateError extends Error {
     // An answer, not a fault: where it was made helps nobody, and to find that out costs more than to refuse. A cause keeps its own.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    // A message may quote what a caller or a model sent: half a surrogate pair has no UTF-8, and gRPC cannot send it.
+    super(message.toWellFormed(), options.cause === undefined ? undefined : { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.name = "ToolgateError";
     this.code = code;

@@ -29,7 +29,7 @@ export interface Failure {
   readonly headers: readonly Header[];
 }
 
-/** Where unexpected errors are told in full; pino has this form. */
+/** Where errors of ours are told in full; pino has this form, and tells their causes too. */
 export interface ErrorLog {
   error(fields: { requestId: string; err: unknown }, message: string): void;
 }
@@ -56,11 +56,15 @@ export class DetailedError extends ToolgateError {
 }
 
 /**
- * Makes of anything thrown what the caller is told. Of unexpected errors only the request identifier is told; their text is logged.
+ * Makes of anything thrown what the caller is told. Of unexpected errors only the request identifier is told; their text is logged,
+ * and so is what lies behind an error of ours.
  * An abort, whichever way it surfaces, becomes CANCELLED, with the gRPC status DEADLINE_EXCEEDED when a deadline was its reason.
  */
 export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Failure {
-  const error = known(thrown) ?? unexpected(thrown, requestId, log);
+  const expected = known(thrown);
+  const error = expected ?? unexpected(thrown);
+  if (!expected || (error.status >= 500 && reasonOf(error) !== undefined))
+    log.error({ requestId, err: thrown }, "a request failed");
   const rpc = isTimeout(thrown) ? "DEADLINE_EXCEEDED" : error.rpc;
   const detail: ErrorDetail =
     error instanceof DetailedError ? error.detail : { schema: ErrorBodySchema, message: bodyOf(error, requestId) };
@@ -81,8 +85,12 @@ function isTimeout(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === "TimeoutError";
 }
 
-function unexpected(thrown: unknown, requestId: string, log: ErrorLog): ToolgateError {
-  log.error({ requestId, err: thrown }, "a request failed unexpectedly");
+/** What lies behind it, which the caller is not told. */
+function reasonOf(error: ToolgateError): unknown {
+  return error instanceof DetailedError && error.cause instanceof ToolgateError ? error.cause.cause : error.cause;
+}
+
+function unexpected(thrown: unknown): ToolgateError {
   return new ToolgateError(
     "INTERNAL",
     "something went wrong on our side; repeat the request with the same idempotency key",

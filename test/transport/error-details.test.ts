@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { ERRORS, type ErrorCode, ToolgateError } from "../../src/domain/errors.ts";
 import { RateLimitedError } from "../../src/transport/access.ts";
-import { failureOf } from "../../src/transport/error-details.ts";
+import { DetailedError, failureOf } from "../../src/transport/error-details.ts";
 
 function tell(thrown: unknown) {
   const logged: unknown[] = [];
@@ -33,6 +33,28 @@ describe("what is told of an error", () => {
       expect(logged).toEqual([{ requestId: "req_1", err: thrown }]);
     },
   );
+
+  it("keeps what lies behind an error of ours to the log, which is told once", () => {
+    const bug = new TypeError("secret");
+    const error = new ToolgateError("TOOL_FAILED", "the tool failed", { cause: bug });
+    const { failure, logged } = tell(error);
+    expect(JSON.stringify(failure.detail.message)).not.toContain("secret");
+    expect(logged).toEqual([{ requestId: "req_1", err: error }]);
+
+    const detail = failure.detail;
+    const detailed = new DetailedError(error, detail);
+    expect(tell(detailed).logged).toEqual([{ requestId: "req_1", err: detailed }]);
+    expect(tell(new DetailedError(new ToolgateError("UNAVAILABLE", "away"), detail)).logged).toEqual([]);
+  });
+
+  it("is not logged where the caller is at fault", () => {
+    expect(tell(new ToolgateError("INVALID_REQUEST", "do this", { cause: new Error("why") })).logged).toEqual([]);
+  });
+
+  it("is text that every door can send", () => {
+    const { failure } = tell(new ToolgateError("TOOL_FAILED", "it said \ud83d, half a sign"));
+    expect(failure.error.message).toBe("it said \ufffd, half a sign");
+  });
 
   it("is CANCELLED for an abort, which is not logged", () => {
     const { failure, logged } = tell(new DOMException("gone", "AbortError"));
