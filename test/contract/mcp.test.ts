@@ -243,6 +243,20 @@ describe("202", () => {
   });
 });
 
+async function mcpText(body: string): Promise<Answer> {
+  const headers = { Authorization: `Bearer ${poor.apiKey}`, "Content-Type": "application/json" };
+  const response = await fetch(`${world.gateway.baseUrl}/mcp`, { method: "POST", headers, body });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+/** The plain error body with a JSON-RPC error laid over it that belongs to no request. */
+function expectUnreadable(answer: Answer, code: number, says: RegExp): void {
+  const { jsonrpc, id, error, ...plain } = answer.body;
+  expect({ jsonrpc, id }).toEqual({ jsonrpc: "2.0", id: null });
+  expectError({ ...answer, body: plain }, 400, "INVALID_REQUEST", says);
+  expect(error).toEqual({ code, message: plain.message, data: plain });
+}
+
 describe("400", () => {
   it.each([
     ["neither shape", {}],
@@ -267,25 +281,22 @@ describe("400", () => {
   ])("calls %s an invalid request", async (_, body) => {
     const answer = await mcp(poor, body);
     expect(answer.status).toBe(400);
-    expect(answer.body).toEqual({
-      jsonrpc: "2.0",
-      id: null,
-      error: { code: -32600, message: expect.stringMatching(/./) },
-    });
+    expectUnreadable(answer, -32600, /JSON-RPC/);
   });
 
-  it("refuses what is not JSON, with the plain error body", async () => {
-    const response = await fetch(`${world.gateway.baseUrl}/mcp`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${poor.apiKey}`, "Content-Type": "application/json" },
-      body: '{"jsonrpc":"2.0",',
-    });
-    expectError(
-      { status: response.status, headers: response.headers, body: await response.json() },
-      400,
-      "INVALID_REQUEST",
-      /JSON/,
-    );
+  it.each(["[]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', "null", "1", '"ping"'])(
+    "calls %s an invalid request: there are no batches",
+    async (body) => {
+      expectUnreadable(await mcpText(body), -32600, /^body: must be one object/);
+    },
+  );
+
+  it.each([
+    ['{"jsonrpc":"2.0",', /^body: must be JSON in UTF-8$/],
+    ["nonsense", /^body: must be JSON in UTF-8$/],
+    ["", /^body: is missing$/],
+  ])("cannot parse %j, and says so to either reader", async (body, says) => {
+    expectUnreadable(await mcpText(body), -32700, says);
   });
 
   it("lays a proof that cannot be read over the JSON-RPC error, and consumes nothing", async () => {

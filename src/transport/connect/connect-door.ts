@@ -110,9 +110,9 @@ export function connectDoor({ pipeline, services, random, bodyLimit }: ConnectDe
 }
 
 /** Connect makes a URL of target and Host. @throws ToolgateError INVALID_REQUEST when they are none (RFC 9112 section 3.3) */
-function demandUrl({ url = "/", headers: { host = "localhost" } }: IncomingMessage): void {
-  if (URL.canParse(url, `http://${host}`)) return;
-  throw new ToolgateError("INVALID_REQUEST", "Host: must be a host name, with a port or without");
+function demandUrl({ url = "/", headers: { host } }: IncomingMessage): void {
+  if (host !== undefined && URL.canParse(url, `http://${host}`)) return;
+  throw new ToolgateError("INVALID_REQUEST", "Host: must be sent, a host name with a port or without");
 }
 
 async function admit(pipeline: Pipeline, context: HandlerContext): Promise<void> {

@@ -12,6 +12,8 @@ import { ToolgateError } from "../../domain/errors.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
 import type { JsonRpcDoor } from "../mcp/json-rpc-door.ts";
+import { laidOver } from "../mcp/laid-over.ts";
+import { parseMessage, UnreadableMessageError } from "../mcp/unreadable-message.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { newRequestId, type RequestContext } from "../request-context.ts";
@@ -54,7 +56,9 @@ export class Facade {
     } catch (error) {
       if (error instanceof MethodNotAllowedError) headers.push(["allow", error.allow]);
       if (!request.complete) headers.push(["connection", "close"]);
-      send(response, headers, this.failed(this.#deps.pipeline.failure(asToolgateError(error), requestId)));
+      const failed = this.failed(this.#deps.pipeline.failure(asToolgateError(error), requestId));
+      const unreadable = error instanceof UnreadableMessageError;
+      send(response, headers, unreadable ? laidOver(failed, null, error.rpcCode, error.message) : failed);
     }
   }
 
@@ -88,7 +92,8 @@ export class Facade {
     const operation = pipeline.operation(match.route.method);
     const { caller, rate } = await pipeline.admit(operation, request.headers.authorization);
     if (rate) headers.push(...rateLimitHeaders(rate));
-    const body = parseBody(await readBody(request, bodyLimit));
+    const bytes = await readBody(request, bodyLimit);
+    const body = path === MCP_PATH ? parseMessage(bytes) : parseBody(bytes);
     const context: RequestContext = {
       caller,
       requestId,

@@ -8,6 +8,7 @@ import type { HttpAnswer } from "../http/answer.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RequestContext } from "../request-context.ts";
 import { initialize } from "./initialize.ts";
+import { laidOver } from "./laid-over.ts";
 import {
   errorMessage,
   JsonRpcError,
@@ -17,6 +18,7 @@ import {
   RPC_ERROR,
   type RequestId,
 } from "./message.ts";
+import { UnreadableMessageError } from "./unreadable-message.ts";
 import { failedToolResult, listTools, toolCallOf, toolResult } from "./tools.ts";
 
 /** MCP over one stateless endpoint: every request stands alone, there are no sessions. */
@@ -30,14 +32,15 @@ export class JsonRpcDoor {
   }
 
   /**
-   * Answers one JSON-RPC message of a caller that was let in. Never throws.
+   * Answers one JSON-RPC message of a caller that was let in.
    * @param failed makes the plain HTTP answer of a failure, whose body the JSON-RPC answer is laid over
+   * @throws UnreadableMessageError when it is none, and nothing else
    */
   async answer(body: unknown, context: RequestContext, failed: (failure: Failure) => HttpAnswer): Promise<HttpAnswer> {
     if (responseSchema.safeParse(body).success) return { status: 202 };
     const message = messageSchema.safeParse(body);
     if (!message.success)
-      return { status: 400, json: errorMessage(null, RPC_ERROR.invalidRequest, "not a JSON-RPC 2.0 request") };
+      throw new UnreadableMessageError(RPC_ERROR.invalidRequest, "body: is not a JSON-RPC 2.0 request");
     const { id, method, params } = message.data;
     if (id === undefined) return { status: 202 };
     try {
@@ -71,7 +74,6 @@ export class JsonRpcDoor {
     return toolResult(answer);
   }
 
-  /** HTTP status and body as at any other path, with the JSON-RPC members laid over, so that either reader finds its own. */
   #failure(
     id: RequestId,
     thrown: unknown,
@@ -82,8 +84,7 @@ export class JsonRpcDoor {
       return { status: 200, json: resultMessage(id, failedToolResult(thrown.message)) };
     }
     const answer = failed(this.#pipeline.failure(thrown, context.requestId));
-    const body = typeof answer.json === "object" ? answer.json : {};
     const message = thrown instanceof ToolgateError ? thrown.message : "internal error";
-    return { ...answer, json: { ...body, ...errorMessage(id, answer.status, message, answer.json) } };
+    return laidOver(answer, id, answer.status, message);
   }
 }

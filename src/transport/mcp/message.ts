@@ -20,7 +20,12 @@ const response = z.object({ jsonrpc: z.literal("2.0"), id: idSchema.nullish(), m
 export const responseSchema = z.union([response.extend({ result: members }), response.extend({ error: members })]);
 
 /** JSON-RPC 2.0 section 5.1. */
-export const RPC_ERROR = { invalidRequest: -32600, methodNotFound: -32601, invalidParams: -32602 } as const;
+export const RPC_ERROR = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+} as const;
 
 /** An error that belongs to the protocol rather than to the gateway. */
 export class JsonRpcError extends Error {
