@@ -12,7 +12,7 @@ import type { PreparedCall, Tool } from "../domain/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { PaymentRequiredError } from "./payment-required.ts";
 import type { Begun, CallContext, CallPayment, Ledger } from "./ports.ts";
-import { openQuote, settle, type SettleDeps } from "./settle.ts";
+import { creditBesides, openQuote, settle, type SettleDeps } from "./settle.ts";
 
 /** A call as it comes through any door. */
 export interface ToolCall {
@@ -84,7 +84,11 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
       `This call costs ${displayUsd(prepared.price)} and the balance is ${displayUsd(begun.balance)}: pay the quote and repeat the call with the proof, or deposit USDC`,
     );
   }
-  return begun.kind === "started" ? runAndCapture(deps, prepared, runId, context) : answerPrior(begun);
+  if (begun.kind === "started") return runAndCapture(deps, prepared, runId, context);
+  // The same call was charged while this payment was looked up: it is no less ours to credit.
+  if (begun.kind === "replay" && payment?.deposit && begun.receipt?.txSignature !== payment.txSignature)
+    await deps.ledger.credit(accountId, payment.deposit);
+  return answerPrior(begun);
 }
 
 /** The replay first (before expiry, before the chain), then the money. */
@@ -112,6 +116,8 @@ async function claimPayment(
       deposit: undefined,
     };
   }
+  if (prior?.kind === "replay" && prior.receipt?.txSignature !== proof.txSignature)
+    await creditBesides(deps, proof, print, context);
   if (prior) return answerPrior(prior);
   const quote = openQuote(deps, proof, accountId, print);
   return settle(deps, proof, quote, receivedAt, context);
@@ -137,7 +143,11 @@ async function runAndCapture(
     result = await prepared.run({ caller: context.caller, runId, signal: deps.stopping });
   } catch (error) {
     const failure = asToolFailure(error);
-    await deps.ledger.finish({ runId, outcome: "failed", error: runErrorOf(failure) });
+    try {
+      await deps.ledger.finish({ runId, outcome: "failed", error: runErrorOf(failure) });
+    } catch (problem) {
+      throw unfinished(failure, problem);
+    }
     throw failure;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
@@ -193,6 +203,18 @@ function asToolFailure(error: unknown): ToolgateError {
     "the tool failed; nothing was charged, repeat the call with the same idempotency key or proof",
     {
       cause: error,
+    },
+  );
+}
+
+/** A tool that failed while its failure could not be stored: the log gets both. The run ends with its lease. */
+function unfinished(failure: ToolgateError, problem: unknown): ToolgateError {
+  return new ToolgateError(
+    "UNAVAILABLE",
+    "the tool failed, and the end of its run could not be stored; nothing was charged, repeat the call with the same idempotency key or proof",
+    {
+      retryAfterSeconds: 2,
+      cause: new Error(`the end of the run could not be stored: ${String(problem)}`, { cause: failure }),
     },
   );
 }

@@ -47,6 +47,35 @@ export async function settle(
   receivedAt: number,
   context: CallContext,
 ): Promise<CallPayment> {
+  const { paid, memoStepId, deposit } = await lookUp(deps, proof, quote, context);
+  const problem = problemOf(quote, receivedAt, paid, memoStepId);
+  if (!problem)
+    return { txSignature: proof.txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), deposit };
+  const { credited } = await deps.ledger.credit(quote.accountId, deposit);
+  throw new ToolgateError(problem.code, `${problem.message}; ${whereItWent(credited, paid.amount)}`);
+}
+
+/**
+ * Credits the payment that comes with a call which was charged before, by another payment or from the balance. The call has its
+ * answer, so that a payment which cannot be verified (yet) is no error: it stays as good as it was.
+ */
+export async function creditBesides(
+  deps: SettleDeps,
+  proof: Proof,
+  fingerprint: Buffer,
+  context: CallContext,
+): Promise<void> {
+  try {
+    const quote = openQuote(deps, proof, context.caller.accountId, fingerprint);
+    const { deposit } = await lookUp(deps, proof, quote, context);
+    await deps.ledger.credit(quote.accountId, deposit);
+  } catch (error) {
+    if (!(error instanceof ToolgateError) && !context.signal.aborted) throw error;
+  }
+}
+
+/** The payment of this quote, as the chain tells it. @throws ToolgateError INVALID_PAYMENT or UNAVAILABLE */
+async function lookUp(deps: SettleDeps, proof: Proof, quote: Quote, context: CallContext) {
   const verdict = await deps.chain.verify({ txSignature: proof.txSignature, signal: context.signal });
   const paid = expectPaid(verdict);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
@@ -55,11 +84,7 @@ export async function settle(
   const mismatch = mismatchOf(proof, quote, paid, memo.quoteId);
   if (mismatch !== undefined) throw refused(`${mismatch}; nothing was consumed`);
   const deposit = depositOf(proof.txSignature, quote.quoteId, paid);
-  const problem = problemOf(quote, receivedAt, paid, memo.form === "step" ? memo.stepId : undefined);
-  if (!problem)
-    return { txSignature: proof.txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), deposit };
-  const { credited } = await deps.ledger.credit(quote.accountId, deposit);
-  throw new ToolgateError(problem.code, `${problem.message}; ${whereItWent(credited, paid.amount)}`);
+  return { paid, memoStepId: memo.form === "step" ? memo.stepId : undefined, deposit };
 }
 
 function expectPaid(verdict: ChainVerdict): Paid {

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import {
@@ -102,17 +104,59 @@ describe("a second payment of the same quote", () => {
     await expectAccount(world, agent, { balance: 5n * PRICE, receipts: 1 });
   });
 
-  it("under the key of the first is a repeat of it, and stays good for its own credit", async () => {
+  it("under the key of the first is a repeat of it, and is credited at once, once", async () => {
     const offer = await offerFor(world, agent);
     const [first, second] = [
       await world.pay(agent, PRICE, offer.memo),
       await world.pay(agent, PRICE, `${offer.stepId}:${offer.quoteId}:2`),
     ];
     const bought = await callWith(world, agent, first, offer.quoteId, { idempotency_key: "k" });
-    expect((await callWith(world, agent, second, offer.quoteId, { idempotency_key: "k" })).body).toEqual(bought.body);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    for (const _ of [1, 2]) {
+      const repeat = await callWith(world, agent, second, offer.quoteId, { idempotency_key: "k" });
+      expect(repeat.body).toEqual(bought.body);
+      await expectAccount(world, agent, { balance: PRICE, receipts: 1 });
+    }
     expectRefused(await callWith(world, agent, second, offer.quoteId), /this one was credited to your balance/);
     await expectAccount(world, agent, { balance: PRICE, receipts: 1 });
+  });
+});
+
+describe("a payment under the key of a call that was charged already", () => {
+  async function boughtUnder(key: string) {
+    const offer = await offerFor(world, agent);
+    const tx = await world.pay(agent, PRICE, offer.memo);
+    return callWith(world, agent, tx, offer.quoteId, { idempotency_key: key });
+  }
+
+  it("is credited, be it for another quote of that call, too little or too much", async () => {
+    const bought = await boughtUnder("k");
+    const offers = [await offerFor(world, agent), await offerFor(world, agent), await offerFor(world, agent)];
+    let balance = 0n;
+    for (const [index, offer] of offers.entries()) {
+      const amount = [PRICE, 1n, 3n * PRICE][index]!;
+      const tx = await world.pay(agent, amount, offer.memo);
+      const repeat = await callWith(world, agent, tx, offer.quoteId, { idempotency_key: "k" });
+      expect({ status: repeat.status, body: repeat.body }).toEqual({ status: 200, body: bought.body });
+      balance += amount;
+      await expectAccount(world, agent, { balance, receipts: 1 });
+    }
+  });
+
+  it("is no error when it is not ours to credit: unknown, of another account, or none", async () => {
+    const bought = await boughtUnder("k");
+    const stranger = await world.agent();
+    const [mine, theirs] = [await offerFor(world, agent), await offerFor(world, stranger)];
+    const stolen = await world.pay(stranger, PRICE, theirs.memo);
+    for (const [tx, quoteId] of [
+      [stolen, mine.quoteId],
+      [stolen, theirs.quoteId],
+      [base58.encode(randomBytes(64)), mine.quoteId],
+    ] as const) {
+      const repeat = await callWith(world, agent, tx, quoteId, { idempotency_key: "k" });
+      expect({ status: repeat.status, body: repeat.body }).toEqual({ status: 200, body: bought.body });
+    }
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    expectBought(await callWith(world, stranger, stolen, theirs.quoteId), stolen, theirs.quoteId);
   });
 });
 

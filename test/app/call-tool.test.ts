@@ -1,0 +1,114 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { beforeEach, describe, expect, it } from "vitest";
+import { callTool, type CallToolDeps } from "../../src/app/call-tool.ts";
+import { Catalogue } from "../../src/app/catalogue.ts";
+import type { CallContext, ChainVerdict } from "../../src/app/ports.ts";
+import { ToolgateError } from "../../src/domain/errors.ts";
+import { fingerprint } from "../../src/domain/fingerprint.ts";
+import { newId } from "../../src/domain/ids.ts";
+import { Quotes } from "../../src/domain/quote.ts";
+import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+import { MemoryLedger } from "../transport/memory-ledger.ts";
+import { TestTools } from "../transport/test-tools.ts";
+
+const PRICE = 10_000n;
+
+let ledger: MemoryLedger;
+let verdict: (memo: string) => ChainVerdict;
+let memo: string;
+let context: CallContext;
+let deps: CallToolDeps;
+
+beforeEach(() => {
+  const secret = randomBytes(32);
+  const keys = { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) };
+  ledger = new MemoryLedger();
+  verdict = (text) => ({
+    kind: "paid",
+    amount: PRICE,
+    memo: text,
+    payer: undefined,
+    slot: 1n,
+    blockTime: new Date(),
+    finalized: true,
+  });
+  context = {
+    caller: {
+      keyId: newId("key", systemClock, systemRandom),
+      accountId: newId("acct", systemClock, systemRandom),
+      scopes: new Set(["compute:read"]),
+      tier: DEFAULT_TIER,
+      operator: false,
+    },
+    requestId: "req_1",
+    signal: new AbortController().signal,
+  };
+  deps = {
+    catalogue: new Catalogue(new TestTools().list()),
+    ledger,
+    chain: { verify: async () => verdict(memo) },
+    quotes: new Quotes(keys, systemClock, systemRandom, 300),
+    clock: systemClock,
+    random: systemRandom,
+    memoPrefix: "svc",
+    stopping: new AbortController().signal,
+  };
+});
+
+const balance = () => ledger.balance(context.caller.accountId);
+
+/** Calls `paid` under the key `k` with a fresh payment of a fresh quote. */
+function callPaid() {
+  const { quoteId } = deps.quotes.issue(context.caller.accountId, PRICE, fingerprint("paid", {}));
+  memo = `svc:${quoteId}`;
+  const paymentProof = { txRef: base58.encode(randomBytes(64)), network: "solana-mainnet", memo };
+  return callTool(
+    deps,
+    { tool: "paid", params: {}, xPayment: undefined, paymentProof, idempotencyKey: "k" },
+    context,
+  );
+}
+
+describe("a second payment for a call that was charged", () => {
+  it("gets the first one's answer and is credited", async () => {
+    const first = await callPaid();
+    expect(await balance()).toBe(0n);
+    expect(await callPaid()).toEqual(first);
+    expect(await balance()).toBe(PRICE);
+  });
+
+  it.each<ChainVerdict>([{ kind: "not_found" }, { kind: "not_finalized" }, { kind: "refused", reason: "it failed" }])(
+    "gets the answer also when the chain says $kind",
+    async (other) => {
+      const first = await callPaid();
+      verdict = () => other;
+      ledger.prior = async () => ({ kind: "replay", ...first });
+      expect(await callPaid()).toEqual(first);
+      expect(await balance()).toBe(0n);
+    },
+  );
+
+  it("that was known before it was looked up is credited as well", async () => {
+    const first = await callPaid();
+    ledger.prior = async () => ({ kind: "replay", ...first });
+    expect(await callPaid()).toEqual(first);
+    expect(await balance()).toBe(PRICE);
+  });
+});
+
+describe("a tool that fails while the ledger cannot be reached", () => {
+  it("is UNAVAILABLE, and its own failure stays to be seen", async () => {
+    ledger.finish = () => Promise.reject(new ToolgateError("UNAVAILABLE", "the database is away"));
+    const call = { tool: "break", params: {}, xPayment: undefined, paymentProof: undefined, idempotencyKey: "k" };
+    await expect(callTool(deps, call, context)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryAfterSeconds: 2,
+      cause: {
+        message: expect.stringContaining("the database is away"),
+        cause: { code: "TOOL_FAILED", cause: { message: "postgres://user:secret@db/ is down" } },
+      },
+    });
+  });
+});
