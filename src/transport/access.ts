@@ -50,7 +50,10 @@ export class Access {
   async admit(demand: Endpoint["key"], authorization: string | undefined): Promise<Admission> {
     if (demand === "none" || (demand === "optional" && authorization === undefined)) return ANYONE;
     const caller = await this.#authenticator.authenticate(secretOf(authorization));
-    if (!caller) throw unauthorized("the API key is unknown or was revoked; create a key in the console");
+    if (!caller)
+      throw unauthorized(
+        "the API key is unknown or was revoked; create a key in the console, or with `toolgate keys create`",
+      );
     const rate = await this.#rateLimiter.take(caller.keyId, caller.tier);
     if (!rate.allowed) throw new RateLimitedError(rate);
     return { caller, rate };
@@ -60,13 +63,15 @@ export class Access {
 function secretOf(authorization: string | undefined): string {
   if (authorization === undefined) {
     throw unauthorized(
-      "the Authorization header is missing; send Authorization: Bearer <API_KEY> with a key from the console",
+      "the Authorization header is missing; send Authorization: Bearer <API_KEY> with a key from the console or `toolgate keys create`",
     );
   }
   const secret = BEARER.exec(authorization)?.[1];
   if (secret === undefined) throw unauthorized("the Authorization header is not of the form Bearer <API_KEY>");
   if (!secret.startsWith(KEY_PREFIX))
-    throw unauthorized(`this is not an API key; keys begin with ${KEY_PREFIX} and are created in the console`);
+    throw unauthorized(
+      `this is not an API key; keys begin with ${KEY_PREFIX} and are created in the console, or with \`toolgate keys create\``,
+    );
   return secret;
 }
 
