@@ -426,7 +426,10 @@ describe("a payment", () => {
   it("of two that each come with the other's key in one batch, one buys its call", async () => {
     const account = await makeAccount(one.pool, 0n);
     const [first, second] = [depositOf(), depositOf()];
-    for (const [idempotencyKey, deposit] of [["1", first], ["2", second]] as const) {
+    for (const [idempotencyKey, deposit] of [
+      ["1", first],
+      ["2", second],
+    ] as const) {
       const call = callOf(account, { idempotencyKey, payment: paymentOf(deposit) });
       await one.ledger.begin(call);
       await one.ledger.finish(failed(call));

@@ -1,5 +1,7 @@
 import type { PoolClient } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { receiptsPage } from "../../src/postgres/receipts.ts";
+import { runsPage } from "../../src/postgres/runs.ts";
 import { FORGET } from "../../src/postgres/sweeper.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { makeAccount, openInstance, type Instance } from "./fixture.ts";
@@ -20,15 +22,22 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** How the database would run a statement for whatever parameters, with nothing forbidden to it. */
-async function planOf(client: PoolClient, statement: string, values: readonly string[]): Promise<string> {
+/** How the database runs a statement for whatever parameters, with nothing forbidden to it. */
+async function planOf(client: PoolClient, statement: string, values: readonly string[], how = ""): Promise<string> {
   await client.query("set plan_cache_mode = force_generic_plan");
   await client.query(`prepare planned as ${statement}`);
   const { rows } = await client.query<{ "QUERY PLAN": string }>(
-    `explain (costs off) execute planned (${values.join(", ")})`,
+    `explain (costs off${how}) execute planned (${values.join(", ")})`,
   );
   await client.query("deallocate planned; reset plan_cache_mode");
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
+}
+
+/** How many rows a statement yields, and how many pages of 8 kB it reads for them. */
+async function readBy(client: PoolClient, statement: string, values: readonly string[]) {
+  const plan = await planOf(client, statement, values, ", analyze, buffers, timing off, summary off");
+  const sum = (pattern: RegExp) => Number(pattern.exec(plan)?.[1] ?? 0);
+  return { rows: sum(/rows=(\d+)/), read: sum(/shared hit=(\d+)/) + sum(/read=(\d+)/) };
 }
 
 describe("with a hundred thousand rows", () => {
@@ -48,6 +57,49 @@ describe("with a hundred thousand rows", () => {
         const plan = await planOf(client, FORGET, ["100"]);
         expect(plan).toContain("idempotency_expires_at_index");
         expect(plan).not.toContain("Seq Scan");
+      }
+    } finally {
+      client.release();
+    }
+  });
+
+  it("a list of what is rare reads no more than what it shows", async () => {
+    const client = await instance.pool.connect();
+    const account = accountId.slice(5);
+    try {
+      await client.query(
+        `insert into run (id, account_id, tool, status, lease_until, price, paid_by)
+         select lpad(to_hex(n), 32, '0')::uuid, $1, 't', case when n % 10000 = 0 then 'failed' else 'completed' end, now(), 5, 'balance'
+         from generate_series(1, ${ROWS}) n`,
+        [account],
+      );
+      await client.query(
+        `insert into receipt (id, run_id, transfer_id, account_id, tool, tx_signature, quoted, debited, paid_by)
+         select id, id, row_number() over (), account_id, tool, decode(repeat(md5(id::text), 4), 'hex'), price, price, 'transfer' from run`,
+      );
+      await client.query(
+        `insert into transfer (debit, credit, amount, kind, ref)
+         select gen_random_uuid(), account_id, 5, 'charge', uuid_send(run_id) from receipt
+         union all
+         select gen_random_uuid(), account_id, 5, 'refund', uuid_send(run_id) from receipt where transfer_id % 20000 = 0
+         union all
+         select account_id, gen_random_uuid(), 5, 'reversal', tx_signature from receipt where transfer_id % 20000 = 1`,
+      );
+      await client.query("analyze run, receipt, transfer");
+      const lists = [
+        [receiptsPage("refunded"), 5],
+        [receiptsPage("reversed"), 5],
+        [receiptsPage("final"), 20],
+        [receiptsPage(undefined), 20],
+        [runsPage("failed"), 10],
+        [runsPage("cancelled"), 0],
+        [runsPage(undefined), 20],
+      ] as const;
+      for (const [statement, shown] of lists) {
+        const values = [`'${account}'`, "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "20"];
+        const { rows, read } = await readBy(client, statement, values);
+        expect(rows, statement).toBe(shown);
+        expect(read, statement).toBeLessThan(1_000);
       }
     } finally {
       client.release();

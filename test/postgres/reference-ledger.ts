@@ -42,7 +42,8 @@ export class ReferenceLedger {
   begin(call: BeginCall, owner: string): Kind {
     const { payment } = call;
     const known = this.#known(call);
-    if (known?.run !== undefined && payment) this.#claims.set(claimOf(call) ?? "", { fingerprint: print(call), state: "done", runId: known.run });
+    if (known?.run !== undefined && payment)
+      this.#claims.set(claimOf(call) ?? "", { fingerprint: print(call), state: "done", runId: known.run });
     if (known && known.kind !== "credited" && known.kind !== "quote_paid") return known;
     const credited = known?.kind === "credited";
     if (payment?.deposit && !credited) this.#deposit(call, payment, known?.kind !== "quote_paid");

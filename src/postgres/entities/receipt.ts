@@ -18,5 +18,11 @@ export const ReceiptEntity = defineEntity({
     paidBy: p.text(),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
   },
-  indexes: [{ properties: ["accountId", "id"] }],
+  indexes: [
+    { properties: ["accountId", "id"] },
+    {
+      name: "receipt_tx_signature_index",
+      expression: "create index receipt_tx_signature_index on receipt (tx_signature) where tx_signature is not null",
+    },
+  ],
 });

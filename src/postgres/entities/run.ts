@@ -25,6 +25,7 @@ export const RunEntity = defineEntity({
   },
   indexes: [
     { properties: ["accountId", "id"] },
+    { properties: ["accountId", "status", "id"] },
     {
       name: "run_lease_index",
       expression: "create index run_lease_index on run (lease_until) where status = 'active'",

@@ -15,4 +15,14 @@ export const TransferEntity = defineEntity({
     createdAt: p.datetime().length(6).defaultRaw("now()"),
   },
   uniques: [{ properties: ["kind", "ref"] }],
+  indexes: [
+    {
+      name: "transfer_refund_index",
+      expression: "create index transfer_refund_index on transfer (credit) where kind = 'refund'",
+    },
+    {
+      name: "transfer_reversal_index",
+      expression: "create index transfer_reversal_index on transfer (debit) where kind = 'reversal'",
+    },
+  ],
 });

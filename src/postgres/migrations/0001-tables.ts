@@ -75,6 +75,7 @@ export class Tables extends Migration {
         ended_at timestamptz
       )`);
     this.addSql(/* sql */ `create index run_account_id_id_index on run (account_id, id)`);
+    this.addSql(/* sql */ `create index run_account_id_status_id_index on run (account_id, status, id)`);
     this.addSql(/* sql */ `create index run_lease_index on run (lease_until) where status = 'active'`);
 
     this.addSql(/* sql */ `
@@ -100,6 +101,9 @@ export class Tables extends Migration {
         constraint transfer_sides_check check (debit <> credit),
         constraint transfer_kind_ref_unique unique (kind, ref)
       )`);
+    // What went back: to an account, or with its payment.
+    this.addSql(/* sql */ `create index transfer_refund_index on transfer (credit) where kind = 'refund'`);
+    this.addSql(/* sql */ `create index transfer_reversal_index on transfer (debit) where kind = 'reversal'`);
 
     this.addSql(/* sql */ `
       create table receipt (
@@ -117,6 +121,9 @@ export class Tables extends Migration {
         created_at timestamptz not null default now()
       )`);
     this.addSql(/* sql */ `create index receipt_account_id_id_index on receipt (account_id, id)`);
+    this.addSql(
+      /* sql */ `create index receipt_tx_signature_index on receipt (tx_signature) where tx_signature is not null`,
+    );
 
     // A claim: one per account and key. "result" is json and not jsonb, so that a stored answer keeps its every character. What was
     // claimed with a payment never expires, as a payment is answered for ever; the index holds only what does.
@@ -132,7 +139,9 @@ export class Tables extends Migration {
         primary key (account_id, key),
         constraint idempotency_result_check check ((state = 'done') = (result is not null))
       ) with (fillfactor = 70)`);
-    this.addSql(/* sql */ `create index idempotency_expires_at_index on idempotency (expires_at) where expires_at < 'infinity'`);
+    this.addSql(
+      /* sql */ `create index idempotency_expires_at_index on idempotency (expires_at) where expires_at < 'infinity'`,
+    );
 
     this.addSql(/* sql */ `
       create table sealing_key (
