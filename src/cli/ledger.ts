@@ -3,8 +3,10 @@ import { ToolgateError } from "../domain/errors.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { Quotes, stepIdOf } from "../domain/quote.ts";
 import { systemClock, systemRandom } from "../system.ts";
-import { commandConfig, explained, withPostgres } from "./database.ts";
+import { explained } from "./database-error.ts";
+import { commandConfig, withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
+import { checkTreasury } from "./treasury-check.ts";
 
 /** `migrate`, `quote`, `audit` */
 export function addLedgerCommands(program: Command): void {
@@ -47,15 +49,23 @@ export function addLedgerCommands(program: Command): void {
   program
     .command("audit")
     .description("checks every ledger invariant against the whole database; exit code 1 on any violation")
+    .option(
+      "--chain",
+      "check too that the treasury's token account holds at least what was deposited and not reversed (more is fine: what was there before, transfers without a quote; a treasury that is spent from shows as a violation); needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
+    )
     .option("--json", "print JSON lines")
-    .action(async (options: { json?: boolean }) => {
-      const lines = await withPostgres((postgres) => postgres.audit());
+    .action(async (options: { chain?: boolean; json?: boolean }) => {
+      const lines = await withPostgres(async (postgres, config) => [
+        ...(await postgres.audit()).map(({ name, ...line }) => ({ invariant: name, ...line })),
+        ...(options.chain ? [await checkTreasury(config)] : []),
+      ]);
       outputFor(options.json ?? false).table(
-        lines.map(({ name, checked, violations, description }) => ({
-          invariant: name,
+        lines.map(({ invariant, checked, violations, description, ...more }) => ({
+          invariant,
           checked,
           violations,
           description,
+          ...more,
         })),
       );
       if (lines.some((line) => line.violations > 0n)) process.exitCode = 1;

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { startWorld, type World } from "../support/world.ts";
+import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
 
 /** The operator's commands, as processes, on the database of a running gateway. */
 
@@ -14,9 +14,11 @@ afterAll(() => world.close());
 
 const record = z.record(z.string(), z.unknown());
 
-async function toolgate(...args: string[]) {
+const toolgate = (...args: string[]) => toolgateWith({}, ...args);
+
+async function toolgateWith(settings: Record<string, string>, ...args: string[]) {
   const child = spawn(process.execPath, ["src/main.ts", ...args], {
-    env: { PATH: process.env["PATH"], DATABASE_URL: world.database.url, DATA_DIR: "/nonexistent" },
+    env: { PATH: process.env["PATH"], DATABASE_URL: world.database.url, DATA_DIR: "/nonexistent", ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let [stdout, stderr] = ["", ""];
@@ -145,6 +147,33 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
     expect(audit.rows.length).toBeGreaterThan(5);
     for (const row of audit.rows) expect(row).toMatchObject({ violations: 0 });
     expect((await toolgate("migrate", "--json")).rows).toEqual([{ applied: [] }]);
+  });
+
+  it("audit the ledger against the chain: more on it is fine, less is not", async () => {
+    const agent = await world.agent();
+    const offer = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+    const tx = await world.pay(agent, 1_000n, memoOf(offer.body.quote));
+    const headers = xPayment(tx, offer.body.quote.quote_id);
+    const bought = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" }, { headers });
+    expect(bought.status).toBe(200);
+
+    const settings = { SOLANA_RPC_URLS: world.chain.url, TREASURY_OWNER: world.treasury.publicKey.toBase58() };
+    const treasury = async (more: Record<string, string>) => {
+      const { code, rows } = await toolgateWith(more, "audit", "--chain", "--json");
+      return { code, line: rows.find((row) => row["invariant"] === "treasury_matches_chain") };
+    };
+    expect(await treasury(settings)).toMatchObject({ code: 0, line: { violations: 0, difference_usdc: "0.000000" } });
+    await world.pay(agent, 500n, "a gift");
+    expect(await treasury(settings)).toMatchObject({ code: 0, line: { violations: 0, difference_usdc: "0.000500" } });
+
+    const poor = world.chain.controls.createWallet({ microUsd: 0n }).publicKey.toBase58();
+    expect(await treasury({ ...settings, TREASURY_OWNER: poor })).toMatchObject({
+      code: 1,
+      line: { violations: 1, chain_usdc: "0.000000", difference_usdc: "-0.001000" },
+    });
+    const unset = await toolgate("audit", "--chain");
+    expect(unset.code).toBe(2);
+    for (const name of ["SOLANA_RPC_URLS", "TREASURY_OWNER"]) expect(unset.stderr).toContain(name);
   });
 
   it("say what is wrong with an argument, with exit code 2, and what cannot be done, with 1", async () => {

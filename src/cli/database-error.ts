@@ -1,0 +1,32 @@
+import { ToolgateError } from "../domain/errors.ts";
+import { CommandError } from "./command-error.ts";
+
+/** SQLSTATE of a table that is not there. */
+const UNDEFINED_TABLE = "42P01";
+
+/**
+ * A {@link CommandError} where the user can do something about the database. It names host and port only: the address holds the password.
+ */
+export function explained(error: unknown, databaseUrl: string): unknown {
+  const code = codeOf(error);
+  const { host } = new URL(databaseUrl);
+  if (code === UNDEFINED_TABLE)
+    return new CommandError(`The database at ${host} has no schema of Toolgate: run migrate first.`, { cause: error });
+  if (code === undefined || !isConnection(code)) return error;
+  return new CommandError(
+    `The database at ${host} cannot be reached (${code}): run npm start if it is that of dev, or else check DATABASE_URL.`,
+    { cause: error },
+  );
+}
+
+/** System errors, and SQLSTATEs: connection exceptions, invalid authorization, no such database, shutdown and start. */
+function isConnection(code: string): boolean {
+  return /^(E[A-Z]+|EAI_AGAIN|08...|28...|3D000|57P0.)$/.test(code);
+}
+
+/** The code of an error, or of what it was caused by. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ("code" in error && typeof error.code === "string" && !(error instanceof ToolgateError)) return error.code;
+  return codeOf(error instanceof AggregateError ? error.errors[0] : error.cause);
+}

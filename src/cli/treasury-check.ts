@@ -1,0 +1,57 @@
+import { ConfigError, type Config } from "../config/config.ts";
+import { formatUsdc } from "../domain/money.ts";
+import { createLogger } from "../log.ts";
+import { systemClock } from "../system.ts";
+
+/** Longest that the chain may take, ms. */
+const LIMIT_MS = 15_000;
+
+/** One line of the audit: the ledger against the chain. */
+export interface TreasuryCheck {
+  invariant: "treasury_matches_chain";
+  checked: bigint;
+  violations: bigint;
+  description: string;
+  chain_usdc: string;
+  ledger_usdc: string;
+  /** Chain less ledger. */
+  difference_usdc: string;
+}
+
+/**
+ * Whether the treasury's token account holds at least what was deposited and not reversed. It may hold more: what was there before,
+ * and transfers that named no quote. Less means that a deposit was credited that the chain does not have, or that the treasury was
+ * spent from.
+ * @throws ConfigError without SOLANA_RPC_URLS and TREASURY_OWNER; ToolgateError UNAVAILABLE when no endpoint answers
+ */
+export async function checkTreasury(config: Config & { DATABASE_URL: string }): Promise<TreasuryCheck> {
+  const { SOLANA_RPC_URLS: urls, TREASURY_OWNER: treasuryOwner } = config;
+  if (urls === undefined || treasuryOwner === undefined) {
+    const missing = (["SOLANA_RPC_URLS", "TREASURY_OWNER"] as const).filter((name) => config[name] === undefined);
+    throw new ConfigError(missing.map((name) => `${name}: is not set; audit --chain needs it`));
+  }
+  const [{ treasuryDebt }, { openChain }, { treasuryBalance }] = await Promise.all([
+    import("../postgres/treasury-debt.ts"),
+    import("../solana/index.ts"),
+    import("../solana/treasury-balance.ts"),
+  ]);
+  const log = createLogger("error");
+  const rules = { memoPrefix: config.MEMO_PREFIX, waitMs: 0, finalizedAbove: 0n, clock: systemClock, log };
+  const { rpc, treasury } = openChain({ urls, treasuryOwner, ...rules });
+  // In this order: what is credited after the first look is on the chain before the second.
+  const ledger = await treasuryDebt(config.DATABASE_URL);
+  const chain = await treasuryBalance(rpc, treasury, AbortSignal.timeout(LIMIT_MS));
+  return {
+    invariant: "treasury_matches_chain",
+    checked: 1n,
+    violations: chain < ledger ? 1n : 0n,
+    description: `the treasury holds at least what was deposited: ${formatUsdc(chain)} on the chain, ${formatUsdc(ledger)} in the ledger`,
+    chain_usdc: formatUsdc(chain),
+    ledger_usdc: formatUsdc(ledger),
+    difference_usdc: signed(chain - ledger),
+  };
+}
+
+function signed(amount: bigint): string {
+  return amount < 0n ? `-${formatUsdc(-amount)}` : formatUsdc(amount);
+}

@@ -1,0 +1,18 @@
+import type { MicroUsd } from "../domain/money.ts";
+import { openPool } from "./pool.ts";
+import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
+
+/** What the ledger says was deposited and not reversed, micro-USD: so much the treasury must have. */
+export async function treasuryDebt(databaseUrl: string): Promise<MicroUsd> {
+  const pool = openPool(databaseUrl, { max: 1, applicationName: "toolgate audit" });
+  try {
+    const { rows } = await pool.query<{ debt: string }>(
+      `select coalesce(sum(case when debit = $1 then amount else -amount end), 0)::text as debt
+       from transfer where $1 in (credit, debit)`,
+      [SYSTEM_ACCOUNTS.treasury],
+    );
+    return BigInt(rows[0]?.debt ?? "0");
+  } finally {
+    await pool.end();
+  }
+}
