@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall } from "../../src/app/ports.ts";
+import { uuidOf } from "../../src/domain/ids.ts";
+import { DatabaseAwayError } from "../../src/postgres/database-errors.ts";
+import { PostgresLedger } from "../../src/postgres/ledger.ts";
+import { openPool } from "../../src/postgres/pool.ts";
+import { PostgresReceipts } from "../../src/postgres/receipts.ts";
+import { PostgresRuns } from "../../src/postgres/runs.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 import {
@@ -174,11 +180,67 @@ describe("an answer that is lost after the database has committed", () => {
     );
   });
 
+  it("is asked for again: receipts and runs are read", async () => {
+    const page = { accountId: await makeAccount(one.pool, 0n), limit: 5, cursor: undefined, status: undefined };
+    const [receipts, runs] = [new PostgresReceipts(behind.pool), new PostgresRuns(behind.pool)];
+    expect(await withCut(() => receipts.list(page))).toMatchObject({ items: [] });
+    expect(await withCut(() => receipts.find(page.accountId, `rcpt_${"0".repeat(32)}`))).toBeUndefined();
+    expect(await withCut(() => runs.list(page))).toMatchObject({ items: [] });
+    expect(await withCut(() => runs.find(page.accountId, `run_${"0".repeat(32)}`))).toBeUndefined();
+  });
+
   it("is asked for again: a deposit is credited once", async () => {
     const account = await makeAccount(one.pool, 0n);
     expect(await withCut(() => behind.ledger.credit(account, depositOf({ amount: 5n })))).toMatchObject({
       balance: 5n,
     });
+  });
+});
+
+describe("an account that somebody holds locked", () => {
+  it("fails neither the beginnings nor the ends of other accounts' calls", async () => {
+    const [held, free] = [await makeAccount(one.pool, 9n * PRICE), await makeAccount(one.pool, 9n * PRICE)];
+    const [blocked, ended] = [callOf(held), callOf(free)];
+    await one.ledger.begin(blocked);
+    await one.ledger.begin(ended);
+    const holder = await two.pool.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("select from account where id = $1 for update", [uuidOf("acct", held)]);
+      const [beginHeld, beginFree, endHeld, endFree] = await Promise.allSettled([
+        one.ledger.begin(callOf(held)),
+        one.ledger.begin(callOf(free)),
+        one.ledger.finish(failed(blocked)),
+        one.ledger.finish(completed(ended)),
+      ]);
+      const busy = { status: "rejected", reason: { code: "UNAVAILABLE", retryAfterSeconds: 1 } };
+      expect([beginHeld, endHeld]).toMatchObject([busy, busy]);
+      expect([beginFree, endFree]).toMatchObject([
+        { status: "fulfilled", value: { kind: "started" } },
+        { status: "fulfilled", value: { kind: "captured" } },
+      ]);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+  });
+});
+
+describe("a database that is away", () => {
+  it("is told to all who wait at once, however many they are", async () => {
+    const pool = openPool("postgres://nobody@127.0.0.1:1/none", { max: 4, applicationName: "test away" });
+    const { instanceId, leases } = one;
+    const ledger = new PostgresLedger({ pool, instanceId, leaseMs: 15_000, leases });
+    const account = await makeAccount(one.pool, 0n);
+    const times = await Promise.all(
+      Array.from({ length: 601 }, async () => {
+        await expect(ledger.begin(callOf(account))).rejects.toBeInstanceOf(DatabaseAwayError);
+        return performance.now();
+      }),
+    );
+    await pool.end();
+    // A fourth batch that waited for itself would be told seconds after the first.
+    expect(Math.max(...times) - Math.min(...times)).toBeLessThan(2_000);
   });
 });
 
