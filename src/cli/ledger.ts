@@ -17,7 +17,9 @@ export function addLedgerCommands(program: Command): void {
     .action(async (options: { json?: boolean }) => {
       const { migrate } = await import("../postgres/migrate.ts");
       const url = commandConfig().DATABASE_URL;
-      const { applied } = await migrate(url).catch((error: unknown) => Promise.reject(explained(error, url)));
+      const { applied } = await migrate(url).catch((error: unknown) => {
+        throw explained(error, url);
+      });
       outputFor(options.json ?? false).record({ applied });
     });
 

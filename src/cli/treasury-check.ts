@@ -2,6 +2,7 @@ import { ConfigError, type Config } from "../config/config.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { createLogger } from "../log.ts";
 import { systemClock } from "../system.ts";
+import { CommandError } from "./command-error.ts";
 
 /** Longest that the chain may take, ms. */
 const LIMIT_MS = 15_000;
@@ -22,7 +23,8 @@ export interface TreasuryCheck {
  * Whether the treasury's token account holds at least what was deposited and not reversed. It may hold more: what was there before,
  * and transfers that named no quote. Less means that a deposit was credited that the chain does not have, or that the treasury was
  * spent from.
- * @throws ConfigError without SOLANA_RPC_URLS and TREASURY_OWNER; ToolgateError UNAVAILABLE when no endpoint answers
+ * @throws ConfigError without SOLANA_RPC_URLS and TREASURY_OWNER; CommandError when there is no such token account; ToolgateError
+ *   UNAVAILABLE when no endpoint answers
  */
 export async function checkTreasury(config: Config & { DATABASE_URL: string }): Promise<TreasuryCheck> {
   const { SOLANA_RPC_URLS: urls, TREASURY_OWNER: treasuryOwner } = config;
@@ -30,17 +32,24 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
     const missing = (["SOLANA_RPC_URLS", "TREASURY_OWNER"] as const).filter((name) => config[name] === undefined);
     throw new ConfigError(missing.map((name) => `${name}: is not set; audit --chain needs it`));
   }
-  const [{ treasuryDebt }, { openChain }, { treasuryBalance }] = await Promise.all([
+  const [{ treasuryDebt }, { openChain }, { treasuryBalance }, { RpcError }] = await Promise.all([
     import("../postgres/treasury-debt.ts"),
     import("../solana/index.ts"),
     import("../solana/treasury-balance.ts"),
+    import("../solana/rpc-failure.ts"),
   ]);
   const log = createLogger("error");
   const rules = { memoPrefix: config.MEMO_PREFIX, waitMs: 0, finalizedAbove: 0n, clock: systemClock, log };
   const { rpc, treasury } = openChain({ urls, treasuryOwner, ...rules });
   // In this order: what is credited after the first look is on the chain before the second.
   const ledger = await treasuryDebt(config.DATABASE_URL);
-  const chain = await treasuryBalance(rpc, treasury, AbortSignal.timeout(LIMIT_MS));
+  const chain = await treasuryBalance(rpc, treasury, AbortSignal.timeout(LIMIT_MS)).catch((error: unknown) => {
+    if (!(error instanceof RpcError)) throw error;
+    throw new CommandError(
+      `The treasury's token account ${treasury.tokenAccount} cannot be read (${error.message}): check TREASURY_OWNER.`,
+      { cause: error },
+    );
+  });
   return {
     invariant: "treasury_matches_chain",
     checked: 1n,

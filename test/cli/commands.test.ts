@@ -171,6 +171,8 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
       code: 1,
       line: { violations: 1, chain_usdc: "0.000000", difference_usdc: "-0.001000" },
     });
+    const nobody = await toolgateWith({ ...settings, TREASURY_OWNER: WALLET }, "audit", "--chain");
+    expect(nobody).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The treasury's token account .*\n$/) });
     const unset = await toolgate("audit", "--chain");
     expect(unset.code).toBe(2);
     for (const name of ["SOLANA_RPC_URLS", "TREASURY_OWNER"]) expect(unset.stderr).toContain(name);
