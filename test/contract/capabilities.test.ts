@@ -82,7 +82,7 @@ describe("405", () => {
   it("is only read", async () => {
     const answer = await world.post(agent, "/mcp/capabilities", {});
     expectError(answer, 405, "METHOD_NOT_ALLOWED");
-    expect(answer.headers.get("allow")).toBe("GET");
+    expect(answer.headers.get("allow")).toBe("GET, HEAD");
   });
 });
 

@@ -7,12 +7,12 @@ import { expectError } from "./error-body.ts";
 const ROUTES: readonly [path: string, allow: string][] = [
   ["/v1/mcp/tools/call", "POST"],
   ["/mcp", "POST"],
-  ["/mcp/capabilities", "GET"],
-  ["/health", "GET"],
-  ["/receipts", "GET"],
-  ["/receipts/x", "GET"],
-  ["/runs", "GET"],
-  ["/runs/x", "GET"],
+  ["/mcp/capabilities", "GET, HEAD"],
+  ["/health", "GET, HEAD"],
+  ["/receipts", "GET, HEAD"],
+  ["/receipts/x", "GET, HEAD"],
+  ["/runs", "GET, HEAD"],
+  ["/runs/x", "GET, HEAD"],
 ];
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
@@ -48,7 +48,8 @@ describe("404", () => {
     expectError(await ask("POST", path), 404, "NOT_FOUND");
   });
 
-  it.each(ROUTES)("%s with a slash at its end is another path", async (path, method) => {
+  it.each(ROUTES)("%s with a slash at its end is another path", async (path, allow) => {
+    const [method = ""] = allow.split(", ");
     expectError(await ask(method, `${path}/`), 404, "NOT_FOUND");
   });
 
@@ -60,15 +61,15 @@ describe("404", () => {
 });
 
 describe("405", () => {
-  it.each(ROUTES)("%s names the one method that it takes", async (path, allow) => {
-    for (const method of METHODS.filter((one) => one !== allow)) {
+  it.each(ROUTES)("%s names the methods that it takes", async (path, allow) => {
+    for (const method of METHODS.filter((one) => !allow.split(", ").includes(one))) {
       const answer = await ask(method, path);
       expectError(answer, 405, "METHOD_NOT_ALLOWED", new RegExp(`takes ${allow}`));
       expect(answer.headers.get("allow")).toBe(allow);
     }
   });
 
-  it.each(ROUTES)("%s has no HEAD: there is a body to every answer", async (path, allow) => {
+  it.each(ROUTES.filter(([, allow]) => allow === "POST"))("%s has no HEAD, as it has no GET", async (path, allow) => {
     const answer = await ask("HEAD", path);
     expect(answer.status).toBe(405);
     expect(answer.body).toBeUndefined();
@@ -78,6 +79,28 @@ describe("405", () => {
   it("comes before the key and the body", async () => {
     const response = await fetch(`${world.gateway.baseUrl}/receipts`, { method: "POST", body: "x".repeat(100) });
     expect(response.status).toBe(405);
+  });
+});
+
+describe("HEAD", () => {
+  /** The headers that are not of one answer alone. */
+  const steady = (headers: Headers) =>
+    [...headers].filter(([name]) => !/^(?:date|connection|keep-alive|x-request-id|x-ratelimit-.*)$/.test(name));
+
+  it.each(ROUTES.filter(([, allow]) => allow !== "POST"))("answers %s as GET does, without the body", async (path) => {
+    for (const headers of [{}, { Authorization: `Bearer ${agent.apiKey}` }]) {
+      const [get, head] = [await ask("GET", path, headers), await ask("HEAD", path, headers)];
+      expect(head.status).toBe(get.status);
+      expect(head.body).toBeUndefined();
+      expect(steady(head.headers)).toEqual(steady(get.headers));
+    }
+  });
+
+  it("counts against the rate as GET does", async () => {
+    const { headers } = await ask("HEAD", "/runs", {
+      Authorization: `Bearer ${(await world.agent({ ratePerMinute: 60, burst: 10 })).apiKey}`,
+    });
+    expect(headers.get("x-ratelimit-remaining")).toBe("9");
   });
 });
 

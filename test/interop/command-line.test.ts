@@ -92,7 +92,8 @@ describe.runIf(curlIsInstalled)("curl", () => {
     const key = ["-H", `Authorization: Bearer ${agent.apiKey}`];
     const status = async (...args: string[]) =>
       (await run("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", ...args]))?.stdout;
-    expect(await status("-I", `${world.gateway.baseUrl}/health`)).toBe("405");
+    expect(await status("-I", `${world.gateway.baseUrl}/health`)).toBe("200");
+    expect(await status("-I", url)).toBe("405");
     expect(await status("-d", CALL, ...key, url)).toBe("415");
     expect(await status("-F", "tool=echo", ...key, url)).toBe("415");
     expect(await status("--http2", `${world.gateway.baseUrl}/health`)).toBe("200");

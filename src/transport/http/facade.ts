@@ -110,10 +110,11 @@ export class Facade {
 }
 
 function findRoute(transcoder: Transcoder, method: string, path: string): RouteMatch {
-  const match = transcoder.match(method, path);
+  // What GET answers, HEAD answers without the body (RFC 9110 section 9.3.2), which Node leaves out.
+  const match = transcoder.match(method === "HEAD" ? "GET" : method, path);
   if ("route" in match) return match;
   if (match.status === 404) throw new ToolgateError("NOT_FOUND", "there is nothing at this path");
-  throw new MethodNotAllowedError(match.allow);
+  throw new MethodNotAllowedError(match.allow.flatMap((allowed) => (allowed === "GET" ? ["GET", "HEAD"] : [allowed])));
 }
 
 /** METHOD_NOT_ALLOWED with the Allow header (RFC 9110 section 15.5.6). */
