@@ -91,27 +91,38 @@ export function itPages(route: ListRoute, world: () => World, agent: () => Agent
     expect(http).toBe(200);
     for (const item of body.items) expect(item.status).toBe(status);
   });
-
-  it("takes the status unspecified for all", async () => {
-    expect((await get("?status=unspecified&limit=100")).body.items).toHaveLength(BOUGHT);
-  });
 }
 
 /** What is refused with 400. */
 export function itRefusesQueries(route: ListRoute, world: () => World, agent: () => Agent): void {
   const get = (query: string) => world().get(agent(), route.path + query);
 
-  it.each(["0", "-1", "101", "abc", "1.5", "", "1e400", "99999999999999999999", "0x10", "20,20", "NaN"])(
-    "refuses the limit %j",
-    async (limit) => {
-      expectError(await get(`?limit=${limit}`), 400, "INVALID_REQUEST", /^limit: /);
-    },
-  );
+  it.each([
+    "0",
+    "-1",
+    "101",
+    "abc",
+    "1.5",
+    "1.0",
+    "1e1",
+    "+5",
+    "",
+    "1e400",
+    "99999999999999999999",
+    "0x10",
+    "20,20",
+    "NaN",
+  ])("refuses the limit %j", async (limit) => {
+    expectError(await get(`?limit=${limit}`), 400, "INVALID_REQUEST", /^limit: /);
+  });
 
-  it.each(["nothing", "ACTIVE", "99", "-1", "1.0", "", "constructor", "__proto__"])(
-    "refuses the status %j",
+  const enumName = `${route.path === "/runs" ? "RUN" : "RECEIPT"}_STATUS_${route.statuses[0]?.toUpperCase()}`;
+
+  it.each(["nothing", "ACTIVE", "unspecified", enumName, "1", "2", "99", "-1", "1.0", "", "constructor", "__proto__"])(
+    "refuses the status %j and lists those that there are",
     async (status) => {
-      expectError(await get(`?status=${status}`), 400, "INVALID_REQUEST", /^status: /);
+      const says = new RegExp(`^status: must be one of ${route.statuses.join(", ")}$`);
+      expectError(await get(`?status=${status}`), 400, "INVALID_REQUEST", says);
     },
   );
 
@@ -160,6 +171,8 @@ export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () 
       "%00",
       "..",
       `${item[route.id]}x`,
+      "x".repeat(101),
+      "x".repeat(10_000),
       item[route.id].toUpperCase(),
       "%F0%9F%98%80",
     ]) {
@@ -170,8 +183,7 @@ export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () 
     }
   });
 
-  it("refuses an identifier that is too long, and a query on one", async () => {
-    expectError(await world().get(agent(), `${route.path}/${"x".repeat(101)}`), 400, "INVALID_REQUEST", /^id: /);
+  it("refuses a query on one", async () => {
     expectError(await world().get(agent(), `${route.path}/x?limit=1`), 400, "INVALID_REQUEST", /^limit: unknown/);
   });
 
@@ -188,7 +200,7 @@ export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () 
 
   it(`asks for the scope ${route.scope}, before anything is looked up`, async () => {
     const limited = await world().agent({ scopes: ["inference:write"] });
-    for (const path of [route.path, `${route.path}/x`]) {
+    for (const path of [route.path, `${route.path}?limit=0`, `${route.path}/x`]) {
       expectError(await world().get(limited, path), 403, "FORBIDDEN", new RegExp(route.scope));
     }
     const allowed = await world().agent({ scopes: [route.scope] });
@@ -199,7 +211,7 @@ export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () 
     for (const path of [route.path, `${route.path}/x`]) {
       const answer = await world().post(agent(), path, {});
       expectError(answer, 405, "METHOD_NOT_ALLOWED");
-      expect(answer.headers.get("allow")).toBe("GET");
+      expect(answer.headers.get("allow")).toBe("GET, HEAD");
     }
   });
 
