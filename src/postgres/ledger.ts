@@ -118,8 +118,9 @@ export class PostgresLedger implements Ledger {
       "select id, available from account where id = any ($1::uuid[])",
       [[...new Set(accounts)]],
     );
-    const balances = new Map(rows.map(({ id, available }) => [id, available]));
-    return accounts.map((id) => balances.get(id) ?? 0n);
+    // PostgreSQL writes a uuid with hyphens, whatever it was asked with.
+    const balances = new Map(rows.map(({ id, available }) => [id.replaceAll("-", ""), available]));
+    return accounts.map((id) => balances.get(id.replaceAll("-", "")) ?? 0n);
   }
 
   async finish(call: FinishCall): Promise<Finished> {

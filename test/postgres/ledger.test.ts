@@ -68,6 +68,13 @@ describe("a call from the balance", () => {
     ).toEqual({ kind: "started" });
   });
 
+  it("starts as soon as the balance covers it, however short that was the last time", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    expect(await one.ledger.begin(callOf(account))).toEqual({ kind: "insufficient", balance: 0n });
+    await two.ledger.credit(account, depositOf());
+    expect(await one.ledger.begin(callOf(account))).toEqual({ kind: "started" });
+  });
+
   it("gives the price back when it fails", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account);
