@@ -61,7 +61,10 @@ export const settings = {
   FINALIZED_ABOVE_MICROUSD: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe(
     "from this amount on a payment must be finalized, not only confirmed",
   ),
-  TOOLGATE_CONFIG: z.string().optional().describe("JSON or YAML file with prices and inference (models and their upstreams)"),
+  TOOLGATE_CONFIG: z
+    .string()
+    .optional()
+    .describe("JSON or YAML file with prices and inference (models and their upstreams)"),
   INFERENCE_BASE_URL: httpUrl
     .optional()
     .describe("OpenAI-compatible server for inference_chat, with its /v1; a local stand-in in dev"),

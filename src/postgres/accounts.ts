@@ -12,7 +12,7 @@ import { AccountEntity } from "./entities/account.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 
 /** What a tier may be at most: a token every microsecond, which is what buckets are counted in. */
-const MAX_TIER: RateTier = { ratePerMinute: 60_000_000, burst: 1_000_000 };
+const MAX_TIER: RateTier = { ratePerMinute: 60_000_000, burst: 10_000_000 };
 
 /** The operator's account work. A change of tier or role reaches every instance's memory of API keys by a trigger. */
 export class PostgresAccounts implements Accounts {

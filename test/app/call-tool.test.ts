@@ -64,11 +64,7 @@ function callPaid() {
   const { quoteId } = deps.quotes.issue(context.caller.accountId, PRICE, fingerprint("paid", {}));
   memo = `svc:${quoteId}`;
   const paymentProof = { txRef: base58.encode(randomBytes(64)), network: "solana-mainnet", memo };
-  return callTool(
-    deps,
-    { tool: "paid", params: {}, xPayment: undefined, paymentProof, idempotencyKey: "k" },
-    context,
-  );
+  return callTool(deps, { tool: "paid", params: {}, xPayment: undefined, paymentProof, idempotencyKey: "k" }, context);
 }
 
 describe("a second payment for a call that was charged", () => {

@@ -137,7 +137,8 @@ describe("one proof presented by many at once", () => {
       ),
     ]);
     expectOneReceipt(answers);
-    for (const answer of stolen) expectRefused(answer, /issued to another account|names another quote|used for another call/);
+    for (const answer of stolen)
+      expectRefused(answer, /issued to another account|names another quote|used for another call/);
     for (const thief of thieves) await expectNothing(world, thief);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });

@@ -113,3 +113,13 @@ export async function expireLeases(pool: Pool, ...calls: readonly BeginCall[]): 
     calls.map(({ runId }) => uuidOf("run", runId)),
   ]);
 }
+
+/** Until the instance has a statement that waits for a lock; the pool is another's, to look from outside. */
+export async function untilWaiting(pool: Instance["pool"], { instanceId }: Instance): Promise<void> {
+  await expect
+    .poll(async () => {
+      const waiting = "select from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'";
+      return (await pool.query(waiting, [`test ${instanceId}`])).rowCount;
+    })
+    .toBe(1);
+}
