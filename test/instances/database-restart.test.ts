@@ -71,7 +71,10 @@ it("fails calls with an invitation to repeat them while PostgreSQL is away, then
   expect(after.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(3);
   await expectAccount(instance, agent, { balance: 0n, receipts: 3 });
   await expectAccount(instance, payer, { balance: 0n, receipts: 1 });
-  expect((await fetch(`${instance.baseUrl}/health`)).status).toBe(200);
+  // The health check remembers its answer for a moment.
+  await expect
+    .poll(async () => (await fetch(`${instance.baseUrl}/health`)).status, { timeout: 10_000, interval: 100 })
+    .toBe(200);
   await expectCleanAudit(ground.settings);
 });
 
