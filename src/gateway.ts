@@ -59,15 +59,22 @@ export interface Gateway {
 /** The doors' settings. */
 export type PortSetting = "PORT" | "GRPC_PORT";
 
+/** What differs between those that start a gateway. */
+export interface StartOptions {
+  /** Doors that take a free port where theirs is taken. */
+  readonly movable?: readonly PortSetting[];
+  /** Stands around what the calls work with, to watch it or to disturb it. */
+  readonly around?: (deps: CallToolDeps) => CallToolDeps;
+}
+
 /**
  * Puts all parts together and opens the doors. The outside world is expected to be fit: see start-checks.ts.
- * @param movable doors that take a free port where theirs is taken
  * @throws ConfigError when a port cannot be had; nothing is left open then
  */
 export async function startGateway(
   config: ServeConfig,
   log: Logger,
-  movable: readonly PortSetting[] = [],
+  { movable = [], around = (deps) => deps }: StartOptions = {},
 ): Promise<Gateway> {
   const postgres = await openPostgres({
     url: config.DATABASE_URL,
@@ -88,7 +95,7 @@ export async function startGateway(
     log,
   });
   const stopping = new AbortController();
-  const deps = await callToolDeps(config, postgres, chain, stopping.signal);
+  const deps = around(await callToolDeps(config, postgres, chain, stopping.signal));
   const doors = makeDoors(config, postgres, deps, chain, log);
   const close = async () => {
     const graceMs = config.SHUTDOWN_GRACE_MS;

@@ -1,0 +1,74 @@
+/** What is measured. Names and units as Prometheus has them (https://prometheus.io/docs/practices/naming/). */
+export const METRICS = {
+  toolgate_payments_credited_total: {
+    type: "counter",
+    help: "payments that nobody proved and that the watch credited",
+    labels: [],
+  },
+  toolgate_payments_suspended_total: {
+    type: "counter",
+    help: "transfers that named no quote and went to suspense",
+    labels: [],
+  },
+  toolgate_payments_finalized_total: { type: "counter", help: "payments that were found finalized", labels: [] },
+  toolgate_payments_reversed_total: {
+    type: "counter",
+    help: "payments that vanished from the chain and were taken back: look at the accounts that fell below zero",
+    labels: [],
+  },
+  toolgate_payments_reinstated_total: {
+    type: "counter",
+    help: "payments that were taken back and found finalized later",
+    labels: [],
+  },
+  toolgate_payments_mismatched_total: {
+    type: "counter",
+    help: "payments whose finalized amount is not what was credited: look at them",
+    labels: [],
+  },
+  toolgate_suspense_transfers: { type: "gauge", help: "transfers in suspense that wait for the operator", labels: [] },
+  toolgate_suspense_microusd: { type: "gauge", help: "their sum, micro-USD", labels: [] },
+  toolgate_treasury_difference_microusd: {
+    type: "gauge",
+    help: "what the treasury holds on the chain less what the books say, micro-USD; anything but 0 for long is wrong",
+    labels: [],
+  },
+  toolgate_watch_age_seconds: {
+    type: "gauge",
+    help: "seconds since the watch last saw the head of the treasury's history",
+    labels: [],
+  },
+  toolgate_keeper_leading: { type: "gauge", help: "1 on the instance that watches the treasury", labels: [] },
+  toolgate_keeper_failures_total: {
+    type: "counter",
+    help: "rounds of the treasury's work that failed",
+    labels: ["work"],
+  },
+  toolgate_audit_violations: {
+    type: "gauge",
+    help: "violations that the last audit found, by invariant; anything but 0 is wrong",
+    labels: ["invariant"],
+  },
+  toolgate_audit_timestamp_seconds: { type: "gauge", help: "when the last audit ended, Unix seconds", labels: [] },
+  toolgate_runs_released_total: {
+    type: "counter",
+    help: "runs released because their instance died or stalled",
+    labels: [],
+  },
+  toolgate_keys_refused_total: { type: "counter", help: "requests with an unknown or revoked API key", labels: [] },
+  toolgate_addresses_limited_total: {
+    type: "counter",
+    help: "requests refused because their address had sent too many bad keys",
+    labels: [],
+  },
+} as const;
+
+export type MetricName = keyof typeof METRICS;
+
+/** Where figures go. Labels are those of the metric's entry in {@link METRICS}. */
+export interface Metrics {
+  /** Adds to a counter. */
+  count(name: MetricName, by?: number, labels?: Readonly<Record<string, string>>): void;
+  /** Sets a gauge. */
+  set(name: MetricName, value: number, labels?: Readonly<Record<string, string>>): void;
+}
