@@ -185,6 +185,16 @@ function answerPrior(prior: Exclude<Begun, { kind: "started" | "insufficient" }>
         "INVALID_PAYMENT",
         "payment verification failed: the quote was paid before by another transaction; this one was credited to your balance, repeat the call without a proof to use it",
       );
+    case "unassigned":
+      throw new ToolgateError(
+        "INVALID_PAYMENT",
+        "payment verification failed: the transfer reached us without an owner; the operator can assign it",
+      );
+    case "reversed":
+      throw new ToolgateError(
+        "INVALID_PAYMENT",
+        "payment verification failed: the transaction did not stay on the chain, and its credit was taken back",
+      );
   }
 }
 

@@ -83,12 +83,16 @@ export type Begun =
   | { kind: "payment_used" }
   /** The quote was paid before by another transaction. This one was credited to the balance all the same. */
   | { kind: "quote_paid" }
+  /** The transaction reached the treasury without an owner: the operator gives it to one. Nothing was credited for this call. */
+  | { kind: "unassigned" }
+  /** The transaction did not stay on the chain, and its credit was taken back. Nothing was credited again. */
+  | { kind: "reversed" }
   /** The balance does not cover the price. */
   | { kind: "insufficient"; balance: MicroUsd };
 
 /** What is known of an earlier call with the same key or proof, before anything is looked up on the chain. */
 export type Prior =
-  | Extract<Begun, { kind: "replay" | "in_progress" | "mismatch" | "payment_used" }>
+  | Extract<Begun, { kind: "replay" | "in_progress" | "mismatch" | "payment_used" | "unassigned" | "reversed" }>
   /** The payment was credited for this very call, which then failed: run it again, there is nothing to verify. */
   | { kind: "credited" }
   | undefined;

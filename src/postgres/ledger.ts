@@ -80,6 +80,8 @@ export class PostgresLedger implements Ledger {
       case "in_progress":
       case "mismatch":
       case "payment_used":
+      case "unassigned":
+      case "reversed":
       case "credited":
         return { kind: row.kind };
       default:
