@@ -3,6 +3,7 @@ import { base58 } from "@scure/base";
 import type { InferEntity } from "@mikro-orm/core";
 import type { MikroORM } from "@mikro-orm/postgresql";
 import type { ApiKey, ApiKeys } from "../app/ports.ts";
+import { KEY_PREFIX } from "../domain/api-key.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { newId, uuidOf } from "../domain/ids.ts";
@@ -11,13 +12,13 @@ import { AccountEntity } from "./entities/account.ts";
 import { ApiKeyEntity } from "./entities/api-key.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 
-/** What every API key begins with (specification 5). */
-export const KEY_PREFIX = "sk-agent-";
-
 /** Characters of a key that are kept for recognition: too few to guess the rest from. */
 const SHOWN = KEY_PREFIX.length + 4;
 
-/** What is stored of a key. A key has 256 random bits, so a plain hash cannot be reversed. */
+/**
+ * What is stored of a key, and what it is looked up by. A key has 256 random bits, so a plain hash cannot be reversed. Nor does the
+ * time of a look-up help to guess: an index or a map compares hashes, and who could choose the hash of a guess could break SHA-256.
+ */
 export function hashOf(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }

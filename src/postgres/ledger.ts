@@ -2,10 +2,10 @@ import type { Pool } from "pg";
 import type { Begun, BeginCall, Deposit, FinishCall, Finished, Ledger, Prior, PriorQuery } from "../app/ports.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import type { JsonObject } from "../domain/json.ts";
+import { Lru } from "../domain/lru.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import { AGAIN, Batcher } from "./batcher.ts";
 import type { Leases } from "./leases.ts";
-import { Lru } from "./lru.ts";
 import { retrying } from "./retry.ts";
 import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./rows.ts";
 

@@ -1,4 +1,5 @@
 import type { Authenticator, RateLimiter } from "../app/ports.ts";
+import { KEY_PREFIX } from "../domain/api-key.ts";
 import type { Caller } from "../domain/caller.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import type { RateDecision } from "../domain/rate-limit.ts";
@@ -28,7 +29,6 @@ export class RateLimitedError extends ToolgateError {
 }
 
 const ANYONE: Admission = { caller: undefined, rate: undefined };
-const KEY_PREFIX = "sk-agent-";
 /** `Bearer` in any case, spaces, one token (RFC 6750 section 2.1, RFC 9110 section 11.1). */
 const BEARER = /^bearer +([\x21-\x7e]{1,256})$/i;
 

@@ -1,0 +1,2 @@
+/** What every API key begins with (specification 5). */
+export const KEY_PREFIX = "sk-agent-";
