@@ -18,6 +18,7 @@ import { openChain, type SolanaChain } from "./solana/index.ts";
 import { systemClock, systemRandom } from "./system.ts";
 import { makeTools } from "./tools/index.ts";
 import { Access } from "./transport/access.ts";
+import { AddressLimit } from "./transport/address-limit.ts";
 import { connectDoor } from "./transport/connect/connect-door.ts";
 import { GrpcServer } from "./transport/grpc/server.ts";
 import { Cors } from "./transport/http/cors.ts";
@@ -173,6 +174,7 @@ async function callToolDeps(
     clock: systemClock,
     random: systemRandom,
     memoPrefix: config.MEMO_PREFIX,
+    finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
     stopping,
   };
 }
@@ -199,7 +201,9 @@ function makeDoors(
     healthService(postgres.health, VERSION),
   ];
   const internal = [accountService(postgres.accounts), keyService(postgres.apiKeys)];
-  const pipeline = new Pipeline(new Access(postgres.authenticator, postgres.rateLimiter), [...open, ...internal], log);
+  const addresses = new AddressLimit({ clock: systemClock, trustedProxies: config.TRUSTED_PROXY_HOPS });
+  const access = new Access(postgres.authenticator, postgres.rateLimiter, addresses);
+  const pipeline = new Pipeline(access, [...open, ...internal], log);
   const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
   const facade = new Facade({
     ...common,

@@ -3,16 +3,15 @@ import { ToolgateError } from "../domain/errors.ts";
 import { fingerprint } from "../domain/fingerprint.ts";
 import { newId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/json.ts";
-import { displayUsd } from "../domain/money.ts";
 import { parseProof, type BodyProof, type Proof } from "../domain/proof.ts";
 import { stepIdOf } from "../domain/quote.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { RunError } from "../domain/run.ts";
 import type { PreparedCall, Tool } from "../domain/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { PaymentRequiredError } from "./payment-required.ts";
-import type { Begun, CallContext, CallPayment, Ledger } from "./ports.ts";
+import type { CallContext, CallPayment, Ledger } from "./ports.ts";
 import { creditBesides, openQuote, settle, type SettleDeps } from "./settle.ts";
+import { refusalOf, shortOf } from "./verdict.ts";
 
 /** A call as it comes through any door. */
 export interface ToolCall {
@@ -78,17 +77,15 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
     payment,
   });
   if (begun.kind === "insufficient") {
-    throw new PaymentRequiredError(
-      tool.name,
-      deps.quotes.issue(accountId, prepared.price, print),
-      `This call costs ${displayUsd(prepared.price)} and the balance is ${displayUsd(begun.balance)}: pay the quote and repeat the call with the proof, or deposit USDC`,
-    );
+    const short = { tool: tool.name, price, balance: begun.balance, proved: payment !== undefined };
+    throw shortOf(short, () => deps.quotes.issue(accountId, price, print));
   }
   if (begun.kind === "started") return runAndCapture(deps, prepared, runId, context);
+  if (begun.kind !== "replay") throw await refusalOf(deps.ledger, accountId, begun);
   // The same call was charged while this payment was looked up: it is no less ours to credit.
-  if (begun.kind === "replay" && payment?.deposit && begun.receipt?.txSignature !== payment.txSignature)
+  if (payment?.deposit && begun.receipt?.txSignature !== payment.txSignature)
     await deps.ledger.credit(accountId, payment.deposit);
-  return answerPrior(begun);
+  return { result: begun.result, receipt: begun.receipt };
 }
 
 /** The replay first (before expiry, before the chain), then the money. */
@@ -116,9 +113,11 @@ async function claimPayment(
       deposit: undefined,
     };
   }
-  if (prior?.kind === "replay" && prior.receipt?.txSignature !== proof.txSignature)
-    await creditBesides(deps, proof, print, context);
-  if (prior) return answerPrior(prior);
+  if (prior && prior.kind !== "replay") throw await refusalOf(deps.ledger, accountId, prior);
+  if (prior) {
+    if (prior.receipt?.txSignature !== proof.txSignature) await creditBesides(deps, proof, print, context);
+    return { result: prior.result, receipt: prior.receipt };
+  }
   const quote = openQuote(deps, proof, accountId, print);
   return settle(deps, proof, quote, receivedAt, context);
 }
@@ -158,44 +157,6 @@ async function runAndCapture(
     "the run outlived its lease and was released; nothing was charged, repeat the call with the same idempotency key or proof",
     { retryAfterSeconds: 1 },
   );
-}
-
-function answerPrior(prior: Exclude<Begun, { kind: "started" | "insufficient" }>): ToolCallResult {
-  switch (prior.kind) {
-    case "replay":
-      return { result: prior.result, receipt: prior.receipt };
-    case "in_progress":
-      throw new ToolgateError(
-        "REQUEST_IN_PROGRESS",
-        "the same call is running; repeat it in a moment to get its result",
-        { retryAfterSeconds: 1 },
-      );
-    case "mismatch":
-      throw new ToolgateError(
-        "IDEMPOTENCY_MISMATCH",
-        "idempotency_key: was used with another tool or other params; use a new key for a new call",
-      );
-    case "payment_used":
-      throw new ToolgateError(
-        "INVALID_PAYMENT",
-        "payment verification failed: the transaction was used for another call",
-      );
-    case "quote_paid":
-      throw new ToolgateError(
-        "INVALID_PAYMENT",
-        "payment verification failed: the quote was paid before by another transaction; this one was credited to your balance, repeat the call without a proof to use it",
-      );
-    case "unassigned":
-      throw new ToolgateError(
-        "INVALID_PAYMENT",
-        "payment verification failed: the transfer reached us without an owner; the operator can assign it",
-      );
-    case "reversed":
-      throw new ToolgateError(
-        "INVALID_PAYMENT",
-        "payment verification failed: the transaction did not stay on the chain, and its credit was taken back",
-      );
-  }
 }
 
 function demandScope(tool: Tool, context: CallContext): void {

@@ -9,6 +9,9 @@ import type { CallContext, CallPayment, Chain, ChainVerdict, Deposit, Ledger } f
 /** How far the cluster's clock may be from ours, ms: a transaction stamped earlier than its quote by more than this cannot be its payment. */
 const CLUSTER_CLOCK_MS = 60_000;
 
+/** How long after its quote's end a payment may be proved that has to be finalized first, ms: that takes its time, which is not the payer's. */
+const FINALITY_GRACE_MS = 120_000;
+
 /** What settling a proof needs. */
 export interface SettleDeps {
   readonly ledger: Ledger;
@@ -16,6 +19,8 @@ export interface SettleDeps {
   readonly quotes: Quotes;
   readonly clock: Clock;
   readonly memoPrefix: string;
+  /** FINALIZED_ABOVE_MICROUSD: from this amount on the chain tells a payment only once it is finalized. */
+  readonly finalizedAbove: MicroUsd;
 }
 
 type Paid = Extract<ChainVerdict, { kind: "paid" }>;
@@ -48,7 +53,7 @@ export async function settle(
   context: CallContext,
 ): Promise<CallPayment> {
   const { paid, memoStepId, deposit } = await lookUp(deps, proof, quote, context);
-  const problem = problemOf(quote, receivedAt, paid, memoStepId);
+  const problem = problemOf(deps, quote, receivedAt, paid, memoStepId);
   if (!problem)
     return { txSignature: proof.txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), deposit };
   const { credited } = await deps.ledger.credit(quote.accountId, deposit);
@@ -102,10 +107,8 @@ function expectPaid(verdict: ChainVerdict): Paid {
     case "not_finalized":
       throw new ToolgateError(
         "PAYMENT_PENDING",
-        "a payment of this size must be finalized first; repeat the call with the same proof",
-        {
-          retryAfterSeconds: 5,
-        },
+        "a payment of this size must be finalized first; repeat the call with the same proof, and do not pay again",
+        { retryAfterSeconds: 5 },
       );
   }
 }
@@ -125,7 +128,13 @@ function mismatchOf(proof: Proof, quote: Quote, paid: Paid, memoQuoteId: string)
 }
 
 /** Why the payment can never buy the call of its quote, whatever the proof says. */
-function problemOf(quote: Quote, receivedAt: number, paid: Paid, memoStepId: string | undefined) {
+function problemOf(
+  { finalizedAbove }: SettleDeps,
+  quote: Quote,
+  receivedAt: number,
+  paid: Paid,
+  memoStepId: string | undefined,
+) {
   const invalid = (message: string) => ({
     code: "INVALID_PAYMENT" as const,
     message: `payment verification failed: ${message}`,
@@ -136,7 +145,8 @@ function problemOf(quote: Quote, receivedAt: number, paid: Paid, memoStepId: str
     return invalid("the transaction is older than the quote");
   if (paid.amount < quote.price)
     return invalid(`${displayUsd(paid.amount)} was sent, the price is ${displayUsd(quote.price)}`);
-  if (receivedAt > quote.expiresAt || paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS) {
+  const graceMs = paid.amount >= finalizedAbove ? FINALITY_GRACE_MS : 0;
+  if (receivedAt > quote.expiresAt + graceMs || paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS) {
     return { code: "QUOTE_EXPIRED" as const, message: "the quote has expired; repeat the call without a proof" };
   }
   return undefined;

@@ -53,6 +53,7 @@ beforeEach(() => {
     clock: systemClock,
     random: systemRandom,
     memoPrefix: "svc",
+    finalizedAbove: 50_000_000n,
     stopping: new AbortController().signal,
   };
 });

@@ -70,9 +70,23 @@ describe("a payment that was credited before its proof came", () => {
     await creditFirst();
     expect((await world.call(agent, TOOL, PARAMS)).body.receipt.paid_by).toBe("balance");
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
-    const late = await callWith(world, agent, tx, offer.quoteId);
-    expect({ status: late.status, code: late.body.code }).toEqual({ status: 402, code: "PAYMENT_REQUIRED" });
+    for (const _ of [1, 2])
+      expectRefused(
+        await callWith(world, agent, tx, offer.quoteId),
+        /was credited to your balance, but other calls .* have used it: the balance is \$0\.00 and this call costs \$0\.001\. Repeat the call without a proof/,
+      );
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    const next = await offerFor(world, agent);
+    const second = await world.pay(agent, PRICE, next.memo);
+    expectBought(await callWith(world, agent, second, next.quoteId), second, next.quoteId);
+    await world.postgres.accounts.adjust({
+      accountId: agent.accountId,
+      amount: PRICE,
+      reason: "test",
+      idempotencyKey: agent.accountId,
+    });
+    expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
+    await expectAccount(world, agent, { balance: 0n, receipts: 3 });
   });
 
   it("is still nobody else's", async () => {

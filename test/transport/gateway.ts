@@ -15,6 +15,7 @@ import { Quotes } from "../../src/domain/quote.ts";
 import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
 import { SCOPES, type Scope } from "../../src/domain/scope.ts";
 import { Access } from "../../src/transport/access.ts";
+import { AddressLimit } from "../../src/transport/address-limit.ts";
 import { connectDoor } from "../../src/transport/connect/connect-door.ts";
 import { GrpcServer } from "../../src/transport/grpc/server.ts";
 import { Pipeline } from "../../src/transport/pipeline.ts";
@@ -75,9 +76,14 @@ export async function startGateway() {
     clock,
     random,
     memoPrefix: PAYMENT.memoPrefix,
+    finalizedAbove: 50_000_000n,
     stopping: stopping.signal,
   };
-  const access = new Access({ authenticate: async (key) => callers.get(key) }, { take: async () => rate.decision });
+  const access = new Access(
+    { authenticate: async (key) => callers.get(key) },
+    { take: async () => rate.decision },
+    new AddressLimit({ clock }),
+  );
   const pages = pagesOf(ledger);
   const services = [
     toolService(deps, PAYMENT, "1.2.3"),
