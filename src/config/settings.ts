@@ -76,6 +76,7 @@ export const settings = {
     "how long a shutdown waits for running calls before it aborts them",
   ),
   BODY_LIMIT_BYTES: integer(1024, 64 * 1024 * 1024, 1024 * 1024).describe("largest request body"),
+  TRUSTED_PROXY_HOPS: integer(0, 10, 0).describe("how many proxies stand before it and append to X-Forwarded-For"),
   CORS_ORIGINS: list(z.string()).optional().describe("comma-separated origins whose pages may call; none by default"),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])

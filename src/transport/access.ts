@@ -1,8 +1,13 @@
+import { createHash } from "node:crypto";
+import type { Metrics } from "../app/metrics.ts";
 import type { Authenticator, RateLimiter } from "../app/ports.ts";
 import { KEY_PREFIX } from "../domain/api-key.ts";
 import type { Caller } from "../domain/caller.ts";
 import { ToolgateError } from "../domain/errors.ts";
+import { Lru } from "../domain/lru.ts";
 import type { RateDecision } from "../domain/rate-limit.ts";
+import type { AddressLimit } from "./address-limit.ts";
+import type { Origin } from "./remote-address.ts";
 import type { Endpoint } from "./services/service-impl.ts";
 
 /** A caller that was let in. */
@@ -13,17 +18,22 @@ export interface Admission {
   readonly rate: RateDecision | undefined;
 }
 
+/** What a request shows at the door. */
+export interface Arrival extends Origin {
+  /** The Authorization header or metadata (specification 5), as sent; undefined when absent. */
+  readonly authorization: string | undefined;
+}
+
 /** RATE_LIMITED, with what the rate headers say. */
 export class RateLimitedError extends ToolgateError {
   readonly rate: RateDecision;
 
-  constructor(rate: RateDecision) {
+  /** @param what there were too many of */
+  constructor(rate: RateDecision, what = "requests with this API key") {
     const { limit, retryAfterSeconds } = rate;
-    super(
-      "RATE_LIMITED",
-      `too many requests with this API key (${limit} per minute); try again in ${retryAfterSeconds} s`,
-      { retryAfterSeconds },
-    );
+    super("RATE_LIMITED", `too many ${what} (${limit} per minute); try again in ${retryAfterSeconds} s`, {
+      retryAfterSeconds,
+    });
     this.rate = rate;
   }
 }
@@ -32,31 +42,57 @@ const ANYONE: Admission = { caller: undefined, rate: undefined };
 /** `Bearer` in any case, spaces, one token (RFC 6750 section 2.1, RFC 9110 section 11.1). */
 const BEARER = /^bearer +([\x21-\x7e]{1,256})$/i;
 
+/** Keys at most that are remembered as good ones. */
+const PROVEN = 10_000;
+
 /** Who may come in: API keys and their rate, the same at every door. */
 export class Access {
   readonly #authenticator: Authenticator;
   readonly #rateLimiter: RateLimiter;
+  readonly #addresses: AddressLimit;
+  readonly #metrics: Metrics | undefined;
+  /** Hashes of keys that were good when they were last sent: those are no guesses, wherever they come from. */
+  readonly #proven = new Lru<string, true>(PROVEN);
 
-  constructor(authenticator: Authenticator, rateLimiter: RateLimiter) {
+  constructor(authenticator: Authenticator, rateLimiter: RateLimiter, addresses: AddressLimit, metrics?: Metrics) {
     this.#authenticator = authenticator;
     this.#rateLimiter = rateLimiter;
+    this.#addresses = addresses;
+    this.#metrics = metrics;
   }
 
   /**
-   * Checks the key, then its rate; a bad key takes nothing from any bucket.
-   * @param authorization the Authorization header (specification 5), undefined when absent
+   * Checks the key, then its rate; a bad key takes nothing from any key's bucket, but counts against the address that it came from.
    * @throws ToolgateError UNAUTHORIZED; RateLimitedError
    */
-  async admit(demand: Endpoint["key"], authorization: string | undefined): Promise<Admission> {
-    if (demand === "none" || (demand === "optional" && authorization === undefined)) return ANYONE;
-    const caller = await this.#authenticator.authenticate(secretOf(authorization));
-    if (!caller)
-      throw unauthorized(
-        "the API key is unknown or was revoked; create a key in the console, or with `toolgate keys create`",
-      );
+  async admit(demand: Endpoint["key"], arrival: Arrival): Promise<Admission> {
+    if (demand === "none" || (demand === "optional" && arrival.authorization === undefined)) return ANYONE;
+    const caller = await this.#identify(secretOf(arrival.authorization), arrival);
     const rate = await this.#rateLimiter.take(caller.keyId, caller.tier);
     if (!rate.allowed) throw new RateLimitedError(rate);
     return { caller, rate };
+  }
+
+  /** @throws ToolgateError UNAUTHORIZED; RateLimitedError for a key that nobody has proven, from an address that sent too many bad ones */
+  async #identify(secret: string, origin: Origin): Promise<Caller> {
+    const network = this.#addresses.networkOf(origin);
+    const hash = createHash("sha256").update(secret).digest("base64");
+    const refusal = this.#addresses.refusal(network);
+    if (refusal && !this.#proven.get(hash)) {
+      this.#metrics?.count("toolgate_addresses_limited_total");
+      throw new RateLimitedError(refusal, "unknown API keys from your address");
+    }
+    const caller = await this.#authenticator.authenticate(secret);
+    if (caller) {
+      this.#proven.set(hash, true);
+      return caller;
+    }
+    this.#proven.delete(hash);
+    this.#addresses.count(network);
+    this.#metrics?.count("toolgate_keys_refused_total");
+    throw unauthorized(
+      "the API key is unknown or was revoked; create a key in the console, or with `toolgate keys create`",
+    );
   }
 }
 

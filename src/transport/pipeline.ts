@@ -7,7 +7,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/errors.ts";
-import type { Access, Admission } from "./access.ts";
+import type { Access, Admission, Arrival } from "./access.ts";
 import { failureOf, type ErrorLog, type Failure } from "./error-details.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
 import type { Endpoint, ServiceBinding } from "./services/service-impl.ts";
@@ -53,11 +53,10 @@ export class Pipeline {
 
   /**
    * Checks the key and its rate. The door sends the rate headers of the admission with whatever it answers.
-   * @param authorization the Authorization header or metadata, as sent
    * @throws ToolgateError UNAUTHORIZED; RateLimitedError
    */
-  admit(operation: Operation, authorization: string | undefined): Promise<Admission> {
-    return this.#access.admit(operation.endpoint.key, authorization);
+  admit(operation: Operation, arrival: Arrival): Promise<Admission> {
+    return this.#access.admit(operation.endpoint.key, arrival);
   }
 
   /**

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Caller } from "../../src/domain/caller.ts";
 import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
-import { Access, RateLimitedError } from "../../src/transport/access.ts";
+import { Access, RateLimitedError, type Arrival } from "../../src/transport/access.ts";
+import { AddressLimit } from "../../src/transport/address-limit.ts";
 
 const caller: Caller = { keyId: "key_1", accountId: "acct_1", scopes: new Set(), tier: DEFAULT_TIER, operator: false };
 const allowed: RateDecision = { allowed: true, limit: 60, remaining: 9, resetAt: 1, retryAfterSeconds: 0 };
@@ -25,8 +26,13 @@ function access(decision = allowed) {
           return decision;
         },
       },
+      new AddressLimit({ clock: { now: () => 0 } }),
     ),
   };
+}
+
+function arriving(authorization: string | undefined): Arrival {
+  return { authorization, peer: "192.0.2.1", forwardedFor: undefined };
 }
 
 describe("access", () => {
@@ -34,7 +40,7 @@ describe("access", () => {
     "lets %j in, and takes from its bucket",
     async (header) => {
       const { access: door, taken } = access();
-      expect(await door.admit("required", header)).toEqual({ caller, rate: allowed });
+      expect(await door.admit("required", arriving(header))).toEqual({ caller, rate: allowed });
       expect(taken).toEqual(["key_1"]);
     },
   );
@@ -52,13 +58,13 @@ describe("access", () => {
     `Bearer sk-agent-${"x".repeat(300)}`,
   ])("refuses %j without asking the database", async (header) => {
     const { access: door, asked, taken } = access();
-    await expect(door.admit("required", header)).rejects.toMatchObject({ code: "UNAUTHORIZED", status: 401 });
+    await expect(door.admit("required", arriving(header))).rejects.toMatchObject({ code: "UNAUTHORIZED", status: 401 });
     expect([asked, taken]).toEqual([[], []]);
   });
 
   it("refuses an unknown key, and takes from no bucket", async () => {
     const { access: door, taken } = access();
-    await expect(door.admit("required", "Bearer sk-agent-bad")).rejects.toMatchObject({
+    await expect(door.admit("required", arriving("Bearer sk-agent-bad"))).rejects.toMatchObject({
       code: "UNAUTHORIZED",
       message: expect.stringContaining("console"),
     });
@@ -67,10 +73,10 @@ describe("access", () => {
 
   it("never repeats a key in what it says", async () => {
     const { access: door } = access();
-    await expect(door.admit("required", "Bearer sk-agent-secret1")).rejects.not.toMatchObject({
+    await expect(door.admit("required", arriving("Bearer sk-agent-secret1"))).rejects.not.toMatchObject({
       message: expect.stringContaining("secret1"),
     });
-    await expect(door.admit("required", "Token sk-agent-secret1")).rejects.not.toMatchObject({
+    await expect(door.admit("required", arriving("Token sk-agent-secret1"))).rejects.not.toMatchObject({
       message: expect.stringContaining("secret1"),
     });
   });
@@ -78,7 +84,7 @@ describe("access", () => {
   it("says when to come back", async () => {
     const decision = { ...allowed, allowed: false, remaining: 0, retryAfterSeconds: 4 };
     const error: unknown = await access(decision)
-      .access.admit("required", "Bearer sk-agent-good")
+      .access.admit("required", arriving("Bearer sk-agent-good"))
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RateLimitedError);
     expect(error).toMatchObject({ code: "RATE_LIMITED", status: 429, retryAfterSeconds: 4, rate: decision });
@@ -86,15 +92,17 @@ describe("access", () => {
 
   it("asks nobody where no key is wanted, even if one was sent", async () => {
     const { access: door, asked } = access();
-    expect(await door.admit("none", "Bearer sk-agent-bad")).toEqual({ caller: undefined, rate: undefined });
+    expect(await door.admit("none", arriving("Bearer sk-agent-bad"))).toEqual({ caller: undefined, rate: undefined });
     expect(asked).toEqual([]);
   });
 
   it("takes a key where it is optional, but no bad one", async () => {
     const { access: door } = access();
-    expect(await door.admit("optional", undefined)).toEqual({ caller: undefined, rate: undefined });
-    expect(await door.admit("optional", "Bearer sk-agent-good")).toEqual({ caller, rate: allowed });
-    await expect(door.admit("optional", "Bearer sk-agent-bad")).rejects.toMatchObject({ code: "UNAUTHORIZED" });
-    await expect(door.admit("optional", "")).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+    expect(await door.admit("optional", arriving(undefined))).toEqual({ caller: undefined, rate: undefined });
+    expect(await door.admit("optional", arriving("Bearer sk-agent-good"))).toEqual({ caller, rate: allowed });
+    await expect(door.admit("optional", arriving("Bearer sk-agent-bad"))).rejects.toMatchObject({
+      code: "UNAUTHORIZED",
+    });
+    await expect(door.admit("optional", arriving(""))).rejects.toMatchObject({ code: "UNAUTHORIZED" });
   });
 });

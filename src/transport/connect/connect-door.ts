@@ -19,9 +19,10 @@ import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { createErrorBody } from "#httpjson/runtime/index.ts";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Admission } from "../access.ts";
+import type { Admission, Arrival } from "../access.ts";
 import type { Header } from "../header.ts";
 import { send } from "../http/answer.ts";
+import { arrivalOf } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { newRequestId } from "../request-context.ts";
@@ -56,6 +57,7 @@ interface Entry {
 }
 
 const REQUEST_ID = createContextKey("", { description: "identifier of the request" });
+const ARRIVAL = createContextKey<Arrival | undefined>(undefined, { description: "what was shown at the door" });
 const ENTRY = createContextKey<Entry | undefined>(undefined, { description: "who was let in" });
 
 const errorBody = createErrorBody(errorBindings);
@@ -91,7 +93,7 @@ export function connectDoor({ pipeline, services, random, bodyLimit }: ConnectDe
       const handler = handlers.get(path);
       if (!handler) return tell(UNKNOWN_METHOD.error);
       demandUrl(request);
-      const values = createContextValues().set(REQUEST_ID, requestId);
+      const values = createContextValues().set(REQUEST_ID, requestId).set(ARRIVAL, arrivalOf(request));
       const answer = await handler(universalRequestFromNodeRequest(request, response, undefined, values));
       const refusal = refusalOf(handler, answer);
       if (refusal) return tell(refusal.error, refusal.headers);
@@ -118,8 +120,9 @@ function demandUrl({ url = "/", headers: { host } }: IncomingMessage): void {
 async function admit(pipeline: Pipeline, context: HandlerContext): Promise<void> {
   const requestId = context.values.get(REQUEST_ID);
   try {
-    const authorization = context.requestHeader.get("authorization") ?? undefined;
-    const admission = await pipeline.admit(pipeline.operation(context.method), authorization);
+    const arrival = context.values.get(ARRIVAL);
+    if (!arrival) throw new Error("the door was passed by");
+    const admission = await pipeline.admit(pipeline.operation(context.method), arrival);
     context.values.set(ENTRY, { requestId, admission });
     if (!admission.rate) return;
     for (const [name, value] of rateLimitHeaders(admission.rate)) context.responseHeader.set(name, value);

@@ -2,6 +2,7 @@ import { fromBinary, type DescMessage, type MessageShape } from "@bufbuild/proto
 import { type handleUnaryCall, Metadata, type sendUnaryData, type ServerUnaryCall } from "@grpc/grpc-js";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
+import type { Arrival } from "../access.ts";
 import type { Header } from "../header.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
@@ -33,7 +34,7 @@ async function answer(
   const headers = new Metadata();
   headers.set("x-request-id", requestId);
   try {
-    const { caller, rate } = await pipeline.admit(operation, entry(call.metadata, "authorization"));
+    const { caller, rate } = await pipeline.admit(operation, arrivalOf(call));
     if (rate) setAll(headers, rateLimitHeaders(rate));
     const request = decode(operation.method.input, call.request);
     const message = await pipeline.answer(operation, request, {
@@ -52,6 +53,16 @@ async function answer(
     lifetime.answered();
     respond(statusOf(pipeline.failure(error, requestId), headers));
   }
+}
+
+/** What the call shows at the door; grpc-js tells the other end as `address:port`, an IPv6 address without brackets. */
+function arrivalOf(call: ServerUnaryCall<Buffer, Buffer>): Arrival {
+  const peer = call.getPeer();
+  return {
+    authorization: entry(call.metadata, "authorization"),
+    peer: peer.slice(0, Math.max(0, peer.lastIndexOf(":"))),
+    forwardedFor: entry(call.metadata, "x-forwarded-for"),
+  };
 }
 
 /** A metadata entry; repeats are joined as HTTP joins them (RFC 9110 section 5.3), which no value that is read here survives. */

@@ -19,7 +19,7 @@ import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { newRequestId, type RequestContext } from "../request-context.ts";
 import { send, type HttpAnswer } from "./answer.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
-import { demandHost, demandPlainBody, oneHeader } from "./request-head.ts";
+import { arrivalOf, demandHost, demandPlainBody, oneHeader } from "./request-head.ts";
 import { lastAnswer } from "./unreadable.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
@@ -90,7 +90,7 @@ export class Facade {
       throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
     }
     const operation = pipeline.operation(match.route.method);
-    const { caller, rate } = await pipeline.admit(operation, request.headers.authorization);
+    const { caller, rate } = await pipeline.admit(operation, arrivalOf(request));
     if (rate) headers.push(...rateLimitHeaders(rate));
     const bytes = await readBody(request, bodyLimit);
     const body = path === MCP_PATH ? parseMessage(bytes) : parseBody(bytes);

@@ -1,8 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
+import type { Arrival } from "../access.ts";
 
 // What a request's head must be, beyond what Node sees to. Repeated headers arrive joined (`joinDuplicateHeaders`), so that of
 // two values that disagree none is quietly taken.
+
+/** What the request shows at the door. */
+export function arrivalOf({ headers, socket }: IncomingMessage): Arrival {
+  const forwarded = headers["x-forwarded-for"];
+  const forwardedFor = Array.isArray(forwarded) ? forwarded.join(", ") : forwarded;
+  return { authorization: headers.authorization, peer: socket.remoteAddress, forwardedFor };
+}
 
 /** The target without scheme and authority: a server must take the absolute form too (RFC 9112 section 3.2.2). */
 export function originForm(target: string): string {
