@@ -54,10 +54,13 @@ export class AddressLimit {
     this.#fullAt.set(network, Math.min(fullAt, now + BAD_KEYS.burst * INTERVAL_MS));
   }
 
-  /** Never later than an empty bucket takes to fill, even where the clock was set back. */
+  /** When the bucket is full again: never later than an empty one takes to fill, even where the clock was set back. */
   #current(network: string, now: number): number {
-    const fullAt = this.#fullAt.get(network) ?? now;
-    return Math.min(Math.max(fullAt, now), now + BAD_KEYS.burst * INTERVAL_MS);
+    const fullAt = Math.max(this.#fullAt.get(network) ?? now, now);
+    const latest = now + BAD_KEYS.burst * INTERVAL_MS;
+    if (fullAt <= latest) return fullAt;
+    this.#fullAt.set(network, latest);
+    return latest;
   }
 }
 

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { clientAddress, networkOf } from "../../src/transport/remote-address.ts";
+
+const PEER = "198.51.100.7";
+
+describe("the client's address", () => {
+  it.each([
+    ["1.1.1.1", 0, PEER],
+    ["1.1.1.1, 2.2.2.2", 1, "2.2.2.2"],
+    ["1.1.1.1,2.2.2.2 ", 2, "1.1.1.1"],
+    ["9.9.9.9, 1.1.1.1, 2.2.2.2", 2, "1.1.1.1"],
+    ["1.1.1.1", 2, PEER],
+    ["1.1.1.1, unknown", 1, PEER],
+    ["1.1.1.1, _hidden", 1, PEER],
+    ["1.1.1.1,", 1, PEER],
+    ["", 1, PEER],
+    [undefined, 1, PEER],
+    ["192.0.2.1:4711", 1, "192.0.2.1"],
+    ["[2001:db8::1]:4711", 1, "2001:db8::1"],
+    ["[2001:db8::1]", 1, "2001:db8::1"],
+    ["2001:db8::1", 1, "2001:db8::1"],
+    ["::ffff:192.0.2.1", 1, "192.0.2.1"],
+    ["192.0.2.1.evil.example", 1, PEER],
+    ["0x7f.1", 1, PEER],
+  ])("with X-Forwarded-For %j behind %i proxies is %s", (forwardedFor, proxies, address) => {
+    expect(clientAddress({ peer: PEER, forwardedFor }, proxies)).toBe(address);
+  });
+
+  it("is that of the connection, without its zone and without the IPv6 form of an IPv4 address", () => {
+    const of = (peer: string | undefined) => clientAddress({ peer, forwardedFor: undefined }, 0);
+    expect([of("::ffff:192.0.2.1"), of("fe80::1%eth0"), of(undefined)]).toEqual(["192.0.2.1", "fe80::1", "unknown"]);
+  });
+});
+
+describe("a client's network", () => {
+  it.each([
+    ["192.0.2.1", "192.0.2.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:db8:1:2::ffff", "2001:db8:1:2::/64"],
+    ["2001:0DB8:1:0002::", "2001:db8:1:2::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["2001:db8::192.0.2.1", "2001:db8:0:0::/64"],
+    ["unknown", "unknown"],
+  ])("of %s is %s", (address, network) => {
+    expect(networkOf(address)).toBe(network);
+  });
+});
