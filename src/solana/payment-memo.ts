@@ -9,6 +9,8 @@ import type { TransactionJson } from "./transaction-json.ts";
 /** No memo of ours is longer in base58; longer ones need no decoding, whose cost grows with the square of the length. */
 const LONGEST_MEMO_BASE58 = 768;
 
+const MEMO_PROGRAMS: ReadonlySet<string> = new Set([MEMO_V1_PROGRAM, MEMO_V2_PROGRAM]);
+
 /** A byte order mark stays, so that the text read is the text written. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -22,23 +24,18 @@ export interface PaymentMemo {
  * Finds the one memo of ours among the top-level instructions. Memos that other programs write on the payer's behalf do not count:
  * the payer may not have seen them. Foreign memos beside ours do no harm; two of ours would let one transfer pay two quotes.
  */
-export function paymentMemo(
-  { transaction: { message } }: TransactionJson,
-  keys: AccountKeys,
-  prefix: string,
-): PaymentMemo | Refusal {
-  let written = 0;
-  const ours: string[] = [];
-  for (const { programIdIndex, data } of message.instructions) {
-    const program = keys.at(programIdIndex);
-    if (program !== MEMO_V1_PROGRAM && program !== MEMO_V2_PROGRAM) continue;
-    written += 1;
-    const text = data.length > LONGEST_MEMO_BASE58 ? undefined : decode(instructionData(data));
-    if (text !== undefined && parseMemo(text, prefix)) ours.push(text);
-  }
-  const [text] = ours;
-  if (text === undefined) return written === 0 ? refusal.memoMissing(prefix) : refusal.memoNotOurs(prefix);
-  return ours.length > 1 ? refusal.memoNotAlone() : { kind: "memo", text };
+export function paymentMemo(json: TransactionJson, keys: AccountKeys, prefix: string): PaymentMemo | Refusal {
+  const written = memoTexts(json, keys);
+  const [text, ...others] = written.filter((each) => each !== undefined && parseMemo(each, prefix));
+  if (text === undefined) return written.length === 0 ? refusal.memoMissing(prefix) : refusal.memoNotOurs(prefix);
+  return others.length > 0 ? refusal.memoNotAlone() : { kind: "memo", text };
+}
+
+/** The top-level memos in their order; undefined for one that is not UTF-8, or longer than any of ours. */
+export function memoTexts({ transaction: { message } }: TransactionJson, keys: AccountKeys): (string | undefined)[] {
+  return message.instructions
+    .filter(({ programIdIndex }) => MEMO_PROGRAMS.has(keys.at(programIdIndex)))
+    .map(({ data }) => (data.length > LONGEST_MEMO_BASE58 ? undefined : decode(instructionData(data))));
 }
 
 function decode(bytes: Uint8Array): string | undefined {

@@ -1,7 +1,7 @@
 import { ToolgateError } from "../domain/errors.ts";
 import { Endpoint, type EndpointOptions, type RpcRequest } from "./endpoint.ts";
 import { parseEndpointUrl } from "./endpoint-url.ts";
-import { RpcFailure } from "./rpc-failure.ts";
+import { RpcError, RpcFailure } from "./rpc-failure.ts";
 
 /** A result and the endpoint that gave it. */
 export interface Answer<Result> {
@@ -37,9 +37,35 @@ export class SolanaRpc {
     }
     throw unavailable(failures, order);
   }
+
+  /**
+   * Asks one endpoint after the other until one can tell. Unlike with {@link ask}, no error of one is final: the next may know better.
+   * @param tell resolves to undefined when the endpoint does not know
+   * @throws ToolgateError UNAVAILABLE when none can tell, the signal's reason when it aborts
+   */
+  async firstTold<Result>(
+    order: readonly Endpoint[],
+    signal: AbortSignal,
+    tell: (endpoint: Endpoint) => Promise<Result | undefined>,
+  ): Promise<Result> {
+    const failures: Error[] = [];
+    for (const endpoint of order) {
+      try {
+        const told = await tell(endpoint);
+        if (told !== undefined) return told;
+        failures.push(new RpcFailure("not_here", endpoint.host, "does not know"));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof RpcFailure) && !(error instanceof RpcError)) throw error;
+        failures.push(error);
+      }
+    }
+    throw unavailable(failures, order);
+  }
 }
 
-function unavailable(failures: readonly RpcFailure[], order: readonly Endpoint[]): ToolgateError {
+/** The outage that a caller is told of. @param failures why none of these endpoints gave an answer */
+export function unavailable(failures: readonly Error[], order: readonly Endpoint[]): ToolgateError {
   const waitMs = Math.min(...order.map((endpoint) => endpoint.waitMs));
   const cause = new AggregateError(failures, failures.map((failure) => failure.message).join("; "));
   return new ToolgateError(

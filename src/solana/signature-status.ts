@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MalformedAnswer } from "./rpc-failure.ts";
+import { transactionErrorSchema } from "./transaction-json.ts";
 
 /** How sure the cluster is of a transaction (Solana's commitment levels). */
 export type Commitment = "confirmed" | "finalized";
@@ -18,6 +19,21 @@ export function readStatuses(result: unknown, count: number): SignatureStatus[] 
   const { value } = statusesSchema.parse(result);
   if (value.length !== count) throw new MalformedAnswer(`${value.length} statuses for ${count} signatures`);
   return value;
+}
+
+const outcomesSchema = z.object({
+  context: z.object({ slot: z.int().nonnegative() }),
+  value: z.array(statusSchema.extend({ err: transactionErrorSchema }).nullable()),
+});
+
+/** A status that says, too, whether the transaction succeeded: `err` is null. */
+export type SignatureOutcome = z.infer<typeof outcomesSchema>["value"][number];
+
+/** Like {@link readStatuses}, with the outcomes and the slot that the endpoint had come to. @throws ZodError or MalformedAnswer */
+export function readOutcomes(result: unknown, count: number): { slot: bigint; outcomes: SignatureOutcome[] } {
+  const { context, value } = outcomesSchema.parse(result);
+  if (value.length !== count) throw new MalformedAnswer(`${value.length} statuses for ${count} signatures`);
+  return { slot: BigInt(context.slot), outcomes: value };
 }
 
 /** Whether a status is at least that sure. Says nothing of success: failed transactions have a status too. */

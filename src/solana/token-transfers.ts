@@ -16,8 +16,28 @@ const TRANSFER = 3;
 const TRANSFER_CHECKED = 12;
 const BATCH = 255;
 
-/** Every transfer that the Token program made, at the top level and on behalf of other programs. */
-export function tokenTransfers(
+/** Every transfer into an account that the Token program made, at the top level and on behalf of other programs. */
+export function transfersInto(
+  account: number,
+  json: TransactionJson,
+  meta: TransactionMeta,
+  keys: AccountKeys,
+): TokenTransfer[] {
+  return tokenTransfers(json, meta, keys).filter(({ destination }) => destination === account);
+}
+
+/**
+ * Who sent the largest part. It is the owner before the transaction: after it the source account may be closed or have changed hands.
+ * @returns base58; undefined where the chain does not show it
+ */
+export function payerOf(incoming: readonly TokenTransfer[], meta: TransactionMeta): string | undefined {
+  const [first, ...rest] = incoming;
+  if (!first) return undefined;
+  const largest = rest.reduce((most, transfer) => (transfer.amount > most.amount ? transfer : most), first);
+  return meta.preTokenBalances?.find((balance) => balance.accountIndex === largest.source)?.owner;
+}
+
+function tokenTransfers(
   { transaction: { message } }: TransactionJson,
   meta: TransactionMeta,
   keys: AccountKeys,

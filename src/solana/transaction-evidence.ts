@@ -4,8 +4,8 @@ import { paymentMemo } from "./payment-memo.ts";
 import * as refusal from "./refusal.ts";
 import type { Refusal } from "./refusal.ts";
 import { MalformedAnswer } from "./rpc-failure.ts";
-import { tokenTransfers, type TokenTransfer } from "./token-transfers.ts";
-import { transactionSchema, type TransactionMeta } from "./transaction-json.ts";
+import { payerOf, transfersInto, type TokenTransfer } from "./token-transfers.ts";
+import { blockTimeOf, openTransaction } from "./transaction-opening.ts";
 import type { Treasury } from "./treasury.ts";
 import { treasuryGain } from "./treasury-gain.ts";
 
@@ -36,47 +36,32 @@ export interface Payment {
  * @throws ZodError or MalformedAnswer when the answer is incomplete or contradicts itself: that is no verdict, ask another endpoint
  */
 export function judgeTransaction(txSignature: string, result: unknown, rules: EvidenceRules): Payment | Refusal {
-  const json = transactionSchema.parse(result);
-  const { signatures } = json.transaction;
-  if (signatures[0] !== txSignature) {
-    // A transaction is found by any of its signatures with some indexers, but only the first is its identity.
-    if (signatures.includes(txSignature)) return refusal.notTheFirstSignature();
-    throw new MalformedAnswer("the answer is about another transaction");
-  }
-  const { meta } = json;
-  if (!meta) throw new MalformedAnswer("the transaction's meta is missing");
+  const opened = openTransaction(txSignature, result);
+  if (!opened) return refusal.notTheFirstSignature();
+  const { json, meta } = opened;
   if (meta.err !== null) return refusal.failedTransaction(meta.err);
 
   const keys = accountKeysOf(json, meta);
   const gain = treasuryGain(keys, meta, rules.treasury);
   if (gain.kind === "refused") return gain;
 
-  const incoming = tokenTransfers(json, meta, keys).filter((transfer) => transfer.destination === gain.account);
+  const incoming = transfersInto(gain.account, json, meta, keys);
   if (sum(incoming) !== gain.amount) {
     if (!meta.innerInstructions) throw new MalformedAnswer("innerInstructions is missing");
     return refusal.unexplainedChange();
   }
   const memo = paymentMemo(json, keys, rules.memoPrefix);
   if (memo.kind === "refused") return memo;
-  if (json.blockTime === null) throw new MalformedAnswer("blockTime is not known");
   return {
     kind: "paid",
     amount: gain.amount,
     memo: memo.text,
     payer: payerOf(incoming, meta),
     slot: BigInt(json.slot),
-    blockTime: new Date(json.blockTime * 1_000),
+    blockTime: blockTimeOf(json),
   };
 }
 
 function sum(transfers: readonly TokenTransfer[]): bigint {
   return transfers.reduce((total, transfer) => total + transfer.amount, 0n);
-}
-
-/** The owner before the transaction: after it the source account may be closed or have changed hands. */
-function payerOf(incoming: readonly TokenTransfer[], meta: TransactionMeta): string | undefined {
-  const [first, ...rest] = incoming;
-  if (!first) return undefined;
-  const largest = rest.reduce((most, transfer) => (transfer.amount > most.amount ? transfer : most), first);
-  return meta.preTokenBalances?.find((balance) => balance.accountIndex === largest.source)?.owner;
 }

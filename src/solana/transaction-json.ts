@@ -8,6 +8,11 @@ const tokenAmount = z.string().regex(/^(?:0|[1-9]\d{0,19})$/);
 /** The end of the year 9999: what is later is no time that a database or a calendar can hold. */
 const LAST_SECOND = 253_402_300_799;
 
+/** Seconds since the Unix epoch. */
+export const blockTimeSchema = z.int().nonnegative().max(LAST_SECOND);
+/** Null says that the transaction succeeded, so it must be there and must be null: a missing member proves nothing. */
+export const transactionErrorSchema = z.union([z.null(), z.string(), z.record(z.string(), z.unknown())]);
+
 const instruction = z.object({
   programIdIndex: accountIndex,
   accounts: z.array(accountIndex),
@@ -32,8 +37,7 @@ const message = z.object({
 });
 
 const meta = z.object({
-  // Null says that the transaction succeeded, so it must be there and must be null: a missing member proves nothing.
-  err: z.union([z.null(), z.string(), z.record(z.string(), z.unknown())]),
+  err: transactionErrorSchema,
   innerInstructions: z.array(z.object({ instructions: z.array(instruction) })).nullish(),
   preTokenBalances: z.array(tokenBalance).nullish(),
   postTokenBalances: z.array(tokenBalance).nullish(),
@@ -43,8 +47,8 @@ const meta = z.object({
 /** What `getTransaction` answers with `encoding: "json"`, as far as evidence is taken from it. Versions: legacy, 0 and 1. */
 export const transactionSchema = z.object({
   slot: z.int().nonnegative(),
-  /** Seconds since the Unix epoch; null where the node does not know it. */
-  blockTime: z.int().nonnegative().max(LAST_SECOND).nullable(),
+  /** Null where the node does not know it. */
+  blockTime: blockTimeSchema.nullable(),
   version: z.union([z.literal("legacy"), z.literal(0), z.literal(1)]).optional(),
   transaction: z.object({ signatures: z.array(z.string()).min(1), message }),
   meta: meta.nullable(),

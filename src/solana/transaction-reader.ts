@@ -1,4 +1,4 @@
-import type { Endpoint } from "./endpoint.ts";
+import type { Endpoint, RpcRequest } from "./endpoint.ts";
 import { UNSUPPORTED_TRANSACTION_VERSION } from "./json-rpc.ts";
 import * as refusal from "./refusal.ts";
 import type { Refusal } from "./refusal.ts";
@@ -23,6 +23,15 @@ export interface Finding {
   readonly finalized: boolean;
 }
 
+/** `getTransaction`. Version 1 must be asked for as a number: with a lower one the node refuses such transactions. */
+export function transactionRequest<Result>(
+  { txSignature, commitment, signal }: TransactionQuery,
+  read: (result: unknown) => Result,
+): RpcRequest<Result> {
+  const options = { encoding: "json", commitment, maxSupportedTransactionVersion: 1 };
+  return { method: "getTransaction", params: [txSignature, options], read, signal };
+}
+
 /** Fetches transactions (`getTransaction`) and judges them as they are read, so that an answer that proves nothing counts as none. */
 export class TransactionReader {
   readonly #rpc: SolanaRpc;
@@ -43,10 +52,9 @@ export class TransactionReader {
   ): Promise<Finding | undefined> {
     const read = (result: unknown) =>
       result === null ? undefined : judgeTransaction(txSignature, result, this.#rules);
-    // Version 1 must be asked for as a number: with a lower one the node refuses such transactions.
-    const params = [txSignature, { encoding: "json", commitment, maxSupportedTransactionVersion: 1 }];
     try {
-      const { result, endpoint } = await this.#rpc.ask({ method: "getTransaction", params, read, signal }, order);
+      const request = transactionRequest({ txSignature, commitment, signal }, read);
+      const { result, endpoint } = await this.#rpc.ask(request, order);
       return result && { evidence: result, endpoint, finalized: false };
     } catch (error) {
       if (!(error instanceof RpcError) || error.code !== UNSUPPORTED_TRANSACTION_VERSION) throw error;

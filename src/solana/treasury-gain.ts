@@ -24,12 +24,8 @@ const LARGEST_U64 = 2n ** 64n - 1n;
  * @throws MalformedAnswer when the answer lacks balances or contradicts itself
  */
 export function treasuryGain(keys: AccountKeys, meta: TransactionMeta, treasury: Treasury): TreasuryGain | Refusal {
-  const { preTokenBalances, postTokenBalances } = meta;
-  if (!preTokenBalances || !postTokenBalances) throw new MalformedAnswer("the token balances are missing");
-  const account = keys.find(treasury.tokenAccount);
-  if (account === undefined) return missedDestination(postTokenBalances, treasury);
-  const pre = balanceOf(preTokenBalances, account);
-  const post = balanceOf(postTokenBalances, account);
+  const { account, pre, post } = treasuryBalances(keys, meta, treasury);
+  if (account === undefined) return missedDestination(meta.postTokenBalances ?? [], treasury);
   if (!pre && !post) return refusal.nothingReceived();
   if (!pre || !post) return refusal.treasuryAccountNotOpen();
   for (const balance of [pre, post]) {
@@ -45,13 +41,33 @@ export function treasuryGain(keys: AccountKeys, meta: TransactionMeta, treasury:
   return amount > MAX_MICRO_USD ? refusal.amountOutOfRange() : { kind: "gained", account, amount };
 }
 
+/** The treasury's token account in a transaction. */
+export interface TreasuryBalances {
+  /** The account's number in the transaction; undefined when the transaction does not name it. */
+  readonly account: number | undefined;
+  /** Undefined: the account was not open before the transaction. */
+  readonly pre: TokenBalanceJson | undefined;
+  /** Undefined: the account is not open after it. */
+  readonly post: TokenBalanceJson | undefined;
+}
+
+/** Finds the treasury's balance before and after. @throws MalformedAnswer when the answer lacks balances or contradicts itself */
+export function treasuryBalances(keys: AccountKeys, meta: TransactionMeta, treasury: Treasury): TreasuryBalances {
+  const { preTokenBalances, postTokenBalances } = meta;
+  if (!preTokenBalances || !postTokenBalances) throw new MalformedAnswer("the token balances are missing");
+  const account = keys.find(treasury.tokenAccount);
+  if (account === undefined) return { account, pre: undefined, post: undefined };
+  return { account, pre: balanceOf(preTokenBalances, account), post: balanceOf(postTokenBalances, account) };
+}
+
 function balanceOf(balances: readonly TokenBalanceJson[], account: number): TokenBalanceJson | undefined {
   const own = balances.filter((balance) => balance.accountIndex === account);
   if (own.length > 1) throw new MalformedAnswer("an account has two token balances");
   return own[0];
 }
 
-function amountOf(balance: TokenBalanceJson): bigint {
+/** A balance in base units. @throws MalformedAnswer when it is above u64 */
+export function amountOf(balance: TokenBalanceJson): bigint {
   const amount = BigInt(balance.uiTokenAmount.amount);
   if (amount > LARGEST_U64) throw new MalformedAnswer("a token balance is above 2^64 - 1");
   return amount;

@@ -15,7 +15,9 @@ import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts"
 import type { Json } from "../../src/localchain/json.ts";
 import { createHttpServer } from "../../src/localchain/server.ts";
 import { openChain, type ChainOptions, type SolanaChain } from "../../src/solana/chain.ts";
+import type { Log } from "../../src/solana/log.ts";
 import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
+import { SolanaTreasury } from "../../src/solana/treasury-chain.ts";
 
 /** One RPC address of the cluster, with failures of its own. */
 export interface Node {
@@ -35,6 +37,7 @@ export class Network {
   readonly treasuryOwner: Keypair;
   readonly log: LogEntry[] = [];
   readonly clock = { offset: 0, now: () => Date.now() + this.clock.offset };
+  readonly #logger: Log;
   readonly #server: Server;
   readonly #opened: SolanaChain[] = [];
   #quotes = 0;
@@ -49,6 +52,9 @@ export class Network {
   }
 
   constructor(local: LocalChain, second: Node, server: Server) {
+    const write = (level: LogEntry[0]) => (fields: object, message: string) =>
+      void this.log.push([level, fields, message]);
+    this.#logger = { info: write("info"), warn: write("warn"), error: write("error") };
     this.local = local;
     this.first = { url: local.url, faults: local.faults };
     this.second = second;
@@ -59,8 +65,6 @@ export class Network {
 
   /** The gateway's view of the chain; by default through the first node alone. */
   open(options: Partial<ChainOptions> = {}): SolanaChain {
-    const write = (level: LogEntry[0]) => (fields: object, message: string) =>
-      void this.log.push([level, fields, message]);
     const chain = openChain({
       urls: [this.first.url],
       treasuryOwner: this.treasuryOwner.publicKey.toBase58(),
@@ -68,7 +72,7 @@ export class Network {
       waitMs: 3_000,
       finalizedAbove: 50_000_000n,
       clock: this.clock,
-      log: { info: write("info"), warn: write("warn"), error: write("error") },
+      log: this.#logger,
       ...options,
     });
     this.#opened.push(chain);
@@ -78,6 +82,11 @@ export class Network {
   /** Through both nodes, in order. */
   openBoth(options: Partial<ChainOptions> = {}): SolanaChain {
     return this.open({ urls: [this.first.url, this.second.url], ...options });
+  }
+
+  /** The treasury's account as the watch sees it; by default through both nodes. */
+  watch({ rpc, treasury }: SolanaChain = this.openBoth()): SolanaTreasury {
+    return new SolanaTreasury({ rpc, treasury, memoPrefix: "svc", log: this.#logger });
   }
 
   /** A memo of ours that no other payment has. */
@@ -118,6 +127,13 @@ export class Network {
     this.local.chain.advance();
     this.resetCounts();
     return signature;
+  }
+
+  /** A payment of that amount that nothing can undo any more. */
+  async settle(amount: bigint): Promise<string> {
+    const txSignature = await this.pay(amount);
+    this.local.chain.advance(32);
+    return txSignature;
   }
 
   /** A confirmed payment of that amount. */

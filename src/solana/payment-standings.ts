@@ -1,0 +1,142 @@
+import type { Standing, UnfinalizedPayment } from "../app/treasury-ports.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { hearEndpoint, type Testimony } from "./payment-testimony.ts";
+import { RpcError, RpcFailure } from "./rpc-failure.ts";
+import { unavailable } from "./rpc.ts";
+import { transactionRequest, type TransactionQuery } from "./transaction-reader.ts";
+import { openTransaction } from "./transaction-opening.ts";
+import type { SolanaTreasuryOptions } from "./treasury-chain.ts";
+import { readMovement } from "./treasury-movement.ts";
+
+/** What `getSignatureStatuses` takes at once. */
+const BATCH = 256;
+/** How many payments are looked at closely at the same time. */
+const AT_ONCE = 8;
+/**
+ * How far beyond a payment's slot an endpoint must be before its not knowing the payment counts. A transaction can land as long as its
+ * blockhash lives, which is 150 blocks, and the payment's blockhash was already known in its slot. Slots without a block do not count:
+ * 600 slots hold 150 blocks even where three of four are skipped, which mainnet has never done. A transaction with a durable nonce
+ * can land later still; it is then found as a movement of its own.
+ */
+const SAFE_SLOTS = 600n;
+
+/** Tells how payments stand that were accepted before they were finalized. One endpoint alone never takes a payment back. */
+export class PaymentStandings {
+  readonly #options: SolanaTreasuryOptions;
+
+  constructor(options: SolanaTreasuryOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ToolgateError UNAVAILABLE when no endpoint answers, the signal's reason when it aborts */
+  async read(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<Standing[]> {
+    const standings: Standing[] = [];
+    for (let at = 0; at < payments.length; at += BATCH) {
+      const batch = payments.slice(at, at + BATCH);
+      const testimonies = await this.#hear(batch, signal);
+      for (let first = 0; first < batch.length; first += AT_ONCE) {
+        const some = batch.slice(first, first + AT_ONCE);
+        const judged = some.map((payment, index) => this.#judge(payment, first + index, testimonies, signal));
+        standings.push(...(await Promise.all(judged)));
+      }
+    }
+    return standings;
+  }
+
+  /** What those endpoints say that answer. */
+  async #hear(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<Testimony[]> {
+    const { endpoints } = this.#options.rpc;
+    const signatures = payments.map(({ txSignature }) => txSignature);
+    const failures: Error[] = [];
+    const heard = await Promise.all(
+      endpoints.map((endpoint) =>
+        hearEndpoint(endpoint, signatures, signal).catch((error: unknown) => {
+          failures.push(failureOf(error, signal));
+          return undefined;
+        }),
+      ),
+    );
+    const testimonies = heard.filter((testimony) => testimony !== undefined);
+    if (testimonies.length === 0) throw unavailable(failures, endpoints);
+    return testimonies;
+  }
+
+  async #judge(
+    payment: UnfinalizedPayment,
+    index: number,
+    testimonies: readonly Testimony[],
+    signal: AbortSignal,
+  ): Promise<Standing> {
+    const query = { txSignature: payment.txSignature, commitment: "finalized", signal } as const;
+    const teller = testimonies.find(({ outcomes }) => isFinalized(outcomes[index]) && outcomes[index]?.err === null);
+    if (teller) return this.#confirm(payment, teller.endpoint, query);
+    if (testimonies.length < this.#options.rpc.endpoints.length) return "pending";
+    const denials = await Promise.all(testimonies.map((testimony) => deny(payment, index, testimony, query)));
+    if (denials.includes(undefined)) return "pending";
+    return denials.includes("failed") ? "failed" : "vanished";
+  }
+
+  /** Compares what it paid with what was credited; where there is another endpoint, it and not the teller is asked first. */
+  async #confirm(payment: UnfinalizedPayment, teller: Endpoint, query: TransactionQuery): Promise<Standing> {
+    const { rpc, log } = this.#options;
+    const order = [...rpc.endpoints.filter((endpoint) => endpoint !== teller), teller];
+    let differs = false;
+    for (const endpoint of order) {
+      const reading = await tell(endpoint, query, (result) => readMovement(query.txSignature, result, this.#options));
+      if (!reading) continue;
+      const asCredited = !reading.failed && reading.movement.change === payment.amount;
+      if (asCredited && !differs) return "finalized";
+      if (asCredited || reading.failed) {
+        log.error({ tx_signature: query.txSignature }, "Solana RPC endpoints tell the same payment differently");
+        return "pending";
+      }
+      differs = true;
+    }
+    return differs ? "different" : "pending";
+  }
+}
+
+/** Whether an endpoint shows that the payment cannot stand; undefined when it does not. */
+async function deny(
+  { slot }: UnfinalizedPayment,
+  index: number,
+  { endpoint, finalizedSlot, outcomes }: Testimony,
+  query: TransactionQuery,
+): Promise<"failed" | "vanished" | undefined> {
+  const outcome = outcomes[index];
+  if (outcome === undefined) return undefined;
+  if (outcome === null) {
+    if (finalizedSlot <= slot + SAFE_SLOTS) return undefined;
+    // Statuses have been lost where the transaction was not.
+    const known = await tell(endpoint, { ...query, commitment: "confirmed" }, () => true);
+    return known === null ? "vanished" : undefined;
+  }
+  if (!isFinalized(outcome) || outcome.err === null) return undefined;
+  const opened = await tell(endpoint, query, (result) => openTransaction(query.txSignature, result));
+  return opened && opened.meta.err !== null ? "failed" : undefined;
+}
+
+/** Asks one endpoint for the transaction: null when it does not know it, undefined when it cannot tell. */
+async function tell<Result>(
+  endpoint: Endpoint,
+  query: TransactionQuery,
+  read: (result: unknown) => Result | undefined,
+): Promise<Result | null | undefined> {
+  try {
+    return await endpoint.ask(transactionRequest(query, (result) => (result === null ? null : read(result))));
+  } catch (error) {
+    failureOf(error, query.signal);
+    return undefined;
+  }
+}
+
+/** Lets pass what says nothing but that an endpoint cannot answer. */
+function failureOf(error: unknown, signal: AbortSignal): Error {
+  signal.throwIfAborted();
+  if (error instanceof RpcFailure || error instanceof RpcError) return error;
+  throw error;
+}
+
+function isFinalized(outcome: Testimony["outcomes"][number] | undefined): boolean {
+  return outcome?.confirmationStatus === "finalized";
+}

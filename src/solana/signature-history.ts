@@ -1,0 +1,106 @@
+import { z } from "zod";
+import type { HistoryEntry, HistoryQuery } from "../app/treasury-ports.ts";
+import { parseSignature } from "../domain/base58.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { MalformedAnswer, RpcFailure } from "./rpc-failure.ts";
+import { blockTimeSchema, transactionErrorSchema } from "./transaction-json.ts";
+
+/** The history down to its bound, oldest first. */
+export interface HistoryPart {
+  readonly entries: HistoryEntry[];
+  /** The newest entry before the bound; undefined when the history begins within it. */
+  readonly before: HistoryEntry | undefined;
+}
+
+/** What `getSignaturesForAddress` gives at once. */
+const PAGE = 1_000;
+
+const entrySchema = z.object({
+  signature: z.string().refine((text) => parseSignature(text) !== undefined, "is no signature"),
+  slot: z.int().nonnegative(),
+  blockTime: blockTimeSchema.nullish(),
+  err: transactionErrorSchema,
+  confirmationStatus: z.literal("finalized").nullish(),
+});
+const pageSchema = z.array(entrySchema).max(PAGE);
+
+/**
+ * Reads the finalized history of an account from one endpoint, newest first as nodes page it, until an entry lies before the bound.
+ * Two nodes' pages never mix: one may have what the other leaves out.
+ * @throws RpcFailure or RpcError when the endpoint cannot tell all of it, the signal's reason when it aborts
+ */
+export async function readHistory(endpoint: Endpoint, account: string, query: HistoryQuery): Promise<HistoryPart> {
+  const entries: HistoryEntry[] = [];
+  for (;;) {
+    const page = await readPage(endpoint, account, entries, query.signal);
+    for (const entry of page) {
+      // Block times do not go back from slot to slot, so that whatever follows is before the bound too.
+      if (isBefore(entry, query)) return { entries: entries.toReversed(), before: entry };
+      entries.push(entry);
+    }
+    if (page.length === 0) break;
+  }
+  await demandBeginning(endpoint, query);
+  return { entries: entries.toReversed(), before: undefined };
+}
+
+function isBefore({ slot, blockTime }: HistoryEntry, { fromSlot, fromTime }: HistoryQuery): boolean {
+  return slot < fromSlot || (blockTime !== undefined && blockTime < fromTime);
+}
+
+/** The entries that follow those known; none: the history ends. */
+function readPage(
+  endpoint: Endpoint,
+  account: string,
+  known: readonly HistoryEntry[],
+  signal: AbortSignal,
+): Promise<HistoryEntry[]> {
+  // Each page begins with the last entry known: a node that has lost its place answers with an empty page, as if that were the end.
+  const [before, last] = known.length > 1 ? [known.at(-2), known.at(-1)] : [known[0], undefined];
+  const options = { limit: PAGE, commitment: "finalized", ...(before && { before: before.txSignature }) };
+  return endpoint.ask({
+    method: "getSignaturesForAddress",
+    params: [account, options],
+    read: (result) => {
+      const page = pageSchema.parse(result).map(entryOf);
+      if (last && page.shift()?.txSignature !== last.txSignature)
+        throw new MalformedAnswer("a page of signatures does not go on where it was asked to");
+      return continuation(page, known);
+    },
+    signal,
+  });
+}
+
+/** Drops what a page repeats. @throws MalformedAnswer when it repeats an earlier page, or is in disorder */
+function continuation(page: readonly HistoryEntry[], known: readonly HistoryEntry[]): HistoryEntry[] {
+  const earlier = new Set(known.map(({ txSignature }) => txSignature));
+  const fresh = new Map<string, HistoryEntry>();
+  let slot = known.at(-1)?.slot;
+  for (const entry of page) {
+    if (earlier.has(entry.txSignature)) throw new MalformedAnswer("pages of signatures go in circles");
+    if (slot !== undefined && entry.slot > slot) throw new MalformedAnswer("the signatures are not newest first");
+    slot = entry.slot;
+    if (!fresh.has(entry.txSignature)) fresh.set(entry.txSignature, entry);
+  }
+  return [...fresh.values()];
+}
+
+function entryOf({ signature, slot, blockTime, err }: z.infer<typeof entrySchema>): HistoryEntry {
+  return {
+    txSignature: signature,
+    slot: BigInt(slot),
+    blockTime: typeof blockTime === "number" ? new Date(blockTime * 1_000) : undefined,
+    failed: err !== null,
+  };
+}
+
+/** A history that ends before its bound is whole only where the node keeps everything from the bound on. */
+async function demandBeginning(endpoint: Endpoint, { fromSlot, fromTime, signal }: HistoryQuery): Promise<void> {
+  const ask = (method: string, params: number[]) =>
+    endpoint.ask({ method, params, read: (result) => z.int().nonnegative().nullable().parse(result), signal });
+  const first = await ask("getFirstAvailableBlock", []);
+  if (first !== null && BigInt(first) <= fromSlot) return;
+  const seconds = first === null ? null : await ask("getBlockTime", [first]);
+  if (seconds !== null && seconds * 1_000 <= fromTime.getTime()) return;
+  throw new RpcFailure("not_here", endpoint.host, "keeps no history as far back as it is needed");
+}
