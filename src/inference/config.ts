@@ -33,6 +33,8 @@ const upstream = z.strictObject({
   /** The key is only ever read from the environment. */
   api_key_env: z.string().min(1).prefault("INFERENCE_API_KEY"),
   timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_TIMEOUT_MS),
+  /** Where its address may lead; never to link-local, multicast and cloud metadata addresses. "public": to no private network either. */
+  network: z.enum(["any", "public"]).prefault("any"),
   /** Left out: whatever the upstream lists under /models, at the price of `default_model`. */
   models: z.array(model).min(1).optional(),
 });

@@ -1,4 +1,6 @@
+import { isIP } from "node:net";
 import type { ChatModel } from "../domain/chat.ts";
+import { mayConnect, type Network } from "./address-guard.ts";
 import { defaultUpstream, type InferenceSection, type UpstreamSection } from "./config.ts";
 
 /** One OpenAI-compatible server, ready to be asked. */
@@ -9,6 +11,8 @@ export interface UpstreamSettings {
   /** Undefined: the server asks for none. */
   readonly apiKey: string | undefined;
   readonly timeoutMs: number;
+  /** Where the server may lie; elsewhere no connection is made. */
+  readonly network: Network;
   /** Undefined: whatever the server lists, on the terms of {@link defaults}. */
   readonly models: readonly ChatModel[] | undefined;
   readonly defaults: Omit<ChatModel, "id">;
@@ -42,11 +46,13 @@ export function resolveUpstreams(
       );
       return;
     }
+    problems.push(...addressProblems(path, new URL(baseUrl), entry.network));
     upstreams.push({
       name: entry.name,
       baseUrl,
       apiKey: env[entry.api_key_env] || undefined,
       timeoutMs: entry.timeout_ms,
+      network: entry.network,
       models: entry.models?.map((model) => ({ id: model.id, ...termsOf(model) })),
       defaults,
     });
@@ -57,6 +63,19 @@ export function resolveUpstreams(
 function baseUrlOf(entry: UpstreamSection, env: Readonly<Record<string, string | undefined>>): string | undefined {
   const url = entry.base_url ?? env[entry.base_url_env] ?? "";
   return URL.canParse(url) && /^https?:\/\//i.test(url) ? url.replace(/\/+$/, "") : undefined;
+}
+
+/** What is wrong with an address before anything is looked up. Whatever way it was written, a URL has it in its plain form. */
+function addressProblems(path: string, { username, password, hostname }: URL, network: Network): string[] {
+  const problems: string[] = [];
+  if (username !== "" || password !== "")
+    problems.push(
+      `${path}: the address must not hold a user name or password; put the key into api_key_env's variable`,
+    );
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) !== 0 && !mayConnect(host, network))
+    problems.push(`${path}: no upstream may be at ${hostname}${network === "public" ? " with network: public" : ""}`);
+  return problems;
 }
 
 function termsOf(offer: Offer): Omit<ChatModel, "id"> {

@@ -1,6 +1,8 @@
+import type { LookupFunction } from "node:net";
 import OpenAI from "openai";
 import { z } from "zod";
 import type { ChatCompletion, ChatModel, ChatOptions, ChatRequest } from "../domain/chat.ts";
+import { guardedFetch } from "./guarded-fetch.ts";
 import { malformed, upstreamFailure } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 
@@ -33,7 +35,8 @@ export class Upstream {
   readonly #settings: UpstreamSettings;
   readonly #client: OpenAI;
 
-  constructor(settings: UpstreamSettings) {
+  /** @param lookup finds the addresses of a name; the system's resolver when left out */
+  constructor(settings: UpstreamSettings, lookup?: LookupFunction) {
     this.#settings = settings;
     this.#client = new OpenAI({
       baseURL: settings.baseUrl,
@@ -45,6 +48,7 @@ export class Upstream {
       timeout: settings.timeoutMs,
       maxRetries: 0,
       logLevel: "off",
+      fetch: guardedFetch({ network: settings.network, ...(lookup && { lookup }) }),
       defaultHeaders: UNSENT_HEADERS,
     });
   }

@@ -17,6 +17,7 @@ export function settingsFor(baseUrl: string, overrides: Partial<UpstreamSettings
     baseUrl,
     apiKey: "secret-key",
     timeoutMs: 5_000,
+    network: "any",
     models: [{ id: "m1", ...TERMS }],
     defaults: TERMS,
     ...overrides,

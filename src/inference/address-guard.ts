@@ -1,0 +1,89 @@
+import { BlockList, isIP } from "node:net";
+
+/** Where an upstream may lie: anywhere a model server can, or outside of private networks only. */
+export type Network = "any" | "public";
+
+type Range = readonly [address: string, prefix: number];
+
+/**
+ * Never a model server: this machine's link, where clouds hand out credentials, and what is no single host (IANA's registries of
+ * special-purpose addresses; the last ones are the metadata services of Alibaba, Azure, Oracle, AWS and Google outside of the link).
+ */
+const NEVER: readonly Range[] = [
+  ["0.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["224.0.0.0", 4],
+  ["255.255.255.255", 32],
+  ["::", 128],
+  ["fe80::", 10],
+  ["ff00::", 8],
+  ["100.100.100.200", 32],
+  ["168.63.129.16", 32],
+  ["192.0.0.192", 32],
+  ["fd00:ec2::254", 128],
+  ["fd20:ce::254", 128],
+];
+
+/** Where model servers of one's own live, and what only looks like an address of the Internet (RFC 6890). */
+const PRIVATE: readonly Range[] = [
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["240.0.0.0", 4],
+  ["::1", 128],
+  ["100::", 64],
+  ["2001:db8::", 32],
+  ["fc00::", 7],
+  ["fec0::", 10],
+];
+
+const never = listOf(NEVER);
+const notPublic = listOf([...NEVER, ...PRIVATE]);
+
+/** Whether an upstream may be at this address (an IP address, not a name). What cannot be read as one may not. */
+export function mayConnect(address: string, network: Network): boolean {
+  const [plain = ""] = address.split("%"); // without the zone of a link-local address
+  const version = isIP(plain);
+  if (version === 0) return false;
+  return !(network === "public" ? notPublic : never).check(plain, version === 4 ? "ipv4" : "ipv6");
+}
+
+/** A connection that was not made, because of where it would have led. */
+export class ForbiddenAddressError extends Error {
+  override name = "ForbiddenAddressError";
+
+  constructor(host: string, network: Network) {
+    super(
+      `${host} leads to an address where no upstream may be${network === "public" ? " on the public network" : ""}: see the setting network`,
+    );
+  }
+}
+
+/** The ranges, those of IPv4 in every form that leads to them over IPv6 too. A BlockList sees to mapped addresses itself. */
+function listOf(ranges: readonly Range[]): BlockList {
+  const list = new BlockList();
+  for (const [address, prefix] of ranges) {
+    if (isIP(address) === 6) {
+      list.addSubnet(address, prefix, "ipv6");
+      continue;
+    }
+    list.addSubnet(address, prefix, "ipv4");
+    list.addSubnet(`64:ff9b::${address}`, 96 + prefix, "ipv6"); // NAT64 (RFC 6052)
+    list.addSubnet(`2002:${hexOf(address)}::`, 16 + prefix, "ipv6"); // 6to4 (RFC 3056)
+    // IPv4-compatible (RFC 4291 section 2.5.5.1); of 0.0.0.0/8 only ::, since ::1 is loopback.
+    if (!address.startsWith("0.")) list.addSubnet(`::${address}`, 96 + prefix, "ipv6");
+  }
+  return list;
+}
+
+function hexOf(address: string): string {
+  const bytes = Buffer.from(address.split(".").map(Number));
+  return `${bytes.toString("hex", 0, 2)}:${bytes.toString("hex", 2, 4)}`;
+}
