@@ -80,7 +80,7 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
     const short = { tool: tool.name, price, balance: begun.balance, proved: payment !== undefined };
     throw shortOf(short, () => deps.quotes.issue(accountId, price, print));
   }
-  if (begun.kind === "started") return runAndCapture(deps, prepared, runId, context);
+  if (begun.kind === "started") return runAndCapture(deps, prepared, { runId, paid: payment !== undefined }, context);
   if (begun.kind !== "replay") throw await refusalOf(deps.ledger, accountId, begun);
   // The same call was charged while this payment was looked up: it is no less ours to credit.
   if (payment?.deposit && begun.receipt?.txSignature !== payment.txSignature)
@@ -126,7 +126,7 @@ async function claimPayment(
 async function runAndCapture(
   deps: CallToolDeps,
   prepared: PreparedCall,
-  runId: string,
+  { runId, paid }: { runId: string; paid: boolean },
   context: CallContext,
 ): Promise<ToolCallResult> {
   if (context.signal.aborted) {
@@ -147,7 +147,7 @@ async function runAndCapture(
     } catch (problem) {
       throw unfinished(failure, problem);
     }
-    throw failure;
+    throw paid ? withPaymentKept(failure) : failure;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
   const finished = await deps.ledger.finish({ runId, outcome: "completed", receiptId, result });
@@ -175,6 +175,16 @@ function asToolFailure(error: unknown): ToolgateError {
     {
       cause: error,
     },
+  );
+}
+
+/** Who has paid for the call in vain is told where the money is. */
+function withPaymentKept(failure: ToolgateError): ToolgateError {
+  const { code, message, status, retryAfterSeconds, cause } = failure;
+  return new ToolgateError(
+    code,
+    `${message}; your payment is on your balance, and the same call with the same proof uses it without another payment`,
+    { status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }), cause },
   );
 }
 
