@@ -1,4 +1,5 @@
 import type { Accounts, ApiKeys, Authenticator, Health, Ledger, RateLimiter, Receipts, Runs } from "../app/ports.ts";
+import type { Refunds, Suspense, TreasuryBooks } from "../app/treasury-ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKeys } from "../domain/quote.ts";
 import { audit, type AuditLine } from "./audit.ts";
@@ -11,9 +12,12 @@ import { lazyOperatorWork } from "./operator-work.ts";
 import { checkDurability, openPool } from "./pool.ts";
 import { PostgresRateLimiter } from "./rate-limiter.ts";
 import { PostgresReceipts } from "./receipts.ts";
+import { PostgresRefunds } from "./refunds.ts";
 import { PostgresRuns } from "./runs.ts";
 import { PostgresSealingKeys } from "./sealing-keys.ts";
+import { PostgresSuspense } from "./suspense.ts";
 import { Sweeper } from "./sweeper.ts";
+import { PostgresTreasuryBooks } from "./treasury-books.ts";
 
 export type { AuditLine };
 
@@ -41,6 +45,9 @@ export interface Postgres {
   readonly runs: Runs;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
+  readonly treasuryBooks: TreasuryBooks;
+  readonly suspense: Suspense;
+  readonly refunds: Refunds;
   /** `rotate` adds a key, which seals quotes a minute later. */
   readonly sealingKeys: SealingKeys & { rotate(): Promise<number> };
   readonly health: Health;
@@ -79,6 +86,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       runs: new PostgresRuns(pool),
       accounts: operatorWork.accounts,
       apiKeys: operatorWork.apiKeys,
+      treasuryBooks: new PostgresTreasuryBooks({ pool, instanceId }),
+      suspense: new PostgresSuspense(pool),
+      refunds: new PostgresRefunds(pool),
       sealingKeys,
       health,
       audit: () => audit(pool),

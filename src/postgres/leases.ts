@@ -52,11 +52,9 @@ export class Leases {
     if (this.#runs.size === 0) return;
     const { pool, instanceId, leaseMs, log } = this.#options;
     try {
-      // In order, and past what is being finished: a heartbeat never waits.
       await pool.query({
         name: "leases-beat",
-        text: `update run set lease_until = now() + $3 * interval '1 millisecond'
-               where id in (select id from run where id = any ($1::uuid[]) and owner = $2 and status = 'active' order by id for update skip locked)`,
+        text: "select ledger_beat($1, $2, $3 * interval '1 millisecond')",
         values: [[...this.#runs], instanceId, leaseMs],
       });
     } catch (error) {

@@ -13,16 +13,6 @@ export interface SweeperOptions {
 const BATCH = 100;
 
 /**
- * Forgets expired keys, oldest first, along the index of those that expire and then by the place of each row: a plan that no
- * statistics can turn into a scan of the table. Nothing is waited for, so the order of locks does not matter.
- */
-export const FORGET = `
-  delete from idempotency where ctid = any (array(
-    select ctid from idempotency
-    where expires_at < now() and expires_at < 'infinity' and state <> 'running'
-    order by expires_at limit $1 for update skip locked))`;
-
-/**
  * Ends runs whose lease has expired, because their instance died or stalled: holds go back, keys become retryable. Also forgets
  * idempotency keys that have expired. Every instance sweeps; locked rows are skipped, so they share the work.
  */
@@ -49,16 +39,7 @@ export class Sweeper {
 
   /** Releases every run whose lease has expired. @returns how many it were */
   async sweep(): Promise<number> {
-    for (let swept = 0; ;) {
-      const { rows } = await this.#options.pool.query<{ swept: bigint }>({
-        name: "sweeper-sweep",
-        text: "select ledger_sweep($1) as swept",
-        values: [BATCH],
-      });
-      const count = Number(rows[0]?.swept ?? 0n);
-      swept += count;
-      if (count < BATCH) return swept;
-    }
+    return this.#repeat({ name: "sweeper-sweep", text: "select ledger_sweep($1) as count" });
   }
 
   /**
@@ -66,11 +47,16 @@ export class Sweeper {
    * @returns how many it were
    */
   async forget(): Promise<number> {
-    for (let forgotten = 0; ;) {
-      const { rowCount } = await this.#options.pool.query({ name: "sweeper-forget", text: FORGET, values: [BATCH] });
-      const count = rowCount ?? 0;
-      forgotten += count;
-      if (count < BATCH) return forgotten;
+    return this.#repeat({ name: "sweeper-forget", text: "select ledger_forget($1) as count" });
+  }
+
+  /** Batch after batch, until one is not full. @returns how many rows there were in all */
+  async #repeat(statement: { name: string; text: string }): Promise<number> {
+    for (let total = 0; ;) {
+      const { rows } = await this.#options.pool.query<{ count: bigint }>({ ...statement, values: [BATCH] });
+      const count = Number(rows[0]?.count ?? 0n);
+      total += count;
+      if (count < BATCH) return total;
     }
   }
 

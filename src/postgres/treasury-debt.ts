@@ -2,7 +2,7 @@ import type { MicroUsd } from "../domain/money.ts";
 import { openPool } from "./pool.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
-/** What the ledger says was deposited and not reversed, micro-USD: so much the treasury must have. */
+/** What the ledger says reached the treasury and neither left it again nor was reversed, micro-USD: so much it must have. */
 export async function treasuryDebt(databaseUrl: string): Promise<MicroUsd> {
   const pool = openPool(databaseUrl, { max: 1, applicationName: "toolgate audit" });
   try {

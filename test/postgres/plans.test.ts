@@ -1,8 +1,8 @@
 import type { PoolClient } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FORGET } from "../../src/postgres/migrations/0005-finish.ts";
 import { receiptsPage } from "../../src/postgres/receipts.ts";
 import { runsPage } from "../../src/postgres/runs.ts";
-import { FORGET } from "../../src/postgres/sweeper.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { makeAccount, openInstance, type Instance } from "./fixture.ts";
 
@@ -78,6 +78,12 @@ describe("with a hundred thousand rows", () => {
          select id, id, row_number() over (), account_id, tool, decode(repeat(md5(id::text), 4), 'hex'), price, price, 'transfer' from run`,
       );
       await client.query(
+        `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, slot, block_time, finalized, reversed, paid_by)
+         select tx_signature, account_id, 'qt_' || transfer_id, 5, true, decode(repeat('00', 32), 'hex'), 'key', 1, now(), transfer_id % 20000 <> 1,
+                transfer_id % 20000 = 1, 'transfer'
+         from receipt`,
+      );
+      await client.query(
         `insert into transfer (debit, credit, amount, kind, ref)
          select gen_random_uuid(), account_id, 5, 'charge', uuid_send(run_id) from receipt
          union all
@@ -85,7 +91,7 @@ describe("with a hundred thousand rows", () => {
          union all
          select account_id, gen_random_uuid(), 5, 'reversal', tx_signature from receipt where transfer_id % 20000 = 1`,
       );
-      await client.query("analyze run, receipt, transfer");
+      await client.query("analyze run, receipt, transfer, payment");
       const lists = [
         [receiptsPage("refunded"), 5],
         [receiptsPage("reversed"), 5],

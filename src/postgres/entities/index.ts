@@ -2,12 +2,15 @@ import { AccountEntity } from "./account.ts";
 import { ApiKeyEntity } from "./api-key.ts";
 import { HoldEntity } from "./hold.ts";
 import { IdempotencyEntity } from "./idempotency.ts";
+import { LeadershipEntity } from "./leadership.ts";
 import { PaymentEntity } from "./payment.ts";
 import { RateBucketEntity } from "./rate-bucket.ts";
 import { ReceiptEntity } from "./receipt.ts";
 import { RunEntity } from "./run.ts";
 import { SealingKeyEntity } from "./sealing-key.ts";
 import { TransferEntity } from "./transfer.ts";
+import { TreasuryMovementEntity } from "./treasury-movement.ts";
+import { TreasuryWatchEntity } from "./treasury-watch.ts";
 
 /** Every table, as MikroORM sees it. */
 export const ENTITIES = [
@@ -21,4 +24,7 @@ export const ENTITIES = [
   IdempotencyEntity,
   SealingKeyEntity,
   RateBucketEntity,
+  TreasuryMovementEntity,
+  TreasuryWatchEntity,
+  LeadershipEntity,
 ];

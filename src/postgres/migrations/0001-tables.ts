@@ -1,4 +1,5 @@
 import { Migration } from "@mikro-orm/migrations";
+import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
 /**
  * The tables. Money is bigint micro-USD. Rows that every call writes carry no foreign keys: nothing they could point to is
@@ -34,12 +35,14 @@ export class Tables extends Migration {
     this.addSql(/* sql */ `create index api_key_account_id_index on api_key (account_id)`);
 
     // One row per transaction that reached the treasury. "settled" payments are those that pay the call of their quote; a quote
-    // is settled once. "claim_key" is the idempotency row of the call that the payment was last claimed for.
+    // is settled once. "claim_key" is the idempotency row of the call that the payment was last claimed for. What has no owner is
+    // suspense's and keeps its memos, also once it is assigned. "reversed": it did not stay on the chain, and its credit was
+    // taken back. "looked_at" is its place among those that wait to be finalized.
     this.addSql(/* sql */ `
       create table payment (
         tx_signature bytea primary key check (octet_length(tx_signature) = 64),
         account_id uuid not null,
-        quote_id text not null,
+        quote_id text,
         amount bigint not null check (amount > 0),
         settled boolean not null,
         fingerprint bytea check (octet_length(fingerprint) = 32),
@@ -50,9 +53,25 @@ export class Tables extends Migration {
         finalized boolean not null,
         paid_by text not null check (paid_by in ('transfer', 'gasless')),
         created_at timestamptz not null default now(),
-        constraint payment_settled_check check (not settled or (fingerprint is not null and claim_key is not null))
+        reversed boolean not null default false,
+        looked_at timestamptz not null default now(),
+        memos text,
+        assigned_to uuid,
+        constraint payment_settled_check check (not settled or (fingerprint is not null and claim_key is not null)),
+        constraint payment_owner_check check ((quote_id is null) = (account_id = '${SYSTEM_ACCOUNTS.suspense}')),
+        constraint payment_assigned_check check (assigned_to is null or quote_id is null),
+        constraint payment_reversed_check check (not (reversed and finalized))
       )`);
     this.addSql(/* sql */ `create unique index payment_settled_quote_unique on payment (quote_id) where settled`);
+    this.addSql(
+      /* sql */ `create index payment_unfinalized_index on payment (looked_at) where not finalized and not reversed`,
+    );
+    this.addSql(
+      /* sql */ `create index payment_suspense_index on payment (created_at, tx_signature) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed`,
+    );
+    this.addSql(
+      /* sql */ `create index payment_open_index on payment (created_at, tx_signature) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`,
+    );
 
     this.addSql(/* sql */ `
       create table run (
@@ -87,14 +106,14 @@ export class Tables extends Migration {
       ) with (fillfactor = 70)`);
 
     // Double entry in one row: "amount" leaves "debit" and reaches "credit". "ref" is what the transfer is for, in bytes: the
-    // transaction signature of a deposit or reversal, the run of a charge or refund, the hashed key of an adjustment.
+    // run of a charge or refund, the hashed key of an adjustment, the token account of an opening, the transaction of all others.
     this.addSql(/* sql */ `
       create table transfer (
         id bigserial primary key,
         debit uuid not null,
         credit uuid not null,
         amount bigint not null check (amount > 0),
-        kind text not null check (kind in ('deposit', 'charge', 'refund', 'reversal', 'adjustment')),
+        kind text not null check (kind in ('deposit', 'assignment', 'reversal', 'reinstatement', 'charge', 'refund', 'opening', 'withdrawal', 'adjustment')),
         ref bytea not null,
         note text,
         created_at timestamptz not null default now(),

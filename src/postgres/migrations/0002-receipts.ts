@@ -1,7 +1,8 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * Receipts as callers see them. Their rows never change: what was refunded or reversed later is told by later transfers.
+ * Receipts as callers see them. Their rows never change: what was refunded later is told by a later transfer, what was reversed by
+ * its payment.
  */
 export class Receipts extends Migration {
   override name = "0002-receipts";
@@ -11,10 +12,10 @@ export class Receipts extends Migration {
       create view issued_receipt as
       select receipt.id, receipt.run_id, receipt.account_id, receipt.tool, receipt.quote_id, receipt.step_id, receipt.tx_signature,
              receipt.quoted, receipt.debited, coalesce(refund.amount, 0) as refunded, receipt.paid_by,
-             case when reversal.id is not null then 'reversed' when refund.id is not null then 'refunded' else 'final' end as status,
+             case when payment.reversed then 'reversed' when refund.id is not null then 'refunded' else 'final' end as status,
              receipt.created_at
       from receipt
       left join transfer refund on refund.kind = 'refund' and refund.ref = uuid_send(receipt.run_id)
-      left join transfer reversal on reversal.kind = 'reversal' and reversal.ref = receipt.tx_signature`);
+      left join payment on payment.tx_signature = receipt.tx_signature`);
   }
 }

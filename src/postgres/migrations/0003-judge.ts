@@ -1,4 +1,5 @@
 import { Migration } from "@mikro-orm/migrations";
+import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
 /** Judging calls by what is known of them, without a lock: by their run, their claim, their payment, their quote. */
 export class Judge extends Migration {
@@ -27,7 +28,8 @@ export class Judge extends Migration {
       )`);
 
     // What is known of each call: by its own run (sent again after a lost answer), by its claim, by its payment and that payment's
-    // claim, by its quote. No verdict: it is new, though its payment may have been credited before without buying anything. "credited": its payment was credited for this very call, which then failed.
+    // claim, by its quote. No verdict: it is new, though its payment may have been credited before without buying anything.
+    // "credited": its payment was credited for this very call, which then failed. An answer that exists is told also when its payment was reversed since.
     this.addSql(/* sql */ `
       create function ledger_judge(calls ledger_call[], instance uuid)
       returns table (call ledger_call, verdict text, payment_claim text, replay_run uuid, result json)
@@ -37,13 +39,14 @@ export class Judge extends Migration {
           case
             when own.status = 'active' and own.owner = instance then 'started'
             when own.id is not null then 'in_progress'
-            when misused.payment and not call.keyed then 'payment_used'
+            when misused.verdict is not null and not call.keyed then misused.verdict
             when claim.fingerprint <> call.fingerprint then 'mismatch'
             when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'
             when claim.state = 'done' then 'replay'
-            when misused.payment then 'payment_used'
+            when misused.verdict is not null then misused.verdict
             when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'
             when paid.state = 'done' then 'replay'
+            when payment.reversed then 'reversed'
             when payment.settled and paid.state is null then 'payment_used'
             when payment.settled then 'credited'
             when exists (select from payment other where other.quote_id = call.quote_id and other.settled) then 'quote_paid'
@@ -57,9 +60,14 @@ export class Judge extends Migration {
         left join payment on payment.tx_signature = call.tx_signature
         left join idempotency paid on paid.account_id = payment.account_id and paid.key = payment.claim_key
         cross join lateral (
-          select payment.account_id <> call.account_id or payment.quote_id <> call.quote_id
-            or payment.fingerprint <> call.fingerprint
-        ) misused (payment)
+          select case
+            when payment.account_id <> call.account_id or payment.quote_id <> call.quote_id or payment.fingerprint <> call.fingerprint
+            then case
+              when payment.reversed then 'reversed'
+              when payment.account_id = '${SYSTEM_ACCOUNTS.suspense}' then 'unassigned'
+              else 'payment_used' end
+            end
+        ) misused (verdict)
       $$`);
 
     // The port's "prior": what is known of a call before anything is looked up on the chain. A key that comes with a proof whose call

@@ -27,7 +27,8 @@ export class Begin extends Migration {
         replays uuid[];
         payment_claims text[];  -- which claim each payment pointed to when the claims were locked
         deposited bytea[];      -- the payments that this transaction credits
-        adopted bytea[] = '{}'; -- the payments that were credited before, buying nothing, and buy their call now
+        credited bytea[];       -- the payments that were credited before
+        adopted bytea[] = '{}'; -- those of them that bought nothing, and buy their call now
         item record;
         current_account uuid;
         available bigint;
@@ -82,7 +83,7 @@ export class Begin extends Migration {
             replays[item.n] := item.replay_run;
           end loop;
 
-          -- Payments: insert the new ones. Those that were credited before stand still by the claim that they point to.
+          -- Payments: insert the new ones.
           with inserted as (
             insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, payer, slot, block_time, finalized, paid_by)
             select call.tx_signature, call.account_id, call.quote_id, call.deposit, kinds[call.n] = 'new',
@@ -95,13 +96,18 @@ export class Begin extends Migration {
           )
           select coalesce(array_agg(tx_signature), '{}') into deposited from inserted;
 
-          if exists (select from unnest(calls) call where kinds[call.n] = 'new' and call.deposit is not null and call.tx_signature <> all (deposited)) then
+          -- Those that were credited before stand still from here on: none is reversed while it buys a call.
+          credited := array(
+            select call.tx_signature from unnest(calls) call
+            where kinds[call.n] = 'credited' or (kinds[call.n] = 'new' and call.deposit is not null and call.tx_signature <> all (deposited)));
+          if credited <> '{}' then
+            perform from payment where tx_signature = any (credited) order by tx_signature for update;
             begin
               with adoption as (
                 update payment set settled = true, fingerprint = call.fingerprint, claim_key = call.claim_key
                 from unnest(calls) call
                 where kinds[call.n] = 'new' and payment.tx_signature = call.tx_signature and payment.tx_signature <> all (deposited)
-                  and payment.account_id = call.account_id and payment.quote_id = call.quote_id and not payment.settled
+                  and payment.account_id = call.account_id and payment.quote_id = call.quote_id and not payment.settled and not payment.reversed
                 returning payment.tx_signature
               )
               select coalesce(array_agg(tx_signature), '{}') into adopted from adoption;
@@ -114,6 +120,9 @@ export class Begin extends Migration {
             select call.n from unnest(calls) call
             where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null and call.tx_signature <> all (deposited || adopted)
               and (kinds[call.n] = 'new' or not exists (select from payment where payment.tx_signature = call.tx_signature and not payment.settled))
+            union all
+            select call.n from unnest(calls) call join payment on payment.tx_signature = call.tx_signature
+            where kinds[call.n] = 'credited' and payment.reversed
           loop
             kinds[item.n] := 'again';
           end loop;

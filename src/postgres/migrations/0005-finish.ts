@@ -1,6 +1,16 @@
 import { Migration } from "@mikro-orm/migrations";
 import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
+/**
+ * Forgets expired keys, oldest first, along the index of those that expire and then by the place of each row: a plan that no
+ * statistics can turn into a scan of the table. Nothing is waited for, so the order of locks does not matter.
+ */
+export const FORGET = /* sql */ `
+  delete from idempotency where ctid = any (array(
+    select ctid from idempotency
+    where expires_at < now() and expires_at < 'infinity' and state <> 'running'
+    order by expires_at limit $1 for update skip locked))`;
+
 /** Ending runs: capture with receipt and stored result, or release; by the owner, or by the sweep once the owner's lease has expired. */
 export class Finish extends Migration {
   override name = "0005-finish";
@@ -134,6 +144,27 @@ export class Finish extends Migration {
         perform ledger_lock_claims(expired);
         perform ledger_release(expired);
         return cardinality(expired);
+      end $$`);
+
+    this.addSql(/* sql */ `
+      create function ledger_forget(most integer) returns bigint
+      language plpgsql as $$
+      declare
+        forgotten bigint;
+      begin
+        ${FORGET};
+        get diagnostics forgotten = row_count;
+        return forgotten;
+      end $$`);
+
+    // Extends the leases of an instance's runs. In order, and past what is being finished: a heartbeat never waits.
+    this.addSql(/* sql */ `
+      create function ledger_beat(runs uuid[], instance uuid, lease interval) returns void
+      language plpgsql
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+      begin
+        update run set lease_until = now() + lease
+        where id in (select id from run where id = any (runs) and owner = instance and status = 'active' order by id for update skip locked);
       end $$`);
   }
 }

@@ -1,7 +1,7 @@
 import { Migration } from "@mikro-orm/migrations";
 import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
-/** Money that moves without a call: deposits and the operator's adjustments. Both happen once, however often they are asked for. */
+/** Money that moves without a call: deposits, the operator's adjustments and refunds. Each happens once, however often it is asked for. */
 export class Deposits extends Migration {
   override name = "0006-deposits";
 
@@ -53,6 +53,24 @@ export class Deposits extends Migration {
         insert into transfer (debit, credit, amount, kind, ref, note) values (source, target, abs(change), 'adjustment', key, note);
         update account a set available = a.available + change where a.id = account;
         return 'done';
+      end $$`);
+
+    // Gives back what a receipt debited. No row: there is no such receipt.
+    this.addSql(/* sql */ `
+      create function ledger_refund(receipt_id uuid, note text) returns table (refunded_now boolean, receipt issued_receipt)
+      language plpgsql rows 1
+      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+      #variable_conflict use_column
+      declare
+        given transfer;
+      begin
+        insert into transfer (debit, credit, amount, kind, ref, note)
+        select '${SYSTEM_ACCOUNTS.revenue}', charged.account_id, charged.debited, 'refund', uuid_send(charged.run_id), ledger_refund.note
+        from receipt charged where charged.id = receipt_id
+        on conflict (kind, ref) do nothing
+        returning * into given;
+        update account set available = account.available + given.amount where account.id = given.credit;
+        return query select given.id is not null, issued from issued_receipt issued where issued.id = receipt_id;
       end $$`);
   }
 }

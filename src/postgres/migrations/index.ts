@@ -6,6 +6,23 @@ import { Finish } from "./0005-finish.ts";
 import { Deposits } from "./0006-deposits.ts";
 import { RateBuckets } from "./0007-rate-buckets.ts";
 import { KeyChanges } from "./0008-key-changes.ts";
+import { Treasury } from "./0009-treasury.ts";
+import { Movements } from "./0010-movements.ts";
+import { Corrections } from "./0011-corrections.ts";
+import { Rights } from "./0012-rights.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
-export const MIGRATIONS = [Tables, Receipts, Judge, Begin, Finish, Deposits, RateBuckets, KeyChanges];
+export const MIGRATIONS = [
+  Tables,
+  Receipts,
+  Judge,
+  Begin,
+  Finish,
+  Deposits,
+  RateBuckets,
+  KeyChanges,
+  Treasury,
+  Movements,
+  Corrections,
+  Rights,
+];

@@ -8,4 +8,8 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0006-deposits",
   "0007-rate-buckets",
   "0008-key-changes",
+  "0009-treasury",
+  "0010-movements",
+  "0011-corrections",
+  "0012-rights",
 ];

@@ -1,0 +1,15 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** What one transaction did to a token account of the treasury; never changed. */
+export const TreasuryMovementEntity = defineEntity({
+  name: "TreasuryMovement",
+  tableName: "treasury_movement",
+  properties: {
+    tokenAccount: p.blob().primary(),
+    txSignature: p.blob().primary(),
+    slot: p.bigint(),
+    blockTime: p.datetime().length(6),
+    change: p.bigint(),
+    createdAt: p.datetime().length(6).defaultRaw("now()"),
+  },
+});

@@ -1,0 +1,170 @@
+import { base58 } from "@scure/base";
+import type { Pool } from "pg";
+import type { OwnedMovement, Recorded, TreasuryBooks, UnfinalizedPayment, WatchState } from "../app/treasury-ports.ts";
+import { parseAddress } from "../domain/base58.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import { retrying } from "./retry.ts";
+import { idFrom, signatureFrom, uuidFrom } from "./rows.ts";
+import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
+
+/** What the books need. */
+export interface TreasuryBooksOptions {
+  pool: Pool;
+  /** A UUID that is this process's alone: who leads. */
+  instanceId: string;
+}
+
+/** How long the treasury's work waits for a database that is away, ms. It is done again in a moment, so not for long. */
+const PATIENCE_MS = 5_000;
+
+/** The oldest of those that wait first; $1: credited at least so long ago, ms; $2: at most. */
+export const UNFINALIZED = `
+  select tx_signature, slot, amount from payment
+  where not finalized and not reversed and created_at <= now() - $1 * interval '1 millisecond'
+  order by looked_at limit $2`;
+
+/** Of the transactions $2 of the token account $1, those without a movement, in their order. */
+export const UNRECORDED = `
+  select asked.tx_signature, payment.amount as credited
+  from unnest($2::bytea[]) with ordinality asked (tx_signature, n)
+  left join payment on payment.tx_signature = asked.tx_signature
+  where not exists (select from treasury_movement moved where moved.token_account = $1 and moved.tx_signature = asked.tx_signature)
+  order by asked.n`;
+
+/** What waits in suspense. */
+export const SUSPENDED = `
+  select count(*) as count, coalesce(sum(amount), 0)::bigint as amount from payment
+  where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`;
+
+/** The treasury's books on PostgreSQL. The rules are in the functions `treasury_*` of the migrations: each does its work once, however often it is sent. */
+export class PostgresTreasuryBooks implements TreasuryBooks {
+  readonly #options: TreasuryBooksOptions;
+
+  constructor(options: TreasuryBooksOptions) {
+    this.#options = options;
+  }
+
+  async lead(leaseMs: number): Promise<boolean> {
+    const text = "select treasury_lead($1, $2 * interval '1 millisecond') as leads";
+    const rows = await this.#query<{ leads: boolean }>("treasury-lead", text, [this.#options.instanceId, leaseMs]);
+    return rows[0]?.leads === true;
+  }
+
+  async resign(): Promise<void> {
+    await this.#query("treasury-resign", "select treasury_resign($1)", [this.#options.instanceId]);
+  }
+
+  /** The first key that quotes were sealed with is as old as the installation. */
+  async installedAt(): Promise<Date> {
+    const text = "select coalesce(min(created_at), now()) as installed_at from sealing_key";
+    const rows = await this.#query<{ installed_at: Date }>("treasury-installed", text, []);
+    if (!rows[0]) throw new Error("the database told no time");
+    return rows[0].installed_at;
+  }
+
+  async watch(tokenAccount: string): Promise<WatchState | undefined> {
+    const rows = await this.#query<WatchState>(
+      "treasury-watch",
+      `select slot, looked_at as "lookedAt", opening_amount as opening, expected from treasury_watch where token_account = $1`,
+      [addressFrom(tokenAccount)],
+    );
+    return rows[0];
+  }
+
+  async beginWatch(tokenAccount: string, opening: { amount: MicroUsd; slot: bigint }): Promise<void> {
+    const values = [addressFrom(tokenAccount), opening.amount, opening.slot];
+    await this.#query("treasury-begin-watch", "select treasury_begin_watch($1, $2, $3)", values);
+  }
+
+  async unrecorded(
+    tokenAccount: string,
+    txSignatures: readonly string[],
+  ): Promise<{ txSignature: string; credited: MicroUsd | undefined }[]> {
+    const rows = await this.#query<{ tx_signature: Buffer; credited: bigint | null }>(
+      "treasury-unrecorded",
+      UNRECORDED,
+      [addressFrom(tokenAccount), txSignatures.map(signatureFrom)],
+    );
+    return rows.map(({ tx_signature, credited }) => ({
+      txSignature: base58.encode(tx_signature),
+      credited: credited ?? undefined,
+    }));
+  }
+
+  async record(tokenAccount: string, movement: OwnedMovement): Promise<Recorded> {
+    const { owner } = movement;
+    const rows = await this.#query<{ outcome: Recorded }>(
+      "treasury-record",
+      "select treasury_record($1, $2, $3, $4, $5, $6, $7, $8, $9) as outcome",
+      [
+        addressFrom(tokenAccount),
+        signatureFrom(movement.txSignature),
+        movement.slot,
+        movement.blockTime,
+        movement.change,
+        owner && uuidFrom("acct", owner.accountId),
+        owner?.quoteId,
+        // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
+        movement.memos?.replaceAll("\0", "").toWellFormed(),
+        movement.payer,
+      ],
+    );
+    if (!rows[0]) throw new Error("the database told no outcome");
+    return rows[0].outcome;
+  }
+
+  async advanceWatch(tokenAccount: string, slot: bigint): Promise<void> {
+    const values = [addressFrom(tokenAccount), slot];
+    await this.#query("treasury-advance-watch", "select treasury_advance_watch($1, $2)", values);
+  }
+
+  async unfinalized(query: { minAgeMs: number; limit: number }): Promise<UnfinalizedPayment[]> {
+    const rows = await this.#query<{ tx_signature: Buffer; slot: bigint; amount: bigint }>(
+      "treasury-unfinalized",
+      UNFINALIZED,
+      [query.minAgeMs, query.limit],
+    );
+    return rows.map(({ tx_signature, slot, amount }) => ({ txSignature: base58.encode(tx_signature), slot, amount }));
+  }
+
+  async finalize(txSignatures: readonly string[]): Promise<number> {
+    const values = [txSignatures.map(signatureFrom)];
+    const rows = await this.#query<{ count: bigint }>(
+      "treasury-finalize",
+      "select treasury_finalize($1) as count",
+      values,
+    );
+    return Number(rows[0]?.count ?? 0n);
+  }
+
+  async postpone(txSignatures: readonly string[]): Promise<void> {
+    await this.#query("treasury-postpone", "select treasury_postpone($1)", [txSignatures.map(signatureFrom)]);
+  }
+
+  async reverse(txSignature: string): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined> {
+    const rows = await this.#query<{ account_id: string; amount: bigint; balance: bigint }>(
+      "treasury-reverse",
+      "select account_id, amount, balance from treasury_reverse($1)",
+      [signatureFrom(txSignature)],
+    );
+    const [row] = rows;
+    return row && { accountId: idFrom("acct", row.account_id), amount: row.amount, balance: row.balance };
+  }
+
+  async suspended(): Promise<{ count: number; amount: MicroUsd }> {
+    const rows = await this.#query<{ count: bigint; amount: bigint }>("treasury-suspended", SUSPENDED, []);
+    return { count: Number(rows[0]?.count ?? 0n), amount: rows[0]?.amount ?? 0n };
+  }
+
+  async #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    const { pool } = this.#options;
+    return retrying(PATIENCE_MS, async () => (await pool.query<Row>({ name, text, values })).rows);
+  }
+}
+
+/** The 32 bytes of an address that was checked before. @throws Error when it was not */
+function addressFrom(address: string): Buffer {
+  const bytes = parseAddress(address);
+  if (!bytes) throw new Error("not an address");
+  return Buffer.from(bytes);
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { treasuryDebt } from "../../src/postgres/treasury-debt.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { callOf, depositOf, expectCleanAudit, makeAccount, paymentOf, PRICE } from "./fixture.ts";
+import {
+  movementOf,
+  movementOfDeposit,
+  openTreasurer,
+  unknownAccountId,
+  watchedAccount,
+  type Treasurer,
+} from "./treasury-fixture.ts";
+
+let database: TestDatabase;
+let one: Treasurer;
+let two: Treasurer;
+let three: Treasurer;
+let token: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two, three] = [openTreasurer(database.url), openTreasurer(database.url), openTreasurer(database.url)];
+  token = await watchedAccount(one);
+});
+afterAll(async () => {
+  await Promise.all([one, two, three].map((instance) => instance.close()));
+  await database.drop();
+});
+afterEach(() => expectCleanAudit(one.pool));
+
+describe("a movement", () => {
+  it("that pays a quote nobody proved is credited to the quote's account, once", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const movement = movementOfDeposit(depositOf(), account);
+    expect(await one.books.record(token, movement)).toBe("credited");
+    expect(await two.books.record(token, movement)).toBe("known");
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
+  it("that was proved before is finalized, and credits nothing again", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    expect(await two.books.record(token, movementOfDeposit(deposit, account))).toBe("finalized");
+    expect(await one.ledger.balance(account)).toBe(0n);
+    expect(await one.books.reverse(deposit.txSignature)).toBeUndefined();
+  });
+
+  it("that names nobody, or an account that does not exist, lies in suspense", async () => {
+    const before = await one.books.suspended();
+    expect(await one.books.record(token, movementOf({ memos: "hello\0" }))).toBe("suspended");
+    expect(await one.books.record(token, movementOfDeposit(depositOf(), unknownAccountId()))).toBe("suspended");
+    expect(await one.books.suspended()).toEqual({ count: before.count + 2, amount: before.amount + 2n * PRICE });
+  });
+
+  it("that leaves the treasury is the operator's", async () => {
+    const { expected = 0n } = (await one.books.watch(token)) ?? {};
+    const debt = await treasuryDebt(database.url);
+    const movement = movementOf({ change: -7n });
+    expect(await one.books.record(token, movement)).toBe("withdrawn");
+    expect(await two.books.record(token, movement)).toBe("known");
+    expect(await one.books.watch(token)).toMatchObject({ expected: expected - 7n });
+    expect(await treasuryDebt(database.url)).toBe(debt - 7n);
+  });
+
+  it("that changes nothing leaves nothing", async () => {
+    const movement = movementOf({ change: 0n });
+    expect(await one.books.record(token, movement)).toBe("known");
+    expect(await one.books.unrecorded(token, [movement.txSignature])).toHaveLength(1);
+  });
+
+  it("of another amount than was credited changes nothing, and is seen again", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposit = depositOf();
+    await one.ledger.credit(account, deposit);
+    const other = { ...movementOfDeposit(deposit, account), change: PRICE + 1n };
+    const watch = await one.books.watch(token);
+    for (const _ of [1, 2]) expect(await one.books.record(token, other)).toBe("mismatch");
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await one.books.watch(token)).toEqual(watch);
+    expect(await one.books.unrecorded(token, [deposit.txSignature])).toEqual([
+      { txSignature: deposit.txSignature, credited: PRICE },
+    ]);
+  });
+
+  it("of an account that is not watched is refused, and leaves nothing", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const movement = movementOfDeposit(depositOf(), account);
+    const nobodys = base58.encode(randomBytes(32));
+    await expect(one.books.record(nobodys, movement)).rejects.toThrow("has not begun");
+    expect(await one.ledger.balance(account)).toBe(0n);
+  });
+
+  it("recorded by many at once is booked once", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const movements = [
+      ...Array.from({ length: 10 }, () => movementOfDeposit(depositOf(), account)),
+      ...Array.from({ length: 10 }, () => movementOf()),
+      ...Array.from({ length: 10 }, () => movementOf({ change: -3n })),
+    ];
+    const before = (await one.books.watch(token))?.expected ?? 0n;
+    const outcomes = await Promise.all(
+      movements.flatMap((movement) => [one, two, three].map(({ books }) => books.record(token, movement))),
+    );
+    const counts = Object.groupBy(outcomes, (outcome) => outcome);
+    expect(Object.fromEntries(Object.entries(counts).map(([outcome, all]) => [outcome, all.length]))).toEqual({
+      credited: 10,
+      suspended: 10,
+      withdrawn: 10,
+      known: 60,
+    });
+    expect(await one.ledger.balance(account)).toBe(10n * PRICE);
+    expect((await one.books.watch(token))?.expected).toBe(before + 20n * PRICE - 30n);
+  });
+});

@@ -1,0 +1,63 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { base58 } from "@scure/base";
+import type { OwnedMovement } from "../../src/app/treasury-ports.ts";
+import { PostgresRefunds } from "../../src/postgres/refunds.ts";
+import { PostgresSuspense } from "../../src/postgres/suspense.ts";
+import { PostgresTreasuryBooks } from "../../src/postgres/treasury-books.ts";
+import type { Deposit } from "../../src/app/ports.ts";
+import { openInstance, PRICE, type Instance } from "./fixture.ts";
+
+/** An instance with the treasury's books. */
+export interface Treasurer extends Instance {
+  books: PostgresTreasuryBooks;
+  suspense: PostgresSuspense;
+  refunds: PostgresRefunds;
+}
+
+export function openTreasurer(url: string): Treasurer {
+  const instance = openInstance(url);
+  const { pool, instanceId } = instance;
+  return {
+    ...instance,
+    books: new PostgresTreasuryBooks({ pool, instanceId }),
+    suspense: new PostgresSuspense(pool),
+    refunds: new PostgresRefunds(pool),
+  };
+}
+
+/** The token account of a treasury whose watch has begun. */
+export async function watchedAccount({ books }: Treasurer, amount = 0n): Promise<string> {
+  const tokenAccount = base58.encode(randomBytes(32));
+  await books.beginWatch(tokenAccount, { amount, slot: 0n });
+  return tokenAccount;
+}
+
+/** A transfer of PRICE that belongs to nobody, unless told otherwise. */
+export function movementOf(change: Partial<OwnedMovement> = {}): OwnedMovement {
+  return {
+    txSignature: base58.encode(randomBytes(64)),
+    slot: 1n,
+    blockTime: new Date("2026-01-01T00:00:00Z"),
+    change: PRICE,
+    balanceAfter: PRICE,
+    memo: undefined,
+    memos: undefined,
+    payer: undefined,
+    owner: undefined,
+    ...change,
+  };
+}
+
+/** What the chain says of a deposit once it is finalized; `accountId` is whom its memo names. */
+export function movementOfDeposit(deposit: Deposit, accountId: string): OwnedMovement {
+  return movementOf({
+    txSignature: deposit.txSignature,
+    change: deposit.amount,
+    owner: { accountId, quoteId: deposit.quoteId },
+  });
+}
+
+/** An account that no instance knows. */
+export function unknownAccountId(): string {
+  return `acct_${randomUUID().replaceAll("-", "")}`;
+}
