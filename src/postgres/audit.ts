@@ -1,36 +1,75 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
+import type { AuditLine } from "../app/audit.ts";
 import { CHECKS } from "./audit-checks.ts";
+import { openPool } from "./pool.ts";
 
-/** What one check found. */
-export interface AuditLine {
-  name: string;
-  /** What should hold, in words. */
-  description: string;
-  /** How many things were looked at. */
-  checked: bigint;
-  /** How many of them were wrong. */
-  violations: bigint;
-}
+export type { AuditLine };
 
 /** A check may take as long as a large ledger needs. */
 const DAY_MS = 86_400_000;
 
-/** Checks every invariant of the ledger against the whole database, on one snapshot, without locking anything. */
-export async function audit(pool: Pool): Promise<AuditLine[]> {
+/**
+ * How the checks run: all on one snapshot, however long they take. Statistics of a young ledger promise a row where there are a million;
+ * nested loops over those would never end, and every join of the checks can be hashed.
+ */
+const BEGIN = `
+  begin isolation level repeatable read read only;
+  set local statement_timeout = 0;
+  set local idle_in_transaction_session_timeout = 0;
+  set local enable_nestloop = off;
+  set local work_mem = '32MB'`;
+
+/** Audits on connections of its own, so that no call waits for one: see {@link audit}. */
+export async function auditApart(url: string, signal?: AbortSignal): Promise<AuditLine[]> {
+  const pool = openPool(url, { max: 2, applicationName: "toolgate audit" });
+  try {
+    return await audit(pool, signal);
+  } finally {
+    await pool.end();
+  }
+}
+
+/**
+ * Checks every invariant of the ledger against the whole database, on one snapshot, without locking anything.
+ * @throws the signal's reason, when it aborts; nothing goes on in the database then
+ */
+export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditLine[]> {
   const client = await pool.connect();
   try {
-    await client.query("begin isolation level repeatable read read only");
-    await client.query("set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0");
-    const lines: AuditLine[] = [];
-    for (const { name, description, sql } of CHECKS) {
-      const text = `select count(*) as checked, count(*) filter (where wrong) as violations from (${sql}) looked`;
-      const query = { text, query_timeout: DAY_MS };
-      const { rows } = await client.query<{ checked: bigint; violations: bigint }>(query);
-      lines.push({ name, description, checked: rows[0]?.checked ?? 0n, violations: rows[0]?.violations ?? 0n });
+    await client.query(BEGIN);
+    const cancel = await canceller(pool, client);
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      return await lines(client, signal);
+    } finally {
+      signal?.removeEventListener("abort", cancel);
     }
-    return lines;
   } finally {
     await client.query("rollback").catch(() => {});
-    client.release();
+    // A cancellation may come late, and must not meet another's query.
+    client.release(signal?.aborted);
   }
+}
+
+async function lines(client: PoolClient, signal: AbortSignal | undefined): Promise<AuditLine[]> {
+  const found: AuditLine[] = [];
+  for (const { name, description, sql } of CHECKS) {
+    signal?.throwIfAborted();
+    const text = `select count(*) as checked, count(*) filter (where wrong) as violations from (${sql}) looked`;
+    const query = { text, query_timeout: DAY_MS };
+    const { rows } = await client.query<{ checked: bigint; violations: bigint }>(query).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
+    found.push({ name, description, checked: rows[0]?.checked ?? 0n, violations: rows[0]?.violations ?? 0n });
+  }
+  return found;
+}
+
+/** What ends the client's query in the database. */
+async function canceller(pool: Pool, client: PoolClient): Promise<() => void> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return () => {
+    pool.query("select pg_cancel_backend($1)", [rows[0]?.pid]).catch(() => {});
+  };
 }
