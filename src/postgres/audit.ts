@@ -3,8 +3,6 @@ import type { AuditLine } from "../app/audit.ts";
 import { CHECKS } from "./audit-checks.ts";
 import { openPool } from "./pool.ts";
 
-export type { AuditLine };
-
 /** A check may take as long as a large ledger needs. */
 const DAY_MS = 86_400_000;
 

@@ -1,8 +1,9 @@
+import type { Audit } from "../app/audit.ts";
 import type { Accounts, ApiKeys, Authenticator, Health, Ledger, RateLimiter, Receipts, Runs } from "../app/ports.ts";
 import type { Refunds, Suspense, TreasuryBooks } from "../app/treasury-ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKeys } from "../domain/quote.ts";
-import { audit, type AuditLine } from "./audit.ts";
+import { auditApart } from "./audit.ts";
 import { PostgresAuthenticator } from "./authenticator.ts";
 import { PostgresHealth } from "./health.ts";
 import { Leases } from "./leases.ts";
@@ -18,8 +19,6 @@ import { PostgresSealingKeys } from "./sealing-keys.ts";
 import { PostgresSuspense } from "./suspense.ts";
 import { Sweeper } from "./sweeper.ts";
 import { PostgresTreasuryBooks } from "./treasury-books.ts";
-
-export type { AuditLine };
 
 /** What the database floor needs. */
 export interface PostgresOptions {
@@ -52,7 +51,7 @@ export interface Postgres {
   readonly sealingKeys: SealingKeys & { rotate(): Promise<number> };
   readonly health: Health;
   /** Checks every invariant of the ledger. */
-  audit(): Promise<AuditLine[]>;
+  readonly audit: Audit;
   /** What makes this database unsafe for money; empty when nothing does. */
   checkDurability(): Promise<string[]>;
   /** Starts the work in the background: leases, the sweep, hearing of changed keys. */
@@ -91,7 +90,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       refunds: new PostgresRefunds(pool),
       sealingKeys,
       health,
-      audit: () => audit(pool),
+      audit: (signal) => auditApart(url, signal),
       checkDurability: () => checkDurability(pool),
       start: () => {
         for (const part of [leases, sweeper, authenticator, sealingKeys]) part.start();
