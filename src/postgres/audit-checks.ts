@@ -1,4 +1,5 @@
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
+import { TREASURY_CHECKS } from "./treasury-checks.ts";
 
 /**
  * One invariant. `sql` yields one row for each thing looked at, with a column `wrong`. Whole tables are joined, never looked up row by row:
@@ -15,7 +16,7 @@ const SYSTEM = Object.values(SYSTEM_ACCOUNTS)
   .map((id) => `'${id}'`)
   .join(", ");
 
-/** Every invariant of the ledger. The last ones tie the tables to each other, the first ones each table to itself. */
+/** Every invariant of the ledger. The first ones tie each table to itself, then the tables to each other, the last ones the books to the chain. */
 export const CHECKS: readonly AuditCheck[] = [
   {
     name: "balances",
@@ -174,12 +175,15 @@ export const CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "treasury",
-    description: "what the treasury gave is what was paid and not reversed",
+    description:
+      "what the treasury gave is what it held at first and what was paid and not reversed, less what was withdrawn",
     sql: /* sql */ `
       select (select coalesce(sum(case when debit = '${treasury}' then amount else -amount end), 0) from transfer where '${treasury}' in (credit, debit))
         is distinct from (
-          select coalesce(sum(payment.amount), 0) from payment
-          where not exists (select from transfer where transfer.kind = 'reversal' and transfer.ref = payment.tx_signature)
+          (select coalesce(sum(amount), 0) from payment where not reversed)
+          + (select coalesce(sum(opening_amount), 0) from treasury_watch)
+          + (select coalesce(sum(change), 0) from treasury_movement where change < 0)
         ) as wrong`,
   },
+  ...TREASURY_CHECKS,
 ];

@@ -3,17 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { audit } from "../../src/postgres/audit.ts";
 import { CHECKS } from "../../src/postgres/audit-checks.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import {
-  callOf,
-  completed,
-  depositOf,
-  failed,
-  makeAccount,
-  openInstance,
-  paymentOf,
-  PRICE,
-  type Instance,
-} from "./fixture.ts";
+import { callOf, completed, depositOf, failed, makeAccount, paymentOf, PRICE } from "./fixture.ts";
+import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
 
 /** For each check, what someone with the superuser's password and no scruples could do to the tables. */
 const PLANTS: Record<string, string> = {
@@ -42,14 +33,26 @@ const PLANTS: Record<string, string> = {
   keys_running: "update run set status = 'failed' where status = 'active'",
   revenue: "update transfer set amount = amount + 1 where kind = 'charge'",
   treasury: "update transfer set amount = amount + 1 where kind = 'deposit'",
+  watches: "update treasury_watch set expected = expected + 1",
+  openings: "update treasury_watch set opening_amount = opening_amount + 1, expected = expected + 1",
+  movements_credited: `insert into treasury_movement select token_account, '\\x${randomBytes(64).toString("hex")}', slot, block_time, 5 from treasury_movement limit 1`,
+  payments_moved:
+    "delete from treasury_movement where tx_signature = (select tx_signature from payment where finalized limit 1)",
+  movements_withdrawn: "delete from treasury_movement where change < 0",
+  suspense: "update payment set amount = amount + 1 where quote_id is null and assigned_to is null",
+  assignments: "update payment set assigned_to = account_id where assigned_to is not null",
+  reversals: "update payment set reversed = false where reversed",
+  reversed_open: "update payment set finalized = true where reversed",
+  refunds: "update transfer set amount = amount + 1 where kind = 'refund'",
+  append_only: "alter table receipt disable trigger append_only",
 };
 
 let database: TestDatabase;
-let instance: Instance;
+let instance: Treasurer;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  instance = openInstance(database.url);
+  instance = openTreasurer(database.url);
   const account = await makeAccount(instance.pool, 10n * PRICE);
   const calls = [
     callOf(account, { payment: paymentOf(depositOf()) }),
@@ -57,15 +60,24 @@ beforeAll(async () => {
     callOf(account, { idempotencyKey: "key" }),
     callOf(account),
   ];
-  for (const call of calls) {
+  const ended = calls.map((call) => completed(call));
+  for (const [n, call] of calls.entries()) {
     await instance.ledger.begin(call);
-    await instance.ledger.finish(completed(call));
+    await instance.ledger.finish(ended[n]!);
   }
   const lost = callOf(account, { idempotencyKey: "lost" });
   await instance.ledger.begin(lost);
   await instance.ledger.finish(failed(lost));
   await instance.ledger.begin(callOf(account, { idempotencyKey: "running" }));
-  await instance.ledger.credit(account, depositOf());
+  const vanished = depositOf();
+  for (const deposit of [vanished, depositOf()]) await instance.ledger.credit(account, deposit);
+  await instance.books.reverse(vanished.txSignature);
+  const token = await watchedAccount(instance, 3n);
+  const nobodys = [movementOf(), movementOf(), movementOf({ change: -5n })];
+  for (const movement of nobodys) await instance.books.record(token, movement);
+  await instance.books.advanceWatch(token, 1n);
+  await instance.suspense.assign({ txSignature: nobodys[0]!.txSignature, to: { accountId: account }, reason: "his" });
+  await instance.refunds.refund({ receiptId: ended[0]!.receiptId, reason: "wrong" });
 });
 afterAll(async () => {
   await instance.close();
@@ -82,6 +94,31 @@ describe("the audit", () => {
 
   it("is proven check by check", () => {
     expect(Object.keys(PLANTS).toSorted()).toEqual(CHECKS.map(({ name }) => name).toSorted());
+  });
+});
+
+describe("what is append-only", () => {
+  it("is guarded as long as its trigger is there, whole and enabled", async () => {
+    const { sql = "" } = CHECKS.find(({ name }) => name === "append_only") ?? {};
+    for (const change of [
+      "alter table receipt disable trigger append_only",
+      "drop trigger append_only on treasury_movement",
+      "drop trigger append_only on transfer; create trigger append_only before delete on transfer for each statement execute function refuse_change()",
+    ]) {
+      const client = await instance.pool.connect();
+      try {
+        await client.query("begin");
+        await client.query(change);
+        const { rows } = await client.query<{ wrong: boolean }>(sql);
+        expect(
+          rows.filter(({ wrong }) => wrong),
+          change,
+        ).toHaveLength(1);
+      } finally {
+        await client.query("rollback");
+        client.release();
+      }
+    }
   });
 });
 
@@ -109,7 +146,8 @@ describe("the audit finds a planted violation of", () => {
 const UNGUARD = `
   alter table transfer disable trigger all;
   alter table receipt disable trigger all;
+  alter table treasury_movement disable trigger all;
   alter table transfer drop constraint transfer_sides_check, drop constraint transfer_kind_ref_unique;
   alter table receipt drop constraint receipt_run_id_unique, drop constraint receipt_transfer_id_unique;
-  alter table payment drop constraint payment_pkey;
+  alter table payment drop constraint payment_pkey, drop constraint payment_reversed_check;
   drop index payment_settled_quote_unique;`;

@@ -39,7 +39,6 @@ export function movementOf(change: Partial<OwnedMovement> = {}): OwnedMovement {
     slot: 1n,
     blockTime: new Date("2026-01-01T00:00:00Z"),
     change: PRICE,
-    balanceAfter: PRICE,
     memo: undefined,
     memos: undefined,
     payer: undefined,
