@@ -59,6 +59,5 @@ async function post(
   });
   const text = await response.text();
   if (response.status !== 200) throw new Error(`${response.status} ${text}`);
-  // oxlint-disable-next-line typescript/no-explicit-any
-  return JSON.parse(text) as any;
+  return JSON.parse(text);
 }

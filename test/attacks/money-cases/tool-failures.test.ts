@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startModelServer, type ModelServer } from "../../support/model-server.ts";
 import { request, startWorld, type Agent, type World } from "../../support/world.ts";
-import { expectAccount, expectRefused, PRICE, TOOL, PARAMS } from "../scene.ts";
+import { expectAccount, expectRefused, PARAMS, TOOL } from "../scene.ts";
 import { CHAT, chat, expectChatBought, payChat, statusesOfRuns, type PaidChat } from "./chat.ts";
 
 /** A tool that fails, or waits, after its call was paid: nothing is charged, and the retry needs no second payment. */

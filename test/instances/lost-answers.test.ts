@@ -1,0 +1,148 @@
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { uuidOf } from "../../src/domain/ids.ts";
+import { pastOffer } from "../attacks/scene.ts";
+import { memoOf, startGround, xPayment, type Agent, type Ground } from "../support/world.ts";
+import { callAt, expectAccount, expectCleanAudit, payQuote, PRICE } from "./calls.ts";
+import { Instances, type Instance } from "./process.ts";
+import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
+
+/**
+ * Instances that die after the database has committed and before they hear of it: their callers get no answer, though the money has
+ * moved. Whoever asks again at another instance is told what happened, and nothing happens twice.
+ */
+const LEASE_MS = 1_000;
+let ground: Ground;
+let model: SlowModel;
+let settings: Record<string, string>;
+let survivor: Instance;
+let doomed: Instance;
+let agent: Agent;
+const instances = new Instances();
+beforeAll(async () => {
+  [ground, model] = await Promise.all([startGround(), slowModel()]);
+  settings = { ...ground.settings, ...model.settings, RUN_LEASE_MS: String(LEASE_MS) };
+  survivor = await instances.serve(settings);
+});
+beforeEach(async () => {
+  [doomed, agent] = await Promise.all([instances.serve(settings), ground.agent()]);
+});
+afterEach(() => model.letGo());
+afterAll(async () => {
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await instances.close();
+    await ground.close();
+    await model[Symbol.asyncDispose]();
+  }
+});
+
+const page = () => ({ accountId: agent.accountId, limit: 5, cursor: undefined, status: undefined });
+const runs = async () => (await ground.postgres.runs.list(page())).items.map(({ status }) => status);
+const WAITING = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+
+/**
+ * Makes the doomed instance die with the answer of its database: what it waits for is held by `lock` ($1 is the account), given free
+ * once the instance stands still, and committed before the instance is killed.
+ */
+async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<void> {
+  const [holder, watcher] = [ground, ground].map(({ database }) => new pg.Client({ connectionString: database.url }));
+  if (!holder || !watcher) throw new Error("there are two connections");
+  await Promise.all([holder.connect(), watcher.connect()]);
+  try {
+    await holder.query("begin");
+    await holder.query(lock, [uuidOf("acct", agent.accountId)]);
+    const lost = expect(call()).rejects.toThrow();
+    const waiting = async () => (await watcher.query(WAITING)).rowCount;
+    await expect.poll(waiting, { timeout: 5_000, interval: 10 }).toBe(1);
+    doomed.signal("SIGSTOP");
+    await holder.query("rollback");
+    await expect.poll(waiting, { timeout: 5_000, interval: 10 }).toBe(0);
+    // The statement that waited has its locks; what reads them after it waits for its end.
+    await watcher.query("select from account where id = $1 for update", [uuidOf("acct", agent.accountId)]);
+    await watcher.query("select from idempotency where account_id = $1 for update", [uuidOf("acct", agent.accountId)]);
+    doomed.signal("SIGKILL");
+    await doomed.ended;
+    await lost;
+  } finally {
+    await Promise.all([holder.end(), watcher.end()]);
+  }
+}
+
+const ACCOUNT = "select from account where id = $1 for update";
+
+describe("an instance that dies with the answer", () => {
+  it.each([
+    ["by its key", () => ({ key: "k" })],
+    ["by its proof", (headers: Record<string, string>) => ({ headers })],
+    ["by both", (headers: Record<string, string>) => ({ headers, key: "k" })],
+  ])("of a charged call leaves it to the retry elsewhere %s, at once", async (_name, how) => {
+    const { headers } = await payQuote(ground, doomed, agent, CHAT);
+    model.holdBack();
+    const asked = model.asked();
+    const answer = callAt(doomed, agent, { ...CHAT, headers, key: "k" });
+    await expect.poll(() => model.asked(), { timeout: 5_000 }).toBe(asked + 1);
+    await dieUnheard("select from idempotency where account_id = $1 for update", () => {
+      model.letGo();
+      return answer;
+    });
+    const retried = await callAt(survivor, agent, { ...CHAT, ...how(headers) });
+    expect(retried.status, JSON.stringify(retried.body)).toBe(200);
+    const [receipt] = (await ground.postgres.receipts.list(page())).items;
+    expect(retried.body.receipt.receipt_id).toBe(receipt?.receiptId);
+    expect(model.asked(), "the tool ran once").toBe(asked + 1);
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+    expect(await runs()).toEqual(["completed"]);
+  });
+
+  it("of an underpayment has credited it once, and the retry elsewhere says so", async () => {
+    const { quote } = (await callAt(doomed, agent)).body;
+    const headers = xPayment(await ground.pay(agent, PRICE - 1n, memoOf(quote)), quote.quote_id);
+    await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers }));
+    await expectAccount(survivor, agent, { balance: PRICE - 1n, receipts: 0 });
+    for (const _ of [1, 2]) {
+      const retried = await callAt(survivor, agent, { headers });
+      expect({ status: retried.status, code: retried.body.code }).toEqual({ status: 402, code: "INVALID_PAYMENT" });
+      expect(retried.body.message).toMatch(/\$0\.000999 was sent.*had been credited to your balance before/);
+    }
+    await expectAccount(survivor, agent, { balance: PRICE - 1n, receipts: 0 });
+  });
+
+  it("of a late payment has credited it once, and the balance pays the call elsewhere", async () => {
+    const offer = pastOffer(ground.postgres.sealingKeys, agent, 302);
+    const headers = xPayment(await ground.pay(agent, PRICE, offer.memo), offer.quoteId);
+    await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers }));
+    const retried = await callAt(survivor, agent, { headers });
+    expect(retried.body).toMatchObject({ code: "QUOTE_EXPIRED", message: expect.stringMatching(/credited.*before/) });
+    await expectAccount(survivor, agent, { balance: PRICE, receipts: 0 });
+    expect((await callAt(survivor, agent)).body.receipt.paid_by).toBe("balance");
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("of a claim has credited and held the payment once, and the call runs elsewhere when its lease is over", async () => {
+    const { headers } = await payQuote(ground, doomed, agent);
+    await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers, key: "k" }));
+    expect(await runs()).toEqual(["active"]);
+    await expect
+      .poll(async () => (await callAt(survivor, agent, { headers })).status, { timeout: 15 * LEASE_MS, interval: 100 })
+      .toBe(200);
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+    expect(await runs()).toEqual(["completed", "failed"]);
+    expect((await callAt(survivor, agent, { headers, key: "k" })).status).toBe(200);
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("of a replay has bound the new key to the call that the proof bought", async () => {
+    const { headers } = await payQuote(ground, doomed, agent);
+    const bought = await callAt(doomed, agent, { headers, key: "k" });
+    expect(bought.status).toBe(200);
+    const sameKey = `insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
+      select account_id, 'key:second', fingerprint, 'retryable', run_id, expires_at
+      from idempotency where account_id = $1 and key = 'key:k'`;
+    await dieUnheard(sameKey, () => callAt(doomed, agent, { headers, key: "second" }));
+    expect((await callAt(survivor, agent, { key: "second" })).body).toEqual(bought.body);
+    expect((await callAt(survivor, agent, { headers, key: "second" })).body).toEqual(bought.body);
+    await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+  });
+});
