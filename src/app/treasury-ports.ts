@@ -93,7 +93,7 @@ export interface WatchState {
 }
 
 /** A movement and whom it belongs to: the account and quote that its memo names; undefined: nobody's yet. */
-export interface OwnedMovement extends Movement {
+export interface OwnedMovement extends Omit<Movement, "balanceAfter"> {
   owner: { accountId: string; quoteId: string } | undefined;
 }
 

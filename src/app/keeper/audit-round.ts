@@ -1,0 +1,25 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { Audit } from "../audit.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Log } from "./work.ts";
+
+/** What a round needs. */
+export interface AuditDeps {
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Audits the ledger once, and tells the log of every invariant that does not hold. */
+export async function auditRound({ audit, clock, metrics, log }: AuditDeps, signal: AbortSignal): Promise<void> {
+  const findings = await audit(signal);
+  signal.throwIfAborted();
+  for (const { name, description, violations } of findings) {
+    metrics.set("toolgate_audit_violations", Number(violations), { invariant: name });
+    if (violations > 0n) {
+      log.error({ invariant: name, violations: Number(violations) }, `the audit found a violation: ${description}`);
+    }
+  }
+  metrics.set("toolgate_audit_timestamp_seconds", Math.floor(clock.now() / 1_000));
+}

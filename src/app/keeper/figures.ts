@@ -1,0 +1,22 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { Metrics } from "../metrics.ts";
+import type { TreasuryBooks, TreasuryChain } from "../treasury-ports.ts";
+
+/** What the figures are made of. */
+export interface FiguresDeps {
+  readonly chain: Pick<TreasuryChain, "tokenAccount">;
+  readonly books: Pick<TreasuryBooks, "installedAt" | "watch" | "suspended">;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+/** Tells what the books say of the treasury's state. Every instance does, so that it is told also when none of them leads. */
+export async function tellFigures({ chain, books, clock, metrics }: FiguresDeps, signal: AbortSignal): Promise<void> {
+  const [watch, suspended] = await Promise.all([books.watch(chain.tokenAccount), books.suspended()]);
+  // A watch that has not begun is as old as the installation.
+  const lookedAt = watch?.lookedAt ?? (await books.installedAt());
+  signal.throwIfAborted();
+  metrics.set("toolgate_watch_age_seconds", Math.max(0, clock.now() - lookedAt.getTime()) / 1_000);
+  metrics.set("toolgate_suspense_transfers", suspended.count);
+  metrics.set("toolgate_suspense_microusd", Number(suspended.amount));
+}

@@ -1,0 +1,138 @@
+import { Lru } from "../../domain/lru.ts";
+import { parseMemo } from "../../domain/memo.ts";
+import type { MicroUsd } from "../../domain/money.ts";
+import type { Quotes } from "../../domain/quote.ts";
+import type { Metrics } from "../metrics.ts";
+import type {
+  HistoryEntry,
+  Movement,
+  OwnedMovement,
+  Recorded,
+  TreasuryBooks,
+  TreasuryChain,
+} from "../treasury-ports.ts";
+import { tellRecorded } from "./tell-recorded.ts";
+import type { Log } from "./work.ts";
+
+/** Transactions that are fetched at once. */
+const AT_ONCE = 8;
+
+/** Signatures that one question to the books names at most. */
+const BATCH = 1_000;
+
+/** How many signatures are remembered as settled. */
+const REMEMBERED = 50_000;
+
+/** What recording needs. */
+export interface RecordDeps {
+  readonly chain: Pick<TreasuryChain, "tokenAccount" | "movement">;
+  readonly books: Pick<TreasuryBooks, "unrecorded" | "record">;
+  readonly quotes: Pick<Quotes, "open">;
+  readonly memoPrefix: string;
+  /** Transactions that need no second look: recorded, or without effect on the treasury. */
+  readonly settled: Settled;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** A bounded memory of signatures, so that transactions that merely name the treasury are fetched once and not at every look. */
+export type Settled = Lru<string, true>;
+
+export function newSettled(): Settled {
+  return new Lru(REMEMBERED);
+}
+
+/** A movement that was not recorded before, and what recording it came to. */
+export interface NewRecord {
+  readonly entry: HistoryEntry;
+  readonly recorded: Recorded;
+}
+
+/**
+ * Records what these transactions, oldest first, did to the treasury. Doing it twice, or twice at once, is the same as once. What
+ * cannot be read or recorded now keeps none of the others from it.
+ * @returns what was new
+ * @throws when something could not be recorded, after all the rest was
+ */
+export async function recordHistory(
+  deps: RecordDeps,
+  entries: readonly HistoryEntry[],
+  signal: AbortSignal,
+): Promise<NewRecord[]> {
+  const records: NewRecord[] = [];
+  const failures: unknown[] = [];
+  const missing = await missingOf(deps, entries, signal);
+  for (let at = 0; at < missing.length; at += AT_ONCE) {
+    const some = missing.slice(at, at + AT_ONCE);
+    const movements = await Promise.allSettled(some.map((each) => movementOf(deps, each, signal)));
+    for (const [index, { entry }] of some.entries()) {
+      signal.throwIfAborted();
+      try {
+        const recorded = await recordOne(deps, valueOf(movements[index]));
+        if (recorded !== undefined && recorded !== "known") records.push({ entry, recorded });
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  }
+  if (failures.length > 0) {
+    throw new AggregateError(
+      failures,
+      `${failures.length} of ${missing.length} new transactions could not be recorded`,
+    );
+  }
+  return records;
+}
+
+interface Missing {
+  readonly entry: HistoryEntry;
+  readonly credited: MicroUsd | undefined;
+}
+
+async function missingOf(deps: RecordDeps, entries: readonly HistoryEntry[], signal: AbortSignal): Promise<Missing[]> {
+  const { books, chain, settled } = deps;
+  const open = entries.filter(({ failed, txSignature }) => !failed && settled.get(txSignature) === undefined);
+  const missing: Missing[] = [];
+  for (let at = 0; at < open.length; at += BATCH) {
+    signal.throwIfAborted();
+    const some = open.slice(at, at + BATCH);
+    const signatures = some.map(({ txSignature }) => txSignature);
+    const unrecorded = await books.unrecorded(chain.tokenAccount, signatures);
+    const amounts = new Map(unrecorded.map(({ txSignature, credited }) => [txSignature, credited]));
+    for (const entry of some) {
+      if (amounts.has(entry.txSignature)) missing.push({ entry, credited: amounts.get(entry.txSignature) });
+      else settled.set(entry.txSignature, true);
+    }
+  }
+  return missing;
+}
+
+/** A payment that was proved is known already: nothing needs to be fetched. */
+async function movementOf(deps: RecordDeps, { entry, credited }: Missing, signal: AbortSignal): Promise<OwnedMovement> {
+  const { txSignature, slot, blockTime } = entry;
+  if (credited !== undefined && blockTime !== undefined) {
+    const untold = { memo: undefined, memos: undefined, payer: undefined, owner: undefined };
+    return { txSignature, slot, blockTime, change: credited, ...untold };
+  }
+  const movement = await deps.chain.movement(txSignature, signal);
+  return { ...movement, owner: ownerOf(deps, movement) };
+}
+
+/** Whose quote the memo names, expired or not: money that names our quote is its account's. */
+function ownerOf({ quotes, memoPrefix }: RecordDeps, { memo }: Movement): OwnedMovement["owner"] {
+  const quoteId = memo === undefined ? undefined : parseMemo(memo, memoPrefix)?.quoteId;
+  const quote = quoteId === undefined ? undefined : quotes.open(quoteId);
+  return quote && { accountId: quote.accountId, quoteId: quote.quoteId };
+}
+
+async function recordOne(deps: RecordDeps, movement: OwnedMovement): Promise<Recorded | undefined> {
+  const recorded = movement.change === 0n ? undefined : await deps.books.record(deps.chain.tokenAccount, movement);
+  deps.settled.set(movement.txSignature, true);
+  if (recorded !== undefined) tellRecorded(deps, movement, recorded);
+  return recorded;
+}
+
+function valueOf(outcome: PromiseSettledResult<OwnedMovement> | undefined): OwnedMovement {
+  if (outcome?.status === "fulfilled") return outcome.value;
+  throw outcome?.reason;
+}

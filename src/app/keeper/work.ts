@@ -1,0 +1,27 @@
+/** Where the keeper tells the operator what happens. Any pino logger fits. */
+export interface Log {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+/** The kinds of work, as the label `work` of toolgate_keeper_failures_total names them. */
+export type WorkName = "lead" | "watch" | "rescan" | "reconcile" | "finality" | "audit" | "figures";
+
+/** Work that comes round and round. */
+export interface Work {
+  readonly name: WorkName;
+  /** Pause before the first round, ms. */
+  readonly afterMs: number;
+  /** Pause between two rounds, ms. */
+  readonly everyMs: number;
+  /** Longest that a round may take, ms: one that hangs is given up and begun anew. */
+  readonly limitMs: number;
+  /**
+   * One round. It may be cut off anywhere, and another instance may be at the same work: whatever it does holds when it is done
+   * twice or half.
+   */
+  run(signal: AbortSignal): Promise<unknown>;
+  /** Takes back what this instance tells as long as it does the work. */
+  ended?(): void;
+}

@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { Finality } from "../../../src/app/keeper/finality.ts";
+import { newSettled } from "../../../src/app/keeper/record-history.ts";
+import { rescanHistory } from "../../../src/app/keeper/rescan-history.ts";
+import { watchTreasury } from "../../../src/app/keeper/watch-treasury.ts";
+import { Crash } from "./memory-treasury.ts";
+import { setScene, type Scene } from "./scene.ts";
+
+/** A process that dies before or after anything it does, at each place in turn; then another one does the work. */
+let scene: Scene;
+beforeEach(() => {
+  scene = setScene();
+});
+
+/** What must be the same in the end: the books to the micro-USD. */
+const books = ({ books }: Scene) => ({
+  state: books.state,
+  recorded: [...books.recorded.keys()].toSorted(),
+  balances: [...books.balances],
+  payments: [...books.payments.values()].toSorted((a, b) => a.txSignature.localeCompare(b.txSignature)),
+  // No movement is booked twice.
+  booked: books.told
+    .filter(([, recorded]) => recorded !== "known")
+    .map(([tx]) => tx)
+    .toSorted(),
+});
+
+/** Like {@link Scene}, but with an account and quotes that stay the same from one scene to the next. */
+function sceneOf(
+  first: Scene,
+  memos: readonly string[],
+  land: (scene: Scene, memos: readonly string[]) => void,
+): Scene {
+  const next = { ...setScene(), quotes: first.quotes, accountId: first.accountId };
+  land(next, memos);
+  return next;
+}
+
+function land({ chain, books, accountId }: Scene, memos: readonly string[]): void {
+  chain.land("opening", 50n, { slot: 100n });
+  chain.land("paid", 1_000n, { memo: memos[0] });
+  chain.land("proved", 400n);
+  chain.land("dust", 0n);
+  chain.land("memoless", 7n);
+  chain.land("out", -300n);
+  chain.land("vanished before", 60n);
+  for (let n = 0; n < 10; n++) chain.land(`many${n}`, 1n, { memo: memos[1], slot: 2_000n });
+  books.credit(accountId, { txSignature: "proved", slot: 1_002n, amount: 400n });
+  books.credit(accountId, { txSignature: "vanished before", slot: 1_006n, amount: 60n });
+  books.credit(accountId, { txSignature: "gone", slot: 1_003n, amount: 30n });
+  books.credit(accountId, { txSignature: "rooted", slot: 1_003n, amount: 20n });
+  chain.standing.set("gone", "vanished").set("rooted", "finalized").set("proved", "pending");
+}
+
+/** All that a leader does, in a fresh process each time. */
+async function work(scene: Scene): Promise<void> {
+  const process = { ...scene, settled: newSettled() };
+  await watchTreasury(process, scene.signal);
+  await new Finality(process).run(scene.signal);
+  await rescanHistory(process, { turn: 1 }, scene.signal);
+}
+
+const dies = (working: Promise<void>) =>
+  working.then(
+    () => false,
+    (error: unknown) => {
+      const causes: unknown[] = error instanceof AggregateError ? error.errors : [error];
+      if (!causes.every((cause) => cause instanceof Crash)) throw error;
+      return true;
+    },
+  );
+
+describe("a leader that dies at any step", () => {
+  it("leaves to the next one what comes to the same books", async () => {
+    const memos = [scene.memo(), scene.memo()];
+    const undisturbed = sceneOf(scene, memos, land);
+    await work(undisturbed);
+    const steps = undisturbed.steps.taken;
+    expect(steps).toBeGreaterThan(60);
+    for (let step = 1; step <= steps; step++) {
+      const disturbed = sceneOf(scene, memos, land);
+      disturbed.steps.dieAt(step);
+      expect(await dies(work(disturbed)), `dies at step ${step}`).toBe(true);
+      disturbed.steps.dieAt(Number.POSITIVE_INFINITY);
+      await work(disturbed);
+      expect(books(disturbed), `after a death at step ${step}`).toEqual(books(undisturbed));
+    }
+  });
+
+  it("comes to the same when two lead at once", async () => {
+    const memos = [scene.memo(), scene.memo()];
+    const alone = sceneOf(scene, memos, land);
+    await work(alone);
+    const both = sceneOf(scene, memos, land);
+    await Promise.all([work(both), work(both), work(both)]);
+    expect(books(both)).toEqual(books(alone));
+  });
+});
