@@ -40,6 +40,8 @@ export async function readHistory(endpoint: Endpoint, account: string, query: Hi
     }
     if (page.length === 0) break;
   }
+  // There is an account, so that there is at least the transaction which opened it.
+  if (entries.length === 0) throw new RpcFailure("not_here", endpoint.host, "knows no transaction of the account");
   await demandBeginning(endpoint, query);
   return { entries: entries.toReversed(), before: undefined };
 }

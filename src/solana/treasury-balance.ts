@@ -1,26 +1,27 @@
 import { z } from "zod";
 import type { MicroUsd } from "../domain/money.ts";
+import type { RpcRequest } from "./endpoint.ts";
 import type { SolanaRpc } from "./rpc.ts";
 import type { Commitment } from "./signature-status.ts";
 import type { Treasury } from "./treasury.ts";
 
 const balanceSchema = z.object({ value: z.object({ amount: z.string().regex(/^\d{1,20}$/) }) });
 
-/**
- * What the treasury's token account holds in micro-USD.
- * @throws ToolgateError UNAVAILABLE when no endpoint answers; RpcError when there is no such account
- */
-export async function treasuryBalance(
-  rpc: SolanaRpc,
-  treasury: Treasury,
-  signal: AbortSignal,
-  commitment: Commitment = "confirmed",
-): Promise<MicroUsd> {
-  const { result } = await rpc.ask({
+/** `getTokenAccountBalance` of the treasury's token account, micro-USD. */
+export function balanceRequest(treasury: Treasury, commitment: Commitment, signal: AbortSignal): RpcRequest<MicroUsd> {
+  return {
     method: "getTokenAccountBalance",
     params: [treasury.tokenAccount, { commitment }],
     read: (answer) => BigInt(balanceSchema.parse(answer).value.amount),
     signal,
-  });
+  };
+}
+
+/**
+ * What the treasury's token account holds, confirmed, in micro-USD.
+ * @throws ToolgateError UNAVAILABLE when no endpoint answers; RpcError when there is no such account
+ */
+export async function treasuryBalance(rpc: SolanaRpc, treasury: Treasury, signal: AbortSignal): Promise<MicroUsd> {
+  const { result } = await rpc.ask(balanceRequest(treasury, "confirmed", signal));
   return result;
 }

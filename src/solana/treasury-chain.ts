@@ -9,12 +9,11 @@ import type {
 import type { MicroUsd } from "../domain/money.ts";
 import type { Log } from "./log.ts";
 import { PaymentStandings } from "./payment-standings.ts";
-import { RpcError } from "./rpc-failure.ts";
-import { unavailable, type SolanaRpc } from "./rpc.ts";
+import type { SolanaRpc } from "./rpc.ts";
 import { readHistory } from "./signature-history.ts";
 import type { EvidenceRules } from "./transaction-evidence.ts";
 import { transactionRequest } from "./transaction-reader.ts";
-import { treasuryBalance } from "./treasury-balance.ts";
+import { balanceRequest } from "./treasury-balance.ts";
 import { readMovement } from "./treasury-movement.ts";
 
 /** What the treasury's account is watched with. */
@@ -60,13 +59,10 @@ export class SolanaTreasury implements TreasuryChain {
   }
 
   /** @throws ToolgateError UNAVAILABLE when no endpoint answers, or there is no such account; the signal's reason when it aborts */
-  async balance(signal: AbortSignal): Promise<MicroUsd> {
+  balance(signal: AbortSignal): Promise<MicroUsd> {
     const { rpc, treasury } = this.#options;
-    try {
-      return await treasuryBalance(rpc, treasury, signal, "finalized");
-    } catch (error) {
-      throw error instanceof RpcError ? unavailable([error], rpc.endpoints) : error;
-    }
+    const request = balanceRequest(treasury, "finalized", signal);
+    return rpc.firstTold(rpc.endpoints, signal, (endpoint) => endpoint.ask(request));
   }
 
   /** @throws ToolgateError UNAVAILABLE when no endpoint answers, the signal's reason when it aborts */

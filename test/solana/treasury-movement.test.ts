@@ -8,7 +8,9 @@ import { type Keypair, PublicKey, TransactionInstruction } from "@solana/web3.js
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Movement } from "../../src/app/treasury-ports.ts";
 import { MEMO_V2_PROGRAM, USDC_MINT } from "../../src/solana/addresses.ts";
+import type { Fault } from "../../src/localchain/index.ts";
 import { Network, patient } from "./network.ts";
+import { signature } from "./transaction-fixture.ts";
 
 let net: Network;
 let source: PublicKey;
@@ -79,7 +81,7 @@ describe("a movement of the treasury", () => {
     expect(told.memos).toMatch(/^a\u{fffd}b\u{fffd}\[31mc\u{fffd}d\u{fffd}e \| x+$/u);
     const cut = await moved([memo("y".repeat(255)), memo("z"), transfer()]);
     expect(cut.memos).toBe(`${"y".repeat(255)} `);
-    const half = await moved([memo(`${"y".repeat(252)}`), memo("\u{1f4b8}"), transfer()]);
+    const half = await moved([memo("y".repeat(252)), memo("\u{1f4b8}"), transfer()]);
     expect(half.memos).toBe(`${"y".repeat(252)} | \u{fffd}`);
   });
 
@@ -139,6 +141,72 @@ describe("a movement of the treasury", () => {
     expect(await watch.movement(opened, patient())).toMatchObject({ change: 5n, balanceAfter: 5n });
     expect(await watch.movement(closed, patient())).toMatchObject({ change: -5n, balanceAfter: 0n });
     await expect(watch.balance(patient())).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+});
+
+describe("the treasury's account on a running chain", () => {
+  const everything = { fromSlot: 0n, fromTime: new Date(0), turn: 0 };
+
+  it("has a history that holds what is finalized, failures too, from its opening on", async () => {
+    const settled = await net.settle(AMOUNT);
+    const failed = await net.confirm([transfer(10n ** 15n)]);
+    net.local.chain.advance(32);
+    const fresh = await net.pay(1n);
+    const watch = net.watch();
+    const { entries, before } = await watch.history({ ...everything, signal: patient() });
+    expect(entries.slice(-2)).toMatchObject([
+      { txSignature: settled, failed: false, blockTime: expect.any(Date) },
+      { txSignature: failed, failed: true },
+    ]);
+    expect(before).toBeUndefined();
+    const [opening] = entries;
+    expect(await watch.movement(opening?.txSignature ?? "", patient())).toMatchObject({ change: 3_000_000n });
+    await expect(watch.movement(fresh, patient())).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  it("holds what its movements add up to", async () => {
+    net.local.chain.advance(32);
+    const watch = net.watch();
+    let sum = 0n;
+    const { entries } = await watch.history({ ...everything, signal: patient() });
+    for (const { txSignature } of entries) {
+      const { change, balanceAfter } = await watch.movement(txSignature, patient());
+      sum += change;
+      expect(balanceAfter).toBe(sum);
+    }
+    expect(await watch.balance(patient())).toBe(sum);
+  });
+
+  it("is told by the other endpoint when one fails, lags or knows nothing", async () => {
+    const txSignature = await net.settle(AMOUNT);
+    const expected = await balance();
+    const faults: Fault[] = [
+      { kind: "http", status: 500 },
+      { kind: "rpc_error", code: -32602, message: "Invalid param" },
+      { kind: "rpc_error", code: -32015, message: "version" },
+      { kind: "garbage" },
+      { kind: "null" },
+    ];
+    for (const fault of faults) {
+      net.fail(net.first, "*", fault);
+      expect(await net.watch().movement(txSignature, patient())).toMatchObject({ change: AMOUNT });
+      const { entries } = await net.watch().history({ ...everything, signal: patient() });
+      expect(entries.at(-1)?.txSignature).toBe(txSignature);
+      expect(await balance()).toBe(expected);
+      net.heal();
+    }
+    net.fail(net.first, "getTransaction", { kind: "stale", slots: 10 });
+    expect(await net.watch().movement(txSignature, patient())).toMatchObject({ change: AMOUNT });
+    expect(net.counts(net.second)).toEqual({ getTransaction: 1 });
+  });
+
+  it("is not told to a caller that has gone", async () => {
+    const gone = new Error("gone");
+    const signal = AbortSignal.abort(gone);
+    const watch = net.watch();
+    await expect(watch.history({ ...everything, signal })).rejects.toBe(gone);
+    await expect(watch.movement(signature(), signal)).rejects.toBe(gone);
+    await expect(watch.balance(signal)).rejects.toBe(gone);
   });
 });
 

@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What a node is asked. */
+export interface Call {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** An RPC node that answers what it is told to; what throws becomes a JSON-RPC error, -32603. */
+export class ScriptedNode {
+  readonly url: string;
+  readonly calls: Call[] = [];
+  readonly #server: Server;
+
+  static async start(answer: (call: Call) => unknown): Promise<ScriptedNode> {
+    const calls: Call[] = [];
+    const server = createServer((incoming, response) => {
+      void (async () => {
+        const call = JSON.parse(Buffer.concat(await incoming.toArray()).toString()) as Call & { id: number };
+        calls.push(call);
+        response.end(JSON.stringify({ jsonrpc: "2.0", id: call.id, ...outcome(answer, call) }));
+      })();
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new ScriptedNode(server, calls);
+  }
+
+  constructor(server: Server, calls: Call[]) {
+    this.#server = server;
+    this.calls = calls;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+function outcome(answer: (call: Call) => unknown, call: Call): { result: unknown } | { error: object } {
+  try {
+    return { result: answer(call) };
+  } catch (error) {
+    return { error: { code: -32603, message: String(error) } };
+  }
+}
