@@ -27,11 +27,13 @@ import { HttpServer } from "./transport/http/server.ts";
 import { JsonRpcDoor } from "./transport/mcp/json-rpc-door.ts";
 import { Pipeline } from "./transport/pipeline.ts";
 import { accountService } from "./transport/services/account-service.ts";
+import { auditService } from "./transport/services/audit-service.ts";
 import { healthService } from "./transport/services/health-service.ts";
 import { keyService } from "./transport/services/key-service.ts";
 import { receiptService } from "./transport/services/receipt-service.ts";
 import { runService } from "./transport/services/run-service.ts";
 import { toolService } from "./transport/services/tool-service.ts";
+import { treasuryService } from "./transport/services/treasury-service.ts";
 import { VERSION } from "./version.ts";
 
 /** How long calls that a shutdown has aborted have to end their runs and answer their callers, ms. */
@@ -200,7 +202,13 @@ function makeDoors(
     runService(postgres.runs),
     healthService(postgres.health, VERSION),
   ];
-  const internal = [accountService(postgres.accounts), keyService(postgres.apiKeys)];
+  const { suspense, refunds, treasuryBooks: books } = postgres;
+  const internal = [
+    accountService(postgres.accounts),
+    keyService(postgres.apiKeys),
+    auditService(postgres.audit),
+    treasuryService({ suspense, refunds, books, tokenAccount: payTo }),
+  ];
   const addresses = new AddressLimit({ clock: systemClock, trustedProxies: config.TRUSTED_PROXY_HOPS });
   const access = new Access(postgres.authenticator, postgres.rateLimiter, addresses);
   const pipeline = new Pipeline(access, [...open, ...internal], log);

@@ -11,6 +11,7 @@ const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([["^[\\x20-\\x7e]+$",
  */
 export function violationSentence({ ruleId, field: path, message }: Violation): string {
   const last = path.at(-1);
+  if (last?.kind === "oneof") return `send one of ${last.fields.map(({ name }) => name).join(", ")}`;
   if (last?.kind !== "field") return message;
   const rules = getOption(last, fieldRules);
   if (isMissing(last, ruleId, rules)) return missing(last);

@@ -4,7 +4,7 @@ import { invalidField, ToolgateError } from "../../domain/errors.ts";
 /** Items of a page that names no limit. */
 const DEFAULT_LIMIT = 20;
 
-/** What the two list requests have in common. */
+/** What the list requests have in common. */
 interface ListRequest {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -13,17 +13,24 @@ interface ListRequest {
 }
 
 /**
- * Which page a list request asks for.
+ * Which page of the account's own a list request asks for.
  * @param statuses the enum's values by their names
  * @throws ToolgateError INVALID_REQUEST for a status that the contract does not know
  */
 export function pageQuery<Status extends string>(
   accountId: string,
-  { limit, cursor, status }: ListRequest,
+  request: ListRequest,
   statuses: Readonly<Record<Status, number>>,
 ): PageQuery<Status> {
+  return { accountId, ...wholePageQuery(request, statuses) };
+}
+
+/** {@link pageQuery} of a list over all accounts. */
+export function wholePageQuery<Status extends string>(
+  { limit, cursor, status }: ListRequest,
+  statuses: Readonly<Record<Status, number>>,
+): Omit<PageQuery<Status>, "accountId"> {
   return {
-    accountId,
     limit: limit ?? DEFAULT_LIMIT,
     cursor,
     status: status === 0 ? undefined : statusNamed(status, statuses),

@@ -1,0 +1,37 @@
+import { AuditService } from "#gen/toolgate/v1/audit_service_pb.ts";
+import type { Audit } from "../../app/audit.ts";
+import { ToolgateError } from "../../domain/errors.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** When another audit may be tried, seconds. */
+const RETRY_S = 5;
+
+/** The operator's look at the whole ledger. One at a time: each takes what a processor can give. */
+export function auditService(audit: Audit): ServiceBinding<typeof AuditService> {
+  let running = false;
+  return bind(AuditService, {
+    runAudit: {
+      key: "required",
+      operator: true,
+      async call(_, { signal }) {
+        if (running) throw inProgress();
+        running = true;
+        try {
+          const lines = await audit(signal);
+          return {
+            lines: lines.map(({ name, ...line }) => ({ invariant: name, ...line })),
+            clean: lines.every(({ violations }) => violations === 0n),
+          };
+        } finally {
+          running = false;
+        }
+      },
+    },
+  });
+}
+
+function inProgress(): ToolgateError {
+  return new ToolgateError("REQUEST_IN_PROGRESS", "this instance audits already; wait for that audit, or try again", {
+    retryAfterSeconds: RETRY_S,
+  });
+}

@@ -1,0 +1,112 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  type AssignSuspenseRequest,
+  SuspendedTransferSchema,
+  SuspenseStatus,
+  TreasuryService,
+  TreasuryWatchSchema,
+} from "#gen/toolgate/v1/treasury_service_pb.ts";
+import type * as ports from "../../app/treasury-ports.ts";
+import { invalidField } from "../../domain/errors.ts";
+import { wholePageQuery } from "./page.ts";
+import { receiptMessage } from "./receipt-message.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** What the operator's work with the treasury is done with. */
+export interface TreasuryDeps {
+  readonly suspense: ports.Suspense;
+  readonly refunds: ports.Refunds;
+  readonly books: Pick<ports.TreasuryBooks, "watch" | "suspended">;
+  /** The treasury's token account, base58. */
+  readonly tokenAccount: string;
+}
+
+/** The operator's work with the treasury. */
+export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof TreasuryService> {
+  const { suspense, refunds, books, tokenAccount } = deps;
+  return bind(TreasuryService, {
+    listSuspense: {
+      key: "required",
+      operator: true,
+      async call(request) {
+        const { items, nextCursor } = await suspense.list(wholePageQuery(request, SUSPENSE_STATUS));
+        return { items: items.map(transferMessage), nextCursor, hasMore: nextCursor !== undefined };
+      },
+    },
+    assignSuspense: {
+      key: "required",
+      operator: true,
+      async call({ txSignature, owner, reason }) {
+        return { transfer: transferMessage(await suspense.assign({ txSignature, to: ownerOf(owner), reason })) };
+      },
+    },
+    refundReceipt: {
+      key: "required",
+      operator: true,
+      async call({ receiptId, reason }) {
+        const { receipt, refunded } = await refunds.refund({ receiptId, reason });
+        return { receipt: receiptMessage(receipt), refunded };
+      },
+    },
+    getTreasury: {
+      key: "required",
+      operator: true,
+      async call() {
+        const [watch, { count, amount }] = await Promise.all([books.watch(tokenAccount), books.suspended()]);
+        return {
+          tokenAccount,
+          watch: watch && watchMessage(watch),
+          suspenseCount: BigInt(count),
+          suspenseUsdcMicrousd: amount,
+        };
+      },
+    },
+  });
+}
+
+const SUSPENSE_STATUS: Readonly<Record<ports.SuspenseStatus, SuspenseStatus>> = {
+  open: SuspenseStatus.OPEN,
+  assigned: SuspenseStatus.ASSIGNED,
+};
+
+function ownerOf(owner: AssignSuspenseRequest["owner"]): ports.SuspenseOwner {
+  switch (owner.case) {
+    case "accountId":
+      return { accountId: owner.value };
+    case "operator":
+      return "operator";
+    default:
+      throw invalidField("owner", "is required");
+  }
+}
+
+function transferMessage(transfer: ports.SuspendedTransfer) {
+  const { txSignature, amount, memos, payer, blockTime, status, assignedTo, reason } = transfer;
+  return create(SuspendedTransferSchema, {
+    txSignature,
+    memos,
+    payer,
+    reason,
+    amountUsdcMicrousd: amount,
+    blockTime: timestampFromDate(blockTime),
+    status: SUSPENSE_STATUS[status],
+    owner: ownerMember(assignedTo),
+  });
+}
+
+function ownerMember(
+  owner: ports.SuspenseOwner | undefined,
+): NonNullable<MessageInitShape<typeof SuspendedTransferSchema>["owner"]> {
+  if (owner === undefined) return { case: undefined };
+  return owner === "operator" ? { case: "operator", value: true } : { case: "accountId", value: owner.accountId };
+}
+
+function watchMessage({ opening, expected, slot, lookedAt }: ports.WatchState) {
+  return create(TreasuryWatchSchema, {
+    openingUsdcMicrousd: opening,
+    expectedUsdcMicrousd: expected,
+    slot,
+    lookedAt: timestampFromDate(lookedAt),
+  });
+}
