@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { command, ROOT } from "./command.ts";
 
-const FLOOR_3 = ["tools", "payments", "postgres", "solana", "sandbox", "inference"] as const;
+const FLOOR_3 = ["tools", "payments", "postgres", "solana", "sandbox", "inference", "metrics"] as const;
 const DEVELOPMENT = ["localchain", "dev"] as const;
 const COMPOSITION = [
   "main.ts",
@@ -13,6 +13,7 @@ const COMPOSITION = [
   "gateway.ts",
   "start-checks.ts",
   "config/config.ts",
+  "gateway/doors.ts",
   "cli/output.ts",
 ] as const;
 
@@ -60,6 +61,7 @@ const FORBIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   solana: ["pg", "@mikro-orm/core", "@grpc/grpc-js"],
   sandbox: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
   inference: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
+  metrics: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
   transport: ["pg", "@mikro-orm/core"],
   console: ["node:fs", "pg", "@connectrpc/connect-node", "#httpjson/read.ts"],
 };
@@ -81,6 +83,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   solana: ["../domain/money.ts", "../app/ports.ts", "@solana/web3.js"],
   sandbox: ["../domain/json.ts", "../app/ports.ts", "node:child_process"],
   inference: ["../domain/money.ts", "../app/ports.ts", "openai"],
+  metrics: ["../app/metrics.ts", "prom-client", "node:http"],
   transport: ["../domain/errors.ts", "../app/call-tool.ts", "../httpjson/runtime/index.ts", "@grpc/grpc-js"],
   console: ["./view.ts", "../../gen/toolgate/v1/tool_pb.ts", "#gen/toolgate/v1/tool_pb.ts", "@connectrpc/connect-web"],
   localchain: ["./chain.ts", "litesvm", "@solana/web3.js"],

@@ -1,0 +1,2 @@
+export { MetricsServer } from "./metrics-server.ts";
+export { PrometheusMetrics } from "./prometheus-metrics.ts";

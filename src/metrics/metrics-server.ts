@@ -1,0 +1,57 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { PrometheusMetrics } from "./prometheus-metrics.ts";
+
+/** Connections at most: figures are asked for by a few, now and then. */
+const CONNECTIONS = 32;
+
+/** `GET /metrics` on a port of its own, so that the figures are not at the door that callers come to. It asks for no key. */
+export class MetricsServer {
+  readonly #metrics: PrometheusMetrics;
+  readonly #server: Server;
+
+  constructor(metrics: PrometheusMetrics) {
+    this.#metrics = metrics;
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server.maxConnections = CONNECTIONS;
+  }
+
+  /** @returns the port. @throws Error when it cannot be had */
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", reject);
+        const address = this.#server.address();
+        resolve(typeof address === "object" && address !== null ? address.port : port);
+      });
+    });
+  }
+
+  /** Resolves also when it never listened. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path] = (request.url ?? "").split("?");
+    if (path !== "/metrics") {
+      response.writeHead(404).end();
+    } else if (request.method !== "GET" && request.method !== "HEAD") {
+      response.writeHead(405, { Allow: "GET, HEAD" }).end();
+    } else {
+      await this.#expose(response);
+    }
+  }
+
+  async #expose(response: ServerResponse): Promise<void> {
+    try {
+      const { contentType, text } = await this.#metrics.exposition();
+      response.writeHead(200, { "Content-Type": contentType }).end(text);
+    } catch {
+      response.writeHead(500).end();
+    }
+  }
+}
