@@ -3,6 +3,7 @@ import { ToolgateError } from "../domain/errors.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { Quotes, stepIdOf } from "../domain/quote.ts";
 import { systemClock, systemRandom } from "../system.ts";
+import { CommandError } from "./command-error.ts";
 import { explained } from "./database-error.ts";
 import { commandConfig, withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
@@ -13,15 +14,12 @@ export function addLedgerCommands(program: Command): void {
   program
     .command("migrate")
     .description("brings the database to the current schema; safe from several instances at once")
+    .option(
+      "--grant-to <role>",
+      "then give this role of the database exactly what serve needs, and take everything else away",
+    )
     .option("--json", "print JSON")
-    .action(async (options: { json?: boolean }) => {
-      const { migrate } = await import("../postgres/migrate.ts");
-      const url = commandConfig().DATABASE_URL;
-      const { applied } = await migrate(url).catch((error: unknown) => {
-        throw explained(error, url);
-      });
-      outputFor(options.json ?? false).record({ applied });
-    });
+    .action(migrateDatabase);
 
   program
     .command("quote")
@@ -72,4 +70,26 @@ export function addLedgerCommands(program: Command): void {
       );
       if (lines.some((line) => line.violations > 0n)) process.exitCode = 1;
     });
+}
+
+async function migrateDatabase({ json = false, grantTo }: { json?: boolean; grantTo?: string }): Promise<void> {
+  const { migrate } = await import("../postgres/migrate.ts");
+  const url = commandConfig().DATABASE_URL;
+  try {
+    const { applied } = await migrate(url);
+    if (grantTo !== undefined) await grantServing(url, grantTo);
+    outputFor(json).record({ applied, ...(grantTo !== undefined && { granted_to: grantTo }) });
+  } catch (error) {
+    throw explained(error, url);
+  }
+}
+
+/** @throws CommandError when the role is not fit to serve with */
+async function grantServing(url: string, role: string): Promise<void> {
+  const grants = await import("../postgres/grants.ts");
+  await grants.grantServing(url, role).catch((error: unknown) => {
+    throw error instanceof grants.GrantError
+      ? new CommandError(`--grant-to: ${error.message}`, { cause: error })
+      : error;
+  });
 }

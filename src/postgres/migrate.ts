@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { openOrm } from "./orm.ts";
 
 /** The advisory lock that migrating instances queue at: "toolgate" as 64 bits. */
-const LOCK = 0x746f6f6c67617465n;
+export const MIGRATION_LOCK = 0x746f6f6c67617465n;
 
 /**
  * Brings the database to the current schema. Safe from several instances at once: the first one works, the others wait and find
@@ -13,7 +13,7 @@ export async function migrate(databaseUrl: string): Promise<{ applied: string[] 
   const lock = new Client({ connectionString: databaseUrl });
   await lock.connect();
   try {
-    await lock.query("select pg_advisory_lock($1)", [LOCK]);
+    await lock.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
     const orm = await openOrm(databaseUrl, 2);
     try {
       const migrations = await orm.migrator.up();

@@ -5,6 +5,8 @@ import process from "node:process";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { servingUrl } from "../support/postgres.ts";
+import { makeServingRole } from "../support/template.ts";
 import { startGround, type Answer, type Ground } from "../support/world.ts";
 import { callAt, expectAccount, expectCleanAudit, payQuote, PRICE, type Call } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
@@ -20,7 +22,8 @@ beforeAll(async () => {
   await chmod(folder, 0o755); // as root, the server's account has to get in
   server = await startEmbeddedPostgres({ dataDir: folder });
   await migrate(server.url);
-  ground = await startGround({}, server.url);
+  await makeServingRole(server.url);
+  ground = await startGround({}, servingUrl(server.url));
   instance = await instances.serve(ground.settings);
 });
 afterAll(async () => {

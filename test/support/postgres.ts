@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import { databaseUrl, query } from "./database-server.ts";
-import { templateName } from "./template.ts";
+import { SERVING, templateName } from "./template.ts";
 
 /** A database that belongs to one test or one file of tests. */
 export interface TestDatabase {
+  /** As the superuser, who owns it. */
   readonly url: string;
+  /** As the role that gateways serve with. */
+  readonly servingUrl: string;
   /** Deletes it, throwing out whoever is still connected. */
   drop(): Promise<void>;
 }
@@ -15,10 +18,20 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = inject("postgresUrl");
   const name = `test_${randomBytes(8).toString("hex")}`;
   await query(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${templateName}`);
+  const url = databaseUrl(serverUrl, name);
   return {
-    url: databaseUrl(serverUrl, name),
+    url,
+    servingUrl: servingUrl(url),
     drop: async () => {
       await query(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };
+}
+
+/** The same database as the role that gateways serve with. */
+export function servingUrl(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.username = SERVING.role;
+  url.password = SERVING.password;
+  return url.href;
 }

@@ -1,13 +1,25 @@
+import { grantServing } from "../../src/postgres/grants.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { databaseUrl, query } from "./database-server.ts";
 
 /** The database that every test database is a copy of. */
 export const templateName = "toolgate_template";
 
+/** The role that gateways serve with, one for all databases of the server, and its password. */
+export const SERVING = { role: "toolgate_serving", password: "serving-hush-4711" } as const;
+
 /** Makes the template, migrated once, so that a test pays for a copy only. */
 export async function createTemplate(serverUrl: string): Promise<void> {
   await query(serverUrl, `CREATE DATABASE ${templateName}`);
-  await migrate(databaseUrl(serverUrl, templateName));
+  const url = databaseUrl(serverUrl, templateName);
+  await migrate(url);
+  await makeServingRole(url);
   // PostgreSQL copies a database only while nobody is connected to it.
   await query(serverUrl, `ALTER DATABASE ${templateName} WITH ALLOW_CONNECTIONS false IS_TEMPLATE true`);
+}
+
+/** Makes the role on a server that has none, with what it needs on a database of the current schema. */
+export async function makeServingRole(url: string): Promise<void> {
+  await query(url, `CREATE ROLE ${SERVING.role} LOGIN PASSWORD '${SERVING.password}'`);
+  await grantServing(url, SERVING.role);
 }

@@ -88,7 +88,9 @@ export interface World extends Ground {
  */
 export async function startGround(settings: Record<string, string> = {}, databaseUrl?: string): Promise<Ground> {
   const [database, chain] = await Promise.all([
-    databaseUrl === undefined ? createTestDatabase() : { url: databaseUrl, drop: async () => {} },
+    databaseUrl === undefined
+      ? createTestDatabase()
+      : { url: databaseUrl, servingUrl: databaseUrl, drop: async () => {} },
     startLocalChain({ port: 0, slotMs: 50 }),
   ]);
   const treasury = chain.controls.createWallet({ microUsd: 0n });
@@ -96,7 +98,8 @@ export async function startGround(settings: Record<string, string> = {}, databas
     HOST: "127.0.0.1",
     PORT: "0",
     GRPC_PORT: "0",
-    DATABASE_URL: database.url,
+    // Everything is served, and prepared, with the rights that production has.
+    DATABASE_URL: database.servingUrl,
     SOLANA_RPC_URLS: chain.url,
     TREASURY_OWNER: treasury.publicKey.toBase58(),
     PAYMENT_WAIT_MS: "1500",
@@ -104,7 +107,7 @@ export async function startGround(settings: Record<string, string> = {}, databas
     ...settings,
   };
   const postgres = await openPostgres({
-    url: database.url,
+    url: database.servingUrl,
     instanceId: randomUUID(),
     clock: systemClock,
     random: systemRandom,

@@ -1,0 +1,133 @@
+import { Client, DatabaseError, escapeIdentifier } from "pg";
+import { MIGRATION_LOCK } from "./migrate.ts";
+import { WRITERS } from "./migrations/0012-rights.ts";
+
+/** SQLSTATE. */
+const INSUFFICIENT_PRIVILEGE = "42501";
+
+/** What `serve` reads. */
+const READ = [
+  "account",
+  "api_key",
+  "hold",
+  "idempotency",
+  "issued_receipt",
+  "leadership",
+  "migration",
+  "payment",
+  "receipt",
+  "run",
+  "sealing_key",
+  "transfer",
+  "treasury_movement",
+  "treasury_watch",
+] as const;
+
+/** What is made and changed without a function: accounts without a balance, keys, and what operators decide about them. */
+const WRITTEN = [
+  "insert (id, wallet, rate_per_minute, burst, operator, created_at), update (rate_per_minute, burst, operator) on account",
+  "insert (id, account_id, sha256, prefix, name, scopes, created_at), update (revoked_at) on api_key",
+  "insert (version, secret, active_from) on sealing_key",
+] as const;
+
+/** A role that cannot be one to serve with; the message says why and what to do. */
+export class GrantError extends Error {
+  override name = "GrantError";
+}
+
+/**
+ * Gives a role exactly what `serve` needs on the current schema, and takes everything else away, in one transaction, so that a
+ * gateway that is at work does not notice. What every role may do by default (temporary tables) is taken from all of them.
+ * @param databaseUrl with the rights of the schema's owner
+ * @throws GrantError for a role that does not exist, or that would still be able to do more
+ */
+export async function grantServing(databaseUrl: string, role: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    await client.query("begin");
+    await refuseMighty(client, role);
+    await grant(client, role);
+    await refuseLeftover(client, role);
+    await client.query("commit");
+  } catch (error) {
+    throw error instanceof DatabaseError && error.code === INSUFFICIENT_PRIVILEGE
+      ? new GrantError(`DATABASE_URL's role must own the database and its tables to grant them (${error.message})`)
+      : error;
+  } finally {
+    // Ends the transaction and the lock, whatever happened.
+    await client.end();
+  }
+}
+
+/** @throws GrantError for a role that no grant can bind */
+async function refuseMighty(client: Client, role: string): Promise<void> {
+  const { rows } = await client.query<{ mighty: boolean; owner: boolean; database: boolean }>(
+    `select
+       exists (
+         select from pg_roles other where pg_has_role(role.oid, other.oid, 'member') and (
+           other.rolsuper or other.rolcreaterole or other.rolreplication or other.rolbypassrls
+           or other.rolname = any (array['pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program', 'pg_maintain']))
+       ) as mighty,
+       exists (
+         select from pg_class where relnamespace = 'public'::regnamespace and pg_has_role(role.oid, relowner, 'member')
+       ) or exists (
+         select from pg_proc where pronamespace = 'public'::regnamespace and pg_has_role(role.oid, proowner, 'member')
+       ) as owner,
+       exists (
+         select from pg_database where datname = current_database() and pg_has_role(role.oid, datdba, 'member')
+       ) as database
+     from pg_roles role where role.rolname = $1`,
+    [role],
+  );
+  const [found] = rows;
+  if (!found) throw new GrantError(`there is no role ${role}; make it first: create role … login password '…'`);
+  const advice = "serve with a role of its own, made with: create role … login password '…'";
+  if (found.mighty) throw new GrantError(`${role} is a superuser or nearly one, which no grant can bind; ${advice}`);
+  if (found.owner) throw new GrantError(`${role} owns tables of this database, or belongs to their owner; ${advice}`);
+  if (found.database) throw new GrantError(`${role} owns this database; ${advice}`);
+}
+
+async function grant(client: Client, role: string): Promise<void> {
+  const { rows } = await client.query<{ database: string }>("select current_database() as database");
+  const [name, database] = [escapeIdentifier(role), escapeIdentifier(rows[0]?.database ?? "")];
+  const statements = [
+    `revoke all on all tables in schema public from ${name}`,
+    `revoke all on all sequences in schema public from ${name}`,
+    `revoke all on all routines in schema public from ${name}`,
+    `revoke all on schema public from ${name}`,
+    `revoke create on schema public from public`,
+    `revoke create, temporary on database ${database} from public, ${name}`,
+    `grant connect on database ${database} to ${name}`,
+    `grant usage on schema public to ${name}`,
+    `grant select on ${READ.join(", ")} to ${name}`,
+    ...WRITTEN.map((rights) => `grant ${rights} to ${name}`),
+    `grant execute on function ${WRITERS.join(", ")} to ${name}`,
+  ];
+  for (const statement of statements) await client.query(statement);
+}
+
+/** @throws GrantError when something else still lets the role do more: PUBLIC, or a role that it belongs to */
+async function refuseLeftover(client: Client, role: string): Promise<void> {
+  const { rows } = await client.query<{ right: string }>(
+    `select privilege || ' on ' || relname as right
+     from pg_class cross join unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) privilege
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f') and has_table_privilege($1, pg_class.oid, privilege)
+     union all
+     select 'create in ' || nspname from pg_namespace where nspname !~ '^pg_' and has_schema_privilege($1, oid, 'create')
+     union all
+     select privilege || ' on the database' from unnest(array['create', 'temporary']) privilege
+     where has_database_privilege($1, current_database(), privilege)
+     union all
+     select 'execute ' || proname from pg_proc
+     where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype and not proname = any ($2)
+       and has_function_privilege($1, oid, 'execute')`,
+    [role, WRITERS],
+  );
+  if (rows.length === 0) return;
+  const rights = rows.map(({ right }) => right).join(", ");
+  throw new GrantError(
+    `${role} could still ${rights}, through PUBLIC or a role that it belongs to; take that away, or run this as the owner of the database`,
+  );
+}
