@@ -29,7 +29,7 @@ export async function refusalOf(ledger: Ledger, accountId: string, { kind }: Pre
       );
     case "unassigned":
       return invalid(
-        "the transfer named no quote of ours, so that nothing was bought with it and it belongs to nobody until the operator assigns it: ask the operator, with the transaction signature",
+        "the transfer names no quote of ours, so that it buys no call: the operator gives such transfers to the balance of their payers. Ask there, with the transaction signature; once you have it, repeat the call without a proof",
       );
     case "reversed":
       return invalid(

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { Quotes, type SealingKeys } from "../../src/domain/quote.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
-import { parseUsdc } from "../../src/domain/money.ts";
+import { formatUsdc } from "../../src/domain/money.ts";
 import { systemRandom } from "../../src/system.ts";
 import { memoOf, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 
@@ -70,15 +70,15 @@ export function expectBought(answer: Answer, tx: string, quoteId: string): void 
   });
 }
 
-/** The whole truth about an account: its balance to the micro-USD, and how many calls it was charged for. */
+/** The whole truth about an account: its balance to the micro-USD, which may be below zero, and how many calls it was charged for. */
 export async function expectAccount(
   world: World,
   agent: Agent,
   account: { balance: bigint; receipts: number },
 ): Promise<void> {
   const [status, receipts] = await Promise.all([world.call(agent, "get_status", {}), world.get(agent, "/receipts")]);
-  const balance = parseUsdc(status.body.result.balance_usdc);
-  expect({ balance, receipts: receipts.body.items.length }).toEqual(account);
+  const told = { balance: status.body.result.balance_usdc, receipts: receipts.body.items.length };
+  expect(told).toEqual({ ...account, balance: formatUsdc(account.balance) });
 }
 
 /** Nothing credited, nothing charged. */

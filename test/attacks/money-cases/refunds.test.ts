@@ -1,0 +1,61 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startWorld, xPayment, type Agent, type World } from "../../support/world.ts";
+import { callWith, expectAccount, expectBought, offerFor, PARAMS, PRICE, TOOL } from "../scene.ts";
+
+/** Calls that the operator gave back: the account has the money, and everything that is told of the call says so. */
+let world: World;
+let agent: Agent;
+const KEY = { idempotency_key: "k" };
+beforeAll(async () => {
+  world = await startWorld();
+});
+beforeEach(async () => {
+  agent = await world.agent();
+});
+afterEach(async () => {
+  expect(await world.violations()).toEqual([]);
+});
+afterAll(() => world.close());
+
+const refund = (receiptId: string) => world.postgres.refunds.refund({ receiptId, reason: "the answer was wrong" });
+
+describe("a refunded call", () => {
+  it("is told by its receipt, in the lists and in the stored answer; its run stays what it was", async () => {
+    const { quoteId, memo } = await offerFor(world, agent);
+    const tx = await world.pay(agent, PRICE + 5n, memo);
+    const bought = await callWith(world, agent, tx, quoteId, KEY);
+    expectBought(bought, tx, quoteId);
+    const { receipt, ...rest } = bought.body;
+    expect(receipt).toMatchObject({ status: "final", refunded_usdc_microusd: 0 });
+    expect(await refund(receipt.receipt_id)).toMatchObject({ refunded: true });
+    expect(await refund(receipt.receipt_id)).toMatchObject({ refunded: false });
+    await expectAccount(world, agent, { balance: PRICE + 5n, receipts: 1 });
+
+    const told = { ...receipt, status: "refunded", refunded_usdc_microusd: 1000 };
+    expect((await world.get(agent, "/receipts?status=refunded")).body.items).toEqual([told]);
+    expect((await world.get(agent, "/receipts?status=final")).body.items).toEqual([]);
+    expect((await world.get(agent, `/receipts/${receipt.receipt_id}`)).body).toEqual(told);
+    for (const how of [{ headers: xPayment(tx, quoteId) }, { body: KEY }])
+      expect((await world.call(agent, TOOL, PARAMS, how)).body).toEqual({ ...rest, receipt: told });
+    const [run] = (await world.get(agent, "/runs")).body.items;
+    expect(run).toMatchObject({ status: "completed", spent_usdc_microusd: 1000, receipt_id: receipt.receipt_id });
+    await expectAccount(world, agent, { balance: PRICE + 5n, receipts: 1 });
+  });
+
+  it("pays the next one from the balance, and is not refunded again with it", async () => {
+    await world.postgres.accounts.adjust({
+      accountId: agent.accountId,
+      amount: PRICE,
+      reason: "test",
+      idempotencyKey: agent.accountId,
+    });
+    const first = await world.call(agent, TOOL, PARAMS);
+    await refund(first.body.receipt.receipt_id);
+    const second = await world.call(agent, TOOL, PARAMS);
+    expect(second.body.receipt).toMatchObject({ paid_by: "balance", status: "final" });
+    await refund(first.body.receipt.receipt_id);
+    await expectAccount(world, agent, { balance: 0n, receipts: 2 });
+    const statuses = (await world.get(agent, "/receipts")).body.items.map(({ status }: { status: string }) => status);
+    expect(statuses).toEqual(["final", "refunded"]);
+  });
+});

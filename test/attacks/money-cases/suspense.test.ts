@@ -1,0 +1,93 @@
+import { base58 } from "@scure/base";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startWorld, type Agent, type World } from "../../support/world.ts";
+import { memo, transfer } from "../instructions.ts";
+import {
+  callWith,
+  expectAccount,
+  expectNothing,
+  expectRefused,
+  offerFor,
+  PARAMS,
+  PRICE,
+  TOOL,
+  type Offer,
+} from "../scene.ts";
+
+/** Transfers that name no quote of ours: they buy nothing, and the operator gives them to an account. */
+let world: World;
+let agent: Agent;
+let offer: Offer;
+beforeAll(async () => {
+  world = await startWorld();
+  const { treasuryBooks } = world.postgres;
+  if (!(await treasuryBooks.watch(world.gateway.payTo)))
+    await treasuryBooks.beginWatch(world.gateway.payTo, { amount: 0n, slot: 0n });
+});
+beforeEach(async () => {
+  agent = await world.agent();
+  offer = await offerFor(world, agent);
+});
+afterEach(async () => {
+  expect(await world.violations()).toEqual([]);
+});
+afterAll(() => world.close());
+
+/** What the watch of the treasury does when it sees the transfer. */
+async function seen(tx: string): Promise<void> {
+  await world.postgres.treasuryBooks.record(world.gateway.payTo, {
+    txSignature: tx,
+    slot: BigInt(world.chain.chain.slots.current),
+    blockTime: new Date(),
+    change: PRICE,
+    balanceAfter: PRICE,
+    memo: undefined,
+    memos: undefined,
+    payer: agent.wallet.publicKey.toBase58(),
+    owner: undefined,
+  });
+}
+
+const OWNERLESS =
+  /the transfer names no quote of ours, so that it buys no call: the operator gives such transfers to the balance of their payers\. Ask there, with the transaction signature; once you have it, repeat the call without a proof$/;
+
+const FORMS: [string, () => ReturnType<typeof memo>[]][] = [
+  ["without a memo", () => []],
+  ["with a memo of its own", () => [memo("for the estimate, thank you")]],
+  ["with a quote that nobody issued", () => [memo(`svc:qt_${base58.encode(Buffer.alloc(81, 7))}`)]],
+];
+
+describe("a transfer", () => {
+  it.each(FORMS)(
+    "%s buys nothing before the operator has it, nor after, and its payer pays anew or is given it",
+    async (_name, memos) => {
+      const tx = await world.send(agent, [...memos(), transfer(world, agent, PRICE)]);
+      expectRefused(await callWith(world, agent, tx, offer.quoteId), /no memo|has our form|no quote of ours/);
+      await seen(tx);
+      for (const extra of [{}, { idempotency_key: "k" }])
+        expectRefused(await callWith(world, agent, tx, offer.quoteId, extra), OWNERLESS);
+      await expectNothing(world, agent);
+      const { accountId } = agent;
+      await world.postgres.suspense.assign({ txSignature: tx, to: { accountId }, reason: "asked, with the signature" });
+      await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+      expectRefused(await callWith(world, agent, tx, offer.quoteId), OWNERLESS);
+      await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+      const bought = await world.call(agent, TOOL, PARAMS, { body: { idempotency_key: "k" } });
+      expect(bought.body.receipt).toMatchObject({ paid_by: "balance", tx_signature: null });
+      await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    },
+  );
+
+  it("is nobody's also when another account names it, and stays in suspense", async () => {
+    const tx = await world.send(agent, [transfer(world, agent, PRICE)]);
+    await seen(tx);
+    const thief = await world.agent();
+    const own = await offerFor(world, thief);
+    for (const quoteId of [own.quoteId, offer.quoteId])
+      expectRefused(await callWith(world, thief, tx, quoteId), OWNERLESS);
+    await expectNothing(world, thief);
+    await expectNothing(world, agent);
+    const { items } = await world.postgres.suspense.list({ limit: 100, cursor: undefined, status: "open" });
+    expect(items.map(({ txSignature }) => txSignature)).toContain(tx);
+  });
+});
