@@ -25,12 +25,20 @@ export function addServeCommand(program: Command): void {
         import("../start-checks.ts"),
         import("../gateway.ts"),
       ]);
-      const problems = await checkWorld(config, log);
+      const { problems, warnings } = await checkWorld(config, log);
       if (problems.length > 0) throw new ConfigError(problems);
+      for (const warning of warnings) log.warn(warning);
       const gateway = await startGateway(config, log);
-      const { baseUrl, grpcAddress, payTo } = gateway;
-      log.info({ baseUrl, grpcAddress, payTo }, "ready");
-      if (options.json) outputFor(true).record({ base_url: baseUrl, grpc_address: grpcAddress, pay_to: payTo });
+      const { baseUrl, grpcAddress, metricsAddress, payTo } = gateway;
+      log.info({ baseUrl, grpcAddress, metricsAddress, payTo }, "ready");
+      if (options.json) {
+        outputFor(true).record({
+          base_url: baseUrl,
+          grpc_address: grpcAddress,
+          ...(metricsAddress !== undefined && { metrics_address: metricsAddress }),
+          pay_to: payTo,
+        });
+      }
       await untilStopped(gateway, log);
     });
 }

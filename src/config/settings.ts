@@ -1,12 +1,13 @@
 import { z } from "zod";
 
-const integer = (minimum: number, maximum: number, fallback: number) =>
+const between = (minimum: number, maximum: number) =>
   z
     .string()
     .regex(/^\d{1,15}$/, "must be a whole number")
     .transform(Number)
-    .refine((value) => value >= minimum && value <= maximum, `must be between ${minimum} and ${maximum}`)
-    .default(fallback);
+    .refine((value) => value >= minimum && value <= maximum, `must be between ${minimum} and ${maximum}`);
+
+const integer = (minimum: number, maximum: number, fallback: number) => between(minimum, maximum).default(fallback);
 
 const url = (protocols: readonly string[], what: string) =>
   z.string().refine((text) => {
@@ -35,6 +36,9 @@ export const settings = {
   HOST: z.string().default("0.0.0.0").describe("address that the doors listen on"),
   PORT: integer(0, 65535, 8080).describe("port of HTTP/JSON, MCP, Connect and gRPC-Web; 0 picks a free one"),
   GRPC_PORT: integer(0, 65535, 9090).describe("port of gRPC; 0 picks a free one"),
+  METRICS_PORT: between(0, 65535)
+    .optional()
+    .describe("port of GET /metrics for Prometheus, which asks for no key; 0 picks a free one; none by default"),
   PUBLIC_URL: httpUrl.optional().describe("base address as callers see it; default http://HOST:PORT"),
   CONSOLE_URL: httpUrl.optional().describe("address of the console; default PUBLIC_URL/console"),
   DATABASE_URL: url(["postgres:", "postgresql:"], "a postgresql:// URL")
@@ -69,6 +73,10 @@ export const settings = {
     .optional()
     .describe("OpenAI-compatible server for inference_chat, with its /v1; a local stand-in in dev"),
   INFERENCE_API_KEY: z.string().optional().describe("its key"),
+  WATCH_INTERVAL_MS: integer(100, 600_000, 2_500).describe(
+    "pause between two looks at what reached the treasury; the checks of payments and balances keep step with it",
+  ),
+  AUDIT_INTERVAL_SECONDS: integer(0, 31_536_000, 3_600).describe("pause between two audits of the ledger; 0: never"),
   RUN_LEASE_MS: integer(1000, 600_000, 15_000).describe(
     "how long a run may go without a heartbeat before another instance releases it",
   ),

@@ -1,0 +1,39 @@
+import { Keeper } from "../app/keeper/keeper.ts";
+import { treasuryWorks } from "../app/keeper/treasury-works.ts";
+import type { Metrics } from "../app/metrics.ts";
+import type { ServeConfig } from "../config/config.ts";
+import type { Quotes } from "../domain/quote.ts";
+import type { Logger } from "../log.ts";
+import type { Postgres } from "../postgres/index.ts";
+import { SolanaTreasury, type SolanaChain } from "../solana/index.ts";
+import { systemClock } from "../system.ts";
+
+/** What the keeper is made of. */
+export interface KeeperParts {
+  readonly config: ServeConfig;
+  readonly postgres: Postgres;
+  readonly chain: SolanaChain;
+  readonly quotes: Quotes;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** Makes the treasury's keeper, not started yet. */
+export function makeKeeper({ config, postgres, chain, quotes, metrics, log }: KeeperParts): Keeper {
+  const { MEMO_PREFIX: memoPrefix } = config;
+  const { works, everywhere } = treasuryWorks({
+    chain: new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix, log }),
+    books: postgres.treasuryBooks,
+    quotes,
+    audit: postgres.audit,
+    memoPrefix,
+    clock: systemClock,
+    metrics,
+    log,
+    watchIntervalMs: config.WATCH_INTERVAL_MS,
+    auditIntervalSeconds: config.AUDIT_INTERVAL_SECONDS,
+  });
+  // Figures that nobody reads are not worth the asking.
+  const measured = config.METRICS_PORT === undefined ? [] : everywhere;
+  return new Keeper({ books: postgres.treasuryBooks, works, everywhere: measured, metrics, log });
+}
