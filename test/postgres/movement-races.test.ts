@@ -1,0 +1,95 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { OwnedMovement } from "../../src/app/treasury-ports.ts";
+import type { BeginCall } from "../../src/app/ports.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { callOf, completed, depositOf, expectCleanAudit, failed, makeAccount, paymentOf, PRICE } from "./fixture.ts";
+import { movementOfDeposit, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
+
+let database: TestDatabase;
+let treasurers: Treasurer[];
+let one: Treasurer;
+let two: Treasurer;
+let three: Treasurer;
+let token: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  treasurers = Array.from({ length: 3 }, () => openTreasurer(database.url));
+  [one, two, three] = [treasurers[0]!, treasurers[1]!, treasurers[2]!];
+  token = await watchedAccount(one);
+});
+afterAll(async () => {
+  await Promise.all(treasurers.map((treasurer) => treasurer.close()));
+  await database.drop();
+});
+afterEach(() => expectCleanAudit(one.pool));
+
+/** A call, its payment, and what the watch sees of it. */
+function paidCall(account: string): { call: BeginCall; movement: OwnedMovement; txSignature: string } {
+  const deposit = depositOf();
+  return {
+    call: callOf(account, { payment: paymentOf(deposit) }),
+    movement: movementOfDeposit(deposit, account),
+    txSignature: deposit.txSignature,
+  };
+}
+
+describe("a payment that the watch and its call see", () => {
+  it("counts once, whoever comes first", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const [proved, watched] = [paidCall(account), paidCall(account)];
+    expect(await one.ledger.begin(proved.call)).toEqual({ kind: "started" });
+    expect(await two.books.record(token, proved.movement)).toBe("finalized");
+    expect(await two.books.record(token, watched.movement)).toBe("credited");
+    expect(await one.ledger.begin(watched.call)).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(0n);
+    for (const { call } of [proved, watched])
+      expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+  });
+
+  it("counts once and buys its call when both see it at the same moment", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    for (let round = 0; round < 60; round++) {
+      const { call, movement } = paidCall(account);
+      const [begun, ...recorded] = await Promise.all([
+        one.ledger.begin(call),
+        two.books.record(token, movement),
+        three.books.record(token, movement),
+      ]);
+      expect(begun).toEqual({ kind: "started" });
+      expect(recorded).toContain("known");
+      expect(recorded.some((outcome) => outcome === "credited" || outcome === "finalized")).toBe(true);
+      expect(await one.ledger.balance(account)).toBe(0n);
+    }
+  });
+
+  it("counts once in a storm of proofs, credits, ends, movements and marks on few accounts", async () => {
+    const accounts = await Promise.all(Array.from({ length: 3 }, () => makeAccount(one.pool, 0n)));
+    const calls = Array.from({ length: 60 }, (_, n) => paidCall(accounts[n % 3]!));
+    const started: BeginCall[] = [];
+    await Promise.all(
+      calls.flatMap(({ call, movement, txSignature }, n) => {
+        const at = (turn: number) => treasurers[(n + turn) % 3]!;
+        return [
+          at(0)
+            .ledger.begin(call)
+            .then(async (begun) => {
+              if (begun.kind === "started") started.push(call);
+              if (begun.kind === "started") await at(0).ledger.finish(n % 4 === 0 ? failed(call) : completed(call));
+            }),
+          at(1).ledger.credit(call.accountId, call.payment!.deposit!),
+          at(1).books.record(token, movement),
+          at(2).books.record(token, movement),
+          at(2).books.finalize([txSignature, calls[(n + 7) % 60]!.txSignature]),
+          at(0).books.reverse(txSignature),
+          at(1).books.postpone([txSignature, calls[(n + 3) % 60]!.txSignature]),
+        ];
+      }),
+    );
+    // Whatever was taken back was recorded at last, or is now.
+    for (const { movement } of calls) await one.books.record(token, movement);
+    const charged = started.filter((call) => calls.findIndex((paid) => paid.call === call) % 4 !== 0).length;
+    const balances = await Promise.all(accounts.map((account) => one.ledger.balance(account)));
+    expect(balances.reduce((sum, balance) => sum + balance, 0n)).toBe(BigInt(60 - charged) * PRICE);
+  });
+});

@@ -1,0 +1,146 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { treasuryDebt } from "../../src/postgres/treasury-debt.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { depositOf, expectCleanAudit, makeAccount } from "./fixture.ts";
+import { movementOf, openTreasurer, type Treasurer } from "./treasury-fixture.ts";
+
+let database: TestDatabase;
+let treasurers: Treasurer[];
+let one: Treasurer;
+let two: Treasurer;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  treasurers = Array.from({ length: 4 }, () => openTreasurer(database.url));
+  [one, two] = [treasurers[0]!, treasurers[1]!];
+});
+afterAll(async () => {
+  await Promise.all(treasurers.map((treasurer) => treasurer.close()));
+  await database.drop();
+});
+afterEach(() => expectCleanAudit(one.pool));
+
+const newToken = () => base58.encode(randomBytes(32));
+
+/** As if the leader's lease had run out. */
+const expireLead = () => one.pool.query("update leadership set until = now() - interval '1 second'");
+
+describe("the lead", () => {
+  it("is one instance's at a time, however many ask at once, until it is given up", async () => {
+    for (let round = 0; round < 10; round++) {
+      const asked = await Promise.all(treasurers.flatMap(({ books }) => [books.lead(60_000), books.lead(60_000)]));
+      expect(asked.filter(Boolean)).toHaveLength(2);
+      const leader = Math.floor(asked.indexOf(true) / 2);
+      expect(asked.lastIndexOf(true)).toBe(leader * 2 + 1);
+      await treasurers[(leader + 1) % 4]!.books.resign();
+      expect(await treasurers[(leader + 1) % 4]!.books.lead(60_000)).toBe(false);
+      await treasurers[leader]!.books.resign();
+    }
+  });
+
+  it("goes to another once its lease has run out, and not back to whoever slept", async () => {
+    expect(await one.books.lead(60_000)).toBe(true);
+    expect(await two.books.lead(60_000)).toBe(false);
+    await expireLead();
+    expect(await two.books.lead(60_000)).toBe(true);
+    expect(await one.books.lead(60_000)).toBe(false);
+    await one.books.resign();
+    expect(await two.books.lead(60_000)).toBe(true);
+    await two.books.resign();
+  });
+
+  it("that has run out is kept by whoever asks first, also by who had it", async () => {
+    expect(await one.books.lead(1)).toBe(true);
+    await expireLead();
+    expect(await one.books.lead(60_000)).toBe(true);
+    expect(await two.books.lead(60_000)).toBe(false);
+    await one.books.resign();
+  });
+});
+
+describe("a watch", () => {
+  it("begins once, with what the account held as the operator's", async () => {
+    const token = newToken();
+    const debt = await treasuryDebt(database.url);
+    expect(await one.books.watch(token)).toBeUndefined();
+    await Promise.all(treasurers.map(({ books }, n) => books.beginWatch(token, { amount: 50n, slot: BigInt(n) })));
+    await one.books.beginWatch(token, { amount: 60n, slot: 70n });
+    expect(await two.books.watch(token)).toMatchObject({ opening: 50n, expected: 50n });
+    expect(await treasuryDebt(database.url)).toBe(debt + 50n);
+  });
+
+  it("goes on, never back, and tells what its account must hold", async () => {
+    const token = newToken();
+    await one.books.beginWatch(token, { amount: 0n, slot: 5n });
+    const begun = await one.books.watch(token);
+    for (const change of [9n, -4n, 2n]) await one.books.record(token, movementOf({ change, slot: 6n }));
+    await one.books.advanceWatch(token, 10n);
+    await two.books.advanceWatch(token, 7n);
+    const watch = await one.books.watch(token);
+    expect(watch).toMatchObject({ slot: 10n, opening: 0n, expected: 7n });
+    expect(watch!.lookedAt.getTime()).toBeGreaterThanOrEqual(begun!.lookedAt.getTime());
+  });
+
+  it("knows what it has not recorded yet, in the order asked, and what of that was credited", async () => {
+    const token = newToken();
+    const other = newToken();
+    for (const account of [token, other]) await one.books.beginWatch(account, { amount: 0n, slot: 0n });
+    const [recorded, elsewhere, unseen] = [movementOf(), movementOf({ change: -1n }), movementOf()];
+    await one.books.record(token, recorded);
+    await one.books.record(other, elsewhere);
+    const proved = depositOf({ amount: 77n });
+    await one.ledger.credit(await makeAccount(one.pool, 0n), proved);
+    const asked = [unseen, recorded, proved, elsewhere].map(({ txSignature }) => txSignature);
+    expect(await two.books.unrecorded(token, asked)).toEqual([
+      { txSignature: unseen.txSignature, credited: undefined },
+      { txSignature: proved.txSignature, credited: 77n },
+      { txSignature: elsewhere.txSignature, credited: undefined },
+    ]);
+    expect(await two.books.unrecorded(token, [])).toEqual([]);
+  });
+
+  it("began with the installation: no sealing key is older", async () => {
+    expect((await one.books.installedAt()).getTime()).toBeGreaterThan(0);
+    await one.pool.query(
+      "insert into sealing_key (version, secret, active_from, created_at) values (1, $1, now(), '2026-02-03T04:05:06Z'), (2, $1, now(), now())",
+      [randomBytes(32)],
+    );
+    expect(await one.books.installedAt()).toEqual(new Date("2026-02-03T04:05:06Z"));
+  });
+});
+
+describe("payments that wait to be finalized", () => {
+  it("come oldest first, those that could not be judged behind the others", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposits = Array.from({ length: 4 }, (_, n) => depositOf({ slot: BigInt(n), amount: BigInt(n + 1) }));
+    for (const deposit of deposits) await one.ledger.credit(account, deposit);
+    await one.ledger.credit(account, depositOf({ finalized: true }));
+    const mine = new Set(deposits.map(({ txSignature }) => txSignature));
+    const waiting = async (limit = 100) =>
+      (await two.books.unfinalized({ minAgeMs: 0, limit })).filter(({ txSignature }) => mine.has(txSignature));
+    expect(await waiting()).toEqual(deposits.map(({ txSignature, slot, amount }) => ({ txSignature, slot, amount })));
+    await one.books.postpone([deposits[0]!.txSignature, deposits[1]!.txSignature]);
+    const slots = (await waiting()).map(({ slot }) => slot);
+    expect(slots.slice(0, 2)).toEqual([2n, 3n]);
+    expect(slots.slice(2).toSorted()).toEqual([0n, 1n]);
+    await one.books.reverse(deposits[2]!.txSignature);
+    expect(await one.books.finalize([deposits[3]!.txSignature, deposits[3]!.txSignature])).toBe(1);
+    expect(await one.books.finalize([deposits[3]!.txSignature, deposits[2]!.txSignature])).toBe(0);
+    expect((await waiting()).map(({ slot }) => slot).toSorted()).toEqual([0n, 1n]);
+    expect(await two.books.unfinalized({ minAgeMs: 3_600_000, limit: 100 })).toEqual([]);
+    await one.books.finalize(deposits.map(({ txSignature }) => txSignature));
+  });
+
+  it("finalized by many at once are counted once", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const deposits = Array.from({ length: 60 }, () => depositOf());
+    await Promise.all(deposits.map((deposit) => one.ledger.credit(account, deposit)));
+    const signatures = deposits.map(({ txSignature }) => txSignature);
+    const counts = await Promise.all(
+      treasurers.map(({ books }, n) => books.finalize(n % 2 === 0 ? signatures : signatures.toReversed())),
+    );
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(60);
+  });
+});
