@@ -1,6 +1,6 @@
 import type { ServeConfig } from "./config/config.ts";
 import type { Logger } from "./log.ts";
-import { checkDatabase } from "./postgres/start-checks.ts";
+import { checkDatabase, type Findings } from "./postgres/start-checks.ts";
 import { checkChain, openChain } from "./solana/index.ts";
 import { systemClock } from "./system.ts";
 
@@ -10,9 +10,9 @@ const LIMIT_MS = 15_000;
 /**
  * Looks at the outside world before the doors open: database reachable, durable, at the current schema; every RPC endpoint on mainnet
  * and seeing the treasury's token account.
- * @returns every problem with what to do about it; empty: fit to serve
+ * @returns every problem with what to do about it, none: fit to serve; and what is unwise
  */
-export async function checkWorld(config: ServeConfig, log: Logger): Promise<string[]> {
+export async function checkWorld(config: ServeConfig, log: Logger): Promise<Findings> {
   const chain = openChain({
     urls: config.SOLANA_RPC_URLS,
     treasuryOwner: config.TREASURY_OWNER,
@@ -26,8 +26,11 @@ export async function checkWorld(config: ServeConfig, log: Logger): Promise<stri
     checkDatabase(config.DATABASE_URL),
     checkChain(chain.rpc, chain.treasury, AbortSignal.timeout(LIMIT_MS)),
   ]);
-  return [
-    ...database.map((problem) => `DATABASE_URL: ${problem}`),
-    ...endpoints.map(({ endpoint, problem }) => `SOLANA_RPC_URLS: ${endpoint} ${problem}`),
-  ];
+  return {
+    problems: [
+      ...database.problems.map((problem) => `DATABASE_URL: ${problem}`),
+      ...endpoints.map(({ endpoint, problem }) => `SOLANA_RPC_URLS: ${endpoint} ${problem}`),
+    ],
+    warnings: database.warnings.map((warning) => `DATABASE_URL: ${warning}`),
+  };
 }

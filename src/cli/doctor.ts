@@ -2,6 +2,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import { ConfigError, readEnvironment, readServeConfig } from "../config/config.ts";
 import { createLogger } from "../log.ts";
+import type { Findings } from "../postgres/start-checks.ts";
 import { outputFor } from "./output.ts";
 
 /** `doctor`: what would keep `serve` from starting. */
@@ -9,25 +10,28 @@ export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
     .description(
-      "checks the configuration and the outside world, and says what to do about each problem; exit code 1 when there is one",
+      "checks the configuration and the outside world, and says what to do about each problem and what is unwise; exit code 1 when there is a problem",
     )
     .option("--json", "print JSON")
     .action(async (options: { json?: boolean }) => {
-      const problems = await findProblems();
+      const { problems, warnings } = await findProblems();
       const output = outputFor(options.json ?? false);
-      if (options.json) output.record({ ok: problems.length === 0, problems });
-      else if (problems.length === 0) output.record({ doctor: "everything is fine" });
-      else for (const problem of problems) process.stdout.write(`- ${problem}\n`);
+      if (options.json) output.record({ ok: problems.length === 0, problems, warnings });
+      else if (problems.length + warnings.length === 0) output.record({ doctor: "everything is fine" });
+      else {
+        for (const problem of problems) process.stdout.write(`- ${problem}\n`);
+        for (const warning of warnings) process.stdout.write(`- warning: ${warning}\n`);
+      }
       if (problems.length > 0) process.exitCode = 1;
     });
 }
 
-async function findProblems(): Promise<readonly string[]> {
+async function findProblems(): Promise<Findings> {
   try {
     const { checkWorld } = await import("../start-checks.ts");
     return await checkWorld(readServeConfig(readEnvironment()), createLogger("error"));
   } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
+    if (error instanceof ConfigError) return { problems: error.problems, warnings: [] };
     throw error;
   }
 }

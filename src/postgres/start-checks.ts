@@ -2,19 +2,39 @@ import type { Pool } from "pg";
 import { MIGRATION_NAMES } from "./migrations/names.ts";
 import { checkDurability, openPool } from "./pool.ts";
 
-/**
- * Whether a gateway can work on this database: reachable, durable, at the current schema.
- * @returns what is wrong, and what to do about it; empty when all is well
- */
-export async function checkDatabase(url: string): Promise<string[]> {
+/** What checks found: what keeps a gateway from working, and what is unwise. Each says what to do about it. */
+export interface Findings {
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** Whether a gateway can work on this database: reachable, durable, at the current schema; and whether it has more rights than it needs. */
+export async function checkDatabase(url: string): Promise<Findings> {
   const pool = openPool(url, { max: 1, applicationName: "toolgate start checks" });
   try {
-    return [...(await checkDurability(pool)), ...(await checkSchema(pool))];
+    const problems = [...(await checkDurability(pool)), ...(await checkSchema(pool))];
+    return { problems, warnings: await checkRights(pool) };
   } catch (error) {
-    return [`the database cannot be reached (${reasonOf(error)}); check the address, the password and the network`];
+    const problem = `the database cannot be reached (${reasonOf(error)}); check the address, the password and the network`;
+    return { problems: [problem], warnings: [] };
   } finally {
     await pool.end();
   }
+}
+
+async function checkRights(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ role: string; superuser: boolean; owner: boolean }>(
+    `select role.rolname as role, role.rolsuper as superuser, exists (
+       select from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and pg_has_role(role.oid, relowner, 'member')
+     ) as owner
+     from pg_roles role where role.rolname = current_user`,
+  );
+  const [found] = rows;
+  if (!found?.superuser && !found?.owner) return [];
+  const what = found.superuser ? "is a superuser" : "owns the tables";
+  return [
+    `its role ${found.role} ${what}, so that whoever takes this process over can change every balance; serve with a role of its own (migrate --grant-to)`,
+  ];
 }
 
 async function checkSchema(pool: Pool): Promise<string[]> {

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Instances, run } from "../instances/process.ts";
+import { startGround, type Ground } from "../support/world.ts";
+
+let ground: Ground;
+const instances = new Instances();
+beforeAll(async () => {
+  ground = await startGround();
+});
+afterAll(async () => {
+  await instances.close();
+  await ground.close();
+});
+
+const asSuperuser = () => ({ ...ground.settings, DATABASE_URL: ground.database.url });
+const WARNING =
+  /DATABASE_URL: its role \S+ is a superuser, so that .* serve with a role of its own \(migrate --grant-to\)/;
+
+describe("doctor", () => {
+  it("warns of a superuser, and takes it for no problem", async () => {
+    const { exitCode, stdout } = await run(["doctor", "--json"], asSuperuser());
+    expect([exitCode, JSON.parse(stdout)]).toEqual([
+      0,
+      { ok: true, problems: [], warnings: [expect.stringMatching(WARNING)] },
+    ]);
+    expect((await run(["doctor"], asSuperuser())).stdout).toMatch(/^- warning: DATABASE_URL: /);
+  });
+
+  it("finds everything fine with a role of its own", async () => {
+    expect(await run(["doctor"], ground.settings)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining("everything is fine"),
+    });
+  });
+});
+
+describe("serve", () => {
+  it("warns of a superuser in its log, and not of a role of its own", async () => {
+    const [mighty, bound] = [await instances.serve(asSuperuser()), await instances.serve(ground.settings)];
+    expect(mighty.log()).toMatch(WARNING);
+    expect(bound.log()).not.toMatch(/superuser|owns the tables/);
+  });
+});
