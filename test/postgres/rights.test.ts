@@ -51,7 +51,7 @@ describe("every function that writes", () => {
 describe("a role that may read and execute alone", () => {
   it("serves calls, and does the treasury's work", async () => {
     const account = await makeAccount(owner.pool, 5n * PRICE);
-    const paid = callOf(account, { payment: paymentOf(depositOf()), idempotencyKey: "k" });
+    const paid = callOf(account, { payment: paymentOf(depositOf({ slot: 2n })), idempotencyKey: "k" });
     expect(await serving.ledger.begin(paid)).toEqual({ kind: "started" });
     await serving.leases.beat();
     const end = completed(paid);

@@ -124,11 +124,11 @@ describe("payments that wait to be finalized", () => {
     await one.books.postpone([deposits[0]!.txSignature, deposits[1]!.txSignature]);
     const slots = (await waiting()).map(({ slot }) => slot);
     expect(slots.slice(0, 2)).toEqual([2n, 3n]);
-    expect(slots.slice(2).toSorted()).toEqual([0n, 1n]);
+    expect(new Set(slots.slice(2))).toEqual(new Set([0n, 1n]));
     await one.books.reverse(deposits[2]!.txSignature);
     expect(await one.books.finalize([deposits[3]!.txSignature, deposits[3]!.txSignature])).toBe(1);
     expect(await one.books.finalize([deposits[3]!.txSignature, deposits[2]!.txSignature])).toBe(0);
-    expect((await waiting()).map(({ slot }) => slot).toSorted()).toEqual([0n, 1n]);
+    expect(new Set((await waiting()).map(({ slot }) => slot))).toEqual(new Set([0n, 1n]));
     expect(await two.books.unfinalized({ minAgeMs: 3_600_000, limit: 100 })).toEqual([]);
     await one.books.finalize(deposits.map(({ txSignature }) => txSignature));
   });
