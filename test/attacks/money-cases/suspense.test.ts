@@ -40,7 +40,6 @@ async function seen(tx: string): Promise<void> {
     slot: BigInt(world.chain.chain.slots.current),
     blockTime: new Date(),
     change: PRICE,
-    balanceAfter: PRICE,
     memo: undefined,
     memos: undefined,
     payer: agent.wallet.publicKey.toBase58(),

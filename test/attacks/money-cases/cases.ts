@@ -1,0 +1,165 @@
+/** Where a test is: its file, from `test/` on, and a part of its title. */
+export type Where = readonly [file: string, title: string];
+
+const CASES = "attacks/money-cases";
+const AMOUNTS = "attacks/amounts-and-times.test.ts";
+const BINDINGS = "attacks/bindings.test.ts";
+const BEFORE = "attacks/credited-before.test.ts";
+const CLAIMS = "attacks/claims.test.ts";
+const REPLAYS = "attacks/replays.test.ts";
+const FAILURES = `${CASES}/tool-failures.test.ts`;
+const KEYS = `${CASES}/keys.test.ts`;
+const DISCONNECTS = `${CASES}/disconnects.test.ts`;
+const TAKEN_BACK = `${CASES}/taken-back.test.ts`;
+const LOST = "instances/lost-answers.test.ts";
+
+/** The rows of docs/decisions.md, "Proof" and "Money", by their first column, and the tests that show them. */
+export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
+  "X-Payment": [
+    [CLAIMS, "is refused with anything around or beside the proof"],
+    [REPLAYS, "is answered from the store however its header is written"],
+    ["domain/proof.test.ts", "is read in base64 and base64url"],
+  ],
+  "`quote_id` of the wrong form": [
+    [BINDINGS, "is no quote identifier"],
+    [BINDINGS, "is none of ours, and nothing is looked up for it"],
+  ],
+  "proof and chain disagree": [
+    [CLAIMS, "is refused: an amount of %s"],
+    ["attacks/memos.test.ts", "names another account's quote: refused, and still good for its owner"],
+  ],
+  "payment credited before its proof came": [
+    [BEFORE, "buys its call all the same, and is credited and charged once"],
+    [BEFORE, "buys it once when watcher and many callers come at once"],
+  ],
+  "price change between quote and payment": [
+    [BINDINGS, "at the price that was quoted, whatever an instance charges by now"],
+    [FAILURES, "keeps the quoted price, whatever an instance charges by now"],
+  ],
+  "x402 v1 payload in X-Payment (`x402Version`)": [[CLAIMS, "is refused with anything around or beside the proof"]],
+  "more than one proof carrier on one request": [
+    [CLAIMS, "are refused when they name different payments or quotes"],
+    [CLAIMS, "are one proof when they agree"],
+  ],
+  "body proof": [
+    [CLAIMS, "is refused before anything is looked up: %s"],
+    ["contract/tool-call-sold.test.ts", "accepts a proof in X-Payment, by either key, and in the body"],
+  ],
+  "memo on chain": [
+    ["attacks/memos.test.ts", "is taken in %s, from both Memo programs"],
+    ["attacks/memos.test.ts", "is refused: none at all"],
+    ["attacks/memos.test.ts", "is refused: a memo that names a quote which nobody issued"],
+    ["attacks/memos.test.ts", "are refused, so that one payment cannot pay two quotes"],
+  ],
+  "quote binding": [
+    [BINDINGS, "and no other: signature, quote and memo are public"],
+    [BINDINGS, "and not for %s"],
+    [FAILURES, "keeps the key and the proof to their call"],
+  ],
+  evidence: [
+    ["attacks/no-payment.test.ts", "%s is refused for what it is"],
+    ["attacks/odd-payments.test.ts", "in several transfers, which count together and once"],
+  ],
+  commitment: [
+    ["attacks/odd-payments.test.ts", "buys nothing while it can still be forked away, when it is large"],
+    [TAKEN_BACK, "leaves the stored answer to every repeat"],
+  ],
+  "finality and expiry": [
+    [`${CASES}/finality.test.ts`, "is pending until then, costs nothing meanwhile, and buys its call"],
+    [`${CASES}/finality.test.ts`, "is late after that, and credited"],
+    [`${CASES}/finality.test.ts`, "has no time beyond its quote's"],
+  ],
+  "a proof never gets a quote": [
+    [BEFORE, "is money like any other: once it is spent, the proof buys nothing"],
+    [FAILURES, "without either is a new call, which the balance pays"],
+  ],
+  replay: [
+    [REPLAYS, "is answered from the store however its header is written, and never charged again"],
+    [REPLAYS, "tells another account nothing, under its own quote or the payer's"],
+    [REPLAYS, "buys nothing under another quote of the account"],
+    [REPLAYS, "is charged once under as many different keys"],
+  ],
+  "one ledger": [
+    [KEYS, "takes the proof that it brings, and leaves the balance alone"],
+    ["instances/one-ledger.test.ts", "sell exactly seven of 200 calls to a balance for seven"],
+  ],
+  "under-, over-, late, duplicate payment": [
+    [AMOUNTS, "is credited once and refused with both amounts"],
+    [AMOUNTS, "made good by a second transfer buys the call from the balance"],
+    [AMOUNTS, "buys the call at its price, and the rest stays"],
+    [AMOUNTS, "is credited once and told QUOTE_EXPIRED"],
+    [AMOUNTS, "is credited once and says so, and buys the next call from the balance"],
+    [LOST, "of an underpayment has credited it once"],
+    [LOST, "of a late payment has credited it once"],
+  ],
+  "second payment under the key of a charged call": [
+    [AMOUNTS, "under the key of the first is a repeat of it, and is credited at once, once"],
+    [AMOUNTS, "is credited, be it for another quote of that call, too little or too much"],
+  ],
+  "idempotency records": [
+    [REPLAYS, "each key stands for the one answer"],
+    [LOST, "of a replay has bound the new key to the call that the proof bought"],
+    ["postgres/faults.test.ts", "expired keys"],
+  ],
+  "balance below zero": [
+    [TAKEN_BACK, "is told what is missing and offered no quote, however often it asks"],
+    [TAKEN_BACK, "is told so at every other door as well"],
+    [TAKEN_BACK, "has what it pays credited and is told so; once all is covered, the same proofs and keys work"],
+    [TAKEN_BACK, "lets the call end and tell its answer; the account owes it"],
+  ],
+  "proof of a payment that was taken back": [
+    [TAKEN_BACK, "is refused under any key, tells the balance, and is not credited again"],
+    [TAKEN_BACK, "because its tool failed, cannot be used for the retry"],
+    [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it"],
+  ],
+  "sealing key rotation": [
+    ["postgres/instance.test.ts", "rotate: a new one is known everywhere before it seals"],
+    [BINDINGS, "that was paid stays answered after its sealing key has gone"],
+  ],
+  "price of inference": [
+    [
+      "tools/inference-chat/inference-chat.test.ts",
+      "is the prompt's bytes, 8 tokens per message and 64 per conversation",
+    ],
+    ["contract/tool-call-sold.test.ts", "sells inference by tokens"],
+  ],
+  "transfer without an owner (no memo, unknown quote)": [
+    [`${CASES}/suspense.test.ts`, "%s buys nothing before the operator has it, nor after"],
+    [`${CASES}/suspense.test.ts`, "is nobody's also when another account names it"],
+  ],
+  "hold before execute": [
+    ["instances/death.test.ts", "leaves the call to its retry elsewhere"],
+    [LOST, "of a charged call leaves it to the retry elsewhere %s, at once"],
+    [LOST, "of a claim has credited and held the payment once"],
+  ],
+  "tool failed after payment": [
+    [FAILURES, "leaves the money on the balance, a failed run and no receipt, and says so"],
+    [FAILURES, "runs again %s, charged once, and then replays by each of them"],
+    [FAILURES, "is UNAVAILABLE and says when to come back; nothing is charged"],
+  ],
+  "proof and enough balance": [
+    [KEYS, "takes the proof that it brings, and leaves the balance alone"],
+    [KEYS, "is refused for a bad proof, though the balance would do"],
+    [KEYS, "takes the balance without one, to the last micro-USD"],
+  ],
+  "idempotency key": [
+    [KEYS, "is 422 with a payment, which stays unused and buys the call under a new key"],
+    [KEYS, "is 422 after the payment whatever comes with it"],
+    [KEYS, "is the body's key by another name, with proof and without"],
+    [KEYS, "is refused when the body has another one"],
+    [KEYS, "is answered from the store, leaves one run and no receipt"],
+    [FAILURES, "is told so by proof, by key and by both, costs nothing, and gets the result afterwards"],
+  ],
+  disconnect: [
+    [DISCONNECTS, "while the tool runs has its call finished, charged once and kept for the retry"],
+    [DISCONNECTS, "between the hold and the tool gets the hold back"],
+    [DISCONNECTS, "while its transaction is waited for has consumed nothing"],
+  ],
+  prices: [
+    [BINDINGS, "at the price that was quoted, whatever an instance charges by now"],
+    ["tools/prices.test.ts", "has defaults for everything"],
+  ],
+};
+
+/** Rows whose subject has no door yet. */
+export const NOT_BUILT: readonly string[] = ["guest code that fails in sandbox_execute"];
