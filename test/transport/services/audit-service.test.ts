@@ -1,0 +1,81 @@
+import { type Client, status } from "@grpc/grpc-js";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AuditService } from "#gen/toolgate/v1/audit_service_pb.ts";
+import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
+import { CHECKS } from "../../../src/postgres/audit-checks.ts";
+import { startWorld, type Agent, type World } from "../../support/world.ts";
+import { callGrpc, detailOf, failureOf, grpcClient, type GrpcCallOptions } from "../grpc-client.ts";
+
+let world: World;
+let client: Client;
+let owner: pg.Client;
+let operator: Agent;
+
+beforeAll(async () => {
+  world = await startWorld();
+  client = grpcClient(world.gateway.grpcAddress);
+  owner = new pg.Client({ connectionString: world.database.url });
+  await owner.connect();
+  operator = await world.agent({ operator: true, balance: 5n });
+});
+afterAll(async () => {
+  client.close();
+  await owner.end();
+  await world.close();
+});
+
+async function runAudit(options: GrpcCallOptions = {}, agent = operator) {
+  const metadata = { authorization: `Bearer ${agent.apiKey}` };
+  return (await callGrpc(client, AuditService.method.runAudit, {}, { metadata, ...options })).message;
+}
+
+/** The audits that the database works on. */
+async function underWay() {
+  const { rows } = await owner.query(
+    "select wait_event_type as waits from pg_stat_activity where application_name = 'toolgate audit' and state = 'active'",
+  );
+  return rows.map(({ waits }) => String(waits));
+}
+
+describe("the audit over gRPC", { timeout: 30_000 }, () => {
+  it("tells of every invariant, and which one is violated", async () => {
+    const clean = await runAudit();
+    expect(clean.clean).toBe(true);
+    expect(clean.lines.map(({ invariant }) => invariant)).toEqual(CHECKS.map(({ name }) => name));
+    for (const line of clean.lines) expect(line).toMatchObject({ description: expect.any(String), violations: 0n });
+
+    await owner.query("update account set available = available + 1");
+    const violated = await runAudit();
+    await owner.query("update account set available = available - 1");
+    expect(violated.clean).toBe(false);
+    const balances = violated.lines.find(({ invariant }) => invariant === "balances");
+    expect(balances?.violations).toBe(balances?.checked);
+    expect(balances?.checked).toBeGreaterThan(0n);
+  });
+
+  it("is refused to an ordinary key", async () => {
+    const error = await failureOf(runAudit({}, await world.agent()));
+    expect([error.code, detailOf(error, ErrorBodySchema).code]).toEqual([status.PERMISSION_DENIED, "FORBIDDEN"]);
+  });
+
+  it("is one at a time, and ends in the database when its caller goes or its deadline passes", async () => {
+    const locker = new pg.Client({ connectionString: world.database.url });
+    await locker.connect();
+    await locker.query("begin; lock table payment in access exclusive mode");
+    const caller = new AbortController();
+    const gone = failureOf(runAudit({ signal: caller.signal }));
+    await expect.poll(underWay).toEqual(["Lock"]);
+    const second = await failureOf(runAudit());
+    expect([second.code, detailOf(second, ErrorBodySchema).code]).toEqual([status.ABORTED, "REQUEST_IN_PROGRESS"]);
+    caller.abort();
+    expect((await gone).code).toBe(status.CANCELLED);
+    await expect.poll(underWay).toEqual([]);
+
+    const late = await failureOf(runAudit({ deadline: new Date(Date.now() + 300) }));
+    expect(late.code).toBe(status.DEADLINE_EXCEEDED);
+    await expect.poll(underWay).toEqual([]);
+    await locker.end();
+    expect((await runAudit()).clean).toBe(true);
+  });
+});

@@ -1,0 +1,190 @@
+import type { DescMethodUnary, DescMessage, MessageInitShape } from "@bufbuild/protobuf";
+import { randomBytes, randomUUID } from "node:crypto";
+import { type Client, status } from "@grpc/grpc-js";
+import { base58 } from "@scure/base";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
+import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
+import { SuspenseStatus, TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
+import { startWorld, type Agent, type World } from "../../support/world.ts";
+import { callGrpc, detailOf, failureOf, grpcClient } from "../grpc-client.ts";
+import { gift } from "./gift.ts";
+
+const { listSuspense, assignSuspense, refundReceipt, getTreasury } = TreasuryService.method;
+
+let world: World;
+let client: Client;
+let operator: Agent;
+let payer: Agent;
+
+beforeAll(async () => {
+  world = await startWorld();
+  client = grpcClient(world.gateway.grpcAddress);
+  [operator, payer] = await Promise.all([world.agent({ operator: true }), world.agent()]);
+});
+afterAll(async () => {
+  client.close();
+  await world.close();
+});
+
+async function call<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+  agent = operator,
+) {
+  const metadata = { authorization: `Bearer ${agent.apiKey}` };
+  return (await callGrpc(client, method, request, { metadata })).message;
+}
+
+async function refusalOf(answer: Promise<unknown>) {
+  const error = await failureOf(answer);
+  const { code, message } = detailOf(error, ErrorBodySchema);
+  return `${status[error.code]} ${code} ${message}`;
+}
+
+const buy = (agent: Agent) => world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+
+describe("a transfer that names no quote", { timeout: 30_000 }, () => {
+  it("is listed, given to an account once, and spent", async () => {
+    const tx = await gift(world, payer, 1_500n, "for lunch");
+    const open = await call(listSuspense, { status: SuspenseStatus.OPEN });
+    const [transfer] = open.items;
+    expect(transfer).toMatchObject({
+      txSignature: tx,
+      amountUsdcMicrousd: 1_500n,
+      memos: expect.stringContaining("for lunch"),
+      payer: payer.wallet.publicKey.toBase58(),
+      status: SuspenseStatus.OPEN,
+      owner: { case: undefined },
+    });
+    expect(transfer?.reason).toBeUndefined();
+
+    expect((await buy(payer)).status).toBe(402);
+    const assignment = {
+      txSignature: tx,
+      owner: { case: "accountId", value: payer.accountId },
+      reason: "he wrote to us",
+    } as const;
+    const assigned = await call(assignSuspense, assignment);
+    expect(assigned.transfer).toEqual({
+      ...transfer,
+      status: SuspenseStatus.ASSIGNED,
+      owner: { case: "accountId", value: payer.accountId },
+      reason: "he wrote to us",
+    });
+    expect(await call(assignSuspense, assignment)).toEqual(assigned);
+    const others = [
+      { case: "accountId", value: operator.accountId } as const,
+      { case: "operator", value: true } as const,
+    ];
+    for (const owner of others) {
+      expect(await refusalOf(call(assignSuspense, { ...assignment, owner }))).toMatch(
+        /^INVALID_ARGUMENT INVALID_REQUEST tx_signature: /,
+      );
+    }
+    expect((await buy(payer)).body.receipt.debited_usdc_microusd).toBe(1_000);
+    expect((await buy(payer)).status).toBe(402);
+    expect((await call(listSuspense, { status: SuspenseStatus.OPEN })).items).toEqual([]);
+    expect((await call(listSuspense, { status: SuspenseStatus.ASSIGNED })).items).toEqual([assigned.transfer]);
+    expect(await world.violations()).toEqual([]);
+  });
+
+  it("may be the operator's own, and is counted until it is", async () => {
+    const before = await call(getTreasury, {});
+    const tx = await gift(world, payer, 700n, "working capital");
+    const during = await call(getTreasury, {});
+    expect(during).toMatchObject({
+      tokenAccount: world.gateway.payTo,
+      suspenseCount: before.suspenseCount + 1n,
+      suspenseUsdcMicrousd: before.suspenseUsdcMicrousd + 700n,
+    });
+    expect(during.watch?.expectedUsdcMicrousd).toBe((before.watch?.expectedUsdcMicrousd ?? 0n) + 700n);
+    expect(during.watch?.lookedAt).toBeDefined();
+    const owner = { case: "operator", value: true } as const;
+    const { transfer } = await call(assignSuspense, { txSignature: tx, owner, reason: "mine" });
+    expect(transfer).toMatchObject({ status: SuspenseStatus.ASSIGNED, owner });
+    expect(await call(getTreasury, {})).toMatchObject({ suspenseCount: before.suspenseCount });
+    expect(await world.violations()).toEqual([]);
+  });
+
+  it("is found page by page", async () => {
+    for (const amount of [1n, 2n, 3n]) await gift(world, payer, amount, `gift ${amount}`);
+    const whole = await call(listSuspense, {});
+    const found = [];
+    let cursor: string | undefined;
+    do {
+      const page = await call(listSuspense, { limit: 2, cursor });
+      expect(page.hasMore).toBe(page.nextCursor !== undefined);
+      found.push(...page.items);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(found).toEqual(whole.items);
+    expect(found.slice(0, 3).map((item) => item.amountUsdcMicrousd)).toEqual([3n, 2n, 1n]);
+  });
+});
+
+describe("a receipt", () => {
+  it("is refunded once", async () => {
+    const buyer = await world.agent({ balance: 1_000n });
+    const { body } = await buy(buyer);
+    const refund = { receiptId: String(body.receipt.receipt_id), reason: "it was of no use" };
+    const first = await call(refundReceipt, refund);
+    expect(first).toMatchObject({
+      refunded: true,
+      receipt: { status: ReceiptStatus.REFUNDED, refundedUsdcMicrousd: 1_000n, receiptId: refund.receiptId },
+    });
+    expect(await call(refundReceipt, refund)).toEqual({ ...first, refunded: false });
+    expect((await buy(buyer)).status).toBe(200);
+    expect((await buy(buyer)).status).toBe(402);
+    expect(await world.violations()).toEqual([]);
+  });
+});
+
+describe("the operator's treasury work", () => {
+  it("is refused to an ordinary key in every method", async () => {
+    const requests = {
+      listSuspense: {},
+      assignSuspense: { txSignature: "x", owner: { case: "operator", value: true }, reason: "r" },
+      refundReceipt: { receiptId: "rcpt_1", reason: "r" },
+      getTreasury: {},
+    } satisfies Record<keyof typeof TreasuryService.method, object>;
+    for (const method of TreasuryService.methods) {
+      const request = requests[method.localName as keyof typeof requests];
+      expect(await refusalOf(call(method as DescMethodUnary, request, payer)), method.name).toMatch(
+        /^PERMISSION_DENIED FORBIDDEN /,
+      );
+    }
+  });
+
+  it("says what is unknown, and which field is wrong", async () => {
+    const txSignature = await gift(world, payer, 5n, "nobody's");
+    const unknown = base58.encode(randomBytes(64));
+    const owner = { case: "operator", value: true } as const;
+    const stranger = { case: "accountId", value: `acct_${randomUUID().replaceAll("-", "")}` } as const;
+    const cases: [() => Promise<unknown>, RegExp][] = [
+      [() => call(assignSuspense, { txSignature: unknown, owner, reason: "r" }), /^NOT_FOUND NOT_FOUND .*transfer/],
+      [() => call(assignSuspense, { txSignature: "me", owner, reason: "r" }), /^NOT_FOUND NOT_FOUND .*transfer/],
+      [() => call(assignSuspense, { txSignature, owner: stranger, reason: "r" }), /^NOT_FOUND NOT_FOUND .*account/],
+      [
+        () => call(refundReceipt, { receiptId: `rcpt_${"0".repeat(32)}`, reason: "r" }),
+        /^NOT_FOUND NOT_FOUND .*receipt/,
+      ],
+      [
+        () => call(assignSuspense, {}),
+        /INVALID_REQUEST tx_signature: is required.*reason: is required.*owner: send one of account_id, operator/,
+      ],
+      [
+        () => call(assignSuspense, { txSignature, owner: { case: "operator", value: false }, reason: "r" }),
+        /INVALID_REQUEST operator: /,
+      ],
+      [() => call(refundReceipt, {}), /INVALID_REQUEST receipt_id: is required.*reason: /],
+      [() => call(listSuspense, { limit: 101 }), /INVALID_REQUEST limit: must be between 1 and 100/],
+      [() => call(listSuspense, { cursor: "elsewhere" }), /INVALID_REQUEST cursor: /],
+      [
+        () => call(listSuspense, { status: 99 as SuspenseStatus }),
+        /INVALID_REQUEST status: must be one of open, assigned/,
+      ],
+    ];
+    for (const [answer, says] of cases) expect(await refusalOf(answer())).toMatch(says);
+  });
+});
