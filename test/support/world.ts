@@ -104,6 +104,9 @@ export async function startGround(settings: Record<string, string> = {}, databas
     TREASURY_OWNER: treasury.publicKey.toBase58(),
     PAYMENT_WAIT_MS: "1500",
     SHUTDOWN_GRACE_MS: "5000",
+    // One look at the treasury as it starts, no more: tests of other things count what the chain is asked.
+    WATCH_INTERVAL_MS: "600000",
+    AUDIT_INTERVAL_SECONDS: "0",
     ...settings,
   };
   const postgres = await openPostgres({

@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { readConfig, requireServeConfig } from "../../src/config/config.ts";
+import { startGateway, type Gateway } from "../../src/gateway.ts";
+import { Faults } from "../../src/localchain/faults.ts";
+import { createHttpServer } from "../../src/localchain/server.ts";
+import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
+
+/** The paid call of these tests, and its price in micro-USD. */
+const TOOL = "vram_estimate";
+const PARAMS = { model: "llama-3.1-8b" };
+export const PRICE = 1_000n;
+
+/** More slots than finality takes. */
+const FINAL = 40;
+
+/** Milliseconds between two looks; the other works follow it. */
+export const WATCH = { WATCH_INTERVAL_MS: "100", METRICS_PORT: "0" };
+
+export const soon = { timeout: 25_000, interval: 50 };
+
+/** A line of a gateway's log. */
+export interface Line {
+  level: number;
+  msg: string;
+  [member: string]: unknown;
+}
+
+/** A chain behind two endpoints, a database, and gateways that keep the treasury. */
+export interface Scene extends Ground {
+  /** What the second endpoint does wrong; `chain.faults` is the first one's. */
+  secondFaults: Faults;
+  secondUrl: string;
+  payTo: string;
+  start(settings?: Record<string, string>): Promise<Watching>;
+  /** Lets the chain finalize what is on it. */
+  finalize(): void;
+}
+
+/** A gateway that keeps the treasury, with what it tells its operator. */
+export interface Watching extends Gateway {
+  log: Line[];
+  /** The value of a figure; labels as they are written. */
+  figure(name: string, labels?: string): Promise<number | undefined>;
+  /** Asks for a quote of the paid call. */
+  quote(agent: Agent): Promise<{ quote_id: string }>;
+  /** Makes the paid call. */
+  buy(agent: Agent, headers?: Record<string, string>): Promise<Answer>;
+}
+
+export async function setScene(): Promise<Scene> {
+  const ground = await startGround();
+  const secondFaults = new Faults();
+  const second = createHttpServer(ground.chain.chain, secondFaults).listen(0, "127.0.0.1");
+  await once(second, "listening");
+  const secondUrl = `http://127.0.0.1:${(second.address() as AddressInfo).port}`;
+  const gateways = new Set<Gateway>();
+  return {
+    ...ground,
+    secondFaults,
+    secondUrl,
+    payTo: ground.chain.controls.usdcAccount(ground.treasury.publicKey).toBase58(),
+    finalize: () => ground.chain.chain.advance(FINAL),
+    async start(settings = {}) {
+      const urls = { SOLANA_RPC_URLS: `${ground.chain.url},${secondUrl}` };
+      const watching = await watch({ ...ground.settings, ...urls, ...WATCH, ...settings });
+      const close = async () => {
+        gateways.delete(watching);
+        await watching.close();
+      };
+      gateways.add(watching);
+      return { ...watching, close };
+    },
+    async close() {
+      for (const gateway of gateways) await gateway.close();
+      second.closeAllConnections();
+      second.close();
+      await ground.close();
+    },
+  };
+}
+
+async function watch(settings: Record<string, string>): Promise<Watching> {
+  const log: Line[] = [];
+  const logger = pino({ level: "info" }, { write: (line: string) => void log.push(JSON.parse(line) as Line) });
+  const gateway = await startGateway(requireServeConfig(readConfig(settings)), logger);
+  const buy = (agent: Agent, headers: Record<string, string> = {}) => {
+    const body = JSON.stringify({ tool: TOOL, params: PARAMS });
+    return request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+  };
+  return {
+    ...gateway,
+    log,
+    figure: (name, labels) => figureOf(gateway.metricsAddress, name, labels),
+    buy,
+    async quote(agent) {
+      const { status, body } = await buy(agent);
+      if (status !== 402) throw new Error(`no quote but ${status} ${JSON.stringify(body)}`);
+      return body.quote as { quote_id: string };
+    },
+  };
+}
+
+/** One figure of an instance; undefined while it is not told. */
+export async function figureOf(address: string | undefined, name: string, labels = ""): Promise<number | undefined> {
+  const text = await (await fetch(`http://${address}/metrics`)).text();
+  const line = text.split("\n").find((each) => each.startsWith(`${name}${labels} `));
+  return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(" ")));
+}
