@@ -1,0 +1,74 @@
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { ROOT } from "./command.ts";
+import { interpolations, isAboutTheDatabase } from "./sql-texts.ts";
+
+/** Values that a text of SQL may take in besides constants, and where they come from. Nothing of a request is among them. */
+const ALLOWED: Readonly<Record<string, string>> = {
+  "src/postgres/grants.ts: name": "quoted as a name",
+  "src/postgres/grants.ts: database": "quoted as a name",
+  "src/postgres/grants.ts: role": "told, not sent",
+  "src/postgres/grants.ts: advice": "told, not sent",
+  "src/postgres/grants.ts: error.message": "told, not sent",
+  "src/postgres/start-checks.ts: reasonOf(error)": "told, not sent",
+  "src/postgres/grants.ts: rights": "one of a module's constants",
+  "src/postgres/runs.ts: picked": "one of a module's constants",
+  "src/postgres/receipts.ts: picked": "one of a module's constants",
+  'src/postgres/suspense.ts: status === undefined ? "" : PICKS[status]': "one of a module's constants",
+  "src/postgres/audit.ts: sql": "a check of the audit, all of which are constants",
+  "src/postgres/migrations/0001-tables.ts: table": "a name that the migration spells",
+  "src/postgres/migrations/0012-rights.ts: name": "a function that the migration spells",
+};
+
+async function sources(): Promise<{ file: string; source: string }[]> {
+  const names = await readdir(path.join(ROOT, "src"), { recursive: true });
+  const files = names.filter((name) => name.endsWith(".ts")).map((name) => path.posix.join("src", name));
+  return Promise.all(files.map(async (file) => ({ file, source: await readFile(path.join(ROOT, file), "utf8") })));
+}
+
+describe("texts of SQL", () => {
+  it("take in constants only: every value goes to the database as a parameter", async () => {
+    const about = (await sources()).filter(({ file, source }) => isAboutTheDatabase(file, source));
+    expect(about.length).toBeGreaterThan(20);
+    const found = about.flatMap(({ file, source }) =>
+      interpolations(source).map(({ expression, line }) => ({ entry: `${file}: ${expression}`, line })),
+    );
+    expect(found.filter(({ entry }) => !(entry in ALLOWED))).toEqual([]);
+    expect(Object.keys(ALLOWED).filter((allowed) => !found.some(({ entry }) => entry === allowed))).toEqual([]);
+  });
+
+  it("are nowhere but where a file names the database's driver", async () => {
+    const elsewhere = (await sources()).filter(
+      ({ file, source }) => !isAboutTheDatabase(file, source) && /\.query\(\s*[`"'{]/.test(source),
+    );
+    expect(elsewhere.map(({ file }) => file)).toEqual([]);
+  });
+});
+
+describe("the search for them", () => {
+  it.each([
+    ["const f = (id) => pool.query(`select * from account where id = '${id}'`);", ["id"]],
+    ["const f = (id) => pool.query(`SELECT 1 FROM a WHERE id = ${id.replace(`'`, '')}`);", ["id.replace(`'`, '')"]],
+    ['const f = (id) => pool.query("select * from account where id = \'" + id);', [expect.stringContaining("+")]],
+    ["const f = (w) => `${SELECT} where ${w}`;", ["SELECT", "w"]],
+    ["const f = (t) => db.query(`truncate ${t}`);", ["t"]],
+    ["const f = (c) => pool.query(`listen ${c}`);", ["c"]],
+    ["const f = (a) => `nothing ${`select ${a}`} else`;", ["a"]],
+  ])("finds what %s takes in", (source, expressions) => {
+    expect(interpolations(source).map(({ expression }) => expression)).toEqual(expressions);
+  });
+
+  it.each([
+    "const SELECT = `select * from run`;\nconst f = () => `${SELECT} where id = $1`;",
+    "import { SYSTEM_ACCOUNTS } from \"./system-accounts.ts\";\nconst a = `select '${SYSTEM_ACCOUNTS.suspense}'`;",
+    "const { treasury } = SYSTEM_ACCOUNTS;\nconst a = `where debit = '${treasury}'`;",
+    'const READ = ["a", "b"];\nconst a = `grant select on ${READ.join(", ")}`;',
+    "const f = (name) => `create database ${pg.escapeIdentifier(name)}`;",
+    "const f = (n) => `there are ${n}`;",
+    "// `select ${a}`\nconst f = 1;",
+    'const f = "`select ${a}`";',
+  ])("has nothing against %s", (source) => {
+    expect(interpolations(source)).toEqual([]);
+  });
+});
