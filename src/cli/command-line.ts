@@ -10,7 +10,10 @@ import { addDoctorCommand } from "./doctor.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addLedgerCommands } from "./ledger.ts";
 import { addPayCommand } from "./pay.ts";
+import { addReceiptCommands } from "./receipts.ts";
 import { addServeCommand } from "./serve.ts";
+import { addSuspenseCommands } from "./suspense.ts";
+import { addTreasuryCommands } from "./treasury.ts";
 
 /** Every command. What one needs of the house it imports when it runs, so that no command pays for another. */
 const COMMANDS = [
@@ -19,6 +22,9 @@ const COMMANDS = [
   addLedgerCommands,
   addAccountCommands,
   addKeyCommands,
+  addReceiptCommands,
+  addSuspenseCommands,
+  addTreasuryCommands,
   addPayCommand,
   addDoctorCommand,
 ];

@@ -51,7 +51,7 @@ export function addLedgerCommands(program: Command): void {
     .description("checks every ledger invariant against the whole database; exit code 1 on any violation")
     .option(
       "--chain",
-      "check too that the treasury's token account holds at least what was deposited and not reversed (more is fine: what was there before, transfers without a quote; a treasury that is spent from shows as a violation); needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
+      "check too that the treasury's token account holds at least what the ledger says (more is fine: movements that are not recorded yet; what was spent shows as a violation until it is recorded); needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
     )
     .option("--json", "print JSON lines")
     .action(async (options: { chain?: boolean; json?: boolean }) => {

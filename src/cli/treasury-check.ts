@@ -20,9 +20,9 @@ export interface TreasuryCheck {
 }
 
 /**
- * Whether the treasury's token account holds at least what was deposited and not reversed. It may hold more: what was there before,
- * and transfers that named no quote. Less means that a deposit was credited that the chain does not have, or that the treasury was
- * spent from.
+ * Whether the treasury's token account holds at least what the ledger says: what it held when its watch began, and what reached it and
+ * neither left it again nor was reversed. It may hold more: movements are recorded once they are final. Less means that a deposit was
+ * credited that the chain does not have, or that the treasury was spent from, which is recorded in a moment.
  * @throws ConfigError without SOLANA_RPC_URLS and TREASURY_OWNER; CommandError when there is no such token account; ToolgateError
  *   UNAVAILABLE when no endpoint answers
  */
@@ -54,13 +54,9 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
     invariant: "treasury_matches_chain",
     checked: 1n,
     violations: chain < ledger ? 1n : 0n,
-    description: `the treasury holds at least what was deposited: ${formatUsdc(chain)} on the chain, ${formatUsdc(ledger)} in the ledger`,
+    description: `the treasury holds at least what the ledger says: ${formatUsdc(chain)} on the chain, ${formatUsdc(ledger)} in the ledger`,
     chain_usdc: formatUsdc(chain),
     ledger_usdc: formatUsdc(ledger),
-    difference_usdc: signed(chain - ledger),
+    difference_usdc: formatUsdc(chain - ledger),
   };
-}
-
-function signed(amount: bigint): string {
-  return amount < 0n ? `-${formatUsdc(-amount)}` : formatUsdc(amount);
 }

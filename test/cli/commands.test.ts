@@ -1,8 +1,6 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
 import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
+import { runToolgate } from "./toolgate.ts";
 
 /** The operator's commands, as processes, on the database of a running gateway. */
 
@@ -12,22 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const record = z.record(z.string(), z.unknown());
-
 const toolgate = (...args: string[]) => toolgateWith({}, ...args);
 
-async function toolgateWith(settings: Record<string, string>, ...args: string[]) {
-  const child = spawn(process.execPath, ["src/main.ts", ...args], {
-    env: { PATH: process.env["PATH"], DATABASE_URL: world.database.url, DATA_DIR: "/nonexistent", ...settings },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  const [code] = await once(child, "close");
-  const lines = stdout.split("\n").filter((line) => line.startsWith("{"));
-  return { code, stdout, stderr, rows: lines.map((line) => record.parse(JSON.parse(line))) };
-}
+const toolgateWith = (settings: Record<string, string>, ...args: string[]) =>
+  runToolgate({ DATABASE_URL: world.database.url, ...settings }, args);
 
 const WALLET = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin";
 

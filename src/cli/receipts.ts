@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import { formatUsdc } from "../domain/money.ts";
+import { withPostgres } from "./database.ts";
+import { outputFor } from "./output.ts";
+
+/** `receipts refund` */
+export function addReceiptCommands(program: Command): void {
+  program
+    .command("receipts")
+    .description("operator's work with receipts")
+    .command("refund")
+    .description("gives what a receipt debited back to its account, once; the reason stays in the ledger")
+    .requiredOption("--receipt <id>", "receipt")
+    .requiredOption("--reason <text>", "why")
+    .option("--json", "print JSON")
+    .action(async (options: { receipt: string; reason: string; json?: boolean }) => {
+      const { receipt, refunded } = await withPostgres((postgres) =>
+        postgres.refunds.refund({ receiptId: options.receipt, reason: options.reason }),
+      );
+      outputFor(options.json ?? false).record({
+        receipt_id: receipt.receiptId,
+        run_id: receipt.runId,
+        tool: receipt.tool,
+        debited_usdc: formatUsdc(receipt.debited),
+        refunded_usdc: formatUsdc(receipt.refunded),
+        status: receipt.status,
+        refunded_now: refunded,
+      });
+    });
+}

@@ -1,0 +1,112 @@
+import process from "node:process";
+import { InvalidArgumentError, Option, type Command } from "commander";
+import type { SuspendedTransfer, SuspenseOwner, SuspenseStatus } from "../app/treasury-ports.ts";
+import { parseSignature } from "../domain/base58.ts";
+import { formatUsdc } from "../domain/money.ts";
+import { count } from "./arguments.ts";
+import { withPostgres } from "./database.ts";
+import { outputFor } from "./output.ts";
+
+/** Transfers of one page at most. */
+const MAX_LIMIT = 100;
+
+interface ListOptions {
+  status?: SuspenseStatus;
+  limit: number;
+  cursor?: string;
+  json?: boolean;
+}
+
+interface AssignOptions {
+  tx: string;
+  account?: string;
+  operator?: boolean;
+  reason: string;
+  json?: boolean;
+}
+
+/** `suspense list | assign` */
+export function addSuspenseCommands(program: Command): void {
+  const suspense = program
+    .command("suspense")
+    .description("operator's work with transfers that reached the treasury and named no quote");
+
+  suspense
+    .command("list")
+    .description(
+      "lists such transfers, newest first; where there are more, --json ends with a line that has only next_cursor",
+    )
+    .addOption(new Option("--status <status>", "only those in this status").choices(["open", "assigned"]))
+    .option("--limit <n>", `how many at most, 1 to ${MAX_LIMIT}`, pageSize, 20)
+    .option("--cursor <cursor>", "go on where the list before ended")
+    .option("--json", "print JSON lines")
+    .action(list);
+
+  suspense
+    .command("assign")
+    .description("gives a transfer to its owner, once; the reason stays in the ledger, and a repeat changes nothing")
+    .requiredOption("--tx <signature>", "signature of the transaction", signature)
+    .option("--account <id>", "account whose balance is credited")
+    .option("--operator", "the operator, whose own money it is; no balance is credited")
+    .requiredOption("--reason <text>", "why")
+    .option("--json", "print JSON")
+    .action(assign);
+}
+
+async function list({ status, limit, cursor, json = false }: ListOptions): Promise<void> {
+  const { items, nextCursor } = await withPostgres((postgres) => postgres.suspense.list({ status, limit, cursor }));
+  const output = outputFor(json);
+  if (json || items.length > 0) output.table(items.map((item) => transferRecord(item, json)));
+  else process.stderr.write(`There are no ${status === undefined ? "" : `${status} `}transfers in suspense.\n`);
+  if (nextCursor === undefined) return;
+  if (json) output.record({ next_cursor: nextCursor });
+  else process.stderr.write(`There are more: add --cursor ${nextCursor}\n`);
+}
+
+async function assign({ tx, reason, json = false, ...to }: AssignOptions, command: Command): Promise<void> {
+  const owner = ownerOf(to);
+  if (owner === undefined) return command.error("error: give either --account or --operator");
+  const transfer = await withPostgres((postgres) => postgres.suspense.assign({ txSignature: tx, to: owner, reason }));
+  outputFor(json).record(transferRecord(transfer, json));
+}
+
+function ownerOf({
+  account,
+  operator = false,
+}: Pick<AssignOptions, "account" | "operator">): SuspenseOwner | undefined {
+  if ((account !== undefined) === operator) return undefined;
+  return account === undefined ? "operator" : { accountId: account };
+}
+
+function transferRecord(transfer: SuspendedTransfer, json: boolean): Record<string, unknown> {
+  const { txSignature, amount, memos, payer, blockTime, status, assignedTo, reason } = transfer;
+  return {
+    tx_signature: txSignature,
+    amount_usdc: formatUsdc(amount),
+    block_time: blockTime,
+    payer: payer ?? null,
+    status,
+    assigned_to: (typeof assignedTo === "object" ? assignedTo.accountId : assignedTo) ?? null,
+    reason: reason ?? null,
+    memos: memos === undefined || json ? (memos ?? null) : printable(memos),
+  };
+}
+
+/** A stranger's text, quoted, with nothing in it that a terminal obeys. */
+function printable(text: string): string {
+  return JSON.stringify(text).replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+function pageSize(text: string): number {
+  const value = count(text);
+  if (value > MAX_LIMIT) throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_LIMIT}`);
+  return value;
+}
+
+function signature(text: string): string {
+  if (!parseSignature(text)) throw new InvalidArgumentError("must be a transaction signature (base58 of 64 bytes)");
+  return text;
+}

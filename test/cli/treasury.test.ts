@@ -1,0 +1,127 @@
+import { randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startWorld, type World } from "../support/world.ts";
+import { gift } from "../transport/services/gift.ts";
+import { runToolgate } from "./toolgate.ts";
+
+/** The operator's commands for the treasury, as processes, on the database of a running gateway. */
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.close());
+
+const toolgate = (...args: string[]) =>
+  runToolgate({ DATABASE_URL: world.database.url, TREASURY_OWNER: world.treasury.publicKey.toBase58() }, args);
+
+describe("the operator's commands for the treasury", { timeout: 60_000 }, () => {
+  it("list a transfer that names no quote, and give it to its owner once", async () => {
+    expect(await toolgate("suspense", "list")).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: "There are no transfers in suspense.\n",
+    });
+    const [payer, other] = await Promise.all([world.agent(), world.agent()]);
+    const tx = await gift(world, payer, 1_500n, "for lunch");
+    const listed = await toolgate("suspense", "list", "--status", "open", "--json");
+    expect(listed.rows).toEqual([
+      {
+        tx_signature: tx,
+        amount_usdc: "0.001500",
+        block_time: expect.stringMatching(/^\d{4}-/),
+        payer: payer.wallet.publicKey.toBase58(),
+        status: "open",
+        assigned_to: null,
+        reason: null,
+        memos: expect.stringContaining("for lunch"),
+      },
+    ]);
+
+    const assign = (...to: string[]) =>
+      toolgate("suspense", "assign", "--tx", tx, ...to, "--reason", "he wrote to us", "--json");
+    const assigned = await assign("--account", payer.accountId);
+    expect(assigned.rows).toEqual([
+      { ...listed.rows[0], status: "assigned", assigned_to: payer.accountId, reason: "he wrote to us" },
+    ]);
+    expect(await assign("--account", payer.accountId)).toEqual(assigned);
+    for (const to of [["--account", other.accountId], ["--operator"]]) {
+      expect(await assign(...to)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^INVALID_REQUEST: /) });
+    }
+    expect((await world.call(payer, "vram_estimate", { model: "llama-3.1-8b" })).status).toBe(200);
+    expect((await toolgate("audit", "--json")).code).toBe(0);
+  });
+
+  it("show a stranger's memo without obeying it, and say how the list goes on", async () => {
+    const payer = await world.agent();
+    await gift(world, payer, 1n, "first");
+    await gift(world, payer, 2n, "\u001b[2J\u009b2Jgone\nstatus  assigned");
+    const first = await toolgate("suspense", "list", "--limit", "1");
+    expect(first.stdout).toContain(String.raw`\u001b[2J\u{9b}2Jgone\nstatus  assigned`);
+    expect(first.stdout.split("\n")).toHaveLength(3);
+    const cursor = /^There are more: add --cursor (\S+)\n$/.exec(first.stderr)?.[1] ?? "";
+    expect((await toolgate("suspense", "list", "--cursor", cursor)).stdout).toContain("0.000001");
+
+    const { rows } = await toolgate("suspense", "list", "--limit", "1", "--json");
+    expect(rows).toMatchObject([{ amount_usdc: "0.000002" }, { next_cursor: cursor }]);
+  });
+
+  it("refund a receipt once", async () => {
+    const buyer = await world.agent({ balance: 1_000n });
+    const { body } = await world.call(buyer, "vram_estimate", { model: "llama-3.1-8b" });
+    const refund = () =>
+      toolgate("receipts", "refund", "--receipt", body.receipt.receipt_id, "--reason", "of no use", "--json");
+    const refunded = { receipt_id: body.receipt.receipt_id, refunded_usdc: "0.001000", status: "refunded" };
+    expect((await refund()).rows).toMatchObject([{ ...refunded, refunded_now: true }]);
+    expect((await refund()).rows).toMatchObject([{ ...refunded, refunded_now: false }]);
+    expect(await world.postgres.ledger.balance(buyer.accountId)).toBe(1_000n);
+  });
+
+  it("show the treasury", async () => {
+    const before = (await toolgate("treasury", "show", "--json")).rows[0];
+    expect(before).toMatchObject({ token_account: world.gateway.payTo, slot: expect.any(Number) });
+    await gift(world, await world.agent(), 1_000_000n, "a gift");
+    const after = (await toolgate("treasury", "show", "--json")).rows[0];
+    expect(Number(after?.["suspense_count"])).toBe(Number(before?.["suspense_count"]) + 1);
+    expect(Number(after?.["expected_usdc"])).toBeCloseTo(Number(before?.["expected_usdc"]) + 1);
+    const unset = await runToolgate({ DATABASE_URL: world.database.url }, ["treasury", "show"]);
+    expect(unset).toMatchObject({ code: 2, stderr: expect.stringContaining("TREASURY_OWNER") });
+    const elsewhere = { DATABASE_URL: world.database.url, TREASURY_OWNER: base58.encode(randomBytes(32)) };
+    expect(await runToolgate(elsewhere, ["treasury", "show", "--json"])).toMatchObject({
+      code: 0,
+      rows: [{ expected_usdc: null, slot: null }],
+      stderr: expect.stringContaining("not watched yet"),
+    });
+  });
+
+  it("say what is wrong with an argument, with exit code 2, and what cannot be done, with 1", async () => {
+    const tx = base58.encode(randomBytes(64));
+    const account = `acct_${"0".repeat(32)}`;
+    for (const args of [
+      ["suspense", "list", "--status", "closed"],
+      ["suspense", "list", "--limit", "101"],
+      ["suspense", "assign", "--tx", "me", "--operator", "--reason", "r"],
+      ["suspense", "assign", "--tx", tx, "--reason", "r"],
+      ["suspense", "assign", "--tx", tx, "--operator", "--account", account, "--reason", "r"],
+      ["suspense", "assign", "--tx", tx, "--operator"],
+      ["receipts", "refund", "--receipt", "rcpt_1"],
+    ]) {
+      const { code, stderr } = await toolgate(...args);
+      expect(code, args.join(" ")).toBe(2);
+      expect(stderr, args.join(" ")).toMatch(/error: /);
+    }
+    for (const args of [
+      ["suspense", "assign", "--tx", tx, "--operator", "--reason", "r"],
+      ["receipts", "refund", "--receipt", `rcpt_${"0".repeat(32)}`, "--reason", "r"],
+    ]) {
+      const { code, stderr } = await toolgate(...args);
+      expect(code, args.join(" ")).toBe(1);
+      expect(stderr, args.join(" ")).toMatch(/^NOT_FOUND: /);
+    }
+    expect(await toolgate("suspense", "list", "--cursor", "elsewhere")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^INVALID_REQUEST: cursor: /),
+    });
+  });
+});
