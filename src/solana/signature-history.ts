@@ -82,7 +82,7 @@ function continuation(page: readonly HistoryEntry[], known: readonly HistoryEntr
     if (earlier.has(entry.txSignature)) throw new MalformedAnswer("pages of signatures go in circles");
     if (slot !== undefined && entry.slot > slot) throw new MalformedAnswer("the signatures are not newest first");
     slot = entry.slot;
-    if (!fresh.has(entry.txSignature)) fresh.set(entry.txSignature, entry);
+    fresh.set(entry.txSignature, entry);
   }
   return [...fresh.values()];
 }

@@ -25,12 +25,13 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  * Reads from a `getTransaction` result (`encoding: "json"`) what it did to the treasury's token account, also where it is no
  * payment. The balances before and after say it; what they do not show did not happen.
  * @param txSignature the signature that was asked for
- * @returns undefined when the transaction does not name the account, or has another identity
+ * @returns undefined when the transaction does not name the account or has another identity, or its time is not known
  * @throws ZodError or MalformedAnswer when the answer is incomplete or contradicts itself: ask another endpoint
  */
 export function readMovement(txSignature: string, result: unknown, rules: EvidenceRules): MovementReading | undefined {
   const opened = openTransaction(txSignature, result);
-  if (!opened) return undefined;
+  // Nodes learn the time of a block a moment after the block: that is no fault of theirs, and passes.
+  if (!opened || opened.json.blockTime === null) return undefined;
   const { json, meta } = opened;
   const keys = accountKeysOf(json, meta);
   const { account, pre, post } = treasuryBalances(keys, meta, rules.treasury);

@@ -79,7 +79,8 @@ describe("a movement is read", () => {
 });
 
 describe("no movement is read", () => {
-  it("by a second signature, or where the account is not named", () => {
+  it("by a second signature, before its time is known, or where the account is not named", () => {
+    expect(read({ blockTime: null })).toBeUndefined();
     expect(read({ signatures: [signature(), TX] })).toBeUndefined();
     const elsewhere = { instructions: [MEMO], pre: [balance(PAYER_TOKENS, "1")], post: [balance(PAYER_TOKENS, "1")] };
     expect(read(elsewhere)).toBeUndefined();
@@ -88,7 +89,6 @@ describe("no movement is read", () => {
   it.each<[string, () => unknown]>([
     ["about another transaction", () => fixture.json({ signatures: [signature()] })],
     ["without meta", () => ({ ...fixture.json(), meta: null })],
-    ["without a time", () => fixture.json({ blockTime: null })],
     ["without balances before", () => fixture.json({ pre: null })],
     ["without balances after", () => fixture.json({ post: null })],
     ["with a failed transaction that moved something", () => fixture.json({ err: "AccountInUse" })],
