@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall, Begun, Deposit } from "../../src/app/ports.ts";
+import { ToolgateError } from "../../src/domain/errors.ts";
+import type { Receipt } from "../../src/domain/receipt.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
@@ -11,19 +13,20 @@ import {
   failed,
   fingerprintOf,
   makeAccount,
-  openInstance,
   paymentOf,
   PRICE,
-  type Instance,
 } from "./fixture.ts";
 import { kindOf, ReferenceLedger } from "./reference-ledger.ts";
+import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
 
 let database: TestDatabase;
-let instances: Instance[];
+let instances: Treasurer[];
+let token: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  instances = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
+  instances = [openTreasurer(database.url), openTreasurer(database.url), openTreasurer(database.url)];
+  token = await watchedAccount(instances[0]!);
 });
 afterAll(async () => {
   await Promise.all(instances.map((instance) => instance.close()));
@@ -53,18 +56,34 @@ const credit = fc.record({
   tx: small(4),
   quote: small(3),
 });
+const record = fc.record({
+  do: fc.constant("record" as const),
+  at: small(2),
+  tx: small(4),
+  owner: fc.option(fc.record({ account: small(2), quote: small(3) }), { nil: undefined }),
+  more: fc.constantFrom(0n, 0n, 0n, 1n),
+});
+const mark = fc.record({ do: fc.constantFrom("reverse" as const, "finalize" as const), at: small(2), tx: small(4) });
+const assign = fc.record({ do: fc.constant("assign" as const), at: small(2), tx: small(4), account: small(3) });
+const refund = fc.record({ do: fc.constant("refund" as const), at: small(2), receipt: small(4) });
 const steps = fc.array(
   fc.oneof(
     { weight: 6, arbitrary: begin },
     { weight: 4, arbitrary: finish },
     { weight: 1, arbitrary: sweep },
     { weight: 1, arbitrary: credit },
+    { weight: 2, arbitrary: record },
+    { weight: 2, arbitrary: mark },
+    { weight: 1, arbitrary: assign },
+    { weight: 1, arbitrary: refund },
   ),
   {
     minLength: 5,
-    maxLength: 30,
+    maxLength: 40,
   },
 );
+
+type MovementStep = Parameters<typeof record.map>[0] extends (step: infer Step) => unknown ? Step : never;
 
 /** The few accounts, keys, transactions and quotes of one trial, so that its steps meet each other. */
 async function newTrial() {
@@ -82,19 +101,25 @@ async function newTrial() {
       payment: paid && { ...paid, deposit: step.proof?.credited ? undefined : paid.deposit },
     });
   };
-  return { accounts, deposit, call };
+  const movement = (step: MovementStep) => {
+    const { txSignature, amount } = deposit(step.tx, 0);
+    const owner = step.owner && { accountId: accounts[step.owner.account]!, quoteId: quotes[step.owner.quote]! };
+    return movementOf({ txSignature, change: amount + step.more, owner });
+  };
+  return { accounts, txs, deposit, call, movement };
 }
 
 describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
   it("does what the reference does, step by step", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (trial) => {
-        const { accounts, deposit, call } = await newTrial();
+        const { accounts, txs, deposit, call, movement } = await newTrial();
         const reference = new ReferenceLedger();
         reference.open(accounts[0]!, 2n * PRICE);
         const runs: BeginCall[] = [];
+        const receipts: Receipt[] = [];
         for (const step of trial) {
-          const { ledger, instanceId, sweeper, pool } = instances[step.at]!;
+          const { ledger, books, suspense, refunds, instanceId, sweeper, pool } = instances[step.at]!;
           const picked = "run" in step && runs.length > 0 ? runs[step.run % runs.length] : undefined;
           if (step.do === "begin") {
             const begins = call(step);
@@ -104,7 +129,9 @@ describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
             if (begun.kind === "started") runs.push(begins);
           } else if (step.do === "finish" && picked) {
             const end = step.well ? completed(picked) : failed(picked);
-            expect(kindOf(await ledger.finish(end))).toEqual(reference.finish(end, instanceId));
+            const finished = await ledger.finish(end);
+            expect(kindOf(finished)).toEqual(reference.finish(end, instanceId));
+            if (finished.kind === "captured" && finished.receipt) receipts.push(finished.receipt);
           } else if (step.do === "sweep" && picked) {
             await expireLeases(pool, picked);
             await sweeper.sweep();
@@ -113,6 +140,27 @@ describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
             const arrived = deposit(step.tx, step.quote);
             const { credited } = await ledger.credit(accounts[step.account]!, arrived);
             expect(credited).toBe(reference.credit(accounts[step.account]!, arrived));
+          } else if (step.do === "record") {
+            const seen = movement(step);
+            expect(await books.record(token, seen)).toBe(reference.record(seen));
+          } else if (step.do === "reverse") {
+            expect((await books.reverse(txs[step.tx]!))?.balance).toBe(reference.reverse(txs[step.tx]!));
+          } else if (step.do === "finalize") {
+            expect(await books.finalize([txs[step.tx]!])).toBe(reference.finalize(txs[step.tx]!));
+          } else if (step.do === "assign") {
+            const txSignature = txs[step.tx]!;
+            const to = accounts[step.account];
+            const given = {
+              txSignature,
+              to: to === undefined ? ("operator" as const) : { accountId: to },
+              reason: "r",
+            };
+            const assigned = await suspense.assign(given).catch(toldError);
+            expect(assigned !== undefined).toBe(reference.assign(txSignature, to ?? "operator") !== undefined);
+          } else if (step.do === "refund" && receipts.length > 0) {
+            const { receiptId, runId } = receipts[step.receipt % receipts.length]!;
+            const { refunded } = await refunds.refund({ receiptId, reason: "r" });
+            expect(refunded).toBe(reference.refund(runId));
           }
           for (const account of accounts) expect(await ledger.balance(account)).toBe(reference.balance(account));
         }
@@ -153,6 +201,12 @@ describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
     );
   });
 });
+
+/** What the operator is told is no failure of the test. */
+function toldError(error: unknown): undefined {
+  if (!(error instanceof ToolgateError)) throw error;
+  return undefined;
+}
 
 /** A free call's replay names no run, because it has no receipt. */
 function withoutRunOfFree(expected: { kind: string; run?: string }, begun: Begun): { kind: string; run?: string } {

@@ -1,4 +1,5 @@
 import type { Begun, BeginCall, CallPayment, Deposit, FinishCall, Finished } from "../../src/app/ports.ts";
+import type { OwnedMovement, Recorded } from "../../src/app/treasury-ports.ts";
 
 interface Claim {
   fingerprint: string;
@@ -7,8 +8,13 @@ interface Claim {
 }
 
 interface Payment {
-  accountId: string;
-  quoteId: string;
+  /** Undefined: it has no owner. */
+  accountId: string | undefined;
+  quoteId: string | undefined;
+  amount: bigint;
+  finalized: boolean;
+  reversed: boolean;
+  assignedTo: string | undefined;
   /** Undefined: credited to the balance, paying for no call yet. */
   fingerprint: string | undefined;
   claim: string;
@@ -22,6 +28,9 @@ interface Run {
 
 type Kind = { kind: string; run?: string };
 
+/** A payment that was credited and bought nothing yet. */
+const FRESH = { finalized: false, reversed: false, assignedTo: undefined, fingerprint: undefined, claim: "" };
+
 /** The ledger as one would write it for a single process that never fails: the smallest thing to compare the real one with. */
 export class ReferenceLedger {
   readonly #balances = new Map<string, bigint>();
@@ -29,6 +38,8 @@ export class ReferenceLedger {
   readonly #payments = new Map<string, Payment>();
   readonly #settledQuotes = new Set<string>();
   readonly #runs = new Map<string, Run>();
+  readonly #movements = new Set<string>();
+  readonly #refunded = new Set<string>();
 
   open(accountId: string, balance: bigint): void {
     this.#balances.set(accountId, balance);
@@ -71,8 +82,66 @@ export class ReferenceLedger {
 
   credit(accountId: string, deposit: Deposit): boolean {
     if (this.#payments.has(deposit.txSignature)) return false;
-    this.#payments.set(deposit.txSignature, { accountId, quoteId: deposit.quoteId, fingerprint: undefined, claim: "" });
+    this.#payments.set(deposit.txSignature, {
+      ...FRESH,
+      accountId,
+      quoteId: deposit.quoteId,
+      amount: deposit.amount,
+    });
     this.#add(accountId, deposit.amount);
+    return true;
+  }
+
+  record({ txSignature, change, owner }: OwnedMovement): Recorded {
+    if (this.#movements.has(txSignature)) return "known";
+    const payment = this.#payments.get(txSignature);
+    if (payment && payment.amount !== change) return "mismatch";
+    this.#movements.add(txSignature);
+    if (!payment) {
+      const { accountId, quoteId } = owner ?? {};
+      this.#payments.set(txSignature, { ...FRESH, accountId, quoteId, amount: change, finalized: true });
+      if (accountId !== undefined) this.#add(accountId, change);
+      return accountId === undefined ? "suspended" : "credited";
+    }
+    payment.finalized = true;
+    if (!payment.reversed) return "finalized";
+    payment.reversed = false;
+    this.#add(payment.accountId ?? "", change);
+    return "reinstated";
+  }
+
+  finalize(txSignature: string): number {
+    const payment = this.#payments.get(txSignature);
+    if (!payment || payment.finalized || payment.reversed) return 0;
+    payment.finalized = true;
+    return 1;
+  }
+
+  /** What is left on the account; undefined when nothing was taken. */
+  reverse(txSignature: string): bigint | undefined {
+    const payment = this.#payments.get(txSignature);
+    if (!payment || payment.finalized || payment.reversed) return undefined;
+    payment.reversed = true;
+    this.#add(payment.accountId ?? "", -payment.amount);
+    return this.balance(payment.accountId ?? "");
+  }
+
+  /** Whom it belongs to from now on; undefined when it is not theirs to have. */
+  assign(txSignature: string, to: string): string | undefined {
+    const payment = this.#payments.get(txSignature);
+    if (!payment || payment.accountId !== undefined) return undefined;
+    if (payment.assignedTo !== undefined) return payment.assignedTo === to ? to : undefined;
+    payment.assignedTo = to;
+    this.#add(to, payment.amount);
+    return to;
+  }
+
+  /** Whether this gave the charge of a run back. */
+  refund(runId: string): boolean {
+    const run = this.#runs.get(runId);
+    if (!run || this.#refunded.has(runId)) return false;
+    this.#refunded.add(runId);
+    this.#add(run.call.accountId, run.call.price);
     return true;
   }
 
@@ -90,6 +159,9 @@ export class ReferenceLedger {
     const credited = this.#payments.has(txSignature);
     if (!credited) this.#add(call.accountId, payment.deposit?.amount ?? 0n);
     this.#payments.set(txSignature, {
+      ...FRESH,
+      amount: payment.deposit?.amount ?? 0n,
+      ...this.#payments.get(txSignature),
       accountId: call.accountId,
       quoteId,
       fingerprint: settles ? print(call) : undefined,
@@ -115,13 +187,16 @@ export class ReferenceLedger {
   #known(call: BeginCall): Kind | undefined {
     const claim = this.#claims.get(claimOf(call) ?? "");
     const payment = this.#payments.get(call.payment?.txSignature ?? "");
-    const misused = payment && !paysFor(payment, call);
-    if (misused && call.idempotencyKey === undefined) return { kind: "payment_used" };
+    const misused = payment && !paysFor(payment, call) ? { kind: misuseOf(payment) } : undefined;
+    if (misused && call.idempotencyKey === undefined) return misused;
     if (claim && claim.fingerprint !== print(call)) return { kind: "mismatch" };
     const repeat = repeatOf(claim);
     if (repeat) return repeat;
-    if (misused) return { kind: "payment_used" };
-    if (payment?.fingerprint !== undefined) return repeatOf(this.#claims.get(payment.claim)) ?? { kind: "credited" };
+    if (misused) return misused;
+    const bought = payment?.fingerprint === undefined ? undefined : repeatOf(this.#claims.get(payment.claim));
+    if (bought) return bought;
+    if (payment?.reversed) return { kind: "reversed" };
+    if (payment?.fingerprint !== undefined) return { kind: "credited" };
     if (call.payment && !call.payment.deposit) return { kind: "payment_used" };
     return this.#settledQuotes.has(call.payment?.quoteId ?? "") ? { kind: "quote_paid" } : undefined;
   }
@@ -134,6 +209,11 @@ export class ReferenceLedger {
 function repeatOf(claim: Claim | undefined): Kind | undefined {
   if (claim?.state === "running") return { kind: "in_progress" };
   return claim?.state === "done" ? { kind: "replay", run: claim.runId } : undefined;
+}
+
+function misuseOf(payment: Payment): string {
+  if (payment.reversed) return "reversed";
+  return payment.accountId === undefined ? "unassigned" : "payment_used";
 }
 
 function paysFor(payment: Payment, call: BeginCall): boolean {
