@@ -58,14 +58,15 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
   }
   const print = fingerprint(tool.name, call.params);
   const proof = tool.billable ? parseProof(call.xPayment, call.paymentProof, deps.memoPrefix) : undefined;
-  const payment = proof && (await claimPayment(deps, call, proof, print, receivedAt, context));
-  if (payment && "result" in payment) return payment;
+  const found = proof && (await findPayment(deps, call, proof, print, receivedAt, context));
+  if (found && "result" in found) return found;
 
+  const { payment } = found ?? {};
   const runId = newId("run", deps.clock, deps.random);
   const { accountId } = context.caller;
   // What was quoted and paid stays the price of the call, whatever this instance charges by now.
   const price = (payment && deps.quotes.open(payment.quoteId)?.price) ?? prepared.price;
-  const { idempotencyKey } = call;
+  const idempotencyKey = call.idempotencyKey ?? found?.idempotencyKey;
   context.signal.throwIfAborted();
   const begun = await deps.ledger.begin({
     accountId,
@@ -88,15 +89,21 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
   return { result: begun.result, receipt: begun.receipt };
 }
 
+/** The payment of a call, and the key that it last came with. */
+interface FoundPayment {
+  readonly payment: CallPayment;
+  readonly idempotencyKey?: string | undefined;
+}
+
 /** The replay first (before expiry, before the chain), then the money. */
-async function claimPayment(
+async function findPayment(
   deps: CallToolDeps,
   call: ToolCall,
   proof: Proof,
   print: Buffer,
   receivedAt: number,
   context: CallContext,
-): Promise<CallPayment | ToolCallResult> {
+): Promise<FoundPayment | ToolCallResult> {
   const { accountId } = context.caller;
   const prior = await deps.ledger.prior({
     accountId,
@@ -106,12 +113,9 @@ async function claimPayment(
     quoteId: proof.quoteId,
   });
   if (prior?.kind === "credited") {
-    return {
-      txSignature: proof.txSignature,
-      quoteId: proof.quoteId,
-      stepId: stepIdOf(proof.quoteId),
-      deposit: undefined,
-    };
+    const { txSignature, quoteId } = proof;
+    const payment = { txSignature, quoteId, stepId: stepIdOf(quoteId), deposit: undefined };
+    return { payment, idempotencyKey: prior.idempotencyKey };
   }
   if (prior && prior.kind !== "replay") throw await refusalOf(deps.ledger, accountId, prior);
   if (prior) {
@@ -119,7 +123,7 @@ async function claimPayment(
     return { result: prior.result, receipt: prior.receipt };
   }
   const quote = openQuote(deps, proof, accountId, print);
-  return settle(deps, proof, quote, receivedAt, context);
+  return { payment: await settle(deps, proof, quote, receivedAt, context) };
 }
 
 /** Runs the tool under its durable hold. From here on the caller's going away changes nothing: the result is stored for its return. */

@@ -93,8 +93,11 @@ export type Begun =
 /** What is known of an earlier call with the same key or proof, before anything is looked up on the chain. */
 export type Prior =
   | Extract<Begun, { kind: "replay" | "in_progress" | "mismatch" | "payment_used" | "unassigned" | "reversed" }>
-  /** The payment was credited for this very call, which then failed: run it again, there is nothing to verify. */
-  | { kind: "credited" }
+  /**
+   * The payment was credited for this very call, which then failed: run it again, there is nothing to verify. `idempotencyKey` is the
+   * key that it last came with: a proof that comes alone runs under it, so that both go on to stand for one call.
+   */
+  | { kind: "credited"; idempotencyKey: string | undefined }
   | undefined;
 
 /** Which earlier call. */

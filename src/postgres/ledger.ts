@@ -68,9 +68,9 @@ export class PostgresLedger implements Ledger {
       tx_signature: bytes(signatureFrom(query.txSignature)),
       quote_id: query.quoteId,
     };
-    const rows = await this.#query<BegunRow>(
+    const rows = await this.#query<BegunRow & { payment_claim: string | null }>(
       "ledger-prior",
-      "select prior.n, prior.kind, prior.result, (prior.receipt).* from ledger_prior($1) prior",
+      "select prior.n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).* from ledger_prior($1) prior",
       [JSON.stringify(call)],
     );
     const [row] = rows;
@@ -82,8 +82,9 @@ export class PostgresLedger implements Ledger {
       case "payment_used":
       case "unassigned":
       case "reversed":
-      case "credited":
         return { kind: row.kind };
+      case "credited":
+        return { kind: row.kind, idempotencyKey: keyOf(row.payment_claim) };
       default:
         return undefined;
     }
@@ -203,6 +204,11 @@ function claimKey(call: BeginCall): string | undefined {
 function claimOf(idempotencyKey: string | undefined, txSignature: string | undefined): string | undefined {
   if (idempotencyKey !== undefined) return `key:${idempotencyKey}`;
   return txSignature === undefined ? undefined : `pay:${txSignature}`;
+}
+
+/** The caller's key of a claim that has one. */
+function keyOf(claim: string | null): string | undefined {
+  return claim?.startsWith("key:") ? claim.slice("key:".length) : undefined;
 }
 
 /** What no two calls of one batch share: a claim, a payment, and a quote, which only one payment settles. */

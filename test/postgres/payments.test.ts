@@ -173,7 +173,7 @@ describe("a payment", () => {
       txSignature: deposit.txSignature,
       quoteId: deposit.quoteId,
     };
-    expect(await two.ledger.prior(query)).toEqual({ kind: "credited" });
+    expect(await two.ledger.prior(query)).toEqual({ kind: "credited", idempotencyKey: "x" });
     const payment = { ...paymentOf(deposit), deposit: undefined };
     const keys = ["x", "y", "z", undefined];
     const calls = Array.from({ length: 24 }, (_, n) => callOf(account, { idempotencyKey: keys[n % 4], payment }));

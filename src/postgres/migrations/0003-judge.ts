@@ -71,10 +71,11 @@ export class Judge extends Migration {
       $$`);
 
     // The port's "prior": what is known of a call before anything is looked up on the chain. A key that comes with a proof whose call
-    // was answered under another key from now on stands for that answer too, so that the key alone is never charged.
+    // was answered under another key from now on stands for that answer too, so that the key alone is never charged. Of a credited
+    // payment its claim is told, so that a proof alone runs under the key that it first came with.
     this.addSql(/* sql */ `
       create function ledger_prior(asked json)
-      returns table (n integer, kind text, result json, receipt issued_receipt)
+      returns table (n integer, kind text, result json, receipt issued_receipt, payment_claim text)
       language plpgsql rows 1
       set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
       #variable_conflict use_column
@@ -92,7 +93,7 @@ export class Judge extends Migration {
           where claim.state = 'retryable';
         end if;
         return query
-          select 1, judged.verdict, judged.result, receipt
+          select 1, judged.verdict, judged.result, receipt, judged.payment_claim
           from (select) one left join issued_receipt receipt on judged.verdict = 'replay' and receipt.run_id = judged.replay_run;
       end $$`);
   }

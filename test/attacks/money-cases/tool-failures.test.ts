@@ -44,6 +44,11 @@ async function failOnce(extra: object = { idempotency_key: "k" }): Promise<void>
   await expectAccount(world, agent, { balance: paid.price, receipts: 0 });
 }
 
+async function deposit(amount: bigint): Promise<void> {
+  const { accountId } = agent;
+  await world.postgres.accounts.adjust({ accountId, amount, reason: "test", idempotencyKey: accountId });
+}
+
 describe("a tool that fails after the payment", () => {
   it("leaves the money on the balance, a failed run and no receipt, and says so", async () => {
     await failOnce();
@@ -66,8 +71,30 @@ describe("a tool that fails after the payment", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
     for (const again of [how(), { headers: paid.headers }, { headers: paid.headers, body: { idempotency_key: "k" } }])
       expect((await chat(world, agent, again)).body).toEqual(retried.body);
+    expect((await chat(world, agent, { body: { idempotency_key: "k" } })).body).toEqual(retried.body);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
     expect(await statusesOfRuns(world, agent)).toEqual(["completed", "failed"]);
+  });
+
+  it("stands for one call by key and by proof, in whatever order they are tried", async () => {
+    await failOnce();
+    model.status = 500;
+    for (const how of [{ headers: paid.headers }, { body: { idempotency_key: "k" } }, { headers: paid.headers }])
+      expect((await chat(world, agent, how)).body.code).toBe("TOOL_FAILED");
+    model.status = 200;
+    const gate = Promise.withResolvers<void>();
+    model.waits = gate.promise;
+    const running = chat(world, agent, { headers: paid.headers });
+    await expect.poll(async () => (await statusesOfRuns(world, agent))[0]).toBe("active");
+    const early = await chat(world, agent, { body: { idempotency_key: "k" } });
+    expect(early.body.code, "and no second quote").toBe("REQUEST_IN_PROGRESS");
+    gate.resolve();
+    const bought = await running;
+    expectChatBought(bought, paid);
+    await deposit(10n * paid.price);
+    for (const how of [{ body: { idempotency_key: "k" } }, { headers: paid.headers }])
+      expect((await chat(world, agent, how)).body).toEqual(bought.body);
+    await expectAccount(world, agent, { balance: 10n * paid.price, receipts: 1 });
   });
 
   it("without either is a new call, which the balance pays; the proof then says that its money is spent", async () => {
