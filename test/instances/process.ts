@@ -4,6 +4,7 @@ import path from "node:path";
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { createInterface } from "node:readline";
+import { record } from "../support/record.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAIN = "src/main.ts";
@@ -18,6 +19,8 @@ export interface Outcome {
 /** A `serve` process of our own, with everything real behind it. */
 export interface Instance {
   readonly baseUrl: string;
+  /** host:port of its figures; undefined unless METRICS_PORT is set. */
+  readonly metricsAddress: string | undefined;
   /** Sends a signal to this process, and to no other. */
   signal(name: NodeJS.Signals): void;
   /** Sends a signal to its process group, as a terminal or a supervisor does. Only for one that was served in a group. */
@@ -45,6 +48,7 @@ export async function run(args: readonly string[], settings: Record<string, stri
   const { stdout, stderr } = child;
   if (!stdout || !stderr) throw new Error("the command's output is piped");
   const [out, err, [exitCode]] = await Promise.all([text(stdout), text(stderr), once(child, "exit")]);
+  record(err);
   return { exitCode: typeof exitCode === "number" ? exitCode : null, stdout: out, stderr: err };
 }
 
@@ -64,18 +68,19 @@ export class Instances {
    * @throws Error with what it logged when it ends before that
    */
   async serve(settings: Record<string, string>): Promise<Instance> {
-    return this.#serve(start(MAIN, ["serve", "--json"], { LOG_LEVEL: "info", ...settings }));
+    return this.#serve(start(MAIN, ["serve", "--json"], { LOG_LEVEL: "trace", ...settings }));
   }
 
   /** Like {@link serve}, but as `npm run toolgate` does it: under the bootstrap, both in a process group of their own. */
   async serveInGroup(settings: Record<string, string>): Promise<Instance> {
-    return this.#serve(start("src/bootstrap.mjs", ["serve", "--json"], { LOG_LEVEL: "info", ...settings }, true));
+    return this.#serve(start("src/bootstrap.mjs", ["serve", "--json"], { LOG_LEVEL: "trace", ...settings }, true));
   }
 
   async #serve(child: ChildProcess): Promise<Instance> {
     this.#children.add(child);
     let log = "";
     child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (log += chunk));
+    child.once("close", () => record(log));
     const ended = new Promise<number | null>((resolve) => {
       child.once("exit", (code) => {
         this.#children.delete(child);
@@ -83,11 +88,11 @@ export class Instances {
       });
     });
     if (!child.stdout) throw new Error("the output is piped");
-    const ready = once(createInterface(child.stdout), "line").then(([line]) => baseUrlIn(String(line)));
-    const baseUrl = await Promise.race([ready, ended.then(() => undefined)]);
-    if (baseUrl === undefined) throw new Error(`serve ended before it was ready: ${log}`);
+    const ready = once(createInterface(child.stdout), "line").then(([line]) => addressesIn(String(line)));
+    const addresses = await Promise.race([ready, ended.then(() => undefined)]);
+    if (addresses === undefined) throw new Error(`serve ended before it was ready: ${log}`);
     return {
-      baseUrl,
+      ...addresses,
       ended,
       log: () => log,
       signal: (name) => void child.kill(name),
@@ -107,10 +112,8 @@ export class Instances {
   }
 }
 
-function baseUrlIn(line: string): string {
-  const ready: unknown = JSON.parse(line);
-  if (typeof ready === "object" && ready !== null && "base_url" in ready && typeof ready.base_url === "string") {
-    return ready.base_url;
-  }
-  throw new Error(`serve said something else: ${line}`);
+function addressesIn(line: string): Pick<Instance, "baseUrl" | "metricsAddress"> {
+  const ready = JSON.parse(line) as { base_url?: string; metrics_address?: string };
+  if (ready.base_url === undefined) throw new Error(`serve said something else: ${line}`);
+  return { baseUrl: ready.base_url, metricsAddress: ready.metrics_address };
 }

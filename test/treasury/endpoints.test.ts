@@ -1,0 +1,130 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Faults } from "../../src/localchain/faults.ts";
+import type { Json } from "../../src/localchain/json.ts";
+import { memoOf, type Agent } from "../support/world.ts";
+import { setScene, soon, type Scene, type Watching } from "./scene.ts";
+
+/** Nodes that leave transactions out of the history they tell. */
+const HISTORY = "getSignaturesForAddress";
+let scene: Scene;
+let gateway: Watching;
+let agent: Agent;
+beforeAll(async () => {
+  scene = await setScene();
+  gateway = await scene.start();
+  await vi.waitUntil(() => scene.postgres.treasuryBooks.watch(scene.payTo), soon);
+});
+beforeEach(async () => {
+  agent = await scene.agent();
+});
+afterEach(async () => {
+  for (const faults of [scene.chain.faults, scene.secondFaults]) faults.clear();
+  expect(await scene.violations()).toEqual([]);
+});
+afterAll(() => scene.close());
+
+const balance = () => scene.postgres.ledger.balance(agent.accountId);
+const errors = () => gateway.log.filter(({ level }) => level === 50);
+const leftOut = () => gateway.log.filter(({ msg }) => msg.includes("leaves transactions of the treasury out"));
+
+/** The treasury's finalized history as the second node tells it. */
+async function history(): Promise<{ signature: string }[]> {
+  const params = [scene.payTo, { commitment: "finalized" }];
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: HISTORY, params });
+  const answer = (await (await fetch(scene.secondUrl, { method: "POST", body })).json()) as {
+    result: { signature: string }[];
+  };
+  return answer.result;
+}
+
+/** Has a node tell this history, whatever happens. */
+function tells(faults: Faults, result: Json): void {
+  faults.clear(HISTORY);
+  faults.add({ method: HISTORY, fault: { kind: "result", result } });
+}
+
+describe("a first endpoint", () => {
+  it("that knows no history at all keeps nobody from their money", async () => {
+    const quote = await gateway.quote(agent);
+    tells(scene.chain.faults, []);
+    await scene.pay(agent, 400n, memoOf(quote));
+    scene.finalize();
+    await expect.poll(balance, soon).toBe(400n);
+  });
+
+  it("that has lost one transaction keeps nobody from theirs either", async () => {
+    const quote = await gateway.quote(agent);
+    tells(scene.chain.faults, await history());
+    const lost = await scene.pay(agent, 400n, memoOf(quote));
+    scene.chain.chain.advance();
+    const told = await scene.pay(agent, 30n, memoOf(quote));
+    scene.finalize();
+    tells(
+      scene.chain.faults,
+      (await history()).filter(({ signature }) => signature !== lost),
+    );
+    await expect.poll(balance, soon).toBe(430n);
+    await expect.poll(() => scene.postgres.treasuryBooks.unrecorded(scene.payTo, [lost, told]), soon).toEqual([]);
+  });
+});
+
+it("tells that the first endpoint leaves out what the watch has passed", async () => {
+  const quote = await gateway.quote(agent);
+  await gateway.close();
+  tells(scene.chain.faults, await history());
+  const lost = await scene.pay(agent, 400n, memoOf(quote));
+  scene.chain.chain.advance();
+  await scene.pay(agent, 30n, memoOf(quote));
+  scene.finalize();
+  const without = (await history()).filter(({ signature }) => signature !== lost);
+  tells(scene.chain.faults, without);
+  gateway = await scene.start();
+  await expect.poll(balance, soon).toBe(430n);
+  await expect
+    .poll(leftOut, soon)
+    .toMatchObject([{ level: 40, tx_signatures: [lost], found_at_endpoint: 2, endpoints: 2 }]);
+});
+
+it("tells a difference between the chain and the books that stays, and when it is gone", async () => {
+  const quote = await gateway.quote(agent);
+  const known = await history();
+  tells(scene.chain.faults, known);
+  tells(scene.secondFaults, known);
+  await scene.pay(agent, 55n, memoOf(quote));
+  scene.finalize();
+  await expect.poll(() => gateway.figure("toolgate_treasury_difference_microusd"), soon).toBe(55);
+  await expect
+    .poll(errors, soon)
+    .toMatchObject([
+      { msg: "the treasury holds another amount on the chain than the books say", difference_usdc: "0.000055" },
+    ]);
+  expect(await balance()).toBe(0n);
+  scene.chain.faults.clear();
+  scene.secondFaults.clear();
+  await expect.poll(balance, soon).toBe(55n);
+  await expect.poll(() => gateway.figure("toolgate_treasury_difference_microusd"), soon).toBe(0);
+  await expect
+    .poll(() => gateway.log.map(({ msg }) => msg), soon)
+    .toContain("the treasury holds what the books say again");
+});
+
+it("works on while one endpoint is away, and tells when none answers, once", async () => {
+  const quote = await gateway.quote(agent);
+  scene.chain.faults.add({ method: "*", fault: { kind: "http", status: 503 } });
+  await scene.pay(agent, 70n, memoOf(quote)).catch(() => {});
+  scene.chain.faults.clear();
+  scene.secondFaults.add({ method: "*", fault: { kind: "http", status: 503 } });
+  await scene.pay(agent, 7n, memoOf(quote));
+  scene.finalize();
+  await expect.poll(balance, soon).toBe(7n);
+  scene.chain.faults.add({ method: "*", fault: { kind: "http", status: 503 } });
+  const failures = () => gateway.figure("toolgate_keeper_failures_total", '{work="watch"}');
+  await expect.poll(failures, soon).toBeGreaterThan(3);
+  const told = () => gateway.log.filter(({ level, work }) => level === 40 && work === "watch").map(({ msg }) => msg);
+  expect(told()).toEqual(["the treasury's work failed and is tried again"]);
+  scene.chain.faults.clear();
+  scene.secondFaults.clear();
+  await expect
+    .poll(() => gateway.log.filter(({ work }) => work === "watch").map(({ msg }) => msg), soon)
+    .toContain("the treasury's work succeeds again");
+});
