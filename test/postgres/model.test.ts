@@ -85,6 +85,10 @@ const steps = fc.array(
 
 type MovementStep = Parameters<typeof record.map>[0] extends (step: infer Step) => unknown ? Step : never;
 
+type Steps = Parameters<typeof steps.map>[0] extends (trial: infer Trial) => unknown ? Trial : never;
+type Step = Steps extends readonly (infer Step)[] ? Step : never;
+type Trial = Awaited<ReturnType<typeof newTrial>>;
+
 /** The few accounts, keys, transactions and quotes of one trial, so that its steps meet each other. */
 async function newTrial() {
   const accounts = [await makeAccount(instances[0]!.pool, 2n * PRICE), await makeAccount(instances[0]!.pool, 0n)];
@@ -113,13 +117,14 @@ describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
   it("does what the reference does, step by step", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (trial) => {
-        const { accounts, txs, deposit, call, movement } = await newTrial();
+        const names = await newTrial();
+        const { accounts, deposit, call } = names;
         const reference = new ReferenceLedger();
         reference.open(accounts[0]!, 2n * PRICE);
         const runs: BeginCall[] = [];
         const receipts: Receipt[] = [];
         for (const step of trial) {
-          const { ledger, books, suspense, refunds, instanceId, sweeper, pool } = instances[step.at]!;
+          const { ledger, instanceId, sweeper, pool } = instances[step.at]!;
           const picked = "run" in step && runs.length > 0 ? runs[step.run % runs.length] : undefined;
           if (step.do === "begin") {
             const begins = call(step);
@@ -140,27 +145,8 @@ describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
             const arrived = deposit(step.tx, step.quote);
             const { credited } = await ledger.credit(accounts[step.account]!, arrived);
             expect(credited).toBe(reference.credit(accounts[step.account]!, arrived));
-          } else if (step.do === "record") {
-            const seen = movement(step);
-            expect(await books.record(token, seen)).toBe(reference.record(seen));
-          } else if (step.do === "reverse") {
-            expect((await books.reverse(txs[step.tx]!))?.balance).toBe(reference.reverse(txs[step.tx]!));
-          } else if (step.do === "finalize") {
-            expect(await books.finalize([txs[step.tx]!])).toBe(reference.finalize(txs[step.tx]!));
-          } else if (step.do === "assign") {
-            const txSignature = txs[step.tx]!;
-            const to = accounts[step.account];
-            const given = {
-              txSignature,
-              to: to === undefined ? ("operator" as const) : { accountId: to },
-              reason: "r",
-            };
-            const assigned = await suspense.assign(given).catch(toldError);
-            expect(assigned !== undefined).toBe(reference.assign(txSignature, to ?? "operator") !== undefined);
-          } else if (step.do === "refund" && receipts.length > 0) {
-            const { receiptId, runId } = receipts[step.receipt % receipts.length]!;
-            const { refunded } = await refunds.refund({ receiptId, reason: "r" });
-            expect(refunded).toBe(reference.refund(runId));
+          } else {
+            await treasuryStep(step, instances[step.at]!, reference, names, receipts);
           }
           for (const account of accounts) expect(await ledger.balance(account)).toBe(reference.balance(account));
         }
@@ -201,6 +187,34 @@ describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
     );
   });
 });
+
+/** A step of the treasury's work or the operator's, done by both and compared. */
+async function treasuryStep(
+  step: Step,
+  { books, suspense, refunds }: Treasurer,
+  reference: ReferenceLedger,
+  { accounts, txs, movement }: Trial,
+  receipts: readonly Receipt[],
+): Promise<void> {
+  if (step.do === "record") {
+    const seen = movement(step);
+    expect(await books.record(token, seen)).toBe(reference.record(seen));
+  } else if (step.do === "reverse") {
+    expect((await books.reverse(txs[step.tx]!))?.balance).toBe(reference.reverse(txs[step.tx]!));
+  } else if (step.do === "finalize") {
+    expect(await books.finalize([txs[step.tx]!])).toBe(reference.finalize(txs[step.tx]!));
+  } else if (step.do === "assign") {
+    const txSignature = txs[step.tx]!;
+    const to = accounts[step.account];
+    const given = { txSignature, to: to === undefined ? ("operator" as const) : { accountId: to }, reason: "r" };
+    const assigned = await suspense.assign(given).catch(toldError);
+    expect(assigned !== undefined).toBe(reference.assign(txSignature, to ?? "operator") !== undefined);
+  } else if (step.do === "refund" && receipts.length > 0) {
+    const { receiptId, runId } = receipts[step.receipt % receipts.length]!;
+    const { refunded } = await refunds.refund({ receiptId, reason: "r" });
+    expect(refunded).toBe(reference.refund(runId));
+  }
+}
 
 /** What the operator is told is no failure of the test. */
 function toldError(error: unknown): undefined {

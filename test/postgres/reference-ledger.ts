@@ -193,12 +193,20 @@ export class ReferenceLedger {
     const repeat = repeatOf(claim);
     if (repeat) return repeat;
     if (misused) return misused;
-    const bought = payment?.fingerprint === undefined ? undefined : repeatOf(this.#claims.get(payment.claim));
+    return payment ? this.#boughtBy(payment, call) : this.#quoted(call);
+  }
+
+  #boughtBy(payment: Payment, call: BeginCall): Kind | undefined {
+    const settled = payment.fingerprint !== undefined;
+    const bought = settled ? repeatOf(this.#claims.get(payment.claim)) : undefined;
     if (bought) return bought;
-    if (payment?.reversed) return { kind: "reversed" };
-    if (payment?.fingerprint !== undefined) return { kind: "credited" };
-    if (call.payment && !call.payment.deposit) return { kind: "payment_used" };
-    return this.#settledQuotes.has(call.payment?.quoteId ?? "") ? { kind: "quote_paid" } : undefined;
+    if (payment.reversed) return { kind: "reversed" };
+    return settled ? { kind: "credited" } : this.#quoted(call);
+  }
+
+  #quoted({ payment }: BeginCall): Kind | undefined {
+    if (payment && !payment.deposit) return { kind: "payment_used" };
+    return this.#settledQuotes.has(payment?.quoteId ?? "") ? { kind: "quote_paid" } : undefined;
   }
 
   #add(accountId: string, amount: bigint): void {
