@@ -62,6 +62,7 @@ export async function startGateway(
     random: systemRandom,
     leaseMs: config.RUN_LEASE_MS,
     poolSize: config.DATABASE_POOL,
+    onReleased: (runs) => metrics.count("toolgate_runs_released_total", runs),
     log,
   });
   const chain = openChain({

@@ -33,6 +33,8 @@ export interface PostgresOptions {
   log: Log;
   /** Connections for the money path at most; three more serve the rest. Default 10. */
   poolSize?: number;
+  /** Hears of runs that were released because their instance died or stalled. */
+  onReleased?: (runs: number) => void;
 }
 
 /** Every port that PostgreSQL stands behind. */
@@ -71,7 +73,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const operatorWork = lazyOperatorWork({ url, clock, random });
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
-    const sweeper = new Sweeper({ pool, leaseMs, log });
+    const sweeper = new Sweeper({ pool, leaseMs, log, onReleased: options.onReleased });
     const authenticator = new PostgresAuthenticator({ pool, url, clock, log });
     const stop = async (): Promise<void> => {
       sealingKeys.stop();

@@ -7,6 +7,8 @@ export interface SweeperOptions {
   /** The lease of runs, ms; sweeps come three times as often. */
   leaseMs: number;
   log: Log;
+  /** Hears of runs that were released. */
+  onReleased?: ((runs: number) => void) | undefined;
 }
 
 /** Runs and claims in one transaction at most. */
@@ -63,10 +65,15 @@ export class Sweeper {
   async #round(): Promise<void> {
     try {
       const swept = await this.sweep();
-      if (swept > 0) this.#options.log.warn({ runs: swept }, "released the runs of an instance that died or stalled");
+      if (swept > 0) this.#tellReleased(swept);
       await this.forget();
     } catch (error) {
       this.#options.log.warn({ err: error }, "the sweep failed and is tried again");
     }
+  }
+
+  #tellReleased(runs: number): void {
+    this.#options.onReleased?.(runs);
+    this.#options.log.warn({ runs }, "released the runs of an instance that died or stalled");
   }
 }

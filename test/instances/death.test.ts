@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
+import { figureOf } from "../treasury/scene.ts";
 import { callAt, expectAccount, expectCleanAudit, payQuote, type Door } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
@@ -21,6 +22,7 @@ beforeAll(async () => {
     ...model.settings,
     RUN_LEASE_MS: String(LEASE_MS),
     SHUTDOWN_GRACE_MS: String(GRACE_MS),
+    METRICS_PORT: "0",
   };
   survivor = await instances.serve(settings);
 });
@@ -97,11 +99,14 @@ describe("an instance that is killed in the middle of a paid call", () => {
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
   });
 
-  it("gives the money back to a caller that does not come again", async () => {
+  it("gives the money back to a caller that does not come again, and counts it", async () => {
+    const released = () => figureOf(survivor.metricsAddress, "toolgate_runs_released_total");
+    const before = (await released()) ?? 0;
     const { price } = await beginSlowCall();
     doomed.signal("SIGKILL");
     await expect.poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual(["failed"]);
     await expectAccount(survivor, agent, { balance: price, receipts: 0 });
+    expect(await released()).toBe(before + 1);
   });
 });
 
