@@ -56,7 +56,7 @@ export function addSuspenseCommands(program: Command): void {
 async function list({ status, limit, cursor, json = false }: ListOptions): Promise<void> {
   const { items, nextCursor } = await withPostgres((postgres) => postgres.suspense.list({ status, limit, cursor }));
   const output = outputFor(json);
-  if (json || items.length > 0) output.table(items.map((item) => transferRecord(item, json)));
+  if (json || items.length > 0) output.table(items.map(transferRecord));
   else process.stderr.write(`There are no ${status === undefined ? "" : `${status} `}transfers in suspense.\n`);
   if (nextCursor === undefined) return;
   if (json) output.record({ next_cursor: nextCursor });
@@ -67,7 +67,7 @@ async function assign({ tx, reason, json = false, ...to }: AssignOptions, comman
   const owner = ownerOf(to);
   if (owner === undefined) return command.error("error: give either --account or --operator");
   const transfer = await withPostgres((postgres) => postgres.suspense.assign({ txSignature: tx, to: owner, reason }));
-  outputFor(json).record(transferRecord(transfer, json));
+  outputFor(json).record(transferRecord(transfer));
 }
 
 function ownerOf({
@@ -78,7 +78,7 @@ function ownerOf({
   return account === undefined ? "operator" : { accountId: account };
 }
 
-function transferRecord(transfer: SuspendedTransfer, json: boolean): Record<string, unknown> {
+function transferRecord(transfer: SuspendedTransfer): Record<string, unknown> {
   const { txSignature, amount, memos, payer, blockTime, status, assignedTo, reason } = transfer;
   return {
     tx_signature: txSignature,
@@ -88,16 +88,8 @@ function transferRecord(transfer: SuspendedTransfer, json: boolean): Record<stri
     status,
     assigned_to: (typeof assignedTo === "object" ? assignedTo.accountId : assignedTo) ?? null,
     reason: reason ?? null,
-    memos: memos === undefined || json ? (memos ?? null) : printable(memos),
+    memos: memos ?? null,
   };
-}
-
-/** A stranger's text, quoted, with nothing in it that a terminal obeys. */
-function printable(text: string): string {
-  return JSON.stringify(text).replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
 }
 
 function pageSize(text: string): number {

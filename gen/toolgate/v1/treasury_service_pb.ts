@@ -38,7 +38,7 @@ export type SuspendedTransfer = Message<"toolgate.v1.SuspendedTransfer"> & {
   amountUsdcMicrousd: bigint;
 
   /**
-   * The memos on the chain, as they are; unset when there are none.
+   * The memos on the chain, at most 256 characters; what a terminal would obey is replaced by U+FFFD. Unset when there are none.
    *
    * @generated from field: optional string memos = 3;
    */

@@ -13,7 +13,7 @@ let owner: pg.Client;
 let operator: Agent;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ AUDIT_INTERVAL_SECONDS: "0" });
   client = grpcClient(world.gateway.grpcAddress);
   owner = new pg.Client({ connectionString: world.database.url });
   await owner.connect();

@@ -1,19 +1,19 @@
+import { expect } from "vitest";
 import type { Agent, World } from "../../support/world.ts";
 
-/** Sends USDC to the treasury that names no quote, and has it recorded. @returns the transaction's signature */
+/** Settings of a gateway that looks at the treasury all the time. */
+export const WATCHFUL = { WATCH_INTERVAL_MS: "100" };
+
+/** More slots than finality takes. */
+const FINAL = 40;
+
+/** Sends USDC to the treasury that names no quote, and waits until the gateway keeps it in suspense. @returns the transaction's signature */
 export async function gift(world: World, agent: Agent, amount: bigint, memo: string): Promise<string> {
   const tx = await world.pay(agent, amount, memo);
-  const { treasuryBooks } = world.postgres;
-  await treasuryBooks.beginWatch(world.gateway.payTo, { amount: 0n, slot: 0n });
-  await treasuryBooks.record(world.gateway.payTo, {
-    txSignature: tx,
-    slot: 1n,
-    blockTime: new Date(),
-    change: amount,
-    memo: undefined,
-    memos: memo,
-    payer: agent.wallet.publicKey.toBase58(),
-    owner: undefined,
-  });
+  world.chain.chain.advance(FINAL);
+  const newest = { limit: 1, cursor: undefined, status: undefined };
+  await expect
+    .poll(async () => (await world.postgres.suspense.list(newest)).items[0]?.txSignature, { timeout: 20_000 })
+    .toBe(tx);
   return tx;
 }

@@ -8,7 +8,7 @@ import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { SuspenseStatus, TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
 import { startWorld, type Agent, type World } from "../../support/world.ts";
 import { callGrpc, detailOf, failureOf, grpcClient } from "../grpc-client.ts";
-import { gift } from "./gift.ts";
+import { gift, WATCHFUL } from "./gift.ts";
 
 const { listSuspense, assignSuspense, refundReceipt, getTreasury } = TreasuryService.method;
 
@@ -18,7 +18,7 @@ let operator: Agent;
 let payer: Agent;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld(WATCHFUL);
   client = grpcClient(world.gateway.grpcAddress);
   [operator, payer] = await Promise.all([world.agent({ operator: true }), world.agent()]);
 });
