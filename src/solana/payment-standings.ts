@@ -84,7 +84,7 @@ export class PaymentStandings {
     for (const endpoint of order) {
       const reading = await tell(endpoint, query, (result) => readMovement(query.txSignature, result, this.#options));
       if (!reading) continue;
-      const asCredited = !reading.failed && reading.movement.change === payment.amount;
+      const asCredited = reading.movement.change === payment.amount;
       if (asCredited && !differs) return "finalized";
       if (asCredited || reading.failed) {
         log.error({ tx_signature: query.txSignature }, "Solana RPC endpoints tell the same payment differently");

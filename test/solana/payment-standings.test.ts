@@ -31,11 +31,17 @@ async function forked(): Promise<UnfinalizedPayment> {
 
 /** Through both endpoints. */
 function standings(...payments: UnfinalizedPayment[]): Promise<Standing[]> {
-  return net.watch(net.openBoth({ attemptMs: 200 })).standings(payments, patient());
+  return net.watch().standings(payments, patient());
+}
+
+/** The same, with patience for endpoints that hang. */
+function standing(payment: UnfinalizedPayment, fault: Fault): Promise<Standing[]> {
+  const attempt = fault.kind === "hang" ? { attemptMs: 500 } : {};
+  return net.watch(net.openBoth(attempt)).standings([payment], patient());
 }
 
 /** The status of a transaction in a slot far away, as an endpoint claims it. */
-function statuses(claims: { err: Json }, slot = net.local.chain.slots.current): Fault {
+function statuses(claims: { err: Json; confirmationStatus?: string }, slot = net.local.chain.slots.current): Fault {
   const status = { slot: 5, confirmations: null, confirmationStatus: "finalized", ...claims };
   return { kind: "result", result: { context: { slot }, value: [status] } };
 }
@@ -44,6 +50,8 @@ describe("a payment that is accepted", () => {
   it("is pending while it is confirmed only, then finalized", async () => {
     const payment = await paid();
     expect(await standings(payment)).toEqual(["pending"]);
+    expect(net.counts(net.first)).toEqual({ getSlot: 1, getSignatureStatuses: 1 });
+    expect(net.counts(net.second)).toEqual({ getSlot: 1, getSignatureStatuses: 1 });
     net.local.chain.advance(32);
     expect(await standings(payment)).toEqual(["finalized"]);
   });
@@ -69,10 +77,10 @@ describe("a payment that is accepted", () => {
     const done = await paid();
     net.local.chain.advance(32);
     const unknown = Array.from({ length: 256 }, () => ({ ...done, txSignature: signature() }));
-    const told = await standings(...unknown, done);
-    expect(told).toEqual([...unknown.map(() => "pending"), "finalized"]);
+    const told = await standings(...unknown.with(100, done), done);
+    expect(told).toEqual([...unknown.map(() => "pending").with(100, "finalized"), "finalized"]);
     expect(net.counts(net.first)).toEqual({ getSlot: 2, getSignatureStatuses: 2 });
-    expect(net.counts(net.second)).toEqual({ getSlot: 2, getSignatureStatuses: 2, getTransaction: 1 });
+    expect(net.counts(net.second)).toEqual({ getSlot: 2, getSignatureStatuses: 2, getTransaction: 2 });
   });
 
   it("is finalized when one endpoint knows it so and the transaction is told", async () => {
@@ -80,7 +88,7 @@ describe("a payment that is accepted", () => {
     net.local.chain.advance(32);
     for (const fault of DOUBTFUL) {
       net.fail(net.first, "*", fault);
-      expect(await standings(payment)).toEqual(["finalized"]);
+      expect(await standing(payment, fault)).toEqual(["finalized"]);
       net.heal();
     }
   });
@@ -174,7 +182,7 @@ describe("a payment that was forked away", () => {
     for (const method of methods.filter((each) => !telling.includes(each))) {
       for (const node of [net.first, net.second]) {
         net.fail(node, method, fault);
-        expect(await standings(payment), method).toEqual(["pending"]);
+        expect(await standing(payment, fault), method).toEqual(["pending"]);
         node.faults.clear();
       }
     }
@@ -199,7 +207,7 @@ describe("an endpoint that lies about a payment that is there", () => {
       for (const silence of silences) {
         lie(liar);
         net.fail(other, "getSignatureStatuses", silence);
-        told.push(...(await standings(payment).catch((): Standing[] => ["pending"])));
+        told.push(...(await standing(payment, silence).catch((): Standing[] => ["pending"])));
         net.heal();
       }
     }
@@ -251,6 +259,18 @@ describe("a payment that failed on the chain after all", () => {
     expect(await standings(failed)).toEqual(["failed"]);
     net.fail(net.second, "*", { kind: "stale", slots: 60 });
     expect(await standings(failed)).toEqual(["pending"]);
+  });
+
+  it("is pending where statuses and transaction contradict each other", async () => {
+    const payment = await paid();
+    const failed = { ...payment, txSignature: await net.confirm(net.payment(10n ** 15n)) };
+    net.local.chain.advance(32);
+    const err = { InstructionError: [0, { Custom: 1 }] };
+    for (const claims of [{ err: null }, { err, confirmationStatus: "confirmed" }]) {
+      for (const node of [net.first, net.second]) net.fail(node, "getSignatureStatuses", statuses(claims));
+      expect(await standings(failed)).toEqual(["pending"]);
+      net.heal();
+    }
   });
 
   it("has failed, too, where an endpoint far beyond its slot does not keep it", async () => {

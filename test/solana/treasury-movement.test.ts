@@ -162,6 +162,8 @@ describe("the treasury's account on a running chain", () => {
     const [opening] = entries;
     expect(await watch.movement(opening?.txSignature ?? "", patient())).toMatchObject({ change: 3_000_000n });
     await expect(watch.movement(fresh, patient())).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    const { balanceAfter } = await watch.movement(failed, patient());
+    expect(await watch.balance(patient())).toBe(balanceAfter);
   });
 
   it("holds what its movements add up to", async () => {
