@@ -7,6 +7,7 @@ import path from "node:path";
 import process from "node:process";
 
 import { ROOT, toolEnvironment } from "./tooling/command.ts";
+import { findLeaks } from "./tooling/leaks.ts";
 import { PARTS } from "./tooling/parts.ts";
 import { paint, runParts } from "./tooling/run-parts.ts";
 import { stopOnSignals } from "./tooling/signals.ts";
@@ -20,16 +21,34 @@ const checked = filters.length === 0 ? await runParts(PARTS, process.stdout, sto
 if (filters.length > 0) process.stdout.write("left out, because only some tests were asked for\n");
 
 heading("tests");
+const record = await mkdtemp(path.join(os.tmpdir(), "toolgate-record-"));
 const tested = await runVitest(filters);
 
-const passed = checked.passed + tested.passed;
-const failed = checked.failed + tested.failed;
+heading("secrets");
+const kept = await keptSecrets();
+
+const passed = checked.passed + tested.passed + kept.passed;
+const failed = checked.failed + tested.failed + kept.failed;
 const skipped = tested.skipped > 0 ? `, ${tested.skipped} skipped` : "";
 process.stdout.write(`\n${passed} passed, ${failed} failed${skipped}\n`);
 process.exitCode = stop.exitCode() ?? (failed === 0 ? 0 : 1);
 
 function heading(name: string): void {
   process.stdout.write(`\n${paint(process.stdout, "bold", `== ${name}`)}\n`);
+}
+
+/** One test more: no secret that a test made is in anything that was logged or answered during the whole run. */
+async function keptSecrets(): Promise<{ passed: number; failed: number }> {
+  try {
+    const { secrets, bytes, leaks } = await findLeaks(record);
+    // Some tests make no secrets; all of them together do, or nothing was recorded.
+    const looked = filters.length > 0 || (secrets > 0 && bytes > 0);
+    for (const leak of leaks) process.stdout.write(`${leak}\n`);
+    process.stdout.write(`${secrets} secrets looked for in ${bytes} bytes of logs and errors: ${leaks.length} found\n`);
+    return looked && leaks.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  } finally {
+    await rm(record, { recursive: true, force: true });
+  }
 }
 
 /** Runs vitest in the foreground and counts from the report that it writes beside what it prints. */
@@ -57,7 +76,7 @@ function foreground(program: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       cwd: ROOT,
-      env: toolEnvironment(process.stdout.isTTY),
+      env: { ...toolEnvironment(process.stdout.isTTY), TEST_RECORD: record },
       stdio: "inherit",
       shell: process.platform === "win32",
     });

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { ConfigError, readConfig, readEnvironment, type Config } from "../config/config.ts";
+import { secretsIn } from "../config/secrets.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
@@ -49,7 +50,7 @@ export async function withPostgres<Result>(
       random: systemRandom,
       leaseMs: config.RUN_LEASE_MS,
       poolSize: 4,
-      log: createLogger("warn"),
+      log: createLogger("warn", { secrets: secretsIn(config) }),
     });
     try {
       return await run(postgres, config);

@@ -2,6 +2,7 @@ import path from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
 import { readConfig, readEnvironment, requireServeConfig } from "../config/config.ts";
+import { secretsIn } from "../config/secrets.ts";
 import type { OpenDevWorld } from "../dev/index.ts";
 import type { DevWorldOptions } from "../dev/world.ts";
 import type { Gateway } from "../gateway.ts";
@@ -38,7 +39,7 @@ async function dev(options: DevOptions): Promise<void> {
   let gateway: Gateway | undefined;
   try {
     const config = requireServeConfig(readConfig({ ...environment, ...world.environment }));
-    const log = createLogger(LOG_LEVEL);
+    const log = createLogger(LOG_LEVEL, { secrets: secretsIn(config) });
     const { startGateway } = await import("../gateway.ts");
     // A busy machine must not keep a newcomer out: only a port that was asked for has to be that one.
     const movable = (["PORT", "GRPC_PORT"] as const).filter((name) => (environment[name] ?? "") === "");

@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { ConfigError, readEnvironment, readServeConfig } from "../config/config.ts";
+import { secretsIn } from "../config/secrets.ts";
 import { createLogger } from "../log.ts";
 import type { Findings } from "../postgres/start-checks.ts";
 import { outputFor } from "./output.ts";
@@ -29,7 +30,8 @@ export function addDoctorCommand(program: Command): void {
 async function findProblems(): Promise<Findings> {
   try {
     const { checkWorld } = await import("../start-checks.ts");
-    return await checkWorld(readServeConfig(readEnvironment()), createLogger("error"));
+    const config = readServeConfig(readEnvironment());
+    return await checkWorld(config, createLogger("error", { secrets: secretsIn(config) }));
   } catch (error) {
     if (error instanceof ConfigError) return { problems: error.problems, warnings: [] };
     throw error;

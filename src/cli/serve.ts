@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { ConfigError, readConfig, readEnvironment, readServeConfig, redactedConfig } from "../config/config.ts";
+import { secretsIn } from "../config/secrets.ts";
 import type { Gateway } from "../gateway.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { outputFor } from "./output.ts";
@@ -20,7 +21,7 @@ export function addServeCommand(program: Command): void {
         return;
       }
       const config = readServeConfig(environment);
-      const log = createLogger(config.LOG_LEVEL);
+      const log = createLogger(config.LOG_LEVEL, { secrets: secretsIn(config) });
       const [{ checkWorld }, { startGateway }] = await Promise.all([
         import("../start-checks.ts"),
         import("../gateway.ts"),

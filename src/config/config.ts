@@ -117,7 +117,8 @@ function readConfigFile(path: string | undefined, problems: string[]): ConfigFil
     content = parseYaml(readFileSync(path, "utf8"));
   } catch (error) {
     problems.push(
-      `TOOLGATE_CONFIG: ${path} cannot be read as JSON or YAML: ${error instanceof Error ? error.message : String(error)}`,
+      // The first line says what is wrong and where; those after it repeat the file, and what it may hold.
+      `TOOLGATE_CONFIG: ${path} cannot be read as JSON or YAML: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`,
     );
     return fallback;
   }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { record } from "./record.ts";
 
 /** An answer as it came over the wire. */
 export interface RawAnswer {
@@ -54,7 +55,9 @@ export async function rawRequest(
   await done;
   clearTimeout(silence);
   socket.destroy();
-  return parseAnswers(Buffer.concat(chunks).toString("latin1"));
+  const answers = parseAnswers(Buffer.concat(chunks).toString("latin1"));
+  for (const { status, body } of answers) if (status >= 400) record(body);
+  return answers;
 }
 
 /** Several answers on one connection; in chunks (RFC 9112 section 7.1) only from Connect. */

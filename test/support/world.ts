@@ -15,7 +15,9 @@ import { createLogger } from "../../src/log.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { paymentInstructions } from "../../src/solana/index.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
+import { query } from "./database-server.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";
+import { LOG_FILE, record, secret } from "./record.ts";
 
 /** A caller with an account, a key and a wallet of its own. */
 export interface Agent {
@@ -100,7 +102,9 @@ export async function startGround(settings: Record<string, string> = {}, databas
     GRPC_PORT: "0",
     // Everything is served, and prepared, with the rights that production has.
     DATABASE_URL: database.servingUrl,
-    SOLANA_RPC_URLS: chain.url,
+    // With a key, as providers have them.
+    SOLANA_RPC_URLS: `${chain.url}/?api-key=${secret("an RPC key", `rpc-${randomUUID()}`)}`,
+    INFERENCE_API_KEY: secret("an inference key", `inference-${randomUUID()}`),
     TREASURY_OWNER: treasury.publicKey.toBase58(),
     PAYMENT_WAIT_MS: "1500",
     SHUTDOWN_GRACE_MS: "5000",
@@ -118,6 +122,9 @@ export async function startGround(settings: Record<string, string> = {}, databas
     poolSize: 4,
     log: testLog(),
   });
+  for (const url of [database.url, database.servingUrl]) secret("a database password", new URL(url).password);
+  const { rows: sealing } = await query(database.url, "select secret from sealing_key");
+  for (const row of sealing) secret("a sealing key", Buffer.from(row.secret));
   const payTo = chain.controls.usdcAccount(treasury.publicKey).toBase58();
   return {
     chain,
@@ -178,14 +185,17 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
   };
 }
 
-/** Silent unless TEST_LOG names a level. */
+/** What TEST_LOG names as a level; else everything to where the run's record is kept, or nothing. */
 function testLog() {
-  return createLogger(process.env["TEST_LOG"] ?? "silent");
+  const level = process.env["TEST_LOG"];
+  if (level !== undefined || LOG_FILE === undefined) return createLogger(level ?? "silent");
+  return createLogger("trace", { file: LOG_FILE });
 }
 
 /** The X-Payment header for a transfer. */
 export function xPayment(tx: string, quoteId: string): Record<string, string> {
-  return { "X-Payment": Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url") };
+  const proof = Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url");
+  return { "X-Payment": secret("an X-Payment header", proof) };
 }
 
 /** The short memo form. */
@@ -195,6 +205,7 @@ export function memoOf(quote: { quote_id: string }): string {
 
 async function makeAgent(postgres: Postgres, chain: LocalChain, options: AgentOptions): Promise<Agent> {
   const wallet = chain.controls.createWallet({ microUsd: 1_000_000_000n });
+  secret("a wallet's secret key", wallet.secretKey);
   const { accountId } = await postgres.accounts.create(wallet.publicKey.toBase58());
   await postgres.accounts.setTier(accountId, {
     ratePerMinute: options.ratePerMinute ?? 1_000_000,
@@ -209,12 +220,12 @@ async function makeAgent(postgres: Postgres, chain: LocalChain, options: AgentOp
     });
   }
   if (options.operator) await postgres.accounts.setOperator(accountId, true);
-  const { key, secret } = await postgres.apiKeys.create({
+  const { key, secret: apiKey } = await postgres.apiKeys.create({
     accountId,
     name: "test",
     scopes: options.scopes ?? DEFAULT_SCOPES,
   });
-  return { accountId, keyId: key.keyId, apiKey: secret, wallet };
+  return { accountId, keyId: key.keyId, apiKey: secret("an API key", apiKey), wallet };
 }
 
 /** A request to any instance. */
@@ -234,6 +245,7 @@ export async function request(
     },
   });
   const text = await response.text();
+  if (response.status >= 400) record(text);
   return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
 }
 
