@@ -1,0 +1,283 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { base58 } from "@scure/base";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { createLogger } from "../../src/log.ts";
+import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
+import { Instances, run, type Instance } from "../instances/process.ts";
+import { secret } from "../support/record.ts";
+import { startGround, xPayment, type Agent, type Ground } from "../support/world.ts";
+
+/** Secrets of the kinds that there are, each once and different in every run. */
+const planted = {
+  rpc: `rpc-${randomUUID()}`,
+  inference: `inference-${randomUUID()}`,
+  key: `sk-agent-${randomUUID().replaceAll("-", "")}`,
+  payment: Buffer.from(JSON.stringify({ tx: randomUUID(), quote_id: randomUUID() })).toString("base64url"),
+  signature: Buffer.from(randomUUID()).toString("base64"),
+  cookie: `session-${randomUUID()}`,
+};
+
+let folder: string;
+let ground: Ground;
+let agent: Agent;
+let instance: Instance;
+let grpcAddress: string;
+let model: Awaited<ReturnType<typeof echoingModel>>;
+const instances = new Instances();
+
+/** A model server that refuses, and says of which key and which prompt. */
+async function echoingModel() {
+  const server = createServer((request, response) => {
+    const { authorization } = request.headers;
+    response.writeHead(401, { "content-type": "application/json", "x-echo": authorization ?? "" });
+    response.end(JSON.stringify({ error: { message: `Incorrect API key provided: ${authorization}` } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("not a TCP address");
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+beforeAll(async () => {
+  for (const [kind, value] of Object.entries(planted)) secret(`planted: ${kind}`, value);
+  folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-secrets-"));
+  [ground, model] = await Promise.all([startGround(), echoingModel()]);
+  agent = await ground.agent({ balance: 1_000_000n });
+  const price = { input_usd_per_million: 1, output_usd_per_million: 1, context_length: 1_000, max_output_tokens: 100 };
+  const config = path.join(folder, "toolgate.json");
+  await writeFile(
+    config,
+    JSON.stringify({ inference: { upstreams: [{ name: "main", models: [{ id: "m1", ...price }] }] } }),
+  );
+  const grpc = await freePort();
+  grpcAddress = `127.0.0.1:${grpc}`;
+  instance = await instances.serve({
+    ...ground.settings,
+    GRPC_PORT: String(grpc),
+    SOLANA_RPC_URLS: `${ground.chain.url}/?api-key=${planted.rpc}`,
+    INFERENCE_BASE_URL: model.url,
+    INFERENCE_API_KEY: planted.inference,
+    TOOLGATE_CONFIG: config,
+    LOG_LEVEL: "trace",
+  });
+});
+afterAll(async () => {
+  await instances.close();
+  await ground.close();
+  model.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+const password = () => new URL(ground.database.servingUrl).password;
+
+/** The names of the secrets that a text holds. */
+function held(text: string): string[] {
+  const all = { ...planted, agent: agent.apiKey, password: password() };
+  return Object.entries(all).flatMap(([name, value]) => {
+    const forms = [value, Buffer.from(value).toString("base64"), Buffer.from(value).toString("hex")];
+    return forms.some((form) => text.includes(form)) ? [name] : [];
+  });
+}
+
+const all = () => ({
+  Authorization: `Bearer ${planted.key}`,
+  "X-Payment": planted.payment,
+  "PAYMENT-SIGNATURE": planted.signature,
+  Cookie: planted.cookie,
+});
+
+async function bodyOf(target: string, init: RequestInit): Promise<string> {
+  const response = await fetch(instance.baseUrl + target, init);
+  return `${response.status} ${JSON.stringify([...response.headers])} ${await response.text()}`;
+}
+
+const CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+
+describe("no secret of a request is in an answer or in the log", () => {
+  const requests: readonly [string, () => readonly [target: string, init: RequestInit]][] = [
+    ["a key that nobody made", () => ["/receipts", { headers: all() }]],
+    ["a key in another scheme", () => ["/receipts", { headers: { ...all(), Authorization: `Token ${planted.key}` } }]],
+    [
+      "a key twice",
+      () => ["/receipts", { headers: { Authorization: `Bearer ${planted.key}, Bearer ${agent.apiKey}` } }],
+    ],
+    ["a key in the query", () => [`/receipts?api_key=${planted.key}`, { headers: mine() }]],
+    ["a key in the path", () => [`/receipts/${planted.key}`, { headers: mine() }]],
+    ["a key in a path that is not there", () => [`/${planted.key}`, {}]],
+    ["a key as a cursor", () => [`/receipts?cursor=${planted.key}`, { headers: mine() }]],
+    ["a proof that names nothing", () => post("/v1/mcp/tools/call", CALL, { ...all(), ...mine() })],
+    ["a key in the body", () => post("/v1/mcp/tools/call", { ...CALL, api_key: planted.key }, mine())],
+    [
+      "a key as a tool's parameter",
+      () => post("/v1/mcp/tools/call", { tool: "echo", params: { mesage: planted.key } }, mine()),
+    ],
+    [
+      "JSON that breaks off in a key",
+      () => [
+        "/v1/mcp/tools/call",
+        { method: "POST", headers: { ...mine(), "Content-Type": "application/json" }, body: `{"a":"${planted.key}` },
+      ],
+    ],
+    [
+      "a key in JSON-RPC",
+      () =>
+        post(
+          "/mcp",
+          {
+            jsonrpc: "2.0",
+            id: 1,
+            method: "tools/call",
+            params: { name: "vram_estimate", arguments: { key: planted.key } },
+          },
+          mine(),
+        ),
+    ],
+    [
+      "a key in an idempotency key that is too long",
+      () => post("/v1/mcp/tools/call", { ...CALL, idempotency_key: planted.key.repeat(20) }, mine()),
+    ],
+    ["a key to Connect", () => post(`/${ReceiptService.typeName}/ListReceipts`, {}, all())],
+    ["a proof to Connect", () => post(`/${ToolService.typeName}/CallTool`, CALL, { ...all(), ...mine() })],
+  ];
+  const mine = () => ({ Authorization: `Bearer ${agent.apiKey}` });
+  const post = (target: string, body: object, headers: Record<string, string>): [string, RequestInit] => [
+    target,
+    { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) },
+  ];
+
+  it.each(requests)("%s", async (_, make) => {
+    const before = instance.log().length;
+    expect(held(await bodyOf(...make()))).toEqual([]);
+    expect(held(instance.log().slice(before))).toEqual([]);
+  });
+
+  it("metadata over gRPC", async () => {
+    const client = grpcClient(grpcAddress);
+    const metadata = Object.fromEntries(Object.entries(all()).map(([name, value]) => [name.toLowerCase(), value]));
+    const error: unknown = await callGrpc(client, ReceiptService.method.listReceipts, {}, { metadata }).catch(
+      (reason: unknown) => reason,
+    );
+    client.close();
+    expect(error).toBeInstanceOf(Error);
+    expect(held(`${String(error)} ${JSON.stringify(error)}`)).toEqual([]);
+  });
+
+  it("an upstream that repeats the key that it refuses, though what it said is logged", async () => {
+    const chat = {
+      tool: "inference_chat",
+      params: { model: "m1", messages: [{ role: "user", content: "hi" }], max_tokens: 5 },
+    };
+    const body = await bodyOf(...post("/v1/mcp/tools/call", chat, mine()));
+    expect(body).toContain("TOOL_FAILED");
+    await expect.poll(() => instance.log()).toContain("Incorrect API key provided");
+    expect([held(body), held(instance.log())]).toEqual([[], []]);
+  });
+
+  it("an RPC endpoint that fails, though its failure is logged", async () => {
+    const buyer = { Authorization: `Bearer ${(await ground.agent()).apiKey}` };
+    const [, body = ""] = (await bodyOf(...post("/v1/mcp/tools/call", CALL, buyer))).split("]] ");
+    const { quote } = JSON.parse(body) as { quote: { quote_id: string } };
+    await ground.chain.close();
+    const proof = xPayment(base58.encode(randomBytes(64)), quote.quote_id);
+    const answer = await bodyOf(...post("/v1/mcp/tools/call", CALL, { ...buyer, ...proof }));
+    expect(answer).toMatch(/^503 .*"UNAVAILABLE"/);
+    expect([held(answer), held(instance.log())]).toEqual([[], []]);
+    expect(instance.log()).not.toContain(proof["X-Payment"]);
+  });
+});
+
+describe("no secret of the configuration is in what is printed", () => {
+  const settings = () => ({
+    ...ground.settings,
+    DATABASE_URL: ground.database.servingUrl,
+    SOLANA_RPC_URLS: `https://user:${planted.rpc}@rpc.example/?api-key=${planted.rpc}`,
+    INFERENCE_API_KEY: planted.inference,
+  });
+
+  it("by serve --print-config", async () => {
+    const { exitCode, stdout, stderr } = await run(["serve", "--print-config", "--json"], settings());
+    expect([exitCode, held(stdout + stderr)]).toEqual([0, []]);
+  });
+
+  it.each([
+    ["a database's address that is none", () => ({ DATABASE_URL: `mysql://u:${password()}@h/d` })],
+    ["a database's address with a bad port", () => ({ DATABASE_URL: `postgres://u:${password()}@h:99999/d` })],
+    ["a database that is not there", () => ({ DATABASE_URL: `postgres://u:${password()}@127.0.0.1:9/d` })],
+    [
+      "a database that refuses the password",
+      () => ({ DATABASE_URL: ground.database.servingUrl.replace("toolgate_serving", "nobody") }),
+    ],
+    ["an RPC address that is none", () => ({ SOLANA_RPC_URLS: `ftp://${planted.rpc}@h` })],
+    [
+      "an RPC endpoint that is not there",
+      () => ({ SOLANA_RPC_URLS: `http://u:${planted.rpc}@127.0.0.1:9/${planted.rpc}?k=${planted.rpc}` }),
+    ],
+    [
+      "an upstream with a password in its address",
+      () => ({ INFERENCE_BASE_URL: `http://u:${planted.inference}@h/v1` }),
+    ],
+    ["a treasury that is no address", () => ({ TREASURY_OWNER: planted.key })],
+  ])("by doctor and serve, with %s", async (_, change) => {
+    for (const command of ["doctor", "serve"]) {
+      const { exitCode, stdout, stderr } = await run([command], { ...ground.settings, ...change() });
+      expect(exitCode, stdout + stderr).not.toBe(0);
+      expect(held(stdout + stderr)).toEqual([]);
+    }
+  });
+
+  it("by a file that cannot be read, though it holds one", async () => {
+    const file = path.join(folder, "broken.yaml");
+    await writeFile(file, `inference:\n  upstreams: [\n    {base_url: "https://u:${planted.inference}@h"\n  prices: }`);
+    const { exitCode, stderr } = await run(["serve"], { ...ground.settings, TOOLGATE_CONFIG: file });
+    expect([exitCode, held(stderr)]).toEqual([2, []]);
+    expect(stderr).toMatch(/TOOLGATE_CONFIG: .* at line \d+/);
+  });
+});
+
+describe("the log", () => {
+  it("takes out what looks like a secret, and every configured one in whatever form", async () => {
+    const file = path.join(folder, "log");
+    const hush = `hush "quoted" ${randomUUID()}`;
+    const log = createLogger("info", { file, secrets: [hush] });
+    log.info({ deep: { deeper: { deepest: [`Bearer ${planted.key}`] } } }, `postgres://u:${password()}@h/d`);
+    log.error(
+      { err: new Error(`refused ${hush}`, { cause: new Error(encodeURIComponent(hush)) }) },
+      Buffer.from(hush).toString("base64"),
+    );
+    log.warn({ authorization: planted.cookie, headers: { "x-payment": planted.payment } }, "redacted");
+    const text = await readFile(file, "utf8");
+    expect(
+      text
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => typeof JSON.parse(line)),
+    ).toEqual(["object", "object", "object"]);
+    expect([
+      held(text),
+      text.includes(hush),
+      text.includes(encodeURIComponent(hush)),
+      text.includes(JSON.stringify(hush).slice(1, -1)),
+    ]).toEqual([[], false, false, false]);
+    expect(text).toContain("postgres://u:***@h/d");
+  });
+});
