@@ -1,0 +1,137 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { signatureFrom } from "../../src/postgres/rows.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { callOf, completed, depositOf, makeAccount, openInstance, paymentOf, type Instance } from "./fixture.ts";
+
+// What the tables refuse by themselves, were the ledger's functions ever to forget it. Each test writes to them directly.
+let database: TestDatabase;
+let instance: Instance;
+let account: string;
+let run: string;
+let signature: Buffer;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openInstance(database.url);
+});
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+/** A paid call that was charged: a row in every table. */
+beforeEach(async () => {
+  const accountId = await makeAccount(instance.pool, 0n);
+  const deposit = depositOf();
+  const call = callOf(accountId, { idempotencyKey: "k", payment: paymentOf(deposit) });
+  await instance.ledger.begin(call);
+  await instance.ledger.finish(completed(call));
+  [account, run, signature] = [accountId.slice(5), call.runId.slice(4), signatureFrom(deposit.txSignature)];
+});
+
+const refusal = (constraint: string) => expect.objectContaining({ constraint });
+
+/** Writes a copy of a row, with some columns changed. */
+async function copy(table: string, where: string, value: unknown, changes: Record<string, string> = {}): Promise<void> {
+  const { rows } = await instance.pool.query<{ name: string }>(
+    "select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped",
+    [table],
+  );
+  const names = rows.map(({ name }) => name);
+  const values = names.map((name) => changes[name] ?? name);
+  await instance.pool.query(
+    `insert into ${table} (${names.join(", ")}) select ${values.join(", ")} from ${table} where ${where} = $1`,
+    [value],
+  );
+}
+
+const anySignature = () => `'\\x${randomBytes(64).toString("hex")}'`;
+const anyId = () => `'${randomUUID()}'`;
+
+describe("the tables refuse", () => {
+  it("a second payment of one transaction", async () => {
+    const again = copy("payment", "tx_signature", signature, { quote_id: "'qt_other'" });
+    await expect(again).rejects.toEqual(refusal("payment_pkey"));
+  });
+
+  it("a second payment that settles a quote, but not one that does not", async () => {
+    const second = copy("payment", "tx_signature", signature, { tx_signature: anySignature() });
+    await expect(second).rejects.toEqual(refusal("payment_settled_quote_unique"));
+    const unsettled = { tx_signature: anySignature(), settled: "false" };
+    await expect(copy("payment", "tx_signature", signature, unsettled)).resolves.toBeUndefined();
+  });
+
+  it("a payment that is both taken back and finalized", async () => {
+    const both = instance.pool.query("update payment set reversed = true, finalized = true where tx_signature = $1", [
+      signature,
+    ]);
+    await expect(both).rejects.toEqual(refusal("payment_reversed_check"));
+  });
+
+  it("a payment of an account that somebody is given", async () => {
+    const given = instance.pool.query("update payment set assigned_to = account_id where tx_signature = $1", [
+      signature,
+    ]);
+    await expect(given).rejects.toEqual(refusal("payment_assigned_check"));
+  });
+
+  it("a settled payment of no call", async () => {
+    for (const column of ["fingerprint", "claim_key"]) {
+      const change = `update payment set ${column} = null where tx_signature = $1`;
+      await expect(instance.pool.query(change, [signature])).rejects.toEqual(refusal("payment_settled_check"));
+    }
+  });
+
+  it("a second transfer for the same reason", async () => {
+    for (const reason of [signature, Buffer.from(run.replaceAll("-", ""), "hex")]) {
+      const id = "nextval('transfer_id_seq')";
+      await expect(copy("transfer", "ref", reason, { id })).rejects.toEqual(refusal("transfer_kind_ref_unique"));
+    }
+  });
+
+  it("a second receipt of a run, and of a charge", async () => {
+    const sameRun = { id: anyId(), transfer_id: "transfer_id + 1000000" };
+    await expect(copy("receipt", "run_id", run, sameRun)).rejects.toEqual(refusal("receipt_run_id_unique"));
+    const sameCharge = { id: anyId(), run_id: anyId() };
+    await expect(copy("receipt", "run_id", run, sameCharge)).rejects.toEqual(refusal("receipt_transfer_id_unique"));
+  });
+
+  it("a second hold of a run", async () => {
+    await expect(copy("hold", "run_id", run)).rejects.toEqual(refusal("hold_pkey"));
+  });
+
+  it("a second claim of a key by its account", async () => {
+    const again = copy("idempotency", "account_id", account, { run_id: anyId() });
+    await expect(again).rejects.toEqual(refusal("idempotency_pkey"));
+  });
+
+  it("a claim that is done without a result, or has one before", async () => {
+    for (const change of ["result = null", "state = 'retryable'"]) {
+      const update = instance.pool.query(`update idempotency set ${change} where account_id = $1`, [account]);
+      await expect(update).rejects.toEqual(refusal("idempotency_result_check"));
+    }
+  });
+
+  it("a second movement by one transaction, and any change to one", async () => {
+    const [token, movement] = [randomBytes(32), randomBytes(64)];
+    const write = () =>
+      instance.pool.query(
+        "insert into treasury_movement (token_account, tx_signature, slot, block_time, change) values ($1, $2, 1, now(), 5)",
+        [token, movement],
+      );
+    await write();
+    await expect(write()).rejects.toEqual(refusal("treasury_movement_pkey"));
+    for (const change of ["update treasury_movement set change = 6", "delete from treasury_movement"])
+      await expect(instance.pool.query(change)).rejects.toThrow("treasury_movement is append-only");
+  });
+
+  it("one API key for two accounts", async () => {
+    const key = "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, $3, '', '', '{}')";
+    const sha256 = randomBytes(32);
+    await instance.pool.query(key, [randomUUID(), account, sha256]);
+    const other = (await makeAccount(instance.pool, 0n)).slice(5);
+    const again = instance.pool.query(key, [randomUUID(), other, sha256]);
+    await expect(again).rejects.toEqual(refusal("api_key_sha256_unique"));
+  });
+});

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { BeginCall, CallPayment } from "../../src/app/ports.ts";
+import { signatureFrom, uuidFrom } from "../../src/postgres/rows.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import {
+  callOf,
+  depositOf,
+  expectCleanAudit,
+  failed,
+  makeAccount,
+  openInstance,
+  paymentOf,
+  PRICE,
+  untilWaiting,
+  type Instance,
+} from "./fixture.ts";
+
+let database: TestDatabase;
+let one: Instance;
+let two: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [one, two] = [openInstance(database.url), openInstance(database.url)];
+});
+afterAll(async () => {
+  await Promise.all([one.close(), two.close()]);
+  await database.drop();
+});
+
+/** Begins a call while another transaction has done something and not committed yet, which it does once the call waits for it. */
+async function beginDuring(call: BeginCall, statement: string, values: unknown[]) {
+  const other = await two.pool.connect();
+  try {
+    await other.query("begin");
+    await other.query(statement, values);
+    const begun = one.ledger.begin(call);
+    await untilWaiting(two.pool, one);
+    await other.query("commit");
+    return await begun;
+  } finally {
+    await other.query("rollback");
+    other.release();
+  }
+}
+
+describe("a call that begins", () => {
+  it("judges the balance as others left it whom it had to wait for", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const take = "select ledger_adjust($1, $2, 'taken by another', 'test')";
+    const begun = await beginDuring(callOf(account), take, [uuidFrom("acct", account), -PRICE]);
+    expect(begun).toEqual({ kind: "insufficient", balance: 0n });
+    expect(await one.ledger.balance(account)).toBe(0n);
+    await expectCleanAudit(one.pool);
+  });
+
+  const reverse = "select * from treasury_reverse($1)";
+
+  it("buys nothing with a payment that was credited before and is taken back meanwhile", async () => {
+    const account = await makeAccount(one.pool, 5n * PRICE);
+    const deposit = depositOf();
+    await one.ledger.credit(account, deposit);
+    expect(await beginWith(account, paymentOf(deposit))).toEqual({ kind: "reversed" });
+    expect(await one.ledger.balance(account)).toBe(5n * PRICE);
+  });
+
+  it("buys nothing again with a payment that is taken back meanwhile", async () => {
+    const account = await makeAccount(one.pool, 5n * PRICE);
+    const payment = paymentOf(depositOf());
+    const tried = callOf(account, { payment });
+    await one.ledger.begin(tried);
+    await one.ledger.finish(failed(tried));
+    expect(await beginWith(account, { ...payment, deposit: undefined })).toEqual({ kind: "reversed" });
+    expect(await one.ledger.balance(account)).toBe(5n * PRICE);
+  });
+
+  const beginWith = (account: string, payment: CallPayment) =>
+    beginDuring(callOf(account, { payment }), reverse, [signatureFrom(payment.txSignature)]);
+});
