@@ -1,0 +1,88 @@
+import { Keypair, PublicKey, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
+import { getAssociatedTokenAddressSync } from "@solana/spl-token";
+import { z } from "zod";
+import { paymentInstructions } from "../../src/solana/index.ts";
+
+/** How long a blockhash is used, ms: the chain takes it for 150 slots. */
+const BLOCKHASH_MS = 1_000;
+
+/** More than the 600 slots after which a payment that no endpoint knows is given up. */
+const SETTLED_SLOTS = 700;
+
+const USDC = new PublicKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
+
+const answer = z.object({ result: z.unknown().optional(), error: z.object({ message: z.string() }).optional() });
+const newWallet = z.object({ secret_key: z.array(z.number()) });
+const latestBlockhash = z.object({ value: z.object({ blockhash: z.string() }) });
+const tokenBalance = z.object({ value: z.object({ amount: z.string() }) });
+
+/** The chain as those who pay see it: no fault of an endpoint touches it. */
+export class ChainClient {
+  readonly #url: string;
+  #blockhash: { hash: string; since: number } | undefined;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** A wallet with SOL for fees and that much USDC, micro-USD. */
+  async wallet(microUsd: number): Promise<Keypair> {
+    const funds = { lamports: 1_000_000_000_000, micro_usd: microUsd };
+    const { secret_key } = newWallet.parse(await this.ask("local_createWallet", funds));
+    return Keypair.fromSecretKey(Uint8Array.from(secret_key));
+  }
+
+  /** Sends USDC to the treasury. @returns the transaction's signature; that it landed is for the treasury's balance to tell */
+  async pay(payer: Keypair, payTo: string, amount: bigint, memo: string): Promise<string> {
+    const message = new TransactionMessage({
+      payerKey: payer.publicKey,
+      recentBlockhash: await this.#recentBlockhash(),
+      instructions: paymentInstructions({ payer: payer.publicKey.toBase58(), payTo, amount, memo }),
+    });
+    const transaction = new VersionedTransaction(message.compileToV0Message());
+    transaction.sign([payer]);
+    const bytes = Buffer.from(transaction.serialize()).toString("base64");
+    return z.string().parse(await this.ask("sendTransaction", bytes, { encoding: "base64", skipPreflight: true }));
+  }
+
+  /** Moves the chain so far on that everything on it is finalized, and what a fork took away can never come back. */
+  async settle(): Promise<void> {
+    await this.ask("local_advanceSlots", SETTLED_SLOTS);
+    this.#blockhash = undefined;
+  }
+
+  /** The wallet's USDC account, base58. */
+  tokenAccount(owner: PublicKey): string {
+    return getAssociatedTokenAddressSync(USDC, owner, true).toBase58();
+  }
+
+  /** What the wallet's USDC account holds, micro-USD. */
+  async usdc(owner: PublicKey): Promise<bigint> {
+    const account = this.tokenAccount(owner);
+    const { value } = tokenBalance.parse(
+      await this.ask("getTokenAccountBalance", account, { commitment: "processed" }),
+    );
+    return BigInt(value.amount);
+  }
+
+  /** @throws Error when the chain answers with an error */
+  async ask(method: string, ...params: unknown[]): Promise<unknown> {
+    const response = await fetch(this.#url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+    const { result, error } = answer.parse(await response.json());
+    if (error) throw new Error(`${method}: ${error.message}`);
+    return result;
+  }
+
+  async #recentBlockhash(): Promise<string> {
+    const now = performance.now();
+    if (!this.#blockhash || now - this.#blockhash.since > BLOCKHASH_MS) {
+      const { value } = latestBlockhash.parse(await this.ask("getLatestBlockhash"));
+      this.#blockhash = { hash: value.blockhash, since: now };
+    }
+    return this.#blockhash.hash;
+  }
+}

@@ -1,0 +1,95 @@
+import { Agent, request, type IncomingHttpHeaders } from "node:http";
+import { z } from "zod";
+import type { Customer } from "./ground.ts";
+
+/** A call as a customer sends it. */
+export interface Call {
+  readonly tool: string;
+  readonly params: object;
+  readonly key?: string | undefined;
+  /** The proof of payment that goes with it. */
+  readonly proof?: { readonly tx: string; readonly quoteId: string } | undefined;
+}
+
+/** How long the customer waits. */
+export interface Patience {
+  /** Until it hangs up, ms. */
+  readonly ms: number;
+}
+
+const receipt = z.object({
+  receipt_id: z.string(),
+  run_id: z.string(),
+  debited_usdc_microusd: z.number(),
+  paid_by: z.string(),
+  tx_signature: z.string().nullable(),
+});
+
+/** Everything that a tool call is answered with, as far as the lab looks into it. */
+const body = z.object({
+  ok: z.boolean().optional(),
+  code: z.string().optional(),
+  message: z.string().optional(),
+  result: z.record(z.string(), z.unknown()).optional(),
+  receipt: receipt.nullish(),
+  quote: z.object({ quote_id: z.string() }).optional(),
+  step_id: z.string().optional(),
+});
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The body, as it came. */
+  readonly text: string;
+  readonly body: z.output<typeof body>;
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
+
+/** POST /v1/mcp/tools/call, once. Undefined: there was no answer, and nobody knows what came of it. */
+export async function post(
+  door: string,
+  customer: Customer,
+  { tool, params, key, proof }: Call,
+  { ms }: Patience,
+): Promise<Reply | undefined> {
+  const sent = JSON.stringify({ tool, params, ...(key !== undefined && { idempotency_key: key }) });
+  const headers = {
+    authorization: `Bearer ${customer.apiKey}`,
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(sent),
+    ...(proof && { "x-payment": xPayment(proof) }),
+  };
+  const told = await exchange(`${door}/v1/mcp/tools/call`, sent, headers, ms);
+  return told && { ...told, body: body.parse(JSON.parse(told.text)) };
+}
+
+function xPayment({ tx, quoteId }: { tx: string; quoteId: string }): string {
+  return Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url");
+}
+
+function exchange(
+  url: string,
+  sent: string,
+  headers: Record<string, string | number>,
+  ms: number,
+): Promise<Omit<Reply, "body"> | undefined> {
+  return new Promise((resolve) => {
+    const asked = request(url, { method: "POST", agent, headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => (text += chunk));
+      response.on("error", () => {});
+      response.on("close", () => {
+        clearTimeout(timer);
+        resolve(response.complete ? { status: response.statusCode ?? 0, headers: response.headers, text } : undefined);
+      });
+    });
+    const timer = setTimeout(() => asked.destroy(), ms);
+    asked.on("error", () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    });
+    asked.end(sent);
+  });
+}

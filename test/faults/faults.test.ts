@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { command } from "../tooling/command.ts";
+
+const report = z.object({
+  counts: z.record(z.string(), z.number()),
+  actions: z.record(z.string(), z.number()),
+  violations: z.array(z.object({ promise: z.string(), profile: z.string(), details: z.unknown() })),
+});
+
+/** The lab, as `npm run faults` runs it. */
+async function faults(...args: string[]): Promise<{ code: number; output: string; told: z.output<typeof report> }> {
+  const { code, output } = await command("node", ["test/faults/main.ts", "--json", "--quiet", "--seed", "4", ...args]);
+  const json = output.indexOf("\n{") < 0 ? output : output.slice(output.indexOf("\n{"));
+  return { code, output, told: report.parse(JSON.parse(json)) };
+}
+
+describe("the fault lab", () => {
+  it("finds no promise broken, whatever fails", { timeout: 240_000 }, async () => {
+    const { code, output, told } = await faults("--duration", "28", "--phase", "4");
+    expect(told.violations, output).toEqual([]);
+    expect(code).toBe(0);
+    const { acknowledged, durable, replays, audits, quiet } = told.counts;
+    expect(acknowledged).toBeGreaterThan(50);
+    expect(durable).toBeGreaterThan(50);
+    expect(replays).toBe(durable);
+    expect(audits).toBeGreaterThan(7);
+    expect(quiet).toBe(7);
+    for (const action of ["kill", "stall", "cut"]) expect(told.actions[action], action).toBeGreaterThan(0);
+  });
+
+  it("finds a promise that is broken on purpose", { timeout: 120_000 }, async () => {
+    const { code, told } = await faults(
+      "--duration",
+      "20",
+      "--phase",
+      "6",
+      "--profile",
+      "stalls",
+      "--mutant",
+      "finish-not-fenced",
+    );
+    expect(told.violations.map(({ promise }) => promise)).toContain("the audit is clean");
+    expect(told.violations[0]?.profile).toBe("stalls");
+    expect(code).toBe(1);
+  });
+
+  it("names its profiles when asked for one that is not there", async () => {
+    const { code, output } = await command("node", ["test/faults/main.ts", "--profile", "nothing"]);
+    expect(output).toContain("there is no profile nothing; there are all, kills, stalls,");
+    expect(code).toBe(1);
+  });
+});

@@ -1,0 +1,146 @@
+import { randomUUID } from "node:crypto";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import type { Keypair } from "@solana/web3.js";
+import pg from "pg";
+import { z } from "zod";
+import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { startChild } from "../../src/dev/child.ts";
+import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
+import { createLogger } from "../../src/log.ts";
+import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+import { ChainClient } from "./chain-client.ts";
+
+/** Slot time of the chain, ms: a payment is confirmed one slot later, and finalized 32 later. */
+const SLOT_MS = 100;
+
+/** What every payer has, micro-USD: more than any run spends. */
+const FUNDS = 1_000_000_000_000;
+
+const chainReady = z.object({ url: z.string() });
+
+/** An account with a key, and a wallet to pay from. */
+export interface Customer {
+  readonly accountId: string;
+  readonly apiKey: string;
+  readonly wallet: Keypair;
+  /** What it began with, micro-USD. */
+  readonly opening: bigint;
+}
+
+/** Asks the database. */
+export type Ask = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
+
+/** What the instances work on, out of reach of the faults on their lines: PostgreSQL with durable commits, and the local chain. */
+export interface Ground {
+  readonly databaseUrl: string;
+  readonly rpcUrl: string;
+  readonly chain: ChainClient;
+  readonly treasury: Keypair;
+  /** The ports, for set-up and audit. */
+  readonly postgres: Postgres;
+  /** A folder for what is to be forgotten with the run. */
+  readonly scratch: string;
+  /** One statement of the lab's own. */
+  readonly rows: Ask;
+  /** Statements on one snapshot. */
+  snapshot<Result>(look: (rows: Ask) => Promise<Result>): Promise<Result>;
+  customer(opening: bigint): Promise<Customer>;
+  /** PostgreSQL's immediate shutdown (SIGQUIT): no checkpoint, recovery at the next start, which is awaited. */
+  crashDatabase(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts all of it in a temporary folder. */
+export async function startGround(): Promise<Ground> {
+  const closing: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    // All of it, whatever fails on the way: nothing may be left running.
+    for (const end of closing.splice(0).reverse()) await Promise.allSettled([end()]);
+  };
+  try {
+    const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-faults-"));
+    closing.push(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
+    await chmod(dataDir, 0o755); // as root, the server's account has to get in
+    const settings = { max_connections: "200" };
+    let server = await startEmbeddedPostgres({ dataDir, settings });
+    closing.push(() => server.stop());
+    await migrate(server.url);
+    const child = await startChild("src/localchain/main.ts", ["--port", "0", "--slot-ms", String(SLOT_MS)]);
+    closing.push(() => child.stop());
+    const rpcUrl = chainReady.parse(child.ready).url;
+    const chain = new ChainClient(rpcUrl);
+    const pool = openPool(server.url);
+    closing.push(() => pool.end());
+    const postgres = await openPorts(server.url);
+    closing.push(() => postgres.close());
+    return {
+      databaseUrl: server.url,
+      rpcUrl,
+      chain,
+      treasury: await chain.wallet(0),
+      postgres,
+      scratch: path.join(dataDir, "scratch"),
+      rows: async (text, values) => (await pool.query({ text, values: values ?? [] })).rows,
+      snapshot: (look) => onSnapshot(pool, look),
+      customer: async (opening) => newCustomer(postgres, await chain.wallet(FUNDS), opening),
+      async crashDatabase() {
+        const lock = await readFile(path.join(dataDir, "postgres/data/postmaster.pid"), "utf8");
+        process.kill(Number(lock.split("\n")[0]), "SIGQUIT");
+        await server.stop();
+        server = await startEmbeddedPostgres({ dataDir, settings, port: server.port });
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function newCustomer(postgres: Postgres, wallet: Keypair, opening: bigint): Promise<Customer> {
+  const { accountId } = await postgres.accounts.create(wallet.publicKey.toBase58());
+  await postgres.accounts.setTier(accountId, { ratePerMinute: 60_000_000, burst: 1_000_000 });
+  if (opening > 0n) {
+    const idempotencyKey = randomUUID();
+    await postgres.accounts.adjust({ accountId, amount: opening, reason: "opening balance", idempotencyKey });
+  }
+  const { secret } = await postgres.apiKeys.create({ accountId, name: "faults", scopes: DEFAULT_SCOPES });
+  return { accountId, apiKey: secret, wallet, opening };
+}
+
+async function onSnapshot<Result>(pool: pg.Pool, look: (rows: Ask) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin isolation level repeatable read read only");
+    return await look(async (text, values) => (await client.query({ text, values: values ?? [] })).rows);
+  } finally {
+    await client.query("rollback").catch(() => {});
+    client.release();
+  }
+}
+
+function openPorts(url: string): Promise<Postgres> {
+  return openPostgres({
+    url,
+    instanceId: randomUUID(),
+    clock: systemClock,
+    random: systemRandom,
+    leaseMs: 15_000,
+    poolSize: 2,
+    log: createLogger("silent"),
+  });
+}
+
+function openPool(connectionString: string): pg.Pool {
+  const types = new pg.TypeOverrides();
+  types.setTypeParser(20, BigInt);
+  const pool = new pg.Pool({ connectionString, max: 2, types });
+  pool.on("error", () => {}); // the database is crashed on purpose
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}

@@ -1,0 +1,242 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { RpcEndpoint } from "./rpc-endpoint.ts";
+import { auditNow, checkDurable, checkNothingOpen, checkNothingTwice, checkReplays } from "./checks.ts";
+import type { Dice } from "./dice.ts";
+import type { Customer, Ground } from "./ground.ts";
+import { Load } from "./load.ts";
+import { Market, QUOTE_TTL_SECONDS } from "./market.ts";
+import { checkMoney, checkTreasury } from "./money-checks.ts";
+import { Plan } from "./plan.ts";
+import type { Profile } from "./profiles.ts";
+import { Reference } from "./reference.ts";
+import { FINALIZED_ABOVE, type Cast } from "./scenarios.ts";
+import { Slot } from "./slot.ts";
+import type { Tally } from "./tally.ts";
+
+/** The shortest that the setting allows, so that what was left behind is soon released. */
+const LEASE_MS = 1_000;
+
+const INSTANCES = 3;
+
+/** How often is looked whether an order is due, ms. */
+const ORDER_MS = 50;
+
+/** What each customer of the `rich` and the `careless` begins with, micro-USD. */
+const OPENING = 1_000_000_000n;
+
+/** How large the load is. */
+export interface Scale {
+  /** Customers at once. */
+  readonly customers: number;
+  /** Scenarios in the whole run. */
+  readonly calls: number;
+}
+
+/** Three instances on one ground, the customers before them, and the faults between. */
+export class Lab {
+  readonly #ground: Ground;
+  readonly #tally: Tally;
+  readonly #dice: Dice;
+  readonly #endpoints: readonly RpcEndpoint[];
+  readonly #slots: readonly Slot[];
+  readonly #market: Market;
+  readonly #load: Load;
+  #phase = 0;
+  /** Of this phase. */
+  #strikes = 0;
+  #phaseBegan = 0;
+
+  private constructor(parts: {
+    ground: Ground;
+    tally: Tally;
+    dice: Dice;
+    endpoints: readonly RpcEndpoint[];
+    slots: readonly Slot[];
+    market: Market;
+    load: Load;
+  }) {
+    this.#ground = parts.ground;
+    this.#tally = parts.tally;
+    this.#dice = parts.dice;
+    this.#endpoints = parts.endpoints;
+    this.#slots = parts.slots;
+    this.#market = parts.market;
+    this.#load = parts.load;
+  }
+
+  static async open(ground: Ground, tally: Tally, dice: Dice, scale: Scale): Promise<Lab> {
+    const endpoints = await Promise.all([0, 1].map(() => RpcEndpoint.open(ground.rpcUrl, () => tally.count("rpc"))));
+    const slots = await Promise.all(
+      Array.from({ length: INSTANCES }, (_, index) =>
+        Slot.open({
+          seed: `${dice.next()}/${index}`,
+          databaseUrl: ground.databaseUrl,
+          settings: settingsOf(ground, endpoints),
+          cacheDir: ground.scratch,
+          events: {
+            onStruck: (order) => {
+              tally.struck(order);
+              lab.#strikes++;
+            },
+            onLost: () => tally.count("fenced"),
+            onRestart: () => tally.count("restarts"),
+            onCrash: (account) => tally.violated("no instance ends by itself", account),
+          },
+        }),
+      ),
+    );
+    const reference = new Reference();
+    const customers = (count: number, opening: bigint) => openCustomers(ground, reference, count, opening);
+    const cast: Cast = {
+      rich: await customers(8, OPENING),
+      payers: await customers(8, 0n),
+      careless: await customers(2, OPENING),
+    };
+    const payTo = ground.chain.tokenAccount(ground.treasury.publicKey);
+    const doors = () => slots.map(({ door }) => door);
+    const market = new Market({ ground, reference, tally, payTo, doors, keys: "k" });
+    const load = new Load(market, cast, { customers: scale.customers, most: scale.calls, dice: dice.fork("load") });
+    const lab = new Lab({ ground, tally, dice, endpoints, slots, market, load });
+    await lab.#everyDoor();
+    return lab;
+  }
+
+  /** Whether there is a reason to go on. */
+  get done(): boolean {
+    return this.#load.done || this.#tally.violations.length > 0;
+  }
+
+  /** Lets the faults of a profile loose on the load for a while; then all is quiet, and is looked at. */
+  async run(profile: Profile, ms: number, signal: AbortSignal): Promise<void> {
+    this.#tally.profile = profile.name;
+    const plan = new Plan(this.#dice.fork(`phase ${this.#phase++} ${profile.name}`), profile, LEASE_MS);
+    if (profile.skew) for (const slot of this.#slots) slot.replace(plan.nextSkew());
+    const over = new AbortController();
+    const until = AbortSignal.any([over.signal, signal]);
+    [this.#strikes, this.#phaseBegan] = [0, performance.now()];
+    this.#load.begin();
+    const faults = [
+      every(ORDER_MS, until, () => this.#order(plan, profile.strikeMs)),
+      every(profile.crashMs, until, () => this.#crash()),
+      every(profile.rpc ? 400 : undefined, until, () => this.#failEndpoints(plan, until)),
+      every(4_000, until, () => this.#auditLive()),
+    ];
+    const end = performance.now() + ms;
+    while (performance.now() < end && !this.done && !signal.aborted) await sleep(50);
+    over.abort();
+    await Promise.all(faults);
+    await this.#quiet();
+  }
+
+  /** The last look: everything acknowledged is there, and is answered again. */
+  async finish(): Promise<void> {
+    this.#tally.profile = "the end";
+    await checkDurable(this.#market);
+    await checkReplays(
+      this.#market,
+      this.#slots.map(({ door }) => door),
+    );
+    await checkTreasury(this.#market);
+    await checkNothingTwice(this.#market);
+    await auditNow(this.#market);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#slots, ...this.#endpoints].map((part) => part.close()));
+  }
+
+  /**
+   * Gives the next order of the plan to the planned instance or the next that lives, if strikes are due. An order whose point is
+   * seldom passed waits there, so that every point is struck in time.
+   */
+  #order(plan: Plan, strikeMs: number): void {
+    if (this.#strikes >= (performance.now() - this.#phaseBegan) / strikeMs) return;
+    // Somebody must be left to go on with the work.
+    if (this.#slots.filter(({ live }) => live).length < 2) return;
+    const standing = new Set(this.#slots.flatMap((slot) => Array.from(slot.orders, ({ point }) => point)));
+    for (let turn = 0; turn < 200; turn++) {
+      const { slot: planned, ...order } = plan.nextOrder(this.#slots.length);
+      if (standing.has(order.point)) continue;
+      const inTurn = this.#slots.map((_, index) => this.#slots[(planned + index) % this.#slots.length]);
+      inTurn.find((one) => one?.live)?.order(order);
+      return;
+    }
+  }
+
+  async #crash(): Promise<void> {
+    this.#tally.count("crashes");
+    await this.#ground.crashDatabase();
+  }
+
+  async #failEndpoints(plan: Plan, until: AbortSignal): Promise<void> {
+    const { fault, endpoints, ms } = plan.nextOutage();
+    for (const index of endpoints) this.#endpoints[index]?.fail(fault);
+    await sleep(ms, undefined, { signal: until }).catch(() => {});
+    for (const endpoint of this.#endpoints) endpoint.fail(undefined);
+  }
+
+  async #auditLive(): Promise<void> {
+    try {
+      await auditNow(this.#market);
+    } catch {
+      // The database is away; the next audit comes soon.
+    }
+  }
+
+  async #quiet(): Promise<void> {
+    for (const endpoint of this.#endpoints) endpoint.fail(undefined);
+    for (const slot of this.#slots) {
+      slot.withdraw();
+      slot.replace(0);
+    }
+    await this.#load.drain();
+    await this.#everyDoor();
+    await this.#ground.chain.settle();
+    for (const check of [checkNothingOpen, auditNow, checkMoney, checkNothingTwice]) await check(this.#market);
+    this.#tally.count("quiet");
+  }
+
+  async #everyDoor(): Promise<void> {
+    while (this.#slots.some(({ door }) => door === undefined)) await sleep(20);
+  }
+}
+
+/** Does something again and again, one after the other, until it is over; what goes on is waited for. */
+async function every(ms: number | undefined, until: AbortSignal, act: () => Promise<void> | void): Promise<void> {
+  if (ms === undefined) return;
+  while (!until.aborted) {
+    await sleep(ms, undefined, { signal: until }).catch(() => {});
+    if (!until.aborted) await act();
+  }
+}
+
+async function openCustomers(
+  ground: Ground,
+  reference: Reference,
+  count: number,
+  opening: bigint,
+): Promise<Customer[]> {
+  const customers: Customer[] = [];
+  for (let index = 0; index < count; index++) {
+    const customer = await ground.customer(opening);
+    reference.open(customer);
+    customers.push(customer);
+  }
+  return customers;
+}
+
+function settingsOf(ground: Ground, endpoints: readonly RpcEndpoint[]): Record<string, string> {
+  return {
+    HOST: "127.0.0.1",
+    PORT: "0",
+    GRPC_PORT: "0",
+    SOLANA_RPC_URLS: endpoints.map(({ url }) => url).join(","),
+    TREASURY_OWNER: ground.treasury.publicKey.toBase58(),
+    RUN_LEASE_MS: String(LEASE_MS),
+    QUOTE_TTL_SECONDS: String(QUOTE_TTL_SECONDS),
+    FINALIZED_ABOVE_MICROUSD: String(FINALIZED_ABOVE),
+    PAYMENT_WAIT_MS: "1500",
+    WATCH_INTERVAL_MS: "500",
+    LOG_LEVEL: "error",
+  };
+}

@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { post, type Call, type Reply } from "./client.ts";
+import type { Dice } from "./dice.ts";
+import type { Customer, Ground } from "./ground.ts";
+import type { Reference } from "./reference.ts";
+import type { Tally } from "./tally.ts";
+
+/** Price of the calls that the lab makes, micro-USD. */
+export const PRICE = 1_000n;
+
+/** How long a call may take to come to an end, ms, whatever goes wrong meanwhile. */
+const PATIENCE_MS = 120_000;
+
+/** How long customers wait for an answer before they hang up and try elsewhere, ms. */
+const WAITS = [300, 1_200, 3_000, 15_000];
+
+/** How old a payment is at most when a fork takes it away, ms: half the time until it is finalized. */
+const FORKED_MS = 1_600;
+
+/** How long a quote is good, s; the instances are set to it. */
+export const QUOTE_TTL_SECONDS = 10;
+
+/** A quote, and the call that it is for. */
+export interface Quoted {
+  readonly call: Call;
+  readonly quoteId: string;
+  readonly stepId: string;
+}
+
+/** Where customers buy: any of the instances, until they are told something definite. Writes down what they are told. */
+export class Market {
+  readonly ground: Ground;
+  readonly reference: Reference;
+  readonly tally: Tally;
+  readonly payTo: string;
+  readonly #doors: () => readonly (string | undefined)[];
+  readonly #keys: string;
+  #lastNumber = 0;
+  readonly #later: { name: string; due: number; act: () => Promise<void> }[] = [];
+
+  constructor(options: {
+    ground: Ground;
+    reference: Reference;
+    tally: Tally;
+    payTo: string;
+    doors: () => readonly (string | undefined)[];
+    keys: string;
+  }) {
+    this.ground = options.ground;
+    this.reference = options.reference;
+    this.tally = options.tally;
+    this.payTo = options.payTo;
+    this.#doors = options.doors;
+    this.#keys = options.keys;
+  }
+
+  /** A number that no other call of this run has. */
+  number(): number {
+    return ++this.#lastNumber;
+  }
+
+  /** A paid call like no other, so that its result tells it from all others. */
+  estimate(number = this.number()): Call {
+    return { tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 1 + (number % 131_072) } };
+  }
+
+  key(number = this.number()): string {
+    return `${this.#keys}-${number}`;
+  }
+
+  /** Has something done after so many ms, by whoever plays that scenario next; what is not due when the run ends is left out. */
+  later(name: string, ms: number, act: () => Promise<void>): void {
+    this.#later.push({ name, due: performance.now() + ms, act });
+  }
+
+  /** What is due of a scenario, if anything is. */
+  due(name: string): (() => Promise<void>) | undefined {
+    const index = this.#later.findIndex((one) => one.name === name && one.due < performance.now());
+    return index < 0 ? undefined : this.#later.splice(index, 1)[0]?.act;
+  }
+
+  /** A customer with an account of its own. */
+  async newcomer(): Promise<Customer> {
+    for (;;) {
+      const customer = await this.ground.customer(0n).catch(() => sleep(500));
+      if (!customer) continue; // the database is away
+      this.reference.open(customer);
+      return customer;
+    }
+  }
+
+  /** Pays the treasury. @param owner whose quote the memo names, if it names one */
+  async pay(payer: Customer, amount: bigint, memo: string, owner: Customer | undefined): Promise<string> {
+    const tx = await this.ground.chain.pay(payer.wallet, this.payTo, amount, memo);
+    this.reference.paid(tx, amount, owner);
+    this.tally.count("payments");
+    return tx;
+  }
+
+  /** A fork takes a payment off the chain, unless it may be finalized by now. */
+  async drop(tx: string): Promise<void> {
+    if (this.reference.ageOf(tx) > FORKED_MS) return;
+    await this.ground.chain.ask("local_drop", tx);
+    this.reference.dropped(tx);
+    this.tally.count("forks");
+  }
+
+  /** Sends a call once, to any instance. */
+  async once(dice: Dice, customer: Customer, call: Call, ms: number, at?: number): Promise<Reply | undefined> {
+    const door = this.#door(dice, at);
+    if (door === undefined) return undefined;
+    this.tally.count("requests");
+    const reply = await post(door, customer, call, { ms });
+    this.tally.answered(reply ? `${reply.status} ${reply.body.code ?? ""}`.trim() : "no answer");
+    if (reply) this.#note(customer, call, reply);
+    return reply;
+  }
+
+  /**
+   * Sends a call until its answer is definite, as a customer should: with the same key or proof, at any instance.
+   * @param at the instance of the first try
+   * @returns undefined when it never was, which is a broken promise
+   */
+  async insist(dice: Dice, customer: Customer, call: Call, at?: number): Promise<Reply | undefined> {
+    const since = performance.now();
+    let last: Reply | undefined;
+    for (let turn = 0; performance.now() - since < PATIENCE_MS; turn++) {
+      last = await this.once(dice, customer, call, dice.pick(WAITS), turn === 0 ? at : undefined);
+      if (last && !isPassing(last)) return last;
+      await sleep(dice.between(20, last ? 400 : 100));
+    }
+    this.tally.violated("a call that is repeated comes to an end", { ...named(customer, call), last: last?.body });
+    return undefined;
+  }
+
+  #door(dice: Dice, at: number | undefined): string | undefined {
+    const doors = this.#doors();
+    const open = doors.filter((door) => door !== undefined);
+    return (at === undefined ? undefined : doors[at % doors.length]) ?? (open.length > 0 ? dice.pick(open) : undefined);
+  }
+
+  #note(customer: Customer, call: Call, reply: Reply): void {
+    if (reply.status === 200) {
+      this.tally.count("acknowledged");
+      const differs = this.reference.sold(customer, call, reply);
+      if (differs)
+        this.tally.violated("a repeated call gets the same answer", { ...named(customer, call), ...differs });
+      const wrong = wrongSale(call, reply);
+      if (wrong !== undefined)
+        this.tally.violated("an answer is that of its call, and charged at its price", {
+          ...named(customer, call),
+          wrong,
+          reply: reply.body,
+        });
+    } else if (this.reference.wasSold(customer, call) && !isPassing(reply)) {
+      this.tally.violated("a repeated call gets its result again", { ...named(customer, call), reply: reply.body });
+    }
+    if (reply.body.code === "INTERNAL")
+      this.tally.violated("no fault is an internal error", { ...named(customer, call), reply: reply.body });
+  }
+}
+
+/** Whether a customer should try again: something is in the way, and nothing is decided. */
+function isPassing({ status, body }: Reply): boolean {
+  if (status === 409 || status === 503 || (status === 500 && body.code === "TOOL_FAILED")) return true;
+  return status === 402 && body.message?.includes("is not on the chain yet") === true;
+}
+
+function wrongSale({ tool, params }: Call, { body }: Reply): string | undefined {
+  if (tool === "echo") {
+    const message = "message" in params ? params.message : undefined;
+    return body.result?.["echo"] === message ? undefined : "another call's result";
+  }
+  const { inputs } = body.result ?? {};
+  const told = typeof inputs === "object" && inputs !== null && "context_length" in inputs ? inputs.context_length : 0;
+  if (!("context_length" in params) || told !== params.context_length) return "another call's result";
+  return body.receipt?.debited_usdc_microusd === Number(PRICE) ? undefined : "another amount, or no receipt";
+}
+
+/** What names a call to whoever looks into it. */
+export function named({ accountId }: Customer, { tool, key, proof }: Call): object {
+  return { account: accountId, tool, ...(key !== undefined && { key }), ...(proof && { tx: proof.tx }) };
+}

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { base58 } from "@scure/base";
+import type { Ask } from "./ground.ts";
+import type { Market } from "./market.ts";
+import type { Book } from "./reference.ts";
+
+/** How long it may take until the books hold all that the chain holds, ms: a new leader, finality, and a busy machine. */
+const RECORDED_MS = 90_000;
+
+const SUSPENSE = "acct_00000000000000000000000000000003";
+
+interface AccountRow {
+  account_id: string;
+  available: bigint;
+  /** Deposits less what was taken back. */
+  deposited: bigint;
+  receipts: bigint;
+  charged: bigint;
+}
+
+interface Deposit {
+  tx: string;
+  account_id: string;
+  amount: bigint;
+  reversed: boolean;
+}
+
+/** Every account is what was paid less what was answered, and every deposit is a payment that is on the chain. */
+export async function checkMoney({ ground, reference, tally }: Market): Promise<void> {
+  const { accounts, deposits } = await ground.snapshot(async (rows) => ({
+    accounts: await accountRows(rows),
+    deposits: await depositRows(rows),
+  }));
+  for (const book of reference.books) {
+    const { accountId } = book.customer;
+    const row = accounts.get(accountId);
+    if (row && isAsExpected(book, row)) continue;
+    const runs = await ground.rows(
+      "select id, status, claim_key, price, error_code, created_at, ended_at from run where account_id = $1 order by created_at desc limit 20",
+      [accountId.slice("acct_".length)],
+    );
+    const { opening } = book.customer;
+    tally.violated("each account is what was paid less what was answered", {
+      ...{ account: accountId, opening, acknowledged: book.receipts.size, nameless: book.nameless },
+      ...{ row, runs },
+    });
+  }
+  const left = new Map([...reference.payments].filter(([, { told }]) => told));
+  for (const { tx, account_id, amount, reversed } of deposits) {
+    left.delete(tx);
+    const paid = reference.payments.get(tx);
+    const right = paid?.amount === amount && (paid.owner?.accountId ?? SUSPENSE) === account_id;
+    if (!right || (reversed && !paid.dropped))
+      tally.violated("each deposit is a payment of its account, and stays", { tx, account_id, amount, reversed, paid });
+  }
+  for (const [tx, { owner, amount }] of left)
+    tally.violated("a payment that was said to be credited is credited", { tx, account: owner?.accountId, amount });
+}
+
+/** In the end the books hold what the chain holds, also what nobody proved, and not what a fork took away. */
+export async function checkTreasury(market: Market): Promise<void> {
+  const { ground, reference, tally } = market;
+  const since = performance.now();
+  for (;;) {
+    const deposits = new Map((await depositRows(ground.rows)).map((deposit) => [deposit.tx, deposit]));
+    const wrong = [...reference.payments].filter(([tx, { dropped }]) => {
+      const deposit = deposits.get(tx);
+      return dropped ? deposit?.reversed === false : deposit?.reversed !== false;
+    });
+    if (wrong.length === 0) break;
+    if (performance.now() - since > RECORDED_MS) {
+      const some = wrong.slice(0, 20).map(([tx, { owner, amount, dropped }]) => ({
+        ...{ tx, account: owner?.accountId, amount, dropped },
+        deposit: deposits.get(tx),
+      }));
+      tally.violated("the books come to hold what the chain holds", { count: wrong.length, some });
+      return;
+    }
+    await sleep(250);
+  }
+  const held = await ground.chain.usdc(ground.treasury.publicKey);
+  let sent = 0n;
+  for (const { amount, dropped } of reference.payments.values()) sent += dropped ? 0n : amount;
+  const [watch] = await ground.rows<{ expected: bigint }>("select expected from treasury_watch");
+  if (held !== sent || watch?.expected !== sent)
+    tally.violated("the treasury holds what was sent, and the books say so", { held, sent, books: watch?.expected });
+  await checkMoney(market);
+}
+
+function isAsExpected({ customer, receipts, nameless }: Book, row: AccountRow): boolean {
+  if (row.available !== customer.opening + row.deposited - row.charged) return false;
+  if (nameless > 0) return row.receipts >= BigInt(receipts.size) && row.receipts <= BigInt(nameless);
+  let charged = 0n;
+  for (const debited of receipts.values()) charged += debited;
+  return row.charged === charged && row.receipts === BigInt(receipts.size);
+}
+
+async function accountRows(rows: Ask): Promise<Map<string, AccountRow>> {
+  const found = await rows<AccountRow>(
+    `select 'acct_' || encode(uuid_send(account.id), 'hex') as account_id, account.available, coalesce(paid.amount, 0)::bigint as deposited,
+            coalesce(bought.count, 0) as receipts, coalesce(bought.amount, 0)::bigint as charged
+     from account
+     left join (select account_id, count(*) as count, sum(debited) as amount from receipt group by account_id) bought on bought.account_id = account.id
+     left join (
+       select account_id, sum(amount) as amount from (
+         select credit as account_id, amount from transfer where kind in ('deposit', 'reinstatement')
+         union all select debit, -amount from transfer where kind = 'reversal'
+       ) side group by account_id
+     ) paid on paid.account_id = account.id`,
+  );
+  return new Map(found.map((row) => [row.account_id, row]));
+}
+
+async function depositRows(rows: Ask): Promise<Deposit[]> {
+  const found = await rows<Omit<Deposit, "tx"> & { tx: Buffer }>(
+    `select transfer.ref as tx, 'acct_' || encode(uuid_send(transfer.credit), 'hex') as account_id, transfer.amount, payment.reversed
+     from transfer join payment on payment.tx_signature = transfer.ref where transfer.kind = 'deposit'`,
+  );
+  return found.map((row) => ({ ...row, tx: base58.encode(row.tx) }));
+}

@@ -1,0 +1,44 @@
+import type { Ground } from "./ground.ts";
+
+/** A promise of the ledger taken out of its very SQL: the lab must find it broken. */
+interface Mutant {
+  readonly name: string;
+  /** The function of the schema that is changed. */
+  readonly within: string;
+  readonly from: string;
+  readonly to: string;
+  /** A constraint that goes with it. */
+  readonly without?: string;
+}
+
+const MUTANTS: readonly Mutant[] = [
+  {
+    name: "finish-not-fenced",
+    within: "ledger_finish",
+    from: "where run.id = ending.run_id and run.status = 'active' and run.owner = instance",
+    to: "where run.id = ending.run_id",
+  },
+  {
+    name: "sweep-keeps-the-hold",
+    within: "ledger_sweep",
+    from: "perform ledger_release(expired);",
+    to: "update idempotency set state = 'retryable' where run_id = any (expired) and state = 'running';",
+  },
+  {
+    name: "deposit-not-once",
+    within: "ledger_credit",
+    from: "if not found then\n          return false;\n        end if;",
+    to: "signature := case when found then signature else sha512(signature || now()::text::bytea) end;",
+  },
+];
+
+/** Replaces the function by one without that guard. @throws Error when the guard is not where it was */
+export async function applyMutant(ground: Ground, name: string): Promise<void> {
+  const mutant = MUTANTS.find((one) => one.name === name);
+  if (!mutant) throw new Error(`there is no mutant ${name}; there are ${MUTANTS.map((one) => one.name).join(", ")}`);
+  const { within, from, to } = mutant;
+  const [row] = await ground.rows<{ source: string }>("select pg_get_functiondef($1::regproc) as source", [within]);
+  const source = row?.source ?? "";
+  if (!source.includes(from)) throw new Error(`${within} does not say "${from}" any more`);
+  await ground.rows(source.replace(from, to));
+}

@@ -1,0 +1,54 @@
+import type { Dice } from "./dice.ts";
+import type { Order } from "./points.ts";
+import { faultsOf, type Profile } from "./profiles.ts";
+import { RPC_FAULTS, type RpcFault } from "./rpc-endpoint.ts";
+
+/** An order, and which instance gets it. */
+export interface PlannedOrder extends Order {
+  readonly slot: number;
+}
+
+/** A time in which endpoints fail. */
+export interface PlannedOutage {
+  readonly fault: RpcFault;
+  /** Which of the two endpoints. */
+  readonly endpoints: readonly number[];
+  readonly ms: number;
+}
+
+/** What the seed decides of a phase: which faults in which order, at which instances, for how long. */
+export class Plan {
+  readonly #dice: Dice;
+  readonly #profile: Profile;
+  readonly #leaseMs: number;
+  #faults: ReturnType<typeof faultsOf> = [];
+  #outages: RpcFault[] = [];
+
+  constructor(dice: Dice, profile: Profile, leaseMs: number) {
+    this.#dice = dice;
+    this.#profile = profile;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** The next order: every fault of the profile once, shuffled, then all of them again. */
+  nextOrder(slots: number): PlannedOrder {
+    if (this.#faults.length === 0) this.#faults = this.#dice.shuffle(faultsOf(this.#profile));
+    const fault = this.#faults.pop();
+    if (!fault) throw new Error(`the profile ${this.#profile.name} has no faults`);
+    const dice = this.#dice;
+    const ms = fault.action === "stall" ? this.#leaseMs + dice.between(500, 1_500) : dice.between(20, 1_500);
+    return { ...fault, ms, slot: dice.between(0, slots - 1) };
+  }
+
+  nextOutage(): PlannedOutage {
+    if (this.#outages.length === 0) this.#outages = this.#dice.shuffle(RPC_FAULTS);
+    const fault = this.#outages.pop() ?? "silence";
+    const endpoints = this.#dice.pick([[0], [1], [0, 1]]);
+    return { fault, endpoints, ms: this.#dice.between(100, 1_500) };
+  }
+
+  /** The error of an instance's clock, ms. */
+  nextSkew(): number {
+    return this.#profile.skew ? this.#dice.between(-600_000, 600_000) : 0;
+  }
+}

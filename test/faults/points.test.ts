@@ -1,0 +1,51 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { ROOT } from "../tooling/command.ts";
+import { LINE_POINTS, PORT_CALLS } from "./points.ts";
+
+/** Where the paid call awaits its ports. */
+const PAID_CALL = ["src/app/call-tool.ts", "src/app/settle.ts", "src/app/verdict.ts"];
+
+const read = (file: string) => readFile(path.join(ROOT, file), "utf8");
+
+/** Every port method that these sources await, and by which outcome where a run ends. */
+async function awaitedCalls(): Promise<Set<string>> {
+  const text = (await Promise.all(PAID_CALL.map(read))).join("\n");
+  const calls = Array.from(
+    text.matchAll(/await (?:deps\.)?(ledger|chain)\.(\w+)\(/g),
+    ([, port, method]) => `${port}.${method}`,
+  );
+  const outcomes = Array.from(text.matchAll(/outcome: "(\w+)"/g), ([, outcome]) => `ledger.finish/${outcome}`);
+  const runs = /await prepared\.run\(/.test(text) ? ["tool.run"] : [];
+  return new Set([...calls.filter((call) => call !== "ledger.finish"), ...outcomes, ...runs]);
+}
+
+describe("the fault points", () => {
+  it("are all that a paid call awaits of its ports, and no more", async () => {
+    expect([...PORT_CALLS].sort()).toEqual([...(await awaitedCalls())].sort());
+  });
+
+  it("leave no await of the paid call out: each is of a port, of the tool, or of a function of the same files", async () => {
+    const text = (await Promise.all(PAID_CALL.map(read))).join("\n");
+    const own = new Set(Array.from(text.matchAll(/async function (\w+)/g), ([, name]) => name));
+    const awaited = Array.from(text.matchAll(/await ([\w.]+)\(/g), ([, callee]) => callee ?? "");
+    const others = awaited.filter((callee) => !own.has(callee));
+    expect([...new Set(others)].sort()).toEqual([
+      ...["deps.chain.verify", "deps.ledger.begin", "deps.ledger.credit", "deps.ledger.finish", "deps.ledger.prior"],
+      ...["ledger.balance", "prepared.run"],
+    ]);
+  });
+
+  it("on the line to the database name statements that are sent there", async () => {
+    const sources = await Promise.all(
+      ["ledger", "leases", "sweeper", "rate-limiter", "treasury-books"].map((name) => read(`src/postgres/${name}.ts`)),
+    );
+    const names = new Set(LINE_POINTS.map((point) => point.slice(0, point.lastIndexOf(":"))));
+    for (const name of names)
+      expect(
+        sources.some((text) => text.includes(`"${name}"`)),
+        name,
+      ).toBe(true);
+  });
+});

@@ -1,0 +1,193 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import path from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ROOT } from "../tooling/command.ts";
+import { report, type Command } from "./instance/messages.ts";
+import { Line } from "./line.ts";
+import { isLinePoint, type Order } from "./points.ts";
+
+const PROGRAM = path.join(import.meta.dirname, "instance", "main.ts");
+
+/** How much of what an instance has logged is kept, characters. */
+const LOG_KEPT = 4_000;
+
+/** What a slot tells the lab. */
+export interface SlotEvents {
+  onStruck(order: Order): void;
+  /** A finish came too late and did nothing. */
+  onLost(): void;
+  onRestart(): void;
+  /** The instance ended, and nobody had told it to. */
+  onCrash(account: string): void;
+}
+
+/** What a slot needs. */
+export interface SlotOptions {
+  readonly seed: string;
+  readonly databaseUrl: string;
+  /** The environment of the instance, less DATABASE_URL. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly events: SlotEvents;
+  /** Where what Node has compiled is kept from one instance to the next. */
+  readonly cacheDir: string;
+}
+
+/** The place of one instance: whenever it dies another one takes it, with the orders that were left. */
+export class Slot {
+  readonly #options: SlotOptions;
+  readonly #line: Line;
+  readonly #standing = new Map<string, Order>();
+  #child: ChildProcess | undefined;
+  #baseUrl: string | undefined;
+  #stalled: NodeJS.Timeout | undefined;
+  #incarnation = 0;
+  #skewMs = 0;
+  #closed = false;
+  #log = "";
+
+  private constructor(options: SlotOptions, line: Line) {
+    this.#options = options;
+    this.#line = line;
+  }
+
+  static async open(options: SlotOptions): Promise<Slot> {
+    const line: Line = await Line.open(options.databaseUrl, (order) => slot.#struckOnTheLine(order));
+    const slot = new Slot(options, line);
+    slot.#start();
+    return slot;
+  }
+
+  /** Where it is called; undefined while it starts. A stalled one has a door, and does not answer. */
+  get door(): string | undefined {
+    return this.#baseUrl;
+  }
+
+  /** Whether an order given now can be struck. */
+  get live(): boolean {
+    return this.#baseUrl !== undefined && this.#stalled === undefined;
+  }
+
+  get orders(): Iterable<Order> {
+    return this.#standing.values();
+  }
+
+  /** Gives an order, which stands until it is struck or withdrawn, also when the instance dies meanwhile. */
+  order(order: Order): void {
+    this.#standing.set(order.point, order);
+    this.#hand(order);
+  }
+
+  /** Takes all orders back and lets a stalled instance go on. */
+  withdraw(): void {
+    this.#standing.clear();
+    this.#line.withdraw();
+    this.#send({ withdraw: true });
+    this.#goOn();
+  }
+
+  /** Ends the instance at once; another one starts, with its clock so many ms ahead. */
+  replace(skewMs: number): void {
+    if (skewMs === this.#skewMs) return;
+    this.#skewMs = skewMs;
+    this.#kill();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#stalled);
+    const child = this.#child;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGKILL");
+      await ended;
+    }
+    await this.#line.close();
+  }
+
+  #start(): void {
+    const { seed, settings } = this.#options;
+    const args = ["--skew-ms", String(this.#skewMs), "--seed", `${seed}/${++this.#incarnation}`];
+    if (this.#incarnation === 1) args.push("--keep");
+    const child = spawn(process.execPath, [PROGRAM, ...args], {
+      cwd: ROOT,
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        HOME: process.env["HOME"] ?? "",
+        // Half of a start's work, and there are many.
+        NODE_COMPILE_CACHE: this.#options.cacheDir,
+        ...settings,
+        DATABASE_URL: this.#line.url,
+      },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    this.#child = child;
+    child.stdin.on("error", () => {}); // it may die while it is told something
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (this.#log = (this.#log + text).slice(-LOG_KEPT)));
+    createInterface({ input: child.stdout }).on("line", (line) => this.#hear(line));
+    child.once("exit", (code) => void this.#ended(code));
+  }
+
+  #hear(line: string): void {
+    const said = report.parse(JSON.parse(line));
+    if ("lost" in said) this.#options.events.onLost();
+    else if ("struck" in said) this.#struckInside(said.struck);
+    else {
+      this.#baseUrl = said.ready.baseUrl;
+      for (const order of this.#standing.values()) this.#hand(order);
+    }
+  }
+
+  async #ended(code: number | null): Promise<void> {
+    const served = this.#baseUrl !== undefined;
+    this.#baseUrl = undefined;
+    clearTimeout(this.#stalled);
+    this.#stalled = undefined;
+    if (this.#closed) return;
+    if (served && code !== null) this.#options.events.onCrash(`exit code ${code}, log: ${this.#log}`);
+    if (!served) await sleep(200); // the database is away
+    if (this.#closed) return;
+    this.#options.events.onRestart();
+    this.#start();
+  }
+
+  #hand(order: Order): void {
+    const { point, action, ms } = order;
+    if (isLinePoint(point)) this.#line.order({ point, action, ms });
+    else if (action !== "cut") this.#send({ order: { point, action, ms } });
+  }
+
+  #send(command: Command): void {
+    if (this.#baseUrl !== undefined) this.#child?.stdin?.write(`${JSON.stringify(command)}\n`);
+  }
+
+  #struckInside(order: Order): void {
+    this.#standing.delete(order.point);
+    this.#options.events.onStruck(order);
+    if (order.action === "stall") this.#goOnLater(order.ms);
+  }
+
+  #struckOnTheLine(order: Order): void {
+    this.#standing.delete(order.point);
+    this.#options.events.onStruck(order);
+    if (order.action === "kill") this.#kill();
+    if (order.action === "stall" && this.#child?.kill("SIGSTOP")) this.#goOnLater(order.ms);
+  }
+
+  #kill(): void {
+    this.#baseUrl = undefined;
+    this.#child?.kill("SIGKILL");
+  }
+
+  #goOnLater(ms: number): void {
+    clearTimeout(this.#stalled);
+    this.#stalled = setTimeout(() => this.#goOn(), ms);
+  }
+
+  #goOn(): void {
+    clearTimeout(this.#stalled);
+    this.#stalled = undefined;
+    this.#child?.kill("SIGCONT");
+  }
+}

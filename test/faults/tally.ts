@@ -1,0 +1,74 @@
+import { LINE_POINTS, PORT_POINTS, type Action, type Order, type Point } from "./points.ts";
+
+/** A promise that was broken, with what is needed to look into it. */
+export interface Violation {
+  readonly promise: string;
+  readonly profile: string;
+  readonly details: unknown;
+}
+
+/** What is counted. */
+const COUNTED = [
+  "requests",
+  "calls",
+  "acknowledged",
+  "payments",
+  "forks",
+  "durable",
+  "replays",
+  "fenced",
+  "restarts",
+  "crashes",
+  "rpc",
+  "audits",
+  "quiet",
+] as const;
+
+export type Counted = (typeof COUNTED)[number];
+
+/** What happened so far. */
+export class Tally {
+  readonly counts: Record<Counted, number> = {
+    requests: 0,
+    calls: 0,
+    acknowledged: 0,
+    payments: 0,
+    forks: 0,
+    durable: 0,
+    replays: 0,
+    fenced: 0,
+    restarts: 0,
+    crashes: 0,
+    rpc: 0,
+    audits: 0,
+    quiet: 0,
+  };
+  readonly actions: Record<Action, number> = { kill: 0, stall: 0, delay: 0, fail: 0, cut: 0 };
+  readonly strikes = new Map<Point, number>([...PORT_POINTS, ...LINE_POINTS].map((point) => [point, 0]));
+  /** Answers by status and code. */
+  readonly answers = new Map<string, number>();
+  readonly violations: Violation[] = [];
+  /** The profile that is on. */
+  profile = "";
+
+  count(what: Counted, by = 1): void {
+    this.counts[what] += by;
+  }
+
+  struck({ point, action }: Order): void {
+    this.actions[action]++;
+    this.strikes.set(point, (this.strikes.get(point) ?? 0) + 1);
+  }
+
+  answered(what: string): void {
+    this.answers.set(what, (this.answers.get(what) ?? 0) + 1);
+  }
+
+  violated(promise: string, details: unknown): void {
+    this.violations.push({ promise, profile: this.profile, details });
+  }
+
+  get neverStruck(): Point[] {
+    return [...this.strikes].filter(([, count]) => count === 0).map(([point]) => point);
+  }
+}
