@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import type { Agent, World } from "../support/world.ts";
 import {
   callWith,
   expectAccount,
@@ -11,13 +11,14 @@ import {
   PARAMS,
   pastOffer,
   PRICE,
+  startScene,
   TOOL,
 } from "./scene.ts";
 
 let world: World;
 let agent: Agent;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
   agent = await world.agent();
 });
 afterEach(async () => {
@@ -188,7 +189,7 @@ describe("a payment that comes too late", () => {
   });
 
   it("is late after 10 s where quotes are good for 10 s", { timeout: 40_000 }, async () => {
-    const hasty = await startWorld({ QUOTE_TTL_SECONDS: "10" });
+    const hasty = await startScene({ QUOTE_TTL_SECONDS: "10" });
     try {
       const buyer = await hasty.agent();
       const [used, unused] = [await offerFor(hasty, buyer), await offerFor(hasty, buyer)];

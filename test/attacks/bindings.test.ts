@@ -5,7 +5,7 @@ import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 import { query } from "../support/database-server.ts";
-import { request, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
+import { request, xPayment, type Agent, type World } from "../support/world.ts";
 import {
   callWith,
   callWithBody,
@@ -17,6 +17,7 @@ import {
   PARAMS,
   pastOffer,
   PRICE,
+  startScene,
   TOOL,
   USED,
   type Offer,
@@ -24,7 +25,7 @@ import {
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
 });
 afterEach(async () => {
   expect(await world.violations()).toEqual([]);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startWorld, xPayment, type Agent, type World } from "../support/world.ts";
+import { xPayment, type Agent, type World } from "../support/world.ts";
 import {
   callWith,
   callWithBody,
@@ -10,6 +10,7 @@ import {
   offerFor,
   PARAMS,
   PRICE,
+  startScene,
   TOOL,
   type Offer,
 } from "./scene.ts";
@@ -21,7 +22,7 @@ let offer: Offer;
 let tx: string;
 let memo: string;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
 });
 beforeEach(async () => {
   agent = await world.agent();

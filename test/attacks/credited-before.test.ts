@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import type { Agent, World } from "../support/world.ts";
 import {
   callWith,
   expectAccount,
@@ -9,6 +9,7 @@ import {
   offerFor,
   PARAMS,
   PRICE,
+  startScene,
   TOOL,
   type Offer,
 } from "./scene.ts";
@@ -19,7 +20,7 @@ let agent: Agent;
 let offer: Offer;
 let tx: string;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
 });
 beforeEach(async () => {
   agent = await world.agent();

@@ -1,7 +1,7 @@
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { rpc } from "../localchain/paying.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import type { Agent, World } from "../support/world.ts";
 import { memo, MEMO_V1, transfer } from "./instructions.ts";
 import {
   callWith,
@@ -12,13 +12,14 @@ import {
   expectRefused,
   offerFor,
   PRICE,
+  startScene,
   USED,
   type Offer,
 } from "./scene.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
 });
 afterEach(async () => {
   expect(await world.violations()).toEqual([]);

@@ -11,7 +11,7 @@ import {
 import { Keypair, SystemProgram, type Signer, type TransactionInstruction } from "@solana/web3.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { USDC_AUTHORITY } from "../../src/localchain/index.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import type { Agent, World } from "../support/world.ts";
 import { memo, MINT, otherToken, payTo, transfer, transferOut } from "./instructions.ts";
 import {
   callWith,
@@ -21,12 +21,13 @@ import {
   expectRefused,
   offerFor,
   PRICE,
+  startScene,
   type Offer,
 } from "./scene.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
 });
 afterEach(async () => {
   expect(await world.violations()).toEqual([]);
@@ -203,7 +204,7 @@ describe("a transaction that brings the treasury nothing", () => {
 
 describe("a treasury account that is closed and opened in the same transaction", () => {
   it("still counts for what it gained", async () => {
-    const empty = await startWorld();
+    const empty = await startScene();
     try {
       const agent = await empty.agent();
       const offer = await offerFor(empty, agent);

@@ -9,7 +9,7 @@ import {
 } from "@solana/web3.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { rpc } from "../localchain/paying.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import type { Agent, World } from "../support/world.ts";
 import { batch, memo, MINT, payTo, transfer } from "./instructions.ts";
 import {
   callWith,
@@ -19,6 +19,7 @@ import {
   expectRefused,
   offerFor,
   PRICE,
+  startScene,
   type Offer,
 } from "./scene.ts";
 
@@ -27,7 +28,7 @@ let connection: Connection;
 let agent: Agent;
 let offer: Offer;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
   connection = new Connection(world.chain.url, { commitment: "confirmed", wsEndpoint: world.chain.wsUrl });
   await setUp();
 });
@@ -200,7 +201,7 @@ describe("a payment that an endpoint tells wrongly", () => {
   });
 
   it("buys nothing while it can still be forked away, when it is large", async () => {
-    const careful = await startWorld({ FINALIZED_ABOVE_MICROUSD: "1000", PAYMENT_WAIT_MS: "100" });
+    const careful = await startScene({ FINALIZED_ABOVE_MICROUSD: "1000", PAYMENT_WAIT_MS: "100" });
     try {
       const buyer = await careful.agent();
       const quoted = await offerFor(careful, buyer);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startWorld, type Agent, type Answer, type World } from "../support/world.ts";
+import type { Agent, Answer, World } from "../support/world.ts";
 import {
   callWith,
   callWithBody,
@@ -10,6 +10,7 @@ import {
   offerFor,
   PARAMS,
   PRICE,
+  startScene,
   TOOL,
   USED,
   type Offer,
@@ -20,7 +21,7 @@ let agent: Agent;
 let offer: Offer;
 let tx: string;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
 });
 beforeEach(async () => {
   agent = await world.agent();

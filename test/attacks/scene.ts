@@ -4,12 +4,20 @@ import { Quotes, type SealingKeys } from "../../src/domain/quote.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
 import { formatUsdc } from "../../src/domain/money.ts";
 import { systemRandom } from "../../src/system.ts";
-import { memoOf, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 
 /** The paid call that most attacks are about, and its price in micro-USD. */
 export const TOOL = "vram_estimate";
 export const PARAMS = { model: "llama-3.1-8b" };
 export const PRICE = 1_000n;
+
+/**
+ * A world in which money moves only when a test moves it: the watch of the treasury, which credits what nobody has proved, looks at it
+ * once, before anything is paid.
+ */
+export function startScene(settings: Record<string, string> = {}): Promise<World> {
+  return startWorld({ WATCH_INTERVAL_MS: "600000", ...settings });
+}
 
 /** What a 402 answer offers, as far as a payer needs it. */
 export interface Offer {

@@ -21,7 +21,8 @@ let agent: Agent;
 const instances = new Instances();
 beforeAll(async () => {
   [ground, model] = await Promise.all([startGround(), slowModel()]);
-  settings = { ...ground.settings, ...model.settings, RUN_LEASE_MS: String(LEASE_MS) };
+  const quiet = { RUN_LEASE_MS: String(LEASE_MS), WATCH_INTERVAL_MS: "600000" };
+  settings = { ...ground.settings, ...model.settings, ...quiet };
   survivor = await instances.serve(settings);
 });
 beforeEach(async () => {

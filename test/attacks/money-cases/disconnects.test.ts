@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { uuidOf } from "../../../src/domain/ids.ts";
 import { query } from "../../support/database-server.ts";
 import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { startWorld, type Agent, type World } from "../../support/world.ts";
-import { expectAccount, expectNothing } from "../scene.ts";
+import type { Agent, World } from "../../support/world.ts";
+import { expectAccount, expectNothing, startScene } from "../scene.ts";
 import { chat, payChat, statusesOfRuns, type PaidChat } from "./chat.ts";
 import { DOORS } from "./doors.ts";
 
@@ -17,7 +17,7 @@ let leaving: AbortController;
 const KEY = { "idempotency-key": "k" };
 beforeAll(async () => {
   model = await startModelServer();
-  world = await startWorld({ INFERENCE_BASE_URL: model.url, PAYMENT_WAIT_MS: "20000" });
+  world = await startScene({ INFERENCE_BASE_URL: model.url, PAYMENT_WAIT_MS: "20000" });
 });
 beforeEach(async () => {
   agent = await world.agent();

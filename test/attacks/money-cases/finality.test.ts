@@ -1,12 +1,21 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startWorld, type Agent, type World } from "../../support/world.ts";
-import { callWith, expectAccount, expectBought, expectNothing, expectRefused, pastOffer, PRICE } from "../scene.ts";
+import type { Agent, World } from "../../support/world.ts";
+import {
+  callWith,
+  expectAccount,
+  expectBought,
+  expectNothing,
+  expectRefused,
+  pastOffer,
+  PRICE,
+  startScene,
+} from "../scene.ts";
 
 /** Payments that are large enough to be finalized first, and the end of their quotes. Here that is everything from `PRICE` on. */
 let world: World;
 let agent: Agent;
 beforeAll(async () => {
-  world = await startWorld({ FINALIZED_ABOVE_MICROUSD: String(PRICE), PAYMENT_WAIT_MS: "100" });
+  world = await startScene({ FINALIZED_ABOVE_MICROUSD: String(PRICE), PAYMENT_WAIT_MS: "100" });
 });
 beforeEach(async () => {
   agent = await world.agent();
@@ -72,7 +81,7 @@ describe("a payment that has to be finalized", () => {
 
 describe("a payment that need not be finalized", () => {
   it("has no time beyond its quote's, whatever the chain says by then", async () => {
-    const other = await startWorld();
+    const other = await startScene();
     try {
       const buyer = await other.agent();
       const offer = pastOffer(other.postgres.sealingKeys, buyer, 302);

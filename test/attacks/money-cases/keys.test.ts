@@ -1,6 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startWorld, xPayment, type Agent, type Answer, type World } from "../../support/world.ts";
-import { callWith, expectAccount, expectBought, expectRefused, offerFor, PARAMS, PRICE, TOOL } from "../scene.ts";
+import { xPayment, type Agent, type Answer, type World } from "../../support/world.ts";
+import {
+  callWith,
+  expectAccount,
+  expectBought,
+  expectRefused,
+  offerFor,
+  PARAMS,
+  PRICE,
+  startScene,
+  TOOL,
+} from "../scene.ts";
 
 /** What an idempotency key stands for, before and after the payment, and which money a call takes. */
 let world: World;
@@ -8,7 +18,7 @@ let agent: Agent;
 const OTHER = { model: "llama-3.1-70b" };
 const KEY = { idempotency_key: "k" };
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
 });
 beforeEach(async () => {
   agent = await world.agent();

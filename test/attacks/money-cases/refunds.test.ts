@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startWorld, xPayment, type Agent, type World } from "../../support/world.ts";
-import { callWith, expectAccount, expectBought, offerFor, PARAMS, PRICE, TOOL } from "../scene.ts";
+import { xPayment, type Agent, type World } from "../../support/world.ts";
+import { callWith, expectAccount, expectBought, offerFor, PARAMS, PRICE, startScene, TOOL } from "../scene.ts";
 
 /** Calls that the operator gave back: the account has the money, and everything that is told of the call says so. */
 let world: World;
 let agent: Agent;
 const KEY = { idempotency_key: "k" };
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
 });
 beforeEach(async () => {
   agent = await world.agent();

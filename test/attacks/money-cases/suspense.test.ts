@@ -1,6 +1,6 @@
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startWorld, type Agent, type World } from "../../support/world.ts";
+import type { Agent, World } from "../../support/world.ts";
 import { memo, transfer } from "../instructions.ts";
 import {
   callWith,
@@ -10,6 +10,7 @@ import {
   offerFor,
   PARAMS,
   PRICE,
+  startScene,
   TOOL,
   type Offer,
 } from "../scene.ts";
@@ -19,7 +20,7 @@ let world: World;
 let agent: Agent;
 let offer: Offer;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startScene();
   const { treasuryBooks } = world.postgres;
   if (!(await treasuryBooks.watch(world.gateway.payTo)))
     await treasuryBooks.beginWatch(world.gateway.payTo, { amount: 0n, slot: 0n });

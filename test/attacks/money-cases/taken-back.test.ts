@@ -1,8 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../../support/world.ts";
-import { callWith, expectAccount, expectBought, expectRefused, offerFor, PARAMS, PRICE, TOOL } from "../scene.ts";
+import { memoOf, xPayment, type Agent, type Answer, type World } from "../../support/world.ts";
+import {
+  callWith,
+  expectAccount,
+  expectBought,
+  expectRefused,
+  offerFor,
+  PARAMS,
+  PRICE,
+  startScene,
+  TOOL,
+} from "../scene.ts";
 import { chat, payChat, statusesOfRuns } from "./chat.ts";
 
 /** Payments that were accepted, vanished from the chain and were taken back: before they bought anything, while they did, and after. */
@@ -12,7 +22,7 @@ let agent: Agent;
 const KEY = { idempotency_key: "k" };
 beforeAll(async () => {
   model = await startModelServer();
-  world = await startWorld({ INFERENCE_BASE_URL: model.url });
+  world = await startScene({ INFERENCE_BASE_URL: model.url });
 });
 beforeEach(async () => {
   agent = await world.agent();
@@ -84,6 +94,26 @@ describe("a payment that is taken back before it bought anything", () => {
     await expectAccount(world, agent, { balance: 0n, receipts: 0 });
     const again = await payChat(world, agent);
     expect((await chat(world, agent, { headers: again.headers, body: KEY })).status).toBe(200);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+});
+
+describe("a quote whose payment was taken back", () => {
+  it("is not paid a second time: another payment of it is credited, and pays the repeated call", async () => {
+    const paid = await payChat(world, agent);
+    model.status = 500;
+    expect((await chat(world, agent, { headers: paid.headers })).body.code).toBe("TOOL_FAILED");
+    model.status = 200;
+    await takeBack(paid.tx);
+    const second = await world.pay(agent, paid.price, memoOf({ quote_id: paid.quoteId }));
+    const headers = xPayment(second, paid.quoteId);
+    for (const _ of [1, 2])
+      expectRefused(
+        await chat(world, agent, { headers }),
+        /the quote was paid before by another transaction; this one was credited to your balance, repeat the call without a proof to use it$/,
+      );
+    await expectAccount(world, agent, { balance: paid.price, receipts: 0 });
+    expect((await chat(world, agent)).body.receipt.paid_by).toBe("balance");
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 });

@@ -3,8 +3,8 @@ import os from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import { request, startWorld, type Agent, type World } from "../../support/world.ts";
-import { expectAccount, expectRefused, PARAMS, TOOL } from "../scene.ts";
+import { request, type Agent, type World } from "../../support/world.ts";
+import { expectAccount, expectRefused, PARAMS, startScene, TOOL } from "../scene.ts";
 import { CHAT, chat, expectChatBought, payChat, statusesOfRuns, type PaidChat } from "./chat.ts";
 
 /** A tool that fails, or waits, after its call was paid: nothing is charged, and the retry needs no second payment. */
@@ -14,7 +14,7 @@ let agent: Agent;
 let paid: PaidChat;
 beforeAll(async () => {
   model = await startModelServer();
-  world = await startWorld({ INFERENCE_BASE_URL: model.url });
+  world = await startScene({ INFERENCE_BASE_URL: model.url });
 });
 beforeEach(async () => {
   agent = await world.agent();
