@@ -14,6 +14,8 @@ export interface HistoryPart {
 
 /** What `getSignaturesForAddress` gives at once. */
 const PAGE = 1_000;
+/** The first page: most looks find a few entries, and a full page is 280 KB. */
+const FIRST_PAGE = 50;
 
 const entrySchema = z.object({
   signature: z.string().refine((text) => parseSignature(text) !== undefined, "is no signature"),
@@ -59,7 +61,8 @@ function readPage(
 ): Promise<HistoryEntry[]> {
   // Each page begins with the last entry known: a node that has lost its place answers with an empty page, as if that were the end.
   const [before, last] = known.length > 1 ? [known.at(-2), known.at(-1)] : [known[0], undefined];
-  const options = { limit: PAGE, commitment: "finalized", ...(before && { before: before.txSignature }) };
+  const limit = known.length === 0 ? FIRST_PAGE : PAGE;
+  const options = { limit, commitment: "finalized", ...(before && { before: before.txSignature }) };
   return endpoint.ask({
     method: "getSignaturesForAddress",
     params: [account, options],

@@ -84,7 +84,8 @@ describe("the finalized history", () => {
     const { entries, before } = await read(watch(node));
     expect(signatures(entries)).toEqual(signatures(all.toReversed()));
     expect(before).toBeUndefined();
-    expect(pages(node)[0]?.params).toEqual([fixture.TREASURY.tokenAccount, { limit: 1_000, commitment: "finalized" }]);
+    expect(pages(node)[0]?.params).toEqual([fixture.TREASURY.tokenAccount, { limit: 50, commitment: "finalized" }]);
+    expect(pages(node)[1]?.params).toMatchObject([fixture.TREASURY.tokenAccount, { limit: 1_000 }]);
     expect(pages(node).every(({ params }) => !("until" in (params[1] as object)))).toBe(true);
   });
 
@@ -105,7 +106,7 @@ describe("the finalized history", () => {
     ]);
   });
 
-  it.each([[1], [2], [999], [1_000], [1_001]])("of %d transactions is whole", async (count) => {
+  it.each([[1], [2], [49], [50], [51], [1_048], [1_049], [1_050]])("of %d transactions is whole", async (count) => {
     const all = history(count);
     const node = await nodeOf((call) => page(all, call));
     expect(signatures((await read(watch(node))).entries)).toEqual(signatures(all.toReversed()));
