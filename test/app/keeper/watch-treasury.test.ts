@@ -127,6 +127,15 @@ describe("one look after the other", () => {
     expect(scene.chain.fetched).toEqual(["dust", "dust"]);
     expect(scene.books.told).toEqual([]);
   });
+
+  it("asks the books once what they have recorded", async () => {
+    scene.chain.land("a", 1n);
+    await look();
+    const process = { ...scene, settled: setScene().settled };
+    const { questions } = scene.books;
+    for (let n = 0; n < 5; n++) await watchTreasury(process, scene.signal);
+    expect(scene.books.questions).toBe(questions + 1);
+  });
 });
 
 describe("what cannot be read or recorded", () => {
