@@ -52,13 +52,20 @@ function land({ chain, books, accountId }: Scene, memos: readonly string[]): voi
   chain.standing.set("gone", "vanished").set("rooted", "finalized").set("proved", "pending");
 }
 
-/** All that a leader does, in a fresh process each time. */
-async function work(scene: Scene): Promise<void> {
+type Work = (scene: Scene) => Promise<void>;
+
+/** What a leader does at each look, in a fresh process each time. */
+const look: Work = async (scene) => {
   const process = { ...scene, settled: newSettled() };
   await watchTreasury(process, scene.signal);
   await new Finality(process).run(scene.signal);
-  await rescanHistory(process, { turn: 1 }, scene.signal);
-}
+};
+
+/** And what it does now and then. */
+const lookTwice: Work = async (scene) => {
+  await look(scene);
+  await rescanHistory({ ...scene, settled: newSettled() }, { turn: 1 }, scene.signal);
+};
 
 const dies = (working: Promise<void>) =>
   working.then(
@@ -70,8 +77,11 @@ const dies = (working: Promise<void>) =>
     },
   );
 
-describe("a leader that dies at any step", () => {
-  it("leaves to the next one what comes to the same books", async () => {
+describe.each([
+  ["looks", look],
+  ["looks and looks again", lookTwice],
+])("a leader that %s", (_what, work) => {
+  it("and dies at any step leaves to the next one what comes to the same books", async () => {
     const memos = [scene.memo(), scene.memo()];
     const undisturbed = sceneOf(scene, memos, land);
     await work(undisturbed);
@@ -87,12 +97,12 @@ describe("a leader that dies at any step", () => {
     }
   });
 
-  it("comes to the same when two lead at once", async () => {
+  it("comes to the same books as two others beside it", async () => {
     const memos = [scene.memo(), scene.memo()];
     const alone = sceneOf(scene, memos, land);
     await work(alone);
-    const both = sceneOf(scene, memos, land);
-    await Promise.all([work(both), work(both), work(both)]);
-    expect(books(both)).toEqual(books(alone));
+    const together = sceneOf(scene, memos, land);
+    await Promise.all([work(together), work(together), work(together)]);
+    expect(books(together)).toEqual(books(alone));
   });
 });

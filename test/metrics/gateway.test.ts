@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ConfigError } from "../../src/config/config.ts";
+import { startWorld, type World } from "../support/world.ts";
+import { figureOf } from "../treasury/scene.ts";
+
+/** A gateway that measures. */
+let world: World;
+const figure = (name: string, labels?: string) => figureOf(world.gateway.metricsAddress, name, labels);
+beforeAll(async () => {
+  world = await startWorld({ METRICS_PORT: "0", AUDIT_INTERVAL_SECONDS: "1" });
+});
+afterAll(() => world.close());
+
+it("tells its figures at a port of their own, and not at the door that callers come to", async () => {
+  expect(world.gateway.metricsAddress).toMatch(/^127\.0\.0\.1:\d+$/);
+  expect(await figure("toolgate_suspense_transfers")).toBe(0);
+  const { status, body } = await world.get(undefined, "/metrics");
+  expect({ status, code: body.code }).toEqual({ status: 404, code: "NOT_FOUND" });
+});
+
+it("counts keys that are refused", async () => {
+  const before = (await figure("toolgate_keys_refused_total")) ?? 0;
+  const headers = { Authorization: `Bearer sk-agent-${"a".repeat(43)}` };
+  expect((await world.get(undefined, "/receipts", headers)).status).toBe(401);
+  expect(await figure("toolgate_keys_refused_total")).toBe(before + 1);
+});
+
+it("audits the ledger again and again, and tells what it finds", async () => {
+  const audited = () => figure("toolgate_audit_timestamp_seconds");
+  await expect.poll(audited, { timeout: 20_000 }).toBeGreaterThan(1_700_000_000);
+  const first = (await audited()) ?? 0;
+  await expect.poll(audited, { timeout: 20_000 }).toBeGreaterThan(first);
+  for (const { name } of await world.postgres.audit()) {
+    expect(await figure("toolgate_audit_violations", `{invariant="${name}"}`), name).toBe(0);
+  }
+});
+
+it("names the setting when the port is taken, and measures nothing where it is not set", async () => {
+  const taken = String(world.gateway.metricsAddress?.split(":")[1]);
+  const refused = world.startAnother({ METRICS_PORT: taken });
+  await expect(refused).rejects.toThrow(ConfigError);
+  await expect(refused).rejects.toThrow(`METRICS_PORT: cannot listen on port ${taken}`);
+  expect((await world.startAnother({ METRICS_PORT: "" })).metricsAddress).toBeUndefined();
+});
