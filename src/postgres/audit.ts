@@ -2,9 +2,12 @@ import type { Pool, PoolClient } from "pg";
 import type { AuditLine } from "../app/audit.ts";
 import { CHECKS } from "./audit-checks.ts";
 import { openPool } from "./pool.ts";
+import { retrying } from "./retry.ts";
 
 /** A check may take as long as a large ledger needs. */
 const DAY_MS = 86_400_000;
+/** How long an audit waits for a database that is away, ms. */
+const PATIENCE_MS = 5_000;
 
 /**
  * How the checks run: all on one snapshot, however long they take. Statistics of a young ledger promise a row where there are a million;
@@ -17,11 +20,14 @@ const BEGIN = `
   set local enable_nestloop = off;
   set local work_mem = '32MB'`;
 
-/** Audits on connections of its own, so that no call waits for one: see {@link audit}. */
+/**
+ * Audits on connections of its own, so that no call waits for one: see {@link audit}.
+ * @throws ToolgateError UNAVAILABLE when the database is away, or a table is locked for long
+ */
 export async function auditApart(url: string, signal?: AbortSignal): Promise<AuditLine[]> {
   const pool = openPool(url, { max: 2, applicationName: "toolgate audit" });
   try {
-    return await audit(pool, signal);
+    return await retrying(PATIENCE_MS, () => audit(pool, signal));
   } finally {
     await pool.end();
   }

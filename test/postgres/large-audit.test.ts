@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { audit } from "../../src/postgres/audit.ts";
+import { audit, auditApart } from "../../src/postgres/audit.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openInstance, type Instance } from "./fixture.ts";
 import { fillLedger } from "./large-ledger.ts";
@@ -28,7 +28,7 @@ describe("the audit of a ledger that grew faster than it was analysed", () => {
     expect(lines.find(({ name }) => name === "transfer_amounts")?.checked).toBeGreaterThanOrEqual(40_000n);
   });
 
-  it("ends in the database when it is called off", async () => {
+  it("ends in the database when it is called off, and does not wait long for a lock", async () => {
     // Without a limit of its own, so that nothing else ends it.
     const pool = new pg.Pool({ connectionString: database.url, application_name: "called off" });
     const locker = new pg.Client({ connectionString: database.url });
@@ -45,6 +45,7 @@ describe("the audit of a ledger that grew faster than it was analysed", () => {
     caller.abort(reason);
     await expect.poll(underWay).toBe(0);
     expect(await called).toBe(reason);
+    expect(await auditApart(database.url).catch((error: unknown) => error)).toMatchObject({ code: "UNAVAILABLE" });
     await locker.end();
     await pool.end();
 
