@@ -63,6 +63,20 @@ describe("a payment that the watch and its call see", () => {
     }
   });
 
+  it("is there in the end when it is seen at the moment that it is given up for lost", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    for (let round = 1n; round <= 40n; round++) {
+      const { call, movement, txSignature } = paidCall(account);
+      await one.ledger.credit(account, call.payment!.deposit!);
+      const [recorded, reversal] = await Promise.all([
+        two.books.record(token, movement),
+        three.books.reverse(txSignature),
+      ]);
+      expect(recorded).toBe(reversal ? "reinstated" : "finalized");
+      expect(await one.ledger.balance(account)).toBe(round * PRICE);
+    }
+  });
+
   it("counts once in a storm of proofs, credits, ends, movements and marks on few accounts", async () => {
     const accounts = await Promise.all(Array.from({ length: 3 }, () => makeAccount(one.pool, 0n)));
     const calls = Array.from({ length: 60 }, (_, n) => paidCall(accounts[n % 3]!));

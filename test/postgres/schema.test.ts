@@ -67,12 +67,12 @@ describe("the schema", () => {
     }
   });
 
-  it("keeps transfers and receipts as they were written", async () => {
+  it("keeps transfers, receipts and movements as they were written", async () => {
     const account = await makeAccount(instance.pool, PRICE);
     const call = callOf(account);
     await instance.ledger.begin(call);
     await instance.ledger.finish(completed(call));
-    for (const table of ["transfer", "receipt"]) {
+    for (const table of ["transfer", "receipt", "treasury_movement"]) {
       for (const change of [`update ${table} set created_at = now()`, `delete from ${table}`, `truncate ${table}`]) {
         await expect(instance.pool.query(change), change).rejects.toThrow(`${table} is append-only`);
       }
