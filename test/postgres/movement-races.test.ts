@@ -2,7 +2,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { OwnedMovement } from "../../src/app/treasury-ports.ts";
 import type { BeginCall } from "../../src/app/ports.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, completed, depositOf, expectCleanAudit, failed, makeAccount, paymentOf, PRICE } from "./fixture.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  failed,
+  makeAccount,
+  paymentOf,
+  PRICE,
+  untilWaiting,
+} from "./fixture.ts";
 import { movementOfDeposit, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
 
 let database: TestDatabase;
@@ -74,6 +84,26 @@ describe("a payment that the watch and its call see", () => {
       ]);
       expect(recorded).toBe(reversal ? "reinstated" : "finalized");
       expect(await one.ledger.balance(account)).toBe(round * PRICE);
+    }
+  });
+
+  it("stands still while its movement is booked, so that nobody takes it back meanwhile", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const { call, movement, txSignature } = paidCall(account);
+    await one.ledger.credit(account, call.payment!.deposit!);
+    const holder = await one.pool.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("select from treasury_watch for update");
+      const recorded = two.books.record(token, movement);
+      await untilWaiting(one.pool, two);
+      const reversal = three.books.reverse(txSignature);
+      await untilWaiting(one.pool, three);
+      await holder.query("rollback");
+      expect(await Promise.all([recorded, reversal])).toEqual(["finalized", undefined]);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
     }
   });
 
