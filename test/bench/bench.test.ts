@@ -11,6 +11,7 @@ describe("the benchmark", () => {
         "HTTP 402: throughput",
         "gRPC echo: throughput",
         "paid call, one account, 16 connections: throughput",
+        "audit of 5000 transfers",
       ]),
     );
     expect(code).toBe(0);
@@ -18,7 +19,7 @@ describe("the benchmark", () => {
 
   it("names its parts when asked for one that is not there", async () => {
     const { code, output } = await command("node", ["test/bench/main.ts", "--only", "nothing"]);
-    expect(output).toContain("there is no part nothing; there are start, echo, 402, grpc, paid");
+    expect(output).toContain("there is no part nothing; there are start, echo, 402, grpc, paid, audit");
     expect(code).toBe(1);
   });
 });

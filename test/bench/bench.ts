@@ -17,12 +17,14 @@ export interface Bench {
   peer(file: string, options: StartOptions): Promise<{ server: ServerProcess; port: number }>;
 }
 
-/** How much the paid calls are varied. */
+/** How large things are. */
 export interface Scale {
   /** How many "many accounts" are. */
   readonly accounts: number;
   /** Calls under way at once, one measurement each. */
   readonly connections: readonly number[];
+  /** How many transfers the ledger has that is audited. */
+  readonly transfers: number;
 }
 
 /** One part of the benchmark. */

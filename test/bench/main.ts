@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import os from "node:os";
 import process from "node:process";
 import { stopOnSignals } from "../tooling/signals.ts";
+import { auditOfLedger } from "./audit-part.ts";
 import type { Bench, Part, Scale } from "./bench.ts";
 import { grpcEcho } from "./grpc-part.ts";
 import { echo, paymentRequired } from "./http-part.ts";
@@ -14,7 +15,7 @@ import { start } from "./start-part.ts";
 import { startWorld } from "./world.ts";
 import { z } from "zod";
 
-// npm run bench [-- --short] [--only start,echo,402,grpc,paid] [--rounds N] [--json] [--profile DIR]
+// npm run bench [-- --short] [--only start,echo,402,grpc,paid,audit] [--rounds N] [--json] [--profile DIR]
 // Measures the gateway against bare peers on the same machine in the same minutes; docs/performance.md tells what and why.
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
@@ -23,10 +24,17 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ["402", paymentRequired],
   ["grpc", grpcEcho],
   ["paid", paidCalls],
+  ["audit", auditOfLedger],
 ]);
 
-const LONG = { plan: { rounds: 5, windowMs: 2_500, warmUpMs: 700 }, scale: { accounts: 1000, connections: [16, 64] } };
-const SHORT = { plan: { rounds: 1, windowMs: 200, warmUpMs: 50 }, scale: { accounts: 5, connections: [16] } };
+const LONG = {
+  plan: { rounds: 5, windowMs: 2_500, warmUpMs: 700 },
+  scale: { accounts: 1000, connections: [16, 64], transfers: 1_000_000 },
+};
+const SHORT = {
+  plan: { rounds: 1, windowMs: 200, warmUpMs: 50 },
+  scale: { accounts: 5, connections: [16], transfers: 5_000 },
+};
 
 const { values: options } = parseArgs({
   options: {

@@ -1,0 +1,33 @@
+import { auditApart } from "../../src/postgres/audit.ts";
+import { fillLedger } from "../postgres/large-ledger.ts";
+import type { Bench } from "./bench.ts";
+import { median } from "./measure.ts";
+import type { Line } from "./report.ts";
+
+/** What the audit of a million transfers may take, seconds. */
+const ALLOWANCE_S = 30;
+
+/** How long every check of the audit takes together, on a ledger that was filled a moment ago and never analysed. */
+export async function auditOfLedger({ world, plan, scale, signal }: Bench): Promise<Line[]> {
+  const url = await world.createDatabase("audited");
+  await fillLedger(url, scale.transfers);
+  const took: number[] = [];
+  for (let round = 0; round < plan.rounds; round++) {
+    const began = performance.now();
+    const lines = await auditApart(url, signal);
+    took.push((performance.now() - began) / 1000);
+    const violated = lines.filter(({ violations }) => violations > 0n);
+    if (violated.length > 0)
+      throw new Error(`the audit found violations: ${violated.map(({ name }) => name).join(", ")}`);
+  }
+  const seconds = median(took) ?? Number.NaN;
+  return [
+    {
+      measure: `audit of ${scale.transfers} transfers`,
+      gateway: `${seconds.toFixed(2)} s`,
+      peer: `${ALLOWANCE_S} s`,
+      value: seconds / ALLOWANCE_S,
+      bar: { atMost: 1 },
+    },
+  ];
+}
