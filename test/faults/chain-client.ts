@@ -51,6 +51,15 @@ export class ChainClient {
     this.#blockhash = undefined;
   }
 
+  /** From now on every node tells of transactions what it knew 40 slots ago; undone by `lag(false)`. */
+  async lag(lags: boolean): Promise<void> {
+    const fault = { kind: "stale", slots: 40 };
+    for (const method of ["getTransaction", "getSignatureStatuses", "getSignaturesForAddress"]) {
+      if (lags) await this.ask("local_addFault", { method, fault });
+      else await this.ask("local_clearFaults", method);
+    }
+  }
+
   /** The wallet's USDC account, base58. */
   tokenAccount(owner: PublicKey): string {
     return getAssociatedTokenAddressSync(USDC, owner, true).toBase58();

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
 import { post } from "./client.ts";
+import type { Ask } from "./ground.ts";
 import type { Market } from "./market.ts";
 import { digestOf, type Sale } from "./reference.ts";
 
@@ -43,6 +45,7 @@ export async function checkDurable({ ground, reference, tally }: Market): Promis
   );
   const stored = new Map(rows.map(({ id, debited }) => [id, debited]));
   for (const sale of reference.sales) {
+    tally.count("promised");
     if (sale.receiptId === undefined || stored.get(sale.receiptId) === sale.debited) tally.count("durable");
     else tally.violated("what was acknowledged is durable", saleOf(sale));
   }
@@ -73,6 +76,50 @@ export async function checkNothingTwice({ ground, tally }: Market): Promise<void
      group by run.account_id, run.claim_key having count(*) > 1 limit 20`,
   );
   if (twice.length > 0) tally.violated("no key and no proof has two receipts", twice);
+}
+
+const named = z.object({ account: z.string(), key: z.string().optional(), tx: z.string().optional() });
+
+/** What the database holds of the calls whose promises were broken, for whoever looks into it. */
+export async function explainViolations({ ground, tally }: Market): Promise<void> {
+  for (const violation of tally.violations.slice(0, 10)) {
+    const call = named.safeParse(violation.details);
+    if (!call.success) {
+      violation.rows = await suspects(ground.rows);
+      continue;
+    }
+    const { account, key, tx } = call.data;
+    if (key === undefined && tx === undefined) continue;
+    const values = [account.slice("acct_".length), key === undefined ? `pay:${tx}` : `key:${key}`];
+    violation.rows = {
+      claims: await ground.rows("select * from idempotency where account_id = $1 and key = $2", values),
+      runs: await ground.rows("select * from run where account_id = $1 and claim_key = $2", values),
+      holds: await ground.rows(
+        "select hold.* from hold join run on run.id = hold.run_id where run.account_id = $1 and run.claim_key = $2",
+        values,
+      ),
+      receipts: await ground.rows(
+        "select receipt.* from receipt join run on run.id = receipt.run_id where run.account_id = $1 and run.claim_key = $2",
+        values,
+      ),
+    };
+  }
+}
+
+/** What looks wrong at first sight, where no account is named. */
+async function suspects(rows: Ask): Promise<object> {
+  return {
+    completed_without_receipt: await rows(
+      `select run.* from run left join receipt on receipt.run_id = run.id
+       where run.status = 'completed' and run.price > 0 and receipt.id is null limit 3`,
+    ),
+    held_without_run: await rows(
+      `select hold.* from hold join run on run.id = hold.run_id where hold.state = 'open' and run.status <> 'active' limit 3`,
+    ),
+    deposited_without_payment: await rows(
+      `select * from transfer where kind = 'deposit' and not exists (select from payment where tx_signature = ref) limit 3`,
+    ),
+  };
 }
 
 function saleOf({ customer, call, receiptId, debited }: Sale): object {

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { RpcEndpoint } from "./rpc-endpoint.ts";
-import { auditNow, checkDurable, checkNothingOpen, checkNothingTwice, checkReplays } from "./checks.ts";
+import {
+  auditNow,
+  checkDurable,
+  checkNothingOpen,
+  checkNothingTwice,
+  checkReplays,
+  explainViolations,
+} from "./checks.ts";
 import type { Dice } from "./dice.ts";
 import type { Customer, Ground } from "./ground.ts";
 import { Load } from "./load.ts";
@@ -17,6 +24,9 @@ import type { Tally } from "./tally.ts";
 const LEASE_MS = 1_000;
 
 const INSTANCES = 3;
+
+/** Pause between two audits under load, ms. */
+const AUDIT_MS = 4_000;
 
 /** How often is looked whether an order is due, ms. */
 const ORDER_MS = 50;
@@ -119,7 +129,7 @@ export class Lab {
       every(ORDER_MS, until, () => this.#order(plan, profile.strikeMs)),
       every(profile.crashMs, until, () => this.#crash()),
       every(profile.rpc ? 400 : undefined, until, () => this.#failEndpoints(plan, until)),
-      every(4_000, until, () => this.#auditLive()),
+      every(AUDIT_MS, until, () => this.#auditLive(until)),
     ];
     const end = performance.now() + ms;
     while (performance.now() < end && !this.done && !signal.aborted) await sleep(50);
@@ -139,6 +149,11 @@ export class Lab {
     await checkTreasury(this.#market);
     await checkNothingTwice(this.#market);
     await auditNow(this.#market);
+  }
+
+  /** Adds to the violations what the database holds of them. */
+  explain(): Promise<void> {
+    return explainViolations(this.#market);
   }
 
   async close(): Promise<void> {
@@ -171,16 +186,21 @@ export class Lab {
   async #failEndpoints(plan: Plan, until: AbortSignal): Promise<void> {
     const { fault, endpoints, ms } = plan.nextOutage();
     for (const index of endpoints) this.#endpoints[index]?.fail(fault);
+    if (fault === "stale") await this.#ground.chain.lag(true);
     await sleep(ms, undefined, { signal: until }).catch(() => {});
+    if (fault === "stale") await this.#ground.chain.lag(false);
     for (const endpoint of this.#endpoints) endpoint.fail(undefined);
   }
 
-  async #auditLive(): Promise<void> {
+  async #auditLive(until: AbortSignal): Promise<void> {
+    const since = performance.now();
     try {
       await auditNow(this.#market);
     } catch {
       // The database is away; the next audit comes soon.
     }
+    // An audit of a long run is dear; most of the time is for the calls.
+    await sleep(5 * (performance.now() - since), undefined, { signal: until }).catch(() => {});
   }
 
   async #quiet(): Promise<void> {

@@ -52,6 +52,7 @@ try {
       if (profile) await lab.run(profile, phaseMs, stop.signal);
     }
     if (tally.violations.length === 0) await lab.finish();
+    await lab.explain();
   } finally {
     clearInterval(progress);
     await lab.close();

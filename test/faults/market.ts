@@ -125,7 +125,9 @@ export class Market {
     const since = performance.now();
     let last: Reply | undefined;
     for (let turn = 0; performance.now() - since < PATIENCE_MS; turn++) {
-      last = await this.once(dice, customer, call, dice.pick(WAITS), turn === 0 ? at : undefined);
+      // Who never waits for an answer makes a busy service busier.
+      const waitMs = Math.max(dice.pick(WAITS), Math.min(500 * turn, 5_000));
+      last = await this.once(dice, customer, call, waitMs, turn === 0 ? at : undefined);
       if (last && !isPassing(last)) return last;
       await sleep(dice.between(20, last ? 400 : 100));
     }

@@ -45,7 +45,7 @@ export function report(tally: Tally, run: Run): string {
     ["time", `${run.seconds.toFixed(0)} s`],
     ["calls (HTTP requests)", `${counts.calls} (${counts.requests})`],
     ["answers 200", counts.acknowledged],
-    ["acknowledged calls that are durable", `${counts.durable}`],
+    ["acknowledged calls that are durable", `${counts.durable} of ${counts.promised}`],
     ["acknowledged calls asked for again", counts.replays],
     ["payments on the chain, taken off it by forks", `${counts.payments}, ${counts.forks}`],
     ["kills", `${actions.kill} (${(actions.kill / run.seconds).toFixed(2)}/s)`],
@@ -62,23 +62,27 @@ export function report(tally: Tally, run: Run): string {
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+  const answers = [...tally.answers].sort(([, one], [, other]) => other - one);
+  lines.push(
+    "",
+    `Answers: ${listed(answers)}`,
+    "",
+    `Strikes: ${listed([...tally.strikes].filter(([, count]) => count > 0))}`,
+  );
   if (neverStruck.length > 0) lines.push("", `Never struck: ${neverStruck.join(", ")}`);
-  lines.push("", "Strikes by point:");
-  for (const [point, count] of tally.strikes) lines.push(`  ${point.padEnd(30)} ${count}`);
-  lines.push("", "Answers:");
-  for (const [what, count] of [...tally.answers].sort(([one], [other]) => one.localeCompare(other)))
-    lines.push(`  ${what.padEnd(30)} ${count}`);
-  for (const { promise, profile, details } of violations.slice(0, 10))
-    lines.push("", `BROKEN, while ${profile}: ${promise}`, indent(json(details)));
+  for (const { promise, profile, details, rows: found } of violations.slice(0, 10)) {
+    lines.push("", `BROKEN, with ${profile}: ${promise}`, json(details));
+    if (found) lines.push(json(found));
+  }
   if (violations.length > 10) lines.push("", `and ${violations.length - 10} more`);
   return lines.join("\n");
+}
+
+function listed(counts: readonly (readonly [string, number])[]): string {
+  return counts.map(([name, count]) => `${name} ${count}`).join(", ");
 }
 
 /** JSON with bigints as they are. */
 export function json(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) => (typeof member === "bigint" ? Number(member) : member), 2);
-}
-
-function indent(text: string): string {
-  return text.replaceAll(/^/gm, "  ");
 }

@@ -4,8 +4,8 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
-/** How an RPC provider fails. */
-export const RPC_FAULTS = ["silence", "slow", "reset", "429", "500", "garbage", "null", "behind"] as const;
+/** How an RPC provider fails. "stale" is the chain's own doing: both providers lag by so many slots that they miss new payments. */
+export const RPC_FAULTS = ["silence", "slow", "reset", "429", "500", "garbage", "null", "behind", "stale"] as const;
 
 export type RpcFault = (typeof RPC_FAULTS)[number];
 
@@ -74,6 +74,7 @@ export class RpcEndpoint {
         case "slow":
           await sleep(500);
           break;
+        case "stale":
         case undefined:
       }
       const told = await fetch(this.#chainUrl, {

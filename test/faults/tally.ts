@@ -5,6 +5,8 @@ export interface Violation {
   readonly promise: string;
   readonly profile: string;
   readonly details: unknown;
+  /** What the database holds of it. */
+  rows?: object;
 }
 
 /** What is counted. */
@@ -14,6 +16,7 @@ const COUNTED = [
   "acknowledged",
   "payments",
   "forks",
+  "promised",
   "durable",
   "replays",
   "fenced",
@@ -34,6 +37,7 @@ export class Tally {
     acknowledged: 0,
     payments: 0,
     forks: 0,
+    promised: 0,
     durable: 0,
     replays: 0,
     fenced: 0,
