@@ -1,3 +1,4 @@
+import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { memoOf, startGround, type Agent, type Ground } from "../support/world.ts";
 import { figureOf } from "../treasury/scene.ts";
@@ -44,6 +45,15 @@ async function leader(among: Iterable<Instance> = running): Promise<Instance> {
   const [first] = await leaders(among);
   if (!first) throw new Error("none leads");
   return first;
+}
+
+/** Who has the lead in the database; undefined: nobody. */
+async function holder(): Promise<string | undefined> {
+  const client = new Client({ connectionString: ground.database.url });
+  await client.connect();
+  const { rows } = await client.query<{ owner: string }>("select owner from leadership");
+  await client.end();
+  return rows[0]?.owner;
 }
 
 /** Pays a quote of the agent's without proving it; it is finalized at once. */
@@ -97,12 +107,15 @@ describe("of three instances one keeps the treasury", () => {
     expect(await balance()).toBe(5_000n - PRICE);
   });
 
-  it("and another does soon when that one is told to stop", async () => {
+  it("and gives that up when it is told to stop, so that another need not wait", async () => {
     const old = await leader();
+    const held = await holder();
+    expect(held).toBeDefined();
     const rest = others(old);
     old.signal("SIGTERM");
     running.delete(old);
     expect(await old.ended).toBe(0);
+    expect(await holder()).not.toBe(held);
     await leader(rest);
     await deposit(rest[0] as Instance, 5_000n);
     await expectCreditedOnce(5_000n, rest);

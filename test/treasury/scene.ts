@@ -16,7 +16,7 @@ export const PRICE = 1_000n;
 const FINAL = 40;
 
 /** Milliseconds between two looks; the other works follow it. */
-export const WATCH = { WATCH_INTERVAL_MS: "100", METRICS_PORT: "0" };
+const WATCH = { WATCH_INTERVAL_MS: "100", METRICS_PORT: "0" };
 
 export const soon = { timeout: 25_000, interval: 50 };
 

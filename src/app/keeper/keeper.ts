@@ -5,10 +5,10 @@ import { Rounds } from "./rounds.ts";
 import type { Log, Work } from "./work.ts";
 
 /** How long the lead lasts unless it is kept, ms. With a beat before and after it, a dead leader is replaced within 15 s. */
-export const LEASE_MS = 9_000;
+const LEASE_MS = 9_000;
 
 /** How often the lead is taken or kept, ms. */
-export const BEAT_MS = 3_000;
+const BEAT_MS = 3_000;
 
 /** How long a shutdown waits for rounds that were cut off, and for the lead to be given up, ms. */
 const CLOSING_MS = 1_000;
