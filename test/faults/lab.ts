@@ -18,6 +18,7 @@ import type { Profile } from "./profiles.ts";
 import { Reference } from "./reference.ts";
 import { FINALIZED_ABOVE, type Cast } from "./scenarios.ts";
 import { Slot } from "./slot.ts";
+import { Spares } from "./spares.ts";
 import type { Tally } from "./tally.ts";
 
 /** The shortest that the setting allows, so that what was left behind is soon released. */
@@ -28,8 +29,11 @@ const INSTANCES = 3;
 /** Pause between two audits under load, ms. */
 const AUDIT_MS = 4_000;
 
-/** How often is looked whether an order is due, ms. */
-const ORDER_MS = 50;
+/** So many answers come between two strikes: where the machine is slow, its faults are too. */
+const WORK = 15;
+
+/** From one order to the next while none is carried out, ms. */
+const ORDER_MS = 100;
 
 /** What each customer of the `rich` and the `careless` begins with, micro-USD. */
 const OPENING = 1_000_000_000n;
@@ -48,19 +52,22 @@ export class Lab {
   readonly #tally: Tally;
   readonly #dice: Dice;
   readonly #endpoints: readonly RpcEndpoint[];
+  readonly #spares: Spares;
   readonly #slots: readonly Slot[];
   readonly #market: Market;
   readonly #load: Load;
   #phase = 0;
-  /** Of this phase. */
-  #strikes = 0;
-  #phaseBegan = 0;
+  /** When the last order was carried out. */
+  #struckAt = 0;
+  /** After how many answers. */
+  #struckAfter = 0;
 
   private constructor(parts: {
     ground: Ground;
     tally: Tally;
     dice: Dice;
     endpoints: readonly RpcEndpoint[];
+    spares: Spares;
     slots: readonly Slot[];
     market: Market;
     load: Load;
@@ -69,6 +76,7 @@ export class Lab {
     this.#tally = parts.tally;
     this.#dice = parts.dice;
     this.#endpoints = parts.endpoints;
+    this.#spares = parts.spares;
     this.#slots = parts.slots;
     this.#market = parts.market;
     this.#load = parts.load;
@@ -76,17 +84,18 @@ export class Lab {
 
   static async open(ground: Ground, tally: Tally, dice: Dice, scale: Scale): Promise<Lab> {
     const endpoints = await Promise.all([0, 1].map(() => RpcEndpoint.open(ground.rpcUrl, () => tally.count("rpc"))));
+    const spares = new Spares(settingsOf(ground, endpoints), ground.scratch);
     const slots = await Promise.all(
       Array.from({ length: INSTANCES }, (_, index) =>
         Slot.open({
           seed: `${dice.next()}/${index}`,
           databaseUrl: ground.databaseUrl,
-          settings: settingsOf(ground, endpoints),
-          cacheDir: ground.scratch,
+          spares,
           events: {
             onStruck: (order) => {
               tally.struck(order);
-              lab.#strikes++;
+              lab.#struckAt = performance.now();
+              lab.#struckAfter = tally.counts.acknowledged;
             },
             onLost: () => tally.count("fenced"),
             onRestart: () => tally.count("restarts"),
@@ -106,7 +115,7 @@ export class Lab {
     const doors = () => slots.map(({ door }) => door);
     const market = new Market({ ground, reference, tally, payTo, doors, keys: "k" });
     const load = new Load(market, cast, { customers: scale.customers, most: scale.calls, dice: dice.fork("load") });
-    const lab = new Lab({ ground, tally, dice, endpoints, slots, market, load });
+    const lab = new Lab({ ground, tally, dice, endpoints, spares, slots, market, load });
     await lab.#everyDoor();
     return lab;
   }
@@ -123,7 +132,7 @@ export class Lab {
     if (profile.skew) for (const slot of this.#slots) slot.replace(plan.nextSkew());
     const over = new AbortController();
     const until = AbortSignal.any([over.signal, signal]);
-    [this.#strikes, this.#phaseBegan] = [0, performance.now()];
+    this.#struckAt = performance.now();
     this.#load.begin();
     const faults = [
       every(ORDER_MS, until, () => this.#order(plan, profile.strikeMs)),
@@ -157,6 +166,7 @@ export class Lab {
   }
 
   async close(): Promise<void> {
+    this.#spares.close();
     await Promise.all([...this.#slots, ...this.#endpoints].map((part) => part.close()));
   }
 
@@ -165,7 +175,9 @@ export class Lab {
    * seldom passed waits there, so that every point is struck in time.
    */
   #order(plan: Plan, strikeMs: number): void {
-    if (this.#strikes >= (performance.now() - this.#phaseBegan) / strikeMs) return;
+    const passedMs = performance.now() - this.#struckAt;
+    const worked = this.#tally.counts.acknowledged - this.#struckAfter >= WORK;
+    if (passedMs < strikeMs || (!worked && passedMs < 5 * strikeMs)) return;
     // Somebody must be left to go on with the work.
     if (this.#slots.filter(({ live }) => live).length < 2) return;
     const standing = new Set(this.#slots.flatMap((slot) => Array.from(slot.orders, ({ point }) => point)));

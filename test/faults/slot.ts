@@ -1,14 +1,9 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import path from "node:path";
-import process from "node:process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ROOT } from "../tooling/command.ts";
 import { report, type Command } from "./instance/messages.ts";
 import { Line } from "./line.ts";
 import { isLinePoint, type Order } from "./points.ts";
-
-const PROGRAM = path.join(import.meta.dirname, "instance", "main.ts");
+import type { Spare, Spares } from "./spares.ts";
 
 /** How much of what an instance has logged is kept, characters. */
 const LOG_KEPT = 4_000;
@@ -27,11 +22,8 @@ export interface SlotEvents {
 export interface SlotOptions {
   readonly seed: string;
   readonly databaseUrl: string;
-  /** The environment of the instance, less DATABASE_URL. */
-  readonly settings: Readonly<Record<string, string>>;
+  readonly spares: Spares;
   readonly events: SlotEvents;
-  /** Where what Node has compiled is kept from one instance to the next. */
-  readonly cacheDir: string;
 }
 
 /** The place of one instance: whenever it dies another one takes it, with the orders that were left. */
@@ -39,8 +31,10 @@ export class Slot {
   readonly #options: SlotOptions;
   readonly #line: Line;
   readonly #standing = new Map<string, Order>();
-  #child: ChildProcess | undefined;
+  #child: Spare | undefined;
+  /** Undefined also as soon as the instance is bound to die. */
   #baseUrl: string | undefined;
+  #ready = false;
   #stalled: NodeJS.Timeout | undefined;
   #incarnation = 0;
   #skewMs = 0;
@@ -107,26 +101,15 @@ export class Slot {
   }
 
   #start(): void {
-    const { seed, settings } = this.#options;
-    const args = ["--skew-ms", String(this.#skewMs), "--seed", `${seed}/${++this.#incarnation}`];
-    if (this.#incarnation === 1) args.push("--keep");
-    const child = spawn(process.execPath, [PROGRAM, ...args], {
-      cwd: ROOT,
-      env: {
-        PATH: process.env["PATH"] ?? "",
-        HOME: process.env["HOME"] ?? "",
-        // Half of a start's work, and there are many.
-        NODE_COMPILE_CACHE: this.#options.cacheDir,
-        ...settings,
-        DATABASE_URL: this.#line.url,
-      },
-      stdio: ["pipe", "pipe", "pipe"],
-    });
+    const { seed, spares } = this.#options;
+    const child = spares.take();
     this.#child = child;
     child.stdin.on("error", () => {}); // it may die while it is told something
     child.stderr.setEncoding("utf8").on("data", (text: string) => (this.#log = (this.#log + text).slice(-LOG_KEPT)));
     createInterface({ input: child.stdout }).on("line", (line) => this.#hear(line));
     child.once("exit", (code) => void this.#ended(code));
+    const start = { databaseUrl: this.#line.url, seed: `${seed}/${++this.#incarnation}`, skewMs: this.#skewMs };
+    this.#tell({ start });
   }
 
   #hear(line: string): void {
@@ -134,13 +117,15 @@ export class Slot {
     if ("lost" in said) this.#options.events.onLost();
     else if ("struck" in said) this.#struckInside(said.struck);
     else {
+      this.#ready = true;
       this.#baseUrl = said.ready.baseUrl;
       for (const order of this.#standing.values()) this.#hand(order);
     }
   }
 
   async #ended(code: number | null): Promise<void> {
-    const served = this.#baseUrl !== undefined;
+    const served = this.#ready;
+    this.#ready = false;
     this.#baseUrl = undefined;
     clearTimeout(this.#stalled);
     this.#stalled = undefined;
@@ -159,12 +144,17 @@ export class Slot {
   }
 
   #send(command: Command): void {
-    if (this.#baseUrl !== undefined) this.#child?.stdin?.write(`${JSON.stringify(command)}\n`);
+    if (this.#baseUrl !== undefined) this.#tell(command);
+  }
+
+  #tell(command: Command): void {
+    this.#child?.stdin.write(`${JSON.stringify(command)}\n`);
   }
 
   #struckInside(order: Order): void {
     this.#standing.delete(order.point);
     this.#options.events.onStruck(order);
+    if (order.action === "kill") this.#baseUrl = undefined;
     if (order.action === "stall") this.#goOnLater(order.ms);
   }
 

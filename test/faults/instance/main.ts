@@ -11,33 +11,35 @@ import { Dice } from "../dice.ts";
 import type { PortPoint } from "../points.ts";
 import { command, type Command, type Report } from "./messages.ts";
 
-// The real gateway, as a process that strikes itself where the lab's orders on its standard input say so:
-// node test/faults/instance/main.ts --skew-ms N --seed TEXT. It ends when its standard input does.
+// The real gateway, as a process that starts when the lab says so on its standard input, and strikes itself where the lab's orders
+// say so: node test/faults/instance/main.ts [--keep]. It ends when its standard input does.
 
 type Order = Extract<Command, { order: unknown }>["order"];
+type Start = Extract<Command, { start: unknown }>["start"];
 
-const { values } = parseArgs({
-  options: {
-    "skew-ms": { type: "string", default: "0" },
-    seed: { type: "string", default: "" },
-    keep: { type: "boolean", default: false },
-  },
-});
-const skewMs = Number(values["skew-ms"]);
-const now = Date.now.bind(Date);
-Date.now = () => now() + skewMs;
-
+const { values } = parseArgs({ options: { keep: { type: "boolean", default: false } } });
 const orders = new Map<PortPoint, Order>();
-const dice = new Dice(values.seed);
 const tell = (report: Report) => void writeSync(1, `${JSON.stringify(report)}\n`);
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
     const given = command.parse(JSON.parse(line));
-    if ("order" in given) orders.set(given.order.point, given.order);
+    if ("start" in given) void start(given.start);
+    else if ("order" in given) orders.set(given.order.point, given.order);
     else orders.clear();
   })
   .on("close", () => process.exit());
+if (values.keep) flushCompileCache();
+
+async function start({ databaseUrl, seed, skewMs }: Start): Promise<void> {
+  const now = Date.now.bind(Date);
+  Date.now = () => now() + skewMs;
+  const config = readServeConfig({ ...process.env, DATABASE_URL: databaseUrl });
+  const dice = new Dice(seed);
+  const watch = { strike, workMs: () => dice.between(0, 15), onLost: () => tell({ lost: true }) };
+  const gateway = await startGateway(config, createLogger(config.LOG_LEVEL), { around: (deps) => around(deps, watch) });
+  tell({ ready: { baseUrl: gateway.baseUrl } });
+}
 
 async function strike(point: PortPoint): Promise<void> {
   const order = orders.get(point);
@@ -58,11 +60,3 @@ async function strike(point: PortPoint): Promise<void> {
       throw new Error("the tool fails, as it was told to");
   }
 }
-
-const config = readServeConfig(process.env);
-const gateway = await startGateway(config, createLogger(config.LOG_LEVEL), {
-  around: (deps) => around(deps, { strike, workMs: () => dice.between(0, 15), onLost: () => tell({ lost: true }) }),
-});
-tell({ ready: { baseUrl: gateway.baseUrl } });
-// One that is killed has no time for it.
-if (values.keep) flushCompileCache();

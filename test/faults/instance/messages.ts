@@ -3,6 +3,7 @@ import { PORT_POINTS } from "../points.ts";
 
 /** What the lab tells an instance, one line of JSON each. */
 export const command = z.union([
+  z.object({ start: z.object({ databaseUrl: z.string(), seed: z.string(), skewMs: z.number() }) }),
   z.object({
     order: z.object({
       point: z.enum(PORT_POINTS),

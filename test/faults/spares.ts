@@ -1,0 +1,54 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import path from "node:path";
+import process from "node:process";
+import type { Readable, Writable } from "node:stream";
+import { ROOT } from "../tooling/command.ts";
+
+const PROGRAM = path.join(import.meta.dirname, "instance", "main.ts");
+
+/** Processes that are kept ready. */
+const READY = 3;
+
+/** An instance's process: it has loaded its program and waits to be told to start. */
+export type Spare = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/** Processes kept ready, as loading the program is most of a start, and many start while others must go on serving. */
+export class Spares {
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #waiting: Spare[] = [];
+  #made = 0;
+
+  /**
+   * @param settings the environment that all instances share
+   * @param cacheDir where what Node has compiled is kept from one process to the next
+   */
+  constructor(settings: Readonly<Record<string, string>>, cacheDir: string) {
+    const { PATH = "", HOME = "" } = process.env;
+    this.#environment = { PATH, HOME, NODE_COMPILE_CACHE: cacheDir, ...settings };
+    this.#fill();
+  }
+
+  take(): Spare {
+    const spare = this.#waiting.shift() ?? this.#make();
+    this.#fill();
+    return spare;
+  }
+
+  close(): void {
+    for (const spare of this.#waiting.splice(0)) spare.kill("SIGKILL");
+  }
+
+  #fill(): void {
+    while (this.#waiting.length < READY) this.#waiting.push(this.#make());
+  }
+
+  #make(): Spare {
+    // One that is killed has no time to keep what it compiled: the first does so while it waits.
+    const args = this.#made++ === 0 ? ["--keep"] : [];
+    return spawn(process.execPath, [PROGRAM, ...args], {
+      cwd: ROOT,
+      env: this.#environment,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+  }
+}
