@@ -135,3 +135,21 @@ describe("the tables refuse", () => {
     await expect(again).rejects.toEqual(refusal("api_key_sha256_unique"));
   });
 });
+
+describe("a role that was given nothing", () => {
+  it("may call no function that writes", async () => {
+    const client = await instance.pool.connect();
+    try {
+      await client.query("begin; create role stranger; set local role stranger");
+      const { rows } = await client.query(
+        `select proname from pg_proc where pronamespace = 'public'::regnamespace and proname ~ '^(ledger|treasury|rate)_'
+         and has_function_privilege('stranger', oid, 'execute')`,
+      );
+      expect(rows).toEqual([]);
+      await expect(client.query("select treasury_reverse('')")).rejects.toMatchObject({ code: "42501" });
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  });
+});

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall, CallPayment } from "../../src/app/ports.ts";
 import { signatureFrom, uuidFrom } from "../../src/postgres/rows.ts";
@@ -28,21 +29,37 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Begins a call while another transaction has done something and not committed yet, which it does once the call waits for it. */
-async function beginDuring(call: BeginCall, statement: string, values: unknown[]) {
+/** Does something while another transaction has done its own and not committed yet, which it does once it is waited for. */
+async function during<Result>(statement: string, values: unknown[], work: () => Promise<Result>): Promise<Result> {
   const other = await two.pool.connect();
   try {
     await other.query("begin");
     await other.query(statement, values);
-    const begun = one.ledger.begin(call);
+    const done = work();
     await untilWaiting(two.pool, one);
     await other.query("commit");
-    return await begun;
+    return await done;
   } finally {
     await other.query("rollback");
     other.release();
   }
 }
+
+const beginDuring = (call: BeginCall, statement: string, values: unknown[]) =>
+  during(statement, values, () => one.ledger.begin(call));
+
+describe("a token bucket", () => {
+  it("gives what others left in it for whom it had to wait", async () => {
+    const take = "select granted from rate_take($1, $2, '{1000000}', '{10}')";
+    const granted = async (key: string, wanted: number) => {
+      const { rows } = await one.pool.query<{ granted: number }>(take, [[key], [wanted]]);
+      return rows.map((row) => row.granted);
+    };
+    const key = randomUUID();
+    expect(await granted(key, 1)).toEqual([1]);
+    expect(await during(take, [[key], [7]], () => granted(key, 9))).toEqual([2]);
+  });
+});
 
 describe("a call that begins", () => {
   it("judges the balance as others left it whom it had to wait for", async () => {

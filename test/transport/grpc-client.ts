@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import {
   create,
   createFileRegistry,
@@ -76,7 +77,7 @@ export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   } catch (error) {
     return error as ServiceError;
   }
-  throw new Error("the call was expected to fail");
+  expect.unreachable("the call was expected to fail");
 }
 
 /** google.rpc.Status, described here once more, so that what the server writes by hand is read by an independent codec. */
