@@ -1,0 +1,203 @@
+import type { Mutant } from "./mutant.ts";
+
+const JUDGED = "src/solana/transaction-evidence.ts";
+const OPENED = "src/solana/transaction-opening.ts";
+const GAIN = "src/solana/treasury-gain.ts";
+const MEMO = "src/solana/payment-memo.ts";
+const CHAIN = "src/solana/chain.ts";
+const READER = "src/solana/transaction-reader.ts";
+const REFUSED = ["test/solana/evidence-refused.test.ts"];
+const MALFORMED = ["test/solana/evidence-malformed.test.ts"];
+const VERIFIED = ["test/solana/chain-verify.test.ts"];
+const FAILOVER = ["test/solana/chain-failover.test.ts"];
+const STARTUP = ["test/solana/startup-checks.test.ts"];
+
+/** What a transaction has to show before it is a payment. */
+export const EVIDENCE: readonly Mutant[] = [
+  {
+    name: "first-signature",
+    guard: "A transaction is known by its first signature alone.",
+    file: OPENED,
+    find: "if (signatures[0] !== txSignature) {",
+    replace: "if (!signatures.includes(txSignature)) {",
+    tests: REFUSED,
+  },
+  {
+    name: "asked-transaction",
+    guard: "An answer about another transaction than was asked for is none.",
+    file: OPENED,
+    find: "if (signatures[0] !== txSignature) {",
+    replace: "if (signatures.lastIndexOf(txSignature) > 0) {",
+    tests: MALFORMED,
+  },
+  {
+    name: "transaction-succeeded",
+    guard: "A transaction that failed paid nothing.",
+    file: JUDGED,
+    find: "if (meta.err !== null)",
+    replace: "if (false)",
+    tests: REFUSED,
+  },
+  {
+    name: "gain-explained",
+    guard: "Transfers explain what the treasury gained, to the unit.",
+    file: JUDGED,
+    find: "if (sum(incoming) !== gain.amount) {",
+    replace: "if (false) {",
+    tests: REFUSED,
+  },
+  {
+    name: "gain-by-balance",
+    guard: "The treasury's balance says what came, and not what instructions say.",
+    file: GAIN,
+    find: "amountOf(post) - amountOf(pre)",
+    replace: "amountOf(post)",
+    tests: [...REFUSED, "test/solana/evidence-of-payment.test.ts"],
+  },
+  {
+    name: "mint",
+    guard: "What the treasury gained is USDC.",
+    file: GAIN,
+    find: "if (mint !== treasury.mint)",
+    replace: "if (false)",
+    tests: REFUSED,
+  },
+  {
+    name: "token-program",
+    guard: "What the treasury gained is a token of the SPL Token program.",
+    file: GAIN,
+    find: "if (programId !== TOKEN_PROGRAM)",
+    replace: "if (false)",
+    tests: REFUSED,
+  },
+  {
+    name: "treasury-owner",
+    guard: "The account that gained belongs to the treasury's owner.",
+    file: GAIN,
+    find: "if (owner !== treasury.owner)",
+    replace: "if (false)",
+    tests: REFUSED,
+  },
+  {
+    name: "treasury-account",
+    guard: "The treasury's own token account gained, and no other of its owner.",
+    file: GAIN,
+    find: "keys.find(treasury.tokenAccount)",
+    replace:
+      "(keys.find(treasury.tokenAccount) ?? preTokenBalances.find((one) => one.owner === treasury.owner)?.accountIndex)",
+    tests: REFUSED,
+  },
+  {
+    name: "transfer-program",
+    guard: "Only transfers of the Token program count.",
+    file: "src/solana/token-transfers.ts",
+    find: "if (keys.at(instruction.programIdIndex) !== TOKEN_PROGRAM) return",
+    replace: "if (false) return",
+    tests: REFUSED,
+  },
+  {
+    name: "looked-up-accounts",
+    guard: "An answer that lacks looked-up accounts is none: every later number would be off.",
+    file: "src/solana/account-keys.ts",
+    find: "if (asked.writable !== writable.length || asked.readonly !== readonly.length)",
+    replace: "if (false)",
+    tests: MALFORMED,
+  },
+  {
+    name: "memo-demanded",
+    guard: "A payment carries a memo of ours.",
+    file: MEMO,
+    find: "written.length === 0 ? refusal.memoMissing(prefix) :",
+    replace: 'written.length === 0 ? { kind: "memo", text: "" } :',
+    tests: REFUSED,
+  },
+  {
+    name: "memo-alone",
+    guard: "A payment carries one memo of ours.",
+    file: MEMO,
+    find: "return others.length > 0 ?",
+    replace: "return false ?",
+    tests: REFUSED,
+  },
+  {
+    name: "memo-program",
+    guard: "A memo is written by a Memo program.",
+    file: MEMO,
+    find: "MEMO_PROGRAMS.has(keys.at(programIdIndex))",
+    replace: 'keys.at(programIdIndex) !== ""',
+    tests: REFUSED,
+  },
+  {
+    name: "memo-top-level",
+    guard: "A memo that another program wrote does not count.",
+    file: MEMO,
+    find: "return message.instructions",
+    replace:
+      "return [...message.instructions, ...(arguments[0].meta?.innerInstructions ?? []).flatMap((inner) => inner.instructions)]",
+    tests: REFUSED,
+  },
+  {
+    name: "memo-exact",
+    guard: "A memo is read to the byte: a byte order mark is not skipped.",
+    file: MEMO,
+    find: "ignoreBOM: true",
+    replace: "ignoreBOM: false",
+    tests: REFUSED,
+  },
+  {
+    name: "large-is-final",
+    guard: "A large payment is final before it counts.",
+    file: CHAIN,
+    find: "evidence.amount >= this.#rules.finalizedAbove",
+    replace: "false",
+    tests: VERIFIED,
+  },
+  {
+    name: "large-agreed",
+    guard: "A large payment is told alike by two endpoints.",
+    file: CHAIN,
+    find: "if (again && !samePayment(first, again))",
+    replace: "if (false)",
+    tests: VERIFIED,
+  },
+  {
+    name: "unknown-everywhere",
+    guard: "A transaction is unknown only when every endpoint does not know it.",
+    file: READER,
+    find: "this.#rpc.endpoints.map((endpoint) => this.read(query, [endpoint]))",
+    replace: "this.#rpc.endpoints.slice(0, 1).map((endpoint) => this.read(query, [endpoint]))",
+    tests: FAILOVER,
+  },
+  {
+    name: "outage-no-verdict",
+    guard: "A transaction is not unknown while an endpoint cannot be asked.",
+    file: READER,
+    find: 'if (answer.status === "rejected") throw answer.reason',
+    replace: "void answer",
+    tests: FAILOVER,
+  },
+  {
+    name: "refusal-forgotten",
+    guard: "A refused transaction is looked at again after a while: it may land well the second time.",
+    file: "src/solana/refusal-cache.ts",
+    find: "known.until > this.#clock.now()",
+    replace: "true",
+    tests: ["test/solana/refusal-cache.test.ts"],
+  },
+  {
+    name: "cluster",
+    guard: "Every endpoint is of Solana mainnet before anything is sold.",
+    file: "src/solana/startup-checks.ts",
+    find: "if (hash === MAINNET_GENESIS_HASH)",
+    replace: "if (true)",
+    tests: STARTUP,
+  },
+  {
+    name: "treasury-handed-over",
+    guard: "The treasury's token account still belongs to its owner before anything is sold.",
+    file: "src/solana/startup-checks.ts",
+    find: "if (owner.toBase58() !== treasury.owner)",
+    replace: "if (false)",
+    tests: STARTUP,
+  },
+];

@@ -1,0 +1,19 @@
+import { DOORS } from "./doors.ts";
+import { EVIDENCE } from "./evidence.ts";
+import { LEDGER } from "./ledger.ts";
+import { LEDGER_TABLES } from "./ledger-tables.ts";
+import type { Mutant } from "./mutant.ts";
+import { PAYMENTS } from "./payments.ts";
+import { TREASURY } from "./treasury.ts";
+import { TREASURY_CHAIN } from "./treasury-chain.ts";
+
+/** Every guard of the money path that must not be lost unnoticed. */
+export const MUTANTS: readonly Mutant[] = [
+  ...LEDGER_TABLES,
+  ...LEDGER,
+  ...PAYMENTS,
+  ...EVIDENCE,
+  ...TREASURY,
+  ...TREASURY_CHAIN,
+  ...DOORS,
+];

@@ -1,0 +1,142 @@
+import type { Mutant } from "./mutant.ts";
+
+const STANDINGS = "src/solana/payment-standings.ts";
+const HISTORY = "src/solana/signature-history.ts";
+const MOVEMENT = "src/solana/treasury-movement.ts";
+const WATCH = "src/app/keeper/watch-treasury.ts";
+const STANDS = ["test/solana/payment-standings.test.ts"];
+const HISTORIES = ["test/solana/signature-history.test.ts"];
+const MOVES = ["test/solana/treasury-movement.test.ts"];
+const WATCHED = ["test/app/keeper/watch-treasury.test.ts"];
+
+/** How the treasury's account is watched: what vanished, what is missing, what belongs to whom. */
+export const TREASURY_CHAIN: readonly Mutant[] = [
+  {
+    name: "vanished-asked-everywhere",
+    guard: "A payment has vanished only when every endpoint answers.",
+    file: STANDINGS,
+    find: "if (testimonies.length < this.#options.rpc.endpoints.length)",
+    replace: "if (false)",
+    tests: STANDS,
+  },
+  {
+    name: "vanished-denied-everywhere",
+    guard: "A payment has vanished only when no endpoint leaves it open.",
+    file: STANDINGS,
+    find: "if (denials.includes(undefined))",
+    replace: "if (denials.every((denial) => denial === undefined))",
+    tests: STANDS,
+  },
+  {
+    name: "vanished-far-behind",
+    guard: "A payment has vanished only when it can no longer land.",
+    file: STANDINGS,
+    find: "if (finalizedSlot <= slot + SAFE_SLOTS)",
+    replace: "if (false)",
+    tests: STANDS,
+  },
+  {
+    name: "vanished-without-a-trace",
+    guard: "A payment whose status was lost has not vanished while the transaction is known.",
+    file: STANDINGS,
+    find: 'known === null ? "vanished" : undefined',
+    replace: 'known === undefined ? undefined : "vanished"',
+    tests: STANDS,
+  },
+  {
+    name: "failed-by-transaction",
+    guard: "A payment has failed only when the transaction itself says so.",
+    file: STANDINGS,
+    find: 'opened && opened.meta.err !== null ? "failed" : undefined',
+    replace: '"failed"',
+    tests: STANDS,
+  },
+  {
+    name: "finalized-by-transaction",
+    guard: "A payment is not finalized by a status alone.",
+    file: STANDINGS,
+    find: "if (!reading) continue;",
+    replace: 'if (!reading) return "finalized";',
+    tests: STANDS,
+  },
+  {
+    name: "finalized-as-credited",
+    guard: "A payment is finalized with the amount that was credited.",
+    file: STANDINGS,
+    find: "reading.movement.change === payment.amount",
+    replace: "reading.movement.change !== 0n",
+    tests: STANDS,
+  },
+  {
+    name: "history-to-its-beginning",
+    guard: "A node that keeps the last days only is not believed that the history begins there.",
+    file: HISTORY,
+    find: "await demandBeginning(endpoint, query);",
+    replace: "",
+    tests: HISTORIES,
+  },
+  {
+    name: "history-goes-on",
+    guard: "A node that has lost its place in the history is not believed that it ends there.",
+    file: HISTORY,
+    find: "page.shift()?.txSignature !== last.txSignature",
+    replace: "page.shift() === null",
+    tests: HISTORIES,
+  },
+  {
+    name: "history-in-order",
+    guard: "A history in disorder is not believed.",
+    file: HISTORY,
+    find: "if (slot !== undefined && entry.slot > slot)",
+    replace: "if (false)",
+    tests: HISTORIES,
+  },
+  {
+    name: "movement-one-memo",
+    guard: "A movement with two memos of ours names neither.",
+    file: MOVEMENT,
+    find: "ours.length === 1 &&",
+    replace: "",
+    tests: MOVES,
+  },
+  {
+    name: "movement-own-account",
+    guard: "What reaches an account that was handed over is nobody's credit.",
+    file: MOVEMENT,
+    find: "&& before.own && after.own",
+    replace: "",
+    tests: ["test/solana/movement-ownership.test.ts"],
+  },
+  {
+    name: "watch-whole-slot",
+    guard: "The slot that was read last is read again: a node may have told it in part.",
+    file: WATCH,
+    find: "fromSlot: slot, fromTime",
+    replace: "fromSlot: slot + 1n, fromTime",
+    tests: WATCHED,
+  },
+  {
+    name: "watch-opening",
+    guard: "What the treasury held before the installation is the operator's.",
+    file: WATCH,
+    find: "before ? (await chain.movement(before.txSignature, signal)).balanceAfter : 0n",
+    replace: "0n",
+    tests: WATCHED,
+  },
+  {
+    name: "watch-waits-for-the-rest",
+    guard: "The watch moves on only when everything was recorded.",
+    file: "src/app/keeper/record-history.ts",
+    find: "if (failures.length > 0) {",
+    replace: "if (false) {",
+    tests: WATCHED,
+  },
+  {
+    name: "leader-lapses",
+    guard: "An instance that cannot keep the lead stops before another can take it.",
+    file: "src/app/keeper/keeper.ts",
+    find: "setTimeout(() => this.#endTerm(), this.#leaseMs)",
+    replace: "setTimeout(() => {}, this.#leaseMs)",
+    tests: ["test/app/keeper/keeper.test.ts"],
+  },
+];

@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { command } from "../tooling/command.ts";
+import { MisplacedError, switchOff, type Mutant } from "./mutant.ts";
+import { verdictOf, type Verdict } from "./verdict.ts";
+
+/** How long each file of tests may take, ms: a guard that is lost may leave a loop without an end. */
+const FILE_LIMIT_MS = 120_000;
+
+/** Which tests. */
+export type Tests = Pick<Mutant, "tests" | "only">;
+
+/** Runs the tests in a copy of the sources, and judges the run. */
+export async function runTests(folder: string, { tests, only }: Tests, signal: AbortSignal): Promise<Verdict> {
+  const report = path.join(os.tmpdir(), `toolgate-mutants-${randomUUID()}.json`);
+  const limit = AbortSignal.timeout(FILE_LIMIT_MS * tests.length);
+  const options = ["--config=test/vitest.config.ts", "--root=.", "--maxWorkers=1", "--reporter=json"];
+  if (only !== undefined) options.push(`--testNamePattern=${only}`);
+  try {
+    await command("vitest", ["run", ...options, `--outputFile.json=${report}`, ...tests], {
+      cwd: folder,
+      signal: AbortSignal.any([signal, limit]),
+    });
+    signal.throwIfAborted();
+    if (limit.aborted) return { kind: "invalid", why: "it does not end" };
+    return verdictOf(await readFile(report, "utf8").catch(() => undefined));
+  } finally {
+    await rm(report, { force: true });
+  }
+}
+
+/** Switches a guard off in a copy of the sources, runs its tests, and puts the guard back. */
+export async function tryMutant(folder: string, mutant: Mutant, signal: AbortSignal): Promise<Verdict> {
+  const file = path.join(folder, mutant.file);
+  const source = await readFile(file, "utf8");
+  try {
+    await writeFile(file, switchOff(mutant, source));
+    return await runTests(folder, mutant, signal);
+  } catch (error) {
+    if (!(error instanceof MisplacedError)) throw error;
+    return { kind: "invalid", why: error.message };
+  } finally {
+    await writeFile(file, source);
+  }
+}
+
+/** The runs that show that the tests are green while every guard stands: each selection of tests once. */
+export function controlRuns(mutants: readonly Mutant[]): Tests[] {
+  const whole = new Set(mutants.filter(({ only }) => only === undefined).flatMap(({ tests }) => tests));
+  const runs = new Map<string, Tests>();
+  if (whole.size > 0) runs.set("", { tests: [...whole] });
+  for (const { tests, only } of mutants) {
+    if (only !== undefined) runs.set(JSON.stringify([tests, only]), { tests, only });
+  }
+  return [...runs.values()];
+}
