@@ -16,6 +16,12 @@ const TRANSFER = 3;
 const TRANSFER_CHECKED = 12;
 const BATCH = 255;
 
+/**
+ * Longer data is read as no transfer, base58 characters: more than a transaction of 1232 bytes can hold. Programs can send the Token
+ * program ten times as much, which it takes and which costs time to decode: nobody may stop others with it.
+ */
+const LONGEST_DATA_BASE58 = 1_700;
+
 /** Every transfer into an account that the Token program made, at the top level and on behalf of other programs. */
 export function transfersInto(
   account: number,
@@ -44,7 +50,7 @@ function tokenTransfers(
 ): TokenTransfer[] {
   const transfers: TokenTransfer[] = [];
   const add = (instruction: InstructionJson) => {
-    if (keys.at(instruction.programIdIndex) !== TOKEN_PROGRAM) return;
+    if (keys.at(instruction.programIdIndex) !== TOKEN_PROGRAM || instruction.data.length > LONGEST_DATA_BASE58) return;
     const data = Buffer.from(instructionData(instruction.data));
     if (data[0] === BATCH) transfers.push(...batched(data, instruction.accounts));
     else push(transfers, transferOf(data, instruction.accounts));
