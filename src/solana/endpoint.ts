@@ -13,6 +13,8 @@ export interface RpcRequest<Result> {
   readonly params: readonly JsonValue[];
   /** Parses the result; throws ZodError or MalformedAnswer when it cannot be what the method answers. */
   readonly read: (result: unknown) => Result;
+  /** Longest answer, bytes; 4 MiB when left out. */
+  readonly longestAnswer?: number;
   readonly signal: AbortSignal;
 }
 
@@ -119,7 +121,7 @@ export class Endpoint {
     const body = JSON.stringify({ jsonrpc: "2.0", id, method: request.method, params: request.params });
     const response = await this.#fetch({ method: "POST", headers: this.#headers, body, signal, redirect: "error" });
     if (response.status !== 200) throw await this.#httpFailure(response);
-    return request.read(openResponse(this.host, id, await readBody(response)));
+    return request.read(openResponse(this.host, id, await readBody(response, request.longestAnswer)));
   }
 
   async #fetch(init: RequestInit): Promise<Response> {

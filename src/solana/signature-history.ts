@@ -16,6 +16,11 @@ export interface HistoryPart {
 const PAGE = 1_000;
 /** The first page: most looks find a few entries, and a full page is 280 KB. */
 const FIRST_PAGE = 50;
+/**
+ * The longest page, bytes. Each entry repeats its memo, which strangers write: 4 KB in the largest transactions, of characters that
+ * JSON writes with six.
+ */
+const LONGEST_PAGE = 32 * 1024 * 1024;
 
 const entrySchema = z.object({
   signature: z.string().refine((text) => parseSignature(text) !== undefined, "is no signature"),
@@ -33,12 +38,14 @@ const pageSchema = z.array(entrySchema).max(PAGE);
  */
 export async function readHistory(endpoint: Endpoint, account: string, query: HistoryQuery): Promise<HistoryPart> {
   const entries: HistoryEntry[] = [];
+  const known = new Set<string>();
   for (;;) {
-    const page = await readPage(endpoint, account, entries, query.signal);
+    const page = await readPage(endpoint, account, { entries, known }, query.signal);
     for (const entry of page) {
       // Block times do not go back from slot to slot, so that whatever follows is before the bound too.
       if (isBefore(entry, query)) return { entries: entries.toReversed(), before: entry };
       entries.push(entry);
+      known.add(entry.txSignature);
     }
     if (page.length === 0) break;
   }
@@ -52,37 +59,40 @@ function isBefore({ slot, blockTime }: HistoryEntry, { fromSlot, fromTime }: His
   return slot < fromSlot || (blockTime !== undefined && blockTime < fromTime);
 }
 
+/** What was read so far. */
+interface SoFar {
+  readonly entries: readonly HistoryEntry[];
+  /** Their signatures. */
+  readonly known: ReadonlySet<string>;
+}
+
 /** The entries that follow those known; none: the history ends. */
-function readPage(
-  endpoint: Endpoint,
-  account: string,
-  known: readonly HistoryEntry[],
-  signal: AbortSignal,
-): Promise<HistoryEntry[]> {
+function readPage(endpoint: Endpoint, account: string, soFar: SoFar, signal: AbortSignal): Promise<HistoryEntry[]> {
+  const { entries } = soFar;
   // Each page begins with the last entry known: a node that has lost its place answers with an empty page, as if that were the end.
-  const [before, last] = known.length > 1 ? [known.at(-2), known.at(-1)] : [known[0], undefined];
-  const limit = known.length === 0 ? FIRST_PAGE : PAGE;
+  const [before, last] = entries.length > 1 ? [entries.at(-2), entries.at(-1)] : [entries[0], undefined];
+  const limit = entries.length === 0 ? FIRST_PAGE : PAGE;
   const options = { limit, commitment: "finalized", ...(before && { before: before.txSignature }) };
   return endpoint.ask({
     method: "getSignaturesForAddress",
     params: [account, options],
+    longestAnswer: LONGEST_PAGE,
     read: (result) => {
       const page = pageSchema.parse(result).map(entryOf);
       if (last && page.shift()?.txSignature !== last.txSignature)
         throw new MalformedAnswer("a page of signatures does not go on where it was asked to");
-      return continuation(page, known);
+      return continuation(page, soFar);
     },
     signal,
   });
 }
 
 /** Drops what a page repeats. @throws MalformedAnswer when it repeats an earlier page, or is in disorder */
-function continuation(page: readonly HistoryEntry[], known: readonly HistoryEntry[]): HistoryEntry[] {
-  const earlier = new Set(known.map(({ txSignature }) => txSignature));
+function continuation(page: readonly HistoryEntry[], { entries, known }: SoFar): HistoryEntry[] {
   const fresh = new Map<string, HistoryEntry>();
-  let slot = known.at(-1)?.slot;
+  let slot = entries.at(-1)?.slot;
   for (const entry of page) {
-    if (earlier.has(entry.txSignature)) throw new MalformedAnswer("pages of signatures go in circles");
+    if (known.has(entry.txSignature)) throw new MalformedAnswer("pages of signatures go in circles");
     if (slot !== undefined && entry.slot > slot) throw new MalformedAnswer("the signatures are not newest first");
     slot = entry.slot;
     fresh.set(entry.txSignature, entry);

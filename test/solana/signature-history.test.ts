@@ -112,6 +112,14 @@ describe("the finalized history", () => {
     expect(signatures((await read(watch(node))).entries)).toEqual(signatures(all.toReversed()));
   });
 
+  it("is read whatever strangers write into their memos", async () => {
+    // A memo that fills a transaction, of characters that JSON writes with six.
+    const memo = `[1031] ${"\u0001".repeat(1_031)}`;
+    const all = history(1_050).map((entry) => ({ ...entry, memo }));
+    const node = await nodeOf((call) => page(all, call));
+    expect(signatures((await read(watch(node))).entries)).toEqual(signatures(all.toReversed()));
+  });
+
   it("from a slot on ends with that slot, and names what lies before it", async () => {
     const all = history(30);
     const node = await nodeOf((call) => page(all, call));
