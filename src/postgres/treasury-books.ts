@@ -54,9 +54,10 @@ export class PostgresTreasuryBooks implements TreasuryBooks {
     await this.#query("treasury-resign", "select treasury_resign($1)", [this.#options.instanceId]);
   }
 
-  /** The first key that quotes were sealed with is as old as the installation. */
+  /** The first key that quotes were sealed with is as old as the installation; the watches remember it when that is replaced. */
   async installedAt(): Promise<Date> {
-    const text = "select coalesce(min(created_at), now()) as installed_at from sealing_key";
+    const text =
+      "select least((select min(installed_at) from treasury_watch), (select min(created_at) from sealing_key), now()) as installed_at";
     const rows = await this.#query<{ installed_at: Date }>("treasury-installed", text, []);
     if (!rows[0]) throw new Error("the database told no time");
     return rows[0].installed_at;

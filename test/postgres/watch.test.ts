@@ -109,6 +109,18 @@ describe("a watch", () => {
     );
     expect(await one.books.installedAt()).toEqual(new Date("2026-02-03T04:05:06Z"));
   });
+
+  it("began no later when its sealing keys are replaced: the watch would pass by what came before", async () => {
+    const began = await one.books.installedAt();
+    await one.books.beginWatch(newToken(), { amount: 0n, slot: 0n });
+    await one.pool.query("delete from sealing_key");
+    await one.pool.query("insert into sealing_key (version, secret, active_from) values (3, $1, now())", [
+      randomBytes(32),
+    ]);
+    expect(await one.books.installedAt()).toEqual(began);
+    await one.books.beginWatch(newToken(), { amount: 0n, slot: 0n });
+    expect(await one.books.installedAt()).toEqual(began);
+  });
 });
 
 describe("payments that wait to be finalized", () => {

@@ -11,5 +11,6 @@ export const TreasuryWatchEntity = defineEntity({
     openingAmount: p.bigint(),
     openingSlot: p.bigint(),
     expected: p.bigint(),
+    installedAt: p.datetime().length(6).defaultRaw("now()"),
   },
 });

@@ -22,6 +22,7 @@ export class Treasury extends Migration {
       for each statement execute function refuse_change()`);
 
     // "expected" is the opening and the sum of all movements, kept as they come, so that nobody has to add up a long history.
+    // "installed_at" is kept here because sealing keys, which tell it at first, can be replaced.
     this.addSql(/* sql */ `
       create table treasury_watch (
         token_account bytea primary key check (octet_length(token_account) = 32),
@@ -29,7 +30,8 @@ export class Treasury extends Migration {
         looked_at timestamptz not null default now(),
         opening_amount bigint not null check (opening_amount >= 0),
         opening_slot bigint not null,
-        expected bigint not null
+        expected bigint not null,
+        installed_at timestamptz not null default now()
       ) with (fillfactor = 50)`);
 
     // One instance at a time does what need be done once. A leader that is silent for as long as its lease is replaced.
@@ -61,8 +63,9 @@ export class Treasury extends Migration {
       create function treasury_begin_watch(token bytea, amount bigint, at_slot bigint) returns void
       language plpgsql as $$
       begin
-        insert into treasury_watch (token_account, slot, opening_amount, opening_slot, expected)
-        values (token, at_slot, amount, at_slot, amount)
+        insert into treasury_watch (token_account, slot, opening_amount, opening_slot, expected, installed_at)
+        select token, at_slot, amount, at_slot, amount,
+          least((select min(installed_at) from treasury_watch), (select min(created_at) from sealing_key), now())
         on conflict do nothing;
         if found and amount > 0 then
           insert into transfer (debit, credit, amount, kind, ref)
