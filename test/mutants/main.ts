@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
 const stop = stopOnSignals();
 const wanted = chosen([...values.only, ...positionals]);
 if (values.list) {
-  for (const { name, guard } of wanted) process.stdout.write(`${name.padEnd(32)} ${guard}\n`);
+  process.stdout.write(wanted.map(({ name, guard }) => `${name.padEnd(32)} ${guard}\n`).join(""));
 } else {
   process.exitCode = (await tryAll(wanted)) ? 0 : (stop.exitCode() ?? 1);
 }
@@ -71,6 +71,9 @@ async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
     if (values.markdown) process.stdout.write(markdownOf(tried));
     progress.write(`\n${summaryOf(tried)}\n`);
     return missed.length === 0;
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    return false;
   } finally {
     await copies.remove();
   }
@@ -81,10 +84,12 @@ async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
     work: (folder: string, item: Item) => Promise<void>,
   ): Promise<void> {
     const waiting = [...items];
-    await Promise.all(
+    const ended = await Promise.allSettled(
       copies.folders.map(async (folder) => {
         for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(folder, item);
       }),
     );
+    // Only when nothing runs in the copies any more: they are deleted next.
+    for (const end of ended) if (end.status === "rejected") throw end.reason;
   }
 }
