@@ -5,6 +5,8 @@ interface Claim {
   fingerprint: string;
   state: "running" | "done" | "retryable";
   runId: string;
+  /** The payment that last came with it. */
+  tx: string | undefined;
 }
 
 interface Payment {
@@ -54,7 +56,12 @@ export class ReferenceLedger {
     const { payment } = call;
     const known = this.#known(call);
     if (known?.run !== undefined && payment)
-      this.#claims.set(claimOf(call) ?? "", { fingerprint: print(call), state: "done", runId: known.run });
+      this.#claims.set(claimOf(call) ?? "", {
+        fingerprint: print(call),
+        state: "done",
+        runId: known.run,
+        tx: undefined,
+      });
     if (known && known.kind !== "credited" && known.kind !== "quote_paid") return known;
     const credited = known?.kind === "credited";
     if (payment?.deposit && !credited) this.#deposit(call, payment, known?.kind !== "quote_paid");
@@ -173,8 +180,9 @@ export class ReferenceLedger {
   #claim(call: BeginCall, state: Claim["state"]): void {
     const claim = claimOf(call);
     if (claim === undefined) return;
-    this.#claims.set(claim, { fingerprint: print(call), state, runId: call.runId });
-    const paid = call.payment && this.#payments.get(call.payment.txSignature);
+    const tx = call.payment?.txSignature ?? this.#claims.get(claim)?.tx;
+    this.#claims.set(claim, { fingerprint: print(call), state, runId: call.runId, tx });
+    const paid = this.#payments.get(tx ?? "");
     if (paid) paid.claim = claim;
   }
 
@@ -190,7 +198,8 @@ export class ReferenceLedger {
     const misused = payment && !paysFor(payment, call) ? { kind: misuseOf(payment) } : undefined;
     if (misused && call.idempotencyKey === undefined) return misused;
     if (claim && claim.fingerprint !== print(call)) return { kind: "mismatch" };
-    const repeat = repeatOf(claim);
+    const former = this.#payments.get(claim?.tx ?? "");
+    const repeat = repeatOf(claim) ?? repeatOf(this.#claims.get(former?.claim ?? ""));
     if (repeat) return repeat;
     if (misused) return misused;
     return payment ? this.#boughtBy(payment, call) : this.#quoted(call);

@@ -10,6 +10,7 @@ export const IdempotencyEntity = defineEntity({
     fingerprint: p.blob(),
     state: p.text(),
     runId: p.uuid(),
+    txSignature: p.blob().nullable(),
     result: p.json().nullable(),
     expiresAt: p.datetime().length(6),
   },

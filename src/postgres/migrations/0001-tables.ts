@@ -145,7 +145,8 @@ export class Tables extends Migration {
     );
 
     // A claim: one per account and key. "result" is json and not jsonb, so that a stored answer keeps its every character. What was
-    // claimed with a payment never expires, as a payment is answered for ever; the index holds only what does.
+    // claimed with a payment never expires, as a payment is answered for ever; the index holds only what does. "tx_signature" is the
+    // payment that last came with it.
     this.addSql(/* sql */ `
       create table idempotency (
         account_id uuid not null,
@@ -153,6 +154,7 @@ export class Tables extends Migration {
         fingerprint bytea not null check (octet_length(fingerprint) = 32),
         state text not null check (state in ('running', 'done', 'retryable')),
         run_id uuid not null,
+        tx_signature bytea,
         result json,
         expires_at timestamptz not null,
         primary key (account_id, key),

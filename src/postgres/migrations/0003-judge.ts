@@ -27,9 +27,10 @@ export class Judge extends Migration {
         paid_by text
       )`);
 
-    // What is known of each call: by its own run (sent again after a lost answer), by its claim, by its payment and that payment's
-    // claim, by its quote. No verdict: it is new, though its payment may have been credited before without buying anything.
-    // "credited": its payment was credited for this very call, which then failed. An answer that exists is told also when its payment was reversed since.
+    // What is known of each call: by its own run (sent again after a lost answer), by its claim, by what the payment of that claim
+    // bought since under another one, by its own payment and that payment's claim, by its quote. No verdict: it is new, though its
+    // payment may have been credited before without buying anything. "credited": its payment was credited for this very call, which
+    // then failed. An answer that exists is told also when its payment was reversed since.
     this.addSql(/* sql */ `
       create function ledger_judge(calls ledger_call[], instance uuid)
       returns table (call ledger_call, verdict text, payment_claim text, replay_run uuid, result json)
@@ -43,6 +44,8 @@ export class Judge extends Migration {
             when claim.fingerprint <> call.fingerprint then 'mismatch'
             when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'
             when claim.state = 'done' then 'replay'
+            when bought.state = 'running' and bought.run_id is distinct from call.run_id then 'in_progress'
+            when bought.state = 'done' then 'replay'
             when misused.verdict is not null then misused.verdict
             when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'
             when paid.state = 'done' then 'replay'
@@ -51,12 +54,15 @@ export class Judge extends Migration {
             when payment.settled then 'credited'
             when exists (select from payment other where other.quote_id = call.quote_id and other.settled) then 'quote_paid'
           end,
-          payment.claim_key,
-          case when claim.state = 'done' then claim.run_id else paid.run_id end,
-          case when claim.state = 'done' then claim.result else paid.result end
+          coalesce(payment.claim_key, former.claim_key),
+          case 'done' when claim.state then claim.run_id when bought.state then bought.run_id else paid.run_id end,
+          coalesce(claim.result, bought.result, paid.result)
         from unnest(calls) call
         left join run own on own.id = call.run_id
         left join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
+        left join payment former on former.tx_signature = claim.tx_signature and former.account_id = call.account_id
+        left join idempotency bought
+          on bought.account_id = former.account_id and bought.key = former.claim_key and bought.fingerprint = call.fingerprint
         left join payment on payment.tx_signature = call.tx_signature
         left join idempotency paid on paid.account_id = payment.account_id and paid.key = payment.claim_key
         cross join lateral (

@@ -25,7 +25,7 @@ export class Begin extends Migration {
         balances bigint[];
         results json[];
         replays uuid[];
-        payment_claims text[];  -- which claim each payment pointed to when the claims were locked
+        payment_claims text[];  -- which claim the payment of each call or of its claim pointed to when the claims were locked
         deposited bytea[];      -- the payments that this transaction credits
         credited bytea[];       -- the payments that were credited before
         adopted bytea[] = '{}'; -- those of them that bought nothing, and buy their call now
@@ -51,8 +51,8 @@ export class Begin extends Migration {
 
         if kinds && array['new', 'credited', 'quote_paid'] then
           -- Claims: make the new ones, lock them all, and those that the payments point to.
-          insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
-          select call.account_id, call.claim_key, call.fingerprint, 'running', call.run_id,
+          insert into idempotency (account_id, key, fingerprint, state, run_id, tx_signature, expires_at)
+          select call.account_id, call.claim_key, call.fingerprint, 'running', call.run_id, call.tx_signature,
                  case when call.tx_signature is null then now() + interval '48 hours' else 'infinity' end
           from unnest(calls) call
           where kinds[call.n] in ('new', 'credited') and call.claim_key is not null
@@ -62,22 +62,26 @@ export class Begin extends Migration {
           perform from idempotency claim
           join (
             select call.account_id, call.claim_key from unnest(calls) call where kinds[call.n] in ('new', 'credited')
-            union select call.account_id, payment_claims[call.n] from unnest(calls) call where kinds[call.n] = 'credited'
+            union select call.account_id, payment_claims[call.n] from unnest(calls) call where kinds[call.n] in ('new', 'credited')
           ) wanted on wanted.account_id = claim.account_id and wanted.claim_key = claim.key
           order by claim.account_id, claim.key
           for update of claim;
 
-          -- Judge again, now that the claims stand still. A payment that points elsewhere than before, or to a claim that an
-          -- earlier call of this batch takes, is left for the next turn.
+          -- Judge again, now that the claims stand still. Left for the next turn is a call whose claim was forgotten meanwhile, and
+          -- one whose payment points elsewhere than before, or where an earlier call of this batch has to do with it.
           for item in
             select (judged.call).*, judged.*
             from ledger_judge(array(select call from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')), instance) judged
           loop
             kinds[item.n] := case
-              when item.verdict = 'credited' and item.payment_claim is distinct from payment_claims[item.n] then 'again'
-              when item.verdict = 'credited' and exists (
+              when item.verdict <> 'credited' then item.verdict
+              when item.payment_claim is distinct from payment_claims[item.n] then 'again'
+              when item.claim_key is not null
+                and not exists (select from idempotency where account_id = item.account_id and key = item.claim_key) then 'again'
+              when item.payment_claim is not null and exists (
                 select from unnest(calls) other
-                where other.account_id = item.account_id and other.claim_key = item.payment_claim and other.n < item.n) then 'again'
+                where other.account_id = item.account_id and other.n < item.n
+                  and item.payment_claim in (other.claim_key, payment_claims[other.n])) then 'again'
               else coalesce(item.verdict, 'new') end;
             results[item.n] := item.result;
             replays[item.n] := item.replay_run;
@@ -99,7 +103,11 @@ export class Begin extends Migration {
           -- Those that were credited before stand still from here on: none is reversed while it buys a call.
           credited := array(
             select call.tx_signature from unnest(calls) call
-            where kinds[call.n] = 'credited' or (kinds[call.n] = 'new' and call.deposit is not null and call.tx_signature <> all (deposited)));
+            where kinds[call.n] = 'credited' or (kinds[call.n] = 'new' and call.deposit is not null and call.tx_signature <> all (deposited))
+            union
+            select claim.tx_signature from unnest(calls) call
+            join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
+            where kinds[call.n] = 'new' and payment_claims[call.n] <> call.claim_key);
           if credited <> '{}' then
             perform from payment where tx_signature = any (credited) order by tx_signature for update;
             begin
@@ -163,13 +171,13 @@ export class Begin extends Migration {
           -- Claims that start: take over the retryable ones. Claims that do not: leave those of a credited payment for the retry.
           -- A claim that a payment points to, or once did, never expires.
           update idempotency claim
-          set state = 'running', run_id = call.run_id,
+          set state = 'running', run_id = call.run_id, tx_signature = coalesce(call.tx_signature, claim.tx_signature),
               expires_at = case when call.tx_signature is null then greatest(claim.expires_at, now() + interval '48 hours') else 'infinity' end
           from unnest(calls) call
           where claim.account_id = call.account_id and claim.key = call.claim_key and claim.state = 'retryable' and kinds[call.n] = 'granted';
 
           if not kinds <@ array['granted', 'started'] then
-            update idempotency claim set state = 'retryable', expires_at = 'infinity'
+            update idempotency claim set state = 'retryable', tx_signature = call.tx_signature, expires_at = 'infinity'
             from unnest(calls) call
             where claim.account_id = call.account_id and claim.key = call.claim_key
               and kinds[call.n] = 'insufficient' and call.tx_signature = any (deposited || adopted);
@@ -178,9 +186,11 @@ export class Begin extends Migration {
               and claim.state = 'running' and kinds[call.n] not in ('granted', 'started');
           end if;
 
-          update payment set claim_key = call.claim_key
+          -- The payment of a claim that starts points to it: whatever keys it came with stand for one call.
+          update payment set claim_key = claim.key
           from unnest(calls) call
-          where payment.tx_signature = call.tx_signature and payment.claim_key <> call.claim_key and kinds[call.n] = 'granted';
+          join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
+          where kinds[call.n] = 'granted' and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;
 
           -- The money.
           insert into transfer (debit, credit, amount, kind, ref)
