@@ -21,8 +21,9 @@ export interface KeeperParts {
 /** Makes the treasury's keeper, not started yet. */
 export function makeKeeper({ config, postgres, chain, quotes, metrics, log }: KeeperParts): Keeper {
   const { MEMO_PREFIX: memoPrefix } = config;
+  const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
   const { works, everywhere } = treasuryWorks({
-    chain: new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix, log }),
+    chain: new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix, finalizedAbove, log }),
     books: postgres.treasuryBooks,
     quotes,
     audit: postgres.audit,

@@ -7,6 +7,7 @@ import type {
   UnfinalizedPayment,
 } from "../app/treasury-ports.ts";
 import type { MicroUsd } from "../domain/money.ts";
+import { confirmMovement } from "./large-movement.ts";
 import type { Log } from "./log.ts";
 import { PaymentStandings } from "./payment-standings.ts";
 import type { SolanaRpc } from "./rpc.ts";
@@ -20,6 +21,8 @@ import { readMovement } from "./treasury-movement.ts";
 export interface SolanaTreasuryOptions extends EvidenceRules {
   /** Shared with the chain that verifies payments, so that each endpoint has one circuit breaker. */
   readonly rpc: SolanaRpc;
+  /** FINALIZED_ABOVE_MICROUSD: from this amount on a payment is credited only when two endpoints tell it. */
+  readonly finalizedAbove: MicroUsd;
   readonly log: Log;
 }
 
@@ -49,13 +52,23 @@ export class SolanaTreasury implements TreasuryChain {
     return rpc.firstTold(order, query.signal, (endpoint) => readHistory(endpoint, this.tokenAccount, query));
   }
 
-  /** @throws ToolgateError UNAVAILABLE while no endpoint has it finalized, the signal's reason when it aborts */
-  movement(txSignature: string, signal: AbortSignal): Promise<Movement> {
-    const { rpc } = this.#options;
+  /**
+   * @throws ToolgateError UNAVAILABLE while no endpoint has it finalized, or one alone has a large payment; the signal's reason when
+   *   it aborts
+   */
+  async movement(txSignature: string, signal: AbortSignal): Promise<Movement> {
+    const { rpc, finalizedAbove, log } = this.#options;
     const read = (result: unknown) =>
       result === null ? undefined : readMovement(txSignature, result, this.#options)?.movement;
     const request = transactionRequest({ txSignature, commitment: "finalized", signal }, read);
-    return rpc.firstTold(rpc.endpoints, signal, (endpoint) => endpoint.ask(request));
+    const told = await rpc.firstTold(rpc.endpoints, signal, async (teller) => {
+      const movement = await teller.ask(request);
+      return movement && { movement, teller, request };
+    });
+    const { memo, change } = told.movement;
+    // What names no quote of ours is credited to nobody.
+    if (memo === undefined || change < finalizedAbove) return told.movement;
+    return confirmMovement(told, rpc.endpoints, log);
   }
 
   /** @throws ToolgateError UNAVAILABLE when no endpoint answers, or there is no such account; the signal's reason when it aborts */

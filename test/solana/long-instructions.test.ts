@@ -11,7 +11,7 @@ const LONGEST_DATA = "2".repeat(13_982);
 function payment(calls: number, inner = [transfer(PAYER_TOKENS, TREASURY.tokenAccount, 0n)]) {
   const told = json({ inner });
   const keys = told.transaction.message.accountKeys;
-  const long = { programIdIndex: keys.indexOf(TOKEN_PROGRAM), accounts: [0, 1], data: LONGEST_DATA, stackHeight: 2 };
+  const long = { programIdIndex: keys.indexOf(TOKEN_PROGRAM), accounts: [0, 1], data: LONGEST_DATA, stackHeight: null };
   const [group] = told.meta.innerInstructions ?? [];
   group?.instructions.push(...Array.from({ length: calls }, () => long));
   return told;

@@ -117,7 +117,7 @@ describe("the treasury's chain", () => {
         : { ...fixture.json({ signatures: [String(params[0])], instructions: [], pre: [], post: [] }) },
     );
     const rpc = new SolanaRpc([silent.url, knowing.url], { clock: Date, log, attemptMs: 1_000 });
-    const treasury = new SolanaTreasury({ rpc, ...RULES, log });
+    const treasury = new SolanaTreasury({ rpc, ...RULES, finalizedAbove: 50_000_000n, log });
     for (let call = 0; call < 5; call++)
       await expect(treasury.movement(signature(), patient())).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(await treasury.movement(TX, patient())).toMatchObject({ change: AMOUNT });

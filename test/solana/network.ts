@@ -86,7 +86,7 @@ export class Network {
 
   /** The treasury's account as the watch sees it; by default through both nodes. */
   watch({ rpc, treasury }: SolanaChain = this.openBoth()): SolanaTreasury {
-    return new SolanaTreasury({ rpc, treasury, memoPrefix: "svc", log: this.#logger });
+    return new SolanaTreasury({ rpc, treasury, memoPrefix: "svc", finalizedAbove: 50_000_000n, log: this.#logger });
   }
 
   /** A memo of ours that no other payment has. */

@@ -67,7 +67,7 @@ async function nodeOf(script: Script, rest = besides): Promise<ScriptedNode> {
 function watch(...through: ScriptedNode[]): SolanaTreasury {
   const urls = through.map(({ url }) => url);
   const rpc = new SolanaRpc(urls, { clock: Date, log, attemptMs: 1_000 });
-  return new SolanaTreasury({ rpc, ...fixture.RULES, log });
+  return new SolanaTreasury({ rpc, ...fixture.RULES, finalizedAbove: 50_000_000n, log });
 }
 
 const ALL = { fromSlot: 0n, fromTime: new Date(0), turn: 0 };

@@ -85,7 +85,7 @@ it("holds what the books say after any mixture of payments, calls, withdrawals, 
   const treasuryOwner = scene.treasury.publicKey.toBase58();
   const rules = { memoPrefix: "svc", waitMs: 0, finalizedAbove: 0n, clock: Date, log };
   const chain = openChain({ urls, treasuryOwner, ...rules });
-  const treasury = new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix: "svc", log });
+  const treasury = new SolanaTreasury({ ...rules, rpc: chain.rpc, treasury: chain.treasury });
   const { treasuryBooks: books } = scene.postgres;
   const signal = new AbortController().signal;
 

@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { SolanaRpc } from "../../src/solana/rpc.ts";
+import { SolanaTreasury } from "../../src/solana/treasury-chain.ts";
+import { patient } from "./network.ts";
+import { ScriptedNode } from "./scripted-node.ts";
+import { json, moved, OTHER_QUOTE, memo, QUOTE, RULES, TX } from "./transaction-fixture.ts";
+
+const LARGE = 50_000_000n;
+const nodes: ScriptedNode[] = [];
+const errors: string[] = [];
+const log = { info: () => {}, warn: () => {}, error: (_: object, message: string) => void errors.push(message) };
+afterEach(() => {
+  for (const node of nodes.splice(0)) node.close();
+  errors.splice(0);
+});
+
+const pays = (amount: bigint, quote = QUOTE) => json({ instructions: [memo(`svc:${quote}`)], ...moved(amount) });
+
+/** What the watch hears of the transaction through nodes that tell this; what throws cannot answer. */
+async function told(...answers: (() => unknown)[]) {
+  for (const answer of answers) nodes.push(await ScriptedNode.start(answer));
+  const urls = nodes.map(({ url }) => url);
+  const rpc = new SolanaRpc(urls, { clock: Date, log, attemptMs: 1_000 });
+  const treasury = new SolanaTreasury({ rpc, ...RULES, finalizedAbove: LARGE, log });
+  return treasury.movement(TX, patient());
+}
+
+const broken = () => {
+  throw new Error("broken");
+};
+const asked = () => nodes.map(({ calls }) => calls.length);
+
+describe("a large payment that nobody has proved", () => {
+  it("is believed when a second endpoint tells it too", async () => {
+    const movement = await told(
+      () => pays(LARGE),
+      () => pays(LARGE),
+      () => pays(LARGE),
+    );
+    expect(movement).toMatchObject({ change: LARGE, memo: `svc:${QUOTE}` });
+    expect(asked()).toEqual([1, 1, 0]);
+  });
+
+  it("waits while the others do not know it: one endpoint alone could make it up", async () => {
+    await expect(
+      told(
+        () => pays(LARGE),
+        () => null,
+      ),
+    ).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(errors).toEqual([]);
+  });
+
+  it("is believed when one of the others does not know it and another does", async () => {
+    const movement = await told(
+      () => pays(LARGE),
+      () => null,
+      () => pays(LARGE),
+    );
+    expect(movement).toMatchObject({ change: LARGE });
+  });
+
+  it.each([
+    ["amount", () => pays(LARGE - 1n)],
+    ["memo", () => pays(LARGE, OTHER_QUOTE)],
+    ["outcome", () => json({ err: "AccountInUse", ...moved(0n) })],
+  ])("waits for the operator when another endpoint tells another %s", async (_what, other) => {
+    await expect(told(() => pays(LARGE), other)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(errors).toEqual(["Solana RPC endpoints tell the same transaction differently"]);
+  });
+
+  it("is believed when no other endpoint answers, or there is none, so that an outage keeps nobody from their money", async () => {
+    expect(await told(() => pays(LARGE), broken)).toMatchObject({ change: LARGE });
+    nodes.splice(0).forEach((node) => node.close());
+    expect(await told(() => pays(LARGE))).toMatchObject({ change: LARGE });
+  });
+});
+
+it("a small payment, and what credits nobody, is asked for once", async () => {
+  expect(await told(() => pays(LARGE - 1n), broken)).toMatchObject({ change: LARGE - 1n });
+  expect(asked()).toEqual([1, 0]);
+  nodes.splice(0).forEach((node) => node.close());
+  expect(await told(() => json({ instructions: [], ...moved(LARGE) }), broken)).toMatchObject({ change: LARGE });
+  expect(asked()).toEqual([1, 0]);
+});
