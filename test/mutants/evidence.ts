@@ -91,8 +91,8 @@ export const EVIDENCE: readonly Mutant[] = [
     name: "transfer-program",
     guard: "Only transfers of the Token program count.",
     file: "src/solana/token-transfers.ts",
-    find: "if (keys.at(instruction.programIdIndex) !== TOKEN_PROGRAM) return",
-    replace: "if (false) return",
+    find: "keys.at(instruction.programIdIndex) !== TOKEN_PROGRAM",
+    replace: "false",
     tests: REFUSED,
   },
   {
