@@ -19,6 +19,10 @@ const tokenBalance = z.object({ value: z.object({ amount: z.string() }) });
 /** The chain as those who pay see it: no fault of an endpoint touches it. */
 export class ChainClient {
   readonly #url: string;
+  /** When everything was finalized the last time, ms of the monotonic clock. */
+  #settledAt = 0;
+  readonly #paying = new Set<Promise<string>>();
+  #settling: Promise<void> | undefined;
   #blockhash: { hash: string; since: number } | undefined;
 
   constructor(url: string) {
@@ -34,6 +38,18 @@ export class ChainClient {
 
   /** Sends USDC to the treasury. @returns the transaction's signature; that it landed is for the treasury's balance to tell */
   async pay(payer: Keypair, payTo: string, amount: bigint, memo: string): Promise<string> {
+    // A transaction must land before its blockhash is too old.
+    while (this.#settling) await this.#settling;
+    const sent = this.#send(payer, payTo, amount, memo);
+    this.#paying.add(sent);
+    try {
+      return await sent;
+    } finally {
+      this.#paying.delete(sent);
+    }
+  }
+
+  async #send(payer: Keypair, payTo: string, amount: bigint, memo: string): Promise<string> {
     const message = new TransactionMessage({
       payerKey: payer.publicKey,
       recentBlockhash: await this.#recentBlockhash(),
@@ -47,8 +63,23 @@ export class ChainClient {
 
   /** Moves the chain so far on that everything on it is finalized, and what a fork took away can never come back. */
   async settle(): Promise<void> {
+    this.#settling ??= this.#settle().finally(() => (this.#settling = undefined));
+    await this.#settling;
+  }
+
+  async #settle(): Promise<void> {
+    await Promise.allSettled(this.#paying);
     await this.ask("local_advanceSlots", SETTLED_SLOTS);
     this.#blockhash = undefined;
+    this.#settledAt = performance.now();
+  }
+
+  /** Takes a payment off the chain that was sent at that time. @returns false when it is final */
+  async drop(tx: string, sentAt: number): Promise<boolean> {
+    while (this.#settling) await this.#settling;
+    if (this.#settledAt > sentAt) return false;
+    await this.ask("local_drop", tx);
+    return true;
   }
 
   /** From now on every node tells of transactions what it knew 40 slots ago; undone by `lag(false)`. */

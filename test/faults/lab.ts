@@ -14,6 +14,7 @@ import { Load } from "./load.ts";
 import { Market, QUOTE_TTL_SECONDS } from "./market.ts";
 import { checkMoney, checkTreasury } from "./money-checks.ts";
 import { Plan } from "./plan.ts";
+import { isLinePoint, type LinePoint, type Point } from "./points.ts";
 import type { Profile } from "./profiles.ts";
 import { Reference } from "./reference.ts";
 import { FINALIZED_ABOVE, type Cast } from "./scenarios.ts";
@@ -94,6 +95,7 @@ export class Lab {
           events: {
             onStruck: (order) => {
               tally.struck(order);
+              if (isOfTheLeader(order.point)) for (const slot of lab.#slots) slot.forget(order.point);
               lab.#struckAt = performance.now();
               lab.#struckAfter = tally.counts.acknowledged;
             },
@@ -138,6 +140,8 @@ export class Lab {
       every(ORDER_MS, until, () => this.#order(plan, profile.strikeMs)),
       every(profile.crashMs, until, () => this.#crash()),
       every(profile.rpc ? 400 : undefined, until, () => this.#failEndpoints(plan, until)),
+      // So that what forks took away is taken back while all this goes on.
+      every(ms / 2, until, () => this.#ground.chain.settle()),
       every(AUDIT_MS, until, () => this.#auditLive(until)),
     ];
     const end = performance.now() + ms;
@@ -155,7 +159,7 @@ export class Lab {
       this.#market,
       this.#slots.map(({ door }) => door),
     );
-    await checkTreasury(this.#market);
+    await checkTreasury(this.#market, () => this.#slots.map(({ log }) => log));
     await checkNothingTwice(this.#market);
     await auditNow(this.#market);
   }
@@ -185,7 +189,8 @@ export class Lab {
       const { slot: planned, ...order } = plan.nextOrder(this.#slots.length);
       if (standing.has(order.point)) continue;
       const inTurn = this.#slots.map((_, index) => this.#slots[(planned + index) % this.#slots.length]);
-      inTurn.find((one) => one?.live)?.order(order);
+      const chosen = inTurn.find((one) => one?.live);
+      for (const slot of isOfTheLeader(order.point) ? this.#slots : [chosen]) slot?.order(order);
       return;
     }
   }
@@ -233,6 +238,11 @@ export class Lab {
   }
 }
 
+/** Whether only the instance that leads the treasury's work passes a point: then all get the order, and the leader carries it out. */
+function isOfTheLeader(point: Point): point is LinePoint {
+  return isLinePoint(point) && point.startsWith("treasury-");
+}
+
 /** Does something again and again, one after the other, until it is over; what goes on is waited for. */
 async function every(ms: number | undefined, until: AbortSignal, act: () => Promise<void> | void): Promise<void> {
   if (ms === undefined) return;
@@ -269,6 +279,6 @@ function settingsOf(ground: Ground, endpoints: readonly RpcEndpoint[]): Record<s
     FINALIZED_ABOVE_MICROUSD: String(FINALIZED_ABOVE),
     PAYMENT_WAIT_MS: "1500",
     WATCH_INTERVAL_MS: "500",
-    LOG_LEVEL: "error",
+    LOG_LEVEL: "warn",
   };
 }

@@ -44,6 +44,10 @@ export class Line {
     this.#orders.clear();
   }
 
+  forget(point: LinePoint): void {
+    this.#orders.delete(point);
+  }
+
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();

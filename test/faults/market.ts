@@ -91,16 +91,18 @@ export class Market {
 
   /** Pays the treasury. @param owner whose quote the memo names, if it names one */
   async pay(payer: Customer, amount: bigint, memo: string, owner: Customer | undefined): Promise<string> {
+    const sentAt = performance.now();
     const tx = await this.ground.chain.pay(payer.wallet, this.payTo, amount, memo);
-    this.reference.paid(tx, amount, owner);
+    this.reference.paid(tx, amount, owner, sentAt);
     this.tally.count("payments");
     return tx;
   }
 
   /** A fork takes a payment off the chain, unless it may be finalized by now. */
   async drop(tx: string): Promise<void> {
-    if (this.reference.ageOf(tx) > FORKED_MS) return;
-    await this.ground.chain.ask("local_drop", tx);
+    const { chain } = this.ground;
+    const sentAt = this.reference.sentAt(tx);
+    if (performance.now() - sentAt > FORKED_MS || !(await chain.drop(tx, sentAt))) return;
     this.reference.dropped(tx);
     this.tally.count("forks");
   }

@@ -34,7 +34,6 @@ const STATEMENTS = [
   "treasury-unrecorded",
   "treasury-record",
   "treasury-advance-watch",
-  "treasury-finalize",
   "treasury-reverse",
 ] as const;
 

@@ -51,8 +51,8 @@ export class Reference {
   }
 
   /** A transfer was sent to the treasury. */
-  paid(tx: string, amount: bigint, owner: Customer | undefined): void {
-    this.payments.set(tx, { owner, amount, sentAt: performance.now(), told: false, dropped: false });
+  paid(tx: string, amount: bigint, owner: Customer | undefined, sentAt: number): void {
+    this.payments.set(tx, { owner, amount, sentAt, told: false, dropped: false });
   }
 
   /** An answer has told that a payment is credited. */
@@ -64,9 +64,9 @@ export class Reference {
     this.#payment(tx).dropped = true;
   }
 
-  /** How long ago a payment was sent, ms. */
-  ageOf(tx: string): number {
-    return performance.now() - this.#payment(tx).sentAt;
+  /** When a payment was sent, ms of the monotonic clock. */
+  sentAt(tx: string): number {
+    return this.#payment(tx).sentAt;
   }
 
   /** A call is sent that is known by nothing: if its answer is lost, nobody knows whether it was charged. */

@@ -25,7 +25,7 @@ export interface Cast {
 const TAKEN_BACK_MS = 15_000;
 
 /** Amount from which on a payment must be finalized, micro-USD; the instances are set to it. */
-export const FINALIZED_ABOVE = 5_000_000n;
+export const FINALIZED_ABOVE = 3_000n;
 
 export const SCENARIOS: readonly Scenario[] = [
   {

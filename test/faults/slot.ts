@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { report, type Command } from "./instance/messages.ts";
 import { Line } from "./line.ts";
-import { isLinePoint, type Order } from "./points.ts";
+import { isLinePoint, type LinePoint, type Order } from "./points.ts";
 import type { Spare, Spares } from "./spares.ts";
 
 /** How much of what an instance has logged is kept, characters. */
@@ -58,6 +58,11 @@ export class Slot {
     return this.#baseUrl;
   }
 
+  /** The last of what its instances have logged. */
+  get log(): string {
+    return this.#log;
+  }
+
   /** Whether an order given now can be struck. */
   get live(): boolean {
     return this.#baseUrl !== undefined && this.#stalled === undefined;
@@ -71,6 +76,12 @@ export class Slot {
   order(order: Order): void {
     this.#standing.set(order.point, order);
     this.#hand(order);
+  }
+
+  /** Takes an order of the line back: another instance has carried it out. */
+  forget(point: LinePoint): void {
+    this.#standing.delete(point);
+    this.#line.forget(point);
   }
 
   /** Takes all orders back and lets a stalled instance go on. */
