@@ -14,6 +14,12 @@ export interface TreasuryBooksOptions {
   instanceId: string;
 }
 
+interface ReversedRow {
+  account_id: string;
+  amount: bigint;
+  balance: bigint;
+}
+
 /** How long the treasury's work waits for a database that is away, ms. It is done again in a moment, so not for long. */
 const PATIENCE_MS = 5_000;
 
@@ -143,11 +149,13 @@ export class PostgresTreasuryBooks implements TreasuryBooks {
   }
 
   async reverse(txSignature: string): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined> {
-    const rows = await this.#query<{ account_id: string; amount: bigint; balance: bigint }>(
-      "treasury-reverse",
-      "select account_id, amount, balance from treasury_reverse($1)",
-      [signatureFrom(txSignature)],
-    );
+    const text = "select account_id, amount, balance from treasury_reverse($1, $2)";
+    let again = false;
+    const { rows } = await retrying(PATIENCE_MS, () => {
+      const values = [signatureFrom(txSignature), again];
+      again = true;
+      return this.#options.pool.query<ReversedRow>({ name: "treasury-reverse", text, values });
+    });
     const [row] = rows;
     return row && { accountId: idFrom("acct", row.account_id), amount: row.amount, balance: row.balance };
   }

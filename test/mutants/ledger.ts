@@ -6,6 +6,7 @@ const FINISH = "src/postgres/migrations/0005-finish.ts";
 const DEPOSITS = "src/postgres/migrations/0006-deposits.ts";
 const CALLS = ["test/postgres/ledger.test.ts"];
 const PAID = ["test/postgres/payments.test.ts"];
+const LEFT = ["test/postgres/left-keys.test.ts"];
 const FAULTS = ["test/postgres/faults.test.ts"];
 const FENCE = ["test/postgres/fence.test.ts"];
 const LOCKS = ["test/postgres/locks.test.ts"];
@@ -36,6 +37,46 @@ export const LEDGER: readonly Mutant[] = [
     find: "when claim.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
     tests: CALLS,
+  },
+  {
+    name: "left-key-in-progress",
+    guard: "A key whose payment runs a call under another key does not run beside it.",
+    file: JUDGE,
+    find: "when bought.state = 'running' and bought.run_id is distinct from call.run_id then 'in_progress'",
+    replace: "when false then 'in_progress'",
+    tests: LEFT,
+  },
+  {
+    name: "left-key-replay",
+    guard: "A key whose payment bought its call under another key is answered from the store.",
+    file: JUDGE,
+    find: "when bought.state = 'done' then 'replay'",
+    replace: "when false then 'replay'",
+    tests: LEFT,
+  },
+  {
+    name: "left-key-payment",
+    guard: "A key that runs alone after its payment left it has the payment wait for it.",
+    file: BEGIN,
+    find: "and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;",
+    replace: "and payment.tx_signature = call.tx_signature;",
+    tests: LEFT,
+  },
+  {
+    name: "left-key-batch",
+    guard: "Calls that have to do with one payment begin one after the other, also in one batch.",
+    file: BEGIN,
+    find: "in (other.claim_key, payment_claims[other.n])",
+    replace: "= other.claim_key",
+    tests: LEFT,
+  },
+  {
+    name: "forgotten-claim",
+    guard: "A key that is forgotten while it is claimed is claimed anew.",
+    file: BEGIN,
+    find: "or item.claim_key is not null and not exists (",
+    replace: "or false and not exists (",
+    tests: LEFT,
   },
   {
     name: "payment-in-progress",

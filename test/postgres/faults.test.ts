@@ -7,6 +7,7 @@ import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { PostgresReceipts } from "../../src/postgres/receipts.ts";
 import { PostgresRuns } from "../../src/postgres/runs.ts";
+import { PostgresTreasuryBooks } from "../../src/postgres/treasury-books.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 import {
@@ -194,6 +195,17 @@ describe("an answer that is lost after the database has committed", () => {
     expect(await withCut(() => behind.ledger.credit(account, depositOf({ amount: 5n })))).toMatchObject({
       balance: 5n,
     });
+  });
+
+  it("is asked for again: a payment is taken back once, and whoever did it hears so", async () => {
+    const account = await makeAccount(one.pool, 5n);
+    const deposit = depositOf();
+    await one.ledger.credit(account, deposit);
+    const books = new PostgresTreasuryBooks(behind);
+    const reversed = { accountId: account, amount: PRICE, balance: 5n };
+    expect(await withCut(() => books.reverse(deposit.txSignature))).toEqual(reversed);
+    expect(await books.reverse(deposit.txSignature)).toBeUndefined();
+    expect(await one.ledger.balance(account)).toBe(5n);
   });
 });
 

@@ -74,14 +74,15 @@ export class Begin extends Migration {
             from ledger_judge(array(select call from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')), instance) judged
           loop
             kinds[item.n] := case
-              when item.verdict <> 'credited' then item.verdict
-              when item.payment_claim is distinct from payment_claims[item.n] then 'again'
-              when item.claim_key is not null
-                and not exists (select from idempotency where account_id = item.account_id and key = item.claim_key) then 'again'
-              when item.payment_claim is not null and exists (
-                select from unnest(calls) other
-                where other.account_id = item.account_id and other.n < item.n
-                  and item.payment_claim in (other.claim_key, payment_claims[other.n])) then 'again'
+              when coalesce(item.verdict, 'credited') = 'credited' and (
+                item.payment_claim is distinct from payment_claims[item.n]
+                or item.claim_key is not null and not exists (
+                  select from idempotency where account_id = item.account_id and key = item.claim_key)
+                or item.payment_claim is not null and exists (
+                  select from unnest(calls) other
+                  where other.account_id = item.account_id and other.n < item.n
+                    and item.payment_claim in (other.claim_key, payment_claims[other.n]))
+              ) then 'again'
               else coalesce(item.verdict, 'new') end;
             results[item.n] := item.result;
             replays[item.n] := item.replay_run;

@@ -8,9 +8,10 @@ export class Corrections extends Migration {
   override name = "0011-corrections";
 
   override up(): void {
-    // No row: it was taken back before, is finalized, or unknown. The balance may fall below zero: the money may be spent.
+    // No row: it was taken back before, is finalized, or unknown. Sent again after a lost answer, it tells what it did the first time.
+    // The balance may fall below zero: the money may be spent.
     this.addSql(/* sql */ `
-      create function treasury_reverse(signature bytea) returns table (account_id uuid, amount bigint, balance bigint)
+      create function treasury_reverse(signature bytea, again boolean default false) returns table (account_id uuid, amount bigint, balance bigint)
       language plpgsql rows 1
       set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
       #variable_conflict use_column
@@ -19,14 +20,17 @@ export class Corrections extends Migration {
         holder uuid;
         available bigint;
       begin
-        select * into taken from payment where tx_signature = signature and not finalized and not reversed for update;
+        select * into taken from payment where tx_signature = signature and not finalized and (again or not reversed) for update;
         if not found then
           return;
         end if;
         holder := coalesce(taken.assigned_to, taken.account_id);
-        update payment set reversed = true where tx_signature = signature;
-        insert into transfer (debit, credit, amount, kind, ref) values (holder, '${treasury}', taken.amount, 'reversal', signature);
-        update account set available = account.available - taken.amount where id = holder returning account.available into available;
+        if not taken.reversed then
+          update payment set reversed = true where tx_signature = signature;
+          insert into transfer (debit, credit, amount, kind, ref) values (holder, '${treasury}', taken.amount, 'reversal', signature);
+          update account set available = account.available - taken.amount where id = holder;
+        end if;
+        select account.available into available from account where id = holder;
         if not found then
           select sum(case when credit = holder then transfer.amount else -transfer.amount end) into available from transfer where holder in (credit, debit);
         end if;
