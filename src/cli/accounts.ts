@@ -4,7 +4,7 @@ import type { Account } from "../app/ports.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { DEFAULT_SCOPES } from "../domain/scope.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { address, count, signedUsdc } from "./arguments.ts";
+import { address, count, explanation, signedUsdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 
@@ -49,7 +49,7 @@ export function addAccountCommands(program: Command): void {
     .description("adds to a balance, or takes from it; the reason stays in the ledger")
     .requiredOption("--account <id>", "account")
     .requiredOption("--usdc <amount>", "what to add in USDC, e.g. 5.00 or -0.50", signedUsdc)
-    .requiredOption("--reason <text>", "why")
+    .requiredOption("--reason <text>", "why", explanation)
     .option("--key <key>", "idempotency key: a repeat with the same key changes nothing")
     .option("--json", "print JSON")
     .action(async (options: { account: string; usdc: bigint; reason: string; key?: string; json?: boolean }) => {

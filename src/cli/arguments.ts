@@ -25,6 +25,23 @@ export function signedUsdc(text: string): bigint {
   return text.startsWith("-") ? -amount : amount;
 }
 
+/** Decimal USDC, more than nothing, as micro-USD. */
+export function usdc(text: string): bigint {
+  const amount = signedUsdc(text);
+  if (amount < 0n) throw new InvalidArgumentError("must be more than nothing");
+  return amount;
+}
+
+/** Longest reason, characters, as over gRPC. */
+const MAX_REASON = 500;
+
+/** Why something was done, for the ledger to keep. */
+export function explanation(text: string): string {
+  if (text.trim() === "" || text.length > MAX_REASON)
+    throw new InvalidArgumentError(`must say why, in 1 to ${MAX_REASON} characters`);
+  return text;
+}
+
 /** Scopes, separated by commas. */
 export function scopes(text: string): Scope[] {
   return text.split(",").map((part) => {

@@ -8,6 +8,7 @@ const UNDEFINED_TABLE = "42P01";
  * A {@link CommandError} where the user can do something about the database. It names host and port only: the address holds the password.
  */
 export function explained(error: unknown, databaseUrl: string): unknown {
+  if (error instanceof CommandError) return error;
   const code = codeOf(error);
   const { host } = new URL(databaseUrl);
   if (code === UNDEFINED_TABLE)

@@ -1,35 +1,69 @@
 import process from "node:process";
 import type { Command } from "commander";
+import { readConfig, readEnvironment } from "../config/config.ts";
+import type { DevPayment } from "../dev/pay.ts";
 import { ToolgateError } from "../domain/errors.ts";
+import { formatUsdc, type MicroUsd } from "../domain/money.ts";
 import { Quotes } from "../domain/quote.ts";
 import { systemClock, systemRandom } from "../system.ts";
+import { usdc } from "./arguments.ts";
+import { CommandError } from "./command-error.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
+
+interface PayOptions {
+  usdc?: MicroUsd;
+  memo?: string;
+  json?: boolean;
+}
 
 /** `pay`: the demo agent's hand, for walks by hand. */
 export function addPayCommand(program: Command): void {
   program
     .command("pay")
     .description(
-      "pays a quote from the development wallet on the local chain, and prints the X-Payment value to repeat the call with",
+      "pays from the development wallet on the local chain: a quote, and prints the X-Payment value to repeat the call with; or, without a quote, any amount, and prints the transaction's signature",
     )
-    .argument("<quote_id>", "quote_id of a 402 answer")
+    .argument("[quote_id]", "quote_id of a 402 answer")
+    .option("--usdc <amount>", "what to pay in USDC, e.g. 0.25; without it, what the quote asks", usdc)
+    .option("--memo <text>", "memo of a payment without a quote; without it, no memo")
     .option("--json", "print JSON")
-    .action(async (quoteId: string, options: { json?: boolean }) => {
-      await withPostgres(async (postgres, config) => {
-        const quote = new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS).open(
-          quoteId,
-        );
-        if (!quote)
-          throw new ToolgateError(
-            "NOT_FOUND",
-            "this is not a quote of the running dev; copy quote.quote_id from its 402 answer",
-          );
-        const { payFromDevWallet } = await import("../dev/pay.ts");
-        const tx = await payFromDevWallet(config.DATA_DIR, quote.price, `${config.MEMO_PREFIX}:${quoteId}`);
-        const xPayment = Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url");
-        if (options.json) outputFor(true).record({ tx_signature: tx, x_payment: xPayment });
-        else process.stdout.write(`${xPayment}\n`);
-      });
-    });
+    .action(pay);
+}
+
+async function pay(quoteId: string | undefined, options: PayOptions, command: Command): Promise<void> {
+  if (quoteId === undefined) return payFreely(options, command);
+  if (options.memo !== undefined) command.error("error: --memo is for payments without a quote: the quote is the memo");
+  await withPostgres(async (postgres, config) => {
+    const quotes = new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS);
+    const quote = quotes.open(quoteId);
+    if (!quote)
+      throw new ToolgateError(
+        "NOT_FOUND",
+        "this is not a quote of the running dev; copy quote.quote_id from its 402 answer",
+      );
+    const amount = options.usdc ?? quote.price;
+    const tx = await send(config.DATA_DIR, { amount, memo: `${config.MEMO_PREFIX}:${quoteId}` });
+    const xPayment = Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url");
+    if (options.json) outputFor(true).record({ tx_signature: tx, x_payment: xPayment });
+    else process.stdout.write(`${xPayment}\n`);
+  });
+}
+
+/** Sends money that nobody asked for, as strangers do. */
+async function payFreely({ usdc: amount, memo, json }: PayOptions, command: Command): Promise<void> {
+  if (amount === undefined) return command.error("error: give a quote_id, or --usdc for a payment without a quote");
+  const tx = await send(readConfig(readEnvironment()).DATA_DIR, { amount, memo });
+  if (json) return outputFor(true).record({ tx_signature: tx });
+  process.stdout.write(`${tx}\n`);
+  process.stderr.write(
+    `Sent ${formatUsdc(amount)} USDC. Unless its memo names a quote, suspense list shows it once it is finalized, in some 15 s.\n`,
+  );
+}
+
+async function send(dataDir: string, payment: DevPayment): Promise<string> {
+  const { DevPaymentError, payFromDevWallet } = await import("../dev/pay.ts");
+  return payFromDevWallet(dataDir, payment).catch((error: unknown) => {
+    throw error instanceof DevPaymentError ? new CommandError(error.message, { cause: error }) : error;
+  });
 }

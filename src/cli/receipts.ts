@@ -1,5 +1,7 @@
+import process from "node:process";
 import type { Command } from "commander";
 import { formatUsdc } from "../domain/money.ts";
+import { explanation } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 
@@ -11,7 +13,7 @@ export function addReceiptCommands(program: Command): void {
     .command("refund")
     .description("gives what a receipt debited back to its account, once; the reason stays in the ledger")
     .requiredOption("--receipt <id>", "receipt")
-    .requiredOption("--reason <text>", "why")
+    .requiredOption("--reason <text>", "why", explanation)
     .option("--json", "print JSON")
     .action(async (options: { receipt: string; reason: string; json?: boolean }) => {
       const { receipt, refunded } = await withPostgres((postgres) =>
@@ -26,5 +28,6 @@ export function addReceiptCommands(program: Command): void {
         status: receipt.status,
         refunded_now: refunded,
       });
+      if (!refunded) process.stderr.write("It had been given back before: nothing was changed.\n");
     });
 }

@@ -105,6 +105,8 @@ describe("the operator's commands for the treasury", { timeout: 60_000 }, () => 
       ["suspense", "assign", "--tx", tx, "--reason", "r"],
       ["suspense", "assign", "--tx", tx, "--operator", "--account", account, "--reason", "r"],
       ["suspense", "assign", "--tx", tx, "--operator"],
+      ["suspense", "assign", "--tx", tx, "--operator", "--reason", " "],
+      ["receipts", "refund", "--receipt", "rcpt_1", "--reason", "r".repeat(501)],
       ["receipts", "refund", "--receipt", "rcpt_1"],
     ]) {
       const { code, stderr } = await toolgate(...args);

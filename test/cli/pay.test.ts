@@ -1,0 +1,80 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+import { WATCHFUL } from "../transport/services/gift.ts";
+import { runToolgate } from "./toolgate.ts";
+
+/** `pay`, as a process, with the dev.json of a gateway that is running. */
+
+let world: World;
+let agent: Agent;
+let dataDir: string;
+beforeAll(async () => {
+  world = await startWorld(WATCHFUL);
+  agent = await world.agent();
+  dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-pay-"));
+  const { payTo: pay_to, usdcMint: usdc_mint } = world.gateway;
+  const devJson = {
+    database_url: world.database.url,
+    rpc_url: world.chain.url,
+    treasury_owner: world.treasury.publicKey.toBase58(),
+    pay_to,
+    usdc_mint,
+    wallet_secret_key: [...agent.wallet.secretKey],
+  };
+  await writeFile(path.join(dataDir, "dev.json"), JSON.stringify(devJson));
+});
+afterAll(async () => {
+  await world.close();
+  await rm(dataDir, { recursive: true });
+});
+
+const toolgate = (...args: string[]) => runToolgate({ DATA_DIR: dataDir }, args);
+const CALL = ["vram_estimate", { model: "llama-3.1-8b" }] as const;
+
+describe("pay", { timeout: 60_000 }, () => {
+  it("pays a quote and prints the value of X-Payment", async () => {
+    const { body } = await world.call(agent, ...CALL);
+    const { stdout, code } = await toolgate("pay", body.quote.quote_id);
+    expect(code).toBe(0);
+    expect((await world.call(agent, ...CALL, { headers: { "x-payment": stdout.trim() } })).status).toBe(200);
+  });
+
+  it("pays less than a quote asks when it is told to", async () => {
+    const { body } = await world.call(agent, ...CALL);
+    const { rows } = await toolgate("pay", body.quote.quote_id, "--usdc", "0.0004", "--json");
+    const headers = { "x-payment": String(rows[0]?.["x_payment"]) };
+    const refused = await world.call(agent, ...CALL, { headers });
+    expect(refused).toMatchObject({ status: 402, body: { code: "INVALID_PAYMENT" } });
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(400n);
+  });
+
+  it("sends money that names no quote, with a memo or without, which lies in suspense then", async () => {
+    const bare = await toolgate("pay", "--usdc", "0.25");
+    expect(bare).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^Sent 0\.250000 USDC\. .*suspense list.*\n$/),
+    });
+    const named = await toolgate("pay", "--usdc", "0.000001", "--memo", "for lunch", "--json");
+    await expect
+      .poll(async () => (await toolgate("suspense", "list", "--json")).rows, { timeout: 30_000, interval: 500 })
+      .toMatchObject([
+        { tx_signature: named.rows[0]?.["tx_signature"], memos: expect.stringContaining("for lunch") },
+        { tx_signature: bare.stdout.trim(), amount_usdc: "0.250000", memos: null },
+      ]);
+  });
+
+  it("says what is wrong with its arguments, and what it cannot do", async () => {
+    for (const args of [[], ["--memo", "x"], ["--usdc", "0"], ["--usdc=-1"], ["qt_1", "--memo", "x"]]) {
+      const { code, stderr } = await toolgate("pay", ...args);
+      expect({ code, stderr }, args.join(" ")).toEqual({ code: 2, stderr: expect.stringMatching(/^error: /) });
+    }
+    expect(await toolgate("pay", "qt_1")).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NOT_FOUND: /) });
+    const poor = await toolgate("pay", "--usdc", "9000000");
+    expect(poor).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The development wallet holds .*\n$/) });
+    const nowhere = await runToolgate({ DATABASE_URL: world.database.url }, ["pay", "--usdc", "1"]);
+    expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/^No dev is running .*npm start.*\n$/) });
+  });
+});
