@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { Command } from "commander";
 import { ToolgateError } from "../domain/errors.ts";
 import { formatUsdc } from "../domain/money.ts";
@@ -68,8 +69,16 @@ export function addLedgerCommands(program: Command): void {
           ...more,
         })),
       );
-      if (lines.some((line) => line.violations > 0n)) process.exitCode = 1;
+      const violated = lines.filter((line) => line.violations > 0n).map((line) => line.invariant);
+      if (!options.json) process.stderr.write(`${conclusionOf(lines.length, violated)}\n`);
+      if (violated.length > 0) process.exitCode = 1;
     });
+}
+
+function conclusionOf(checked: number, violated: readonly string[]): string {
+  return violated.length === 0
+    ? `All ${checked} invariants hold.`
+    : `${violated.length} of ${checked} invariants are violated: ${violated.join(", ")}.`;
 }
 
 async function migrateDatabase({ json = false, grantTo }: { json?: boolean; grantTo?: string }): Promise<void> {
@@ -79,6 +88,10 @@ async function migrateDatabase({ json = false, grantTo }: { json?: boolean; gran
     const { applied } = await migrate(url);
     if (grantTo !== undefined) await grantServing(url, grantTo);
     outputFor(json).record({ applied, ...(grantTo !== undefined && { granted_to: grantTo }) });
+    if (!json && grantTo !== undefined)
+      process.stderr.write(
+        `Serve with ${grantTo} in DATABASE_URL, and repeat this after each update; doctor says whether it is fit.\n`,
+      );
   } catch (error) {
     throw explained(error, url);
   }

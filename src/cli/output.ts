@@ -48,7 +48,7 @@ function asJson(_: string, value: unknown): unknown {
 }
 
 function asText(value: unknown): string {
-  if (value === undefined || value === null) return "-";
+  if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return "-";
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(asText).join(",");
   if (typeof value === "string") return value;

@@ -1,4 +1,5 @@
 import { ConfigError, type Config } from "../config/config.ts";
+import { ToolgateError } from "../domain/errors.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { createLogger } from "../log.ts";
 import { systemClock } from "../system.ts";
@@ -23,8 +24,7 @@ export interface TreasuryCheck {
  * Whether the treasury's token account holds at least what the ledger says: what it held when its watch began, and what reached it and
  * neither left it again nor was reversed. It may hold more: movements are recorded once they are final. Less means that a deposit was
  * credited that the chain does not have, or that the treasury was spent from, which is recorded in a moment.
- * @throws ConfigError without SOLANA_RPC_URLS and TREASURY_OWNER; CommandError when there is no such token account; ToolgateError
- *   UNAVAILABLE when no endpoint answers
+ * @throws ConfigError without SOLANA_RPC_URLS and TREASURY_OWNER; CommandError when there is no such token account, or no endpoint answers
  */
 export async function checkTreasury(config: Config & { DATABASE_URL: string }): Promise<TreasuryCheck> {
   const { SOLANA_RPC_URLS: urls, TREASURY_OWNER: treasuryOwner } = config;
@@ -44,6 +44,11 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
   // In this order: what is credited after the first look is on the chain before the second.
   const ledger = await treasuryDebt(config.DATABASE_URL);
   const chain = await treasuryBalance(rpc, treasury, AbortSignal.timeout(LIMIT_MS)).catch((error: unknown) => {
+    if (error instanceof ToolgateError && error.code === "UNAVAILABLE")
+      throw new CommandError(
+        "The treasury's token account cannot be read: no endpoint of SOLANA_RPC_URLS answers; audit without --chain checks the ledger alone.",
+        { cause: error },
+      );
     if (!(error instanceof RpcError)) throw error;
     throw new CommandError(
       `The treasury's token account ${treasury.tokenAccount} cannot be read (${error.message}): check TREASURY_OWNER.`,

@@ -21,6 +21,7 @@ interface Doors {
   baseUrl: string;
   consoleUrl: string;
   grpcAddress: string;
+  metricsAddress: string | undefined;
   payTo: string;
   usdcMint: string;
 }
@@ -139,6 +140,7 @@ function summaryOf(doors: Doors, rpcUrl: string, readyFile: string): string {
     "Toolgate is ready.",
     `  HTTP, MCP, Connect  ${doors.baseUrl}`,
     `  gRPC                ${doors.grpcAddress}`,
+    ...(doors.metricsAddress === undefined ? [] : [`  figures             http://${doors.metricsAddress}/metrics`]),
     `  Solana (local)      ${rpcUrl}`,
     `  keys and addresses  ${readyFile}`,
     "",

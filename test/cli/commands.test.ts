@@ -132,6 +132,7 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
     expect(audit.code).toBe(0);
     expect(audit.rows.length).toBeGreaterThan(5);
     for (const row of audit.rows) expect(row).toMatchObject({ violations: 0 });
+    expect((await toolgate("audit")).stderr).toBe(`All ${audit.rows.length} invariants hold.\n`);
     expect((await toolgate("migrate", "--json")).rows).toEqual([{ applied: [] }]);
   });
 
@@ -159,6 +160,11 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
     });
     const nobody = await toolgateWith({ ...settings, TREASURY_OWNER: WALLET }, "audit", "--chain");
     expect(nobody).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The treasury's token account .*\n$/) });
+    const silent = await toolgateWith({ ...settings, SOLANA_RPC_URLS: "http://127.0.0.1:1" }, "audit", "--chain");
+    expect(silent).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^The treasury's token account .*SOLANA_RPC_URLS.*\n$/),
+    });
     const unset = await toolgate("audit", "--chain");
     expect(unset.code).toBe(2);
     for (const name of ["SOLANA_RPC_URLS", "TREASURY_OWNER"]) expect(unset.stderr).toContain(name);
