@@ -7,7 +7,7 @@ type Range = readonly [address: string, prefix: number];
 
 /**
  * Never a model server: this machine's link, where clouds hand out credentials, and what is no single host (IANA's registries of
- * special-purpose addresses; the last ones are the metadata services of Alibaba, Azure, Oracle, AWS and Google outside of the link).
+ * special-purpose addresses; the last ones are the metadata services of Alibaba, Azure, Oracle, AWS, Google and Scaleway outside of the link).
  */
 const NEVER: readonly Range[] = [
   ["0.0.0.0", 8],
@@ -22,6 +22,8 @@ const NEVER: readonly Range[] = [
   ["192.0.0.192", 32],
   ["fd00:ec2::254", 128],
   ["fd20:ce::254", 128],
+  ["fd00:c1::a9fe:a9fe", 128],
+  ["fd00:42::42", 128],
 ];
 
 /** Where model servers of one's own live, and what only looks like an address of the Internet (RFC 6890). */
@@ -38,6 +40,7 @@ const PRIVATE: readonly Range[] = [
   ["203.0.113.0", 24],
   ["240.0.0.0", 4],
   ["::1", 128],
+  ["64:ff9b:1::", 48],
   ["100::", 64],
   ["2001:db8::", 32],
   ["fc00::", 7],
@@ -76,6 +79,7 @@ function listOf(ranges: readonly Range[]): BlockList {
     }
     list.addSubnet(address, prefix, "ipv4");
     list.addSubnet(`64:ff9b::${address}`, 96 + prefix, "ipv6"); // NAT64 (RFC 6052)
+    list.addSubnet(`::ffff:0:${address}`, 96 + prefix, "ipv6"); // IPv4-translated (RFC 2765)
     list.addSubnet(`2002:${hexOf(address)}::`, 16 + prefix, "ipv6"); // 6to4 (RFC 3056)
     // IPv4-compatible (RFC 4291 section 2.5.5.1); of 0.0.0.0/8 only ::, since ::1 is loopback.
     if (!address.startsWith("0.")) list.addSubnet(`::${address}`, 96 + prefix, "ipv6");
