@@ -136,8 +136,11 @@ export interface TreasuryBooks {
   ): Promise<{ txSignature: string; credited: MicroUsd | undefined }[]>;
   /** Books a movement, once; 0n changes nothing. */
   record(tokenAccount: string, movement: OwnedMovement): Promise<Recorded>;
-  /** Moves the watch on to a slot, never back, once everything up to it is recorded. */
-  advanceWatch(tokenAccount: string, slot: bigint): Promise<void>;
+  /**
+   * Moves the watch on to a slot, never back, once everything up to it is recorded.
+   * @param whole whether that is all of the history up to the head, as `lookedAt` tells; true when left out
+   */
+  advanceWatch(tokenAccount: string, slot: bigint, whole?: boolean): Promise<void>;
   /** The oldest payments first that are not finalized and were credited at least `minAgeMs` ago. */
   unfinalized(query: { minAgeMs: number; limit: number }): Promise<UnfinalizedPayment[]>;
   /** Marks payments as finalized. @returns how many were not before */

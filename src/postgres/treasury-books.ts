@@ -120,9 +120,9 @@ export class PostgresTreasuryBooks implements TreasuryBooks {
     return rows[0].outcome;
   }
 
-  async advanceWatch(tokenAccount: string, slot: bigint): Promise<void> {
-    const values = [addressFrom(tokenAccount), slot];
-    await this.#query("treasury-advance-watch", "select treasury_advance_watch($1, $2)", values);
+  async advanceWatch(tokenAccount: string, slot: bigint, whole = true): Promise<void> {
+    const values = [addressFrom(tokenAccount), slot, whole];
+    await this.#query("treasury-advance-watch", "select treasury_advance_watch($1, $2, $3)", values);
   }
 
   async unfinalized(query: { minAgeMs: number; limit: number }): Promise<UnfinalizedPayment[]> {

@@ -78,6 +78,9 @@ describe("a watch", () => {
     for (const change of [9n, -4n, 2n]) await one.books.record(token, movementOf({ change, slot: 6n }));
     await one.books.advanceWatch(token, 10n);
     await two.books.advanceWatch(token, 7n);
+    const looked = (await one.books.watch(token))?.lookedAt;
+    await one.books.advanceWatch(token, 9n, false);
+    expect((await one.books.watch(token))?.lookedAt).toEqual(looked);
     const watch = await one.books.watch(token);
     expect(watch).toMatchObject({ slot: 10n, opening: 0n, expected: 7n });
     expect(watch!.lookedAt.getTime()).toBeGreaterThanOrEqual(begun!.lookedAt.getTime());

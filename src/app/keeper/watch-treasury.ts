@@ -1,8 +1,11 @@
-import type { TreasuryBooks, TreasuryChain, WatchState } from "../treasury-ports.ts";
+import type { HistoryEntry, TreasuryBooks, TreasuryChain, WatchState } from "../treasury-ports.ts";
 import { recordHistory, type NewRecord, type RecordDeps } from "./record-history.ts";
 
 /** How much earlier than the installation's first minute a payment may be stamped, ms: the cluster's clock drifts. */
 const DRIFT_MS = 300_000;
+
+/** After so many entries the watch moves on: what it has done of a backlog that is too long for one round is not done again. */
+const PART = 1_000;
 
 /** What the watch needs. */
 export interface WatchDeps extends RecordDeps {
@@ -24,10 +27,35 @@ export async function watchTreasury(deps: WatchDeps, signal: AbortSignal): Promi
   const { slot } = (await books.watch(chain.tokenAccount)) ?? (await begin(deps, fromTime, signal));
   // From the last look's slot on, and not after it: a node may have told a slot in part.
   const { entries } = await chain.history({ fromSlot: slot, fromTime, turn: 0, signal });
-  const records = await recordHistory(deps, entries, signal);
+  const records = await recordParts(deps, entries, signal);
   signal.throwIfAborted();
   await books.advanceWatch(chain.tokenAccount, entries.at(-1)?.slot ?? slot);
   return records;
+}
+
+/** Records one part after the other, and moves the watch on after each but the last, until something could not be recorded. */
+async function recordParts(
+  deps: WatchDeps,
+  entries: readonly HistoryEntry[],
+  signal: AbortSignal,
+): Promise<NewRecord[]> {
+  const records: NewRecord[] = [];
+  const failures: unknown[] = [];
+  for (let at = 0; at < entries.length; at += PART) {
+    const [part, more] = [entries.slice(at, at + PART), at + PART < entries.length];
+    try {
+      records.push(...(await recordHistory(deps, part, signal)));
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(error);
+    }
+    const last = part.at(-1);
+    if (last && more && failures.length === 0) await deps.books.advanceWatch(deps.chain.tokenAccount, last.slot, false);
+  }
+  if (failures.length === 0) return records;
+  throw failures.length === 1
+    ? failures[0]
+    : new AggregateError(failures, `${failures.length} parts of the history could not be recorded`);
 }
 
 /** From when on the treasury's history is ours: no quote is older, whatever reached the treasury before is the operator's. */

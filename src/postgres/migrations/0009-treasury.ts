@@ -73,10 +73,12 @@ export class Treasury extends Migration {
         end if;
       end $$`);
     this.addSql(/* sql */ `
-      create function treasury_advance_watch(token bytea, to_slot bigint) returns void
+      create function treasury_advance_watch(token bytea, to_slot bigint, whole boolean) returns void
       language plpgsql as $$
       begin
-        update treasury_watch set slot = greatest(slot, to_slot), looked_at = now() where token_account = token;
+        update treasury_watch
+        set slot = greatest(slot, to_slot), looked_at = case when whole then now() else looked_at end
+        where token_account = token;
       end $$`);
   }
 }

@@ -16,6 +16,8 @@ import type {
 /** When the chain of these tests makes its first slot; slots go by in seconds. */
 export const GENESIS = Date.UTC(2026, 0, 1);
 export const INSTALLED = new Date(GENESIS + 1_000_000);
+/** When the watch sees the head of the history. */
+export const LOOKED = new Date(GENESIS + 2_000_000);
 
 /** Thrown where a test has the process die. */
 export class Crash extends Error {}
@@ -188,9 +190,10 @@ export class MemoryBooks implements TreasuryBooks {
     });
   }
 
-  advanceWatch(_account: string, slot: bigint): Promise<void> {
+  advanceWatch(_account: string, slot: bigint, whole = true): Promise<void> {
     return this.steps.around(() => {
       if (this.state && slot > this.state.slot) this.state.slot = slot;
+      if (this.state && whole) this.state.lookedAt = LOOKED;
     });
   }
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { watchTreasury } from "../../../src/app/keeper/watch-treasury.ts";
-import { INSTALLED } from "./memory-treasury.ts";
+import { INSTALLED, LOOKED } from "./memory-treasury.ts";
 import { setScene, type Scene } from "./scene.ts";
 
 let scene: Scene;
@@ -157,6 +157,20 @@ describe("what cannot be read or recorded", () => {
       expect(scene.books.state).toMatchObject({ slot: 2_002n, expected: 7n });
     },
   );
+
+  it("in a long backlog keeps the watch only from going further: what is done before it is not done again", async () => {
+    scene.chain.land("start", 1n, { slot: 1_001n });
+    for (let n = 0; n < 2_500; n++) scene.chain.land(`spam${n}`, 0n, { slot: 2_000n + BigInt(n) });
+    scene.chain.land("good", 4n, { memo: scene.memo() });
+    scene.chain.unreadable.add("spam2200");
+    await expect(look()).rejects.toThrow("1 of 502 new transactions could not be recorded");
+    expect(scene.books.balances.get(scene.accountId)).toBe(4n);
+    // The last of the second thousand; and the head of the history was not reached.
+    expect(scene.books.state).toMatchObject({ slot: 3_998n, lookedAt: INSTALLED });
+    scene.chain.unreadable.clear();
+    await look();
+    expect(scene.books.state).toMatchObject({ slot: 4_500n, lookedAt: LOOKED });
+  });
 
   it("stops when it is told to, and moves nothing on", async () => {
     scene.chain.land("a", 1n);
