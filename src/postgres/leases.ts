@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import type { Log } from "./log.ts";
+import { Pulse } from "./pulse.ts";
 
 /** What the leases of an instance need. */
 export interface LeasesOptions {
@@ -18,11 +19,11 @@ export interface LeasesOptions {
 export class Leases {
   readonly #options: LeasesOptions;
   readonly #runs = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
-  #beating: Promise<void> = Promise.resolve();
+  readonly #pulse: Pulse;
 
   constructor(options: LeasesOptions) {
     this.#options = options;
+    this.#pulse = new Pulse(options.leaseMs / 3, () => this.beat());
   }
 
   /** Keeps the lease of a run from here on. */
@@ -36,15 +37,11 @@ export class Leases {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => {
-      this.#beating = this.#beating.then(() => this.beat());
-    }, this.#options.leaseMs / 3).unref();
+    this.#pulse.start();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    await this.#beating;
+  stop(): Promise<void> {
+    return this.#pulse.stop();
   }
 
   /** Extends all leases once. A failure is told to the log alone: the next beat comes before a lease ends. */

@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import type { Log } from "./log.ts";
+import { Pulse } from "./pulse.ts";
 
 /** What the sweeper needs. */
 export interface SweeperOptions {
@@ -20,23 +21,19 @@ const BATCH = 100;
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<unknown> = Promise.resolve();
+  readonly #pulse: Pulse;
 
   constructor(options: SweeperOptions) {
     this.#options = options;
+    this.#pulse = new Pulse(options.leaseMs / 3, () => this.#round());
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => {
-      this.#sweeping = this.#sweeping.then(() => this.#round());
-    }, this.#options.leaseMs / 3).unref();
+    this.#pulse.start();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    await this.#sweeping;
+  stop(): Promise<void> {
+    return this.#pulse.stop();
   }
 
   /** Releases every run whose lease has expired. @returns how many it were */

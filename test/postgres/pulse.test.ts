@@ -1,0 +1,45 @@
+import { randomUUID } from "node:crypto";
+import { Pool } from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Leases } from "../../src/postgres/leases.ts";
+import { Sweeper } from "../../src/postgres/sweeper.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { openCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
+
+/** Beats and sweeps come every 10 ms, and what hangs is given up after 300 ms. */
+const [LEASE_MS, HANGS_MS] = [30, 300];
+
+let database: TestDatabase;
+let proxy: CuttingProxy;
+let pool: Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  proxy = await openCuttingProxy(database.url);
+  pool = new Pool({ connectionString: proxy.url, query_timeout: HANGS_MS, connectionTimeoutMillis: HANGS_MS });
+  pool.on("error", () => {});
+  await pool.query("select");
+  proxy.freeze();
+});
+afterAll(async () => {
+  await proxy.close();
+  await pool.end();
+  await database.drop();
+});
+
+const PARTS = [
+  { name: "leases", Part: Leases },
+  { name: "sweep", Part: Sweeper },
+] as const;
+
+it.each(PARTS)("what the $name missed while the database hung is not made up for", async ({ Part }) => {
+  let failures = 0;
+  const log = { warn: () => failures++, error: () => {} };
+  const part = new Part({ pool, instanceId: randomUUID(), leaseMs: LEASE_MS, log });
+  if (part instanceof Leases) part.add(randomUUID());
+  part.start();
+  await expect.poll(() => failures, { timeout: 5_000 }).toBeGreaterThanOrEqual(2);
+  const before = failures;
+  await part.stop();
+  expect(failures - before).toBeLessThanOrEqual(1);
+});
