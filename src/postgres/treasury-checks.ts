@@ -46,8 +46,8 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
     sql: /* sql */ `
       select coalesce(moved.change, 0) <> coalesce(-withdrawal.amount, 0)
           or withdrawal.debit <> '${operator}' or withdrawal.credit <> '${treasury}' as wrong
-      from (select tx_signature, sum(change) as change from treasury_movement where change < 0 group by tx_signature) moved
-      full join (select * from transfer where kind = 'withdrawal') withdrawal on withdrawal.ref = moved.tx_signature`,
+      from (select * from treasury_movement where change < 0) moved
+      full join (select * from transfer where kind = 'withdrawal') withdrawal on withdrawal.ref = moved.token_account || moved.tx_signature`,
   },
   {
     name: "suspense",

@@ -93,7 +93,7 @@ function books({ refunds }: Shares): string[] {
     ),
     transfer(`select account_id, '${treasury}', amount, 'reversal', tx_signature, now() from payment where reversed`),
     transfer(
-      `select '${operator}', '${treasury}', -change, 'withdrawal', tx_signature, now() from treasury_movement where change < 0`,
+      `select '${operator}', '${treasury}', -change, 'withdrawal', token_account || tx_signature, now() from treasury_movement where change < 0`,
     ),
     transfer(`select account_id, '${revenue}', price, 'charge', uuid_send(id), created_at ${charged}`),
     transfer(

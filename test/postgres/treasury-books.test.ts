@@ -65,6 +65,17 @@ describe("a movement", () => {
     expect(await treasuryDebt(database.url)).toBe(debt - 7n);
   });
 
+  it("that leaves two treasuries in one transaction leaves each of them", async () => {
+    const former = await watchedAccount(one, 10n);
+    const debt = await treasuryDebt(database.url);
+    const movement = movementOf({ change: -7n });
+    expect(await one.books.record(former, movement)).toBe("withdrawn");
+    expect(await one.books.record(token, { ...movement, change: -3n })).toBe("withdrawn");
+    expect(await one.books.record(former, movement)).toBe("known");
+    expect(await one.books.watch(former)).toMatchObject({ expected: 3n });
+    expect(await treasuryDebt(database.url)).toBe(debt - 10n);
+  });
+
   it("that changes nothing leaves nothing", async () => {
     const movement = movementOf({ change: 0n });
     expect(await one.books.record(token, movement)).toBe("known");

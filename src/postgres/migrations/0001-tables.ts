@@ -106,7 +106,8 @@ export class Tables extends Migration {
       ) with (fillfactor = 70)`);
 
     // Double entry in one row: "amount" leaves "debit" and reaches "credit". "ref" is what the transfer is for, in bytes: the
-    // run of a charge or refund, the hashed key of an adjustment, the token account of an opening, the transaction of all others.
+    // run of a charge or refund, the hashed key of an adjustment, the token account of an opening, that and the transaction
+    // of a withdrawal, the transaction of all others.
     this.addSql(/* sql */ `
       create table transfer (
         id bigserial primary key,

@@ -62,7 +62,7 @@ export class Movements extends Migration {
 
         case outcome
           when 'withdrawn' then
-            insert into transfer (debit, credit, amount, kind, ref) values ('${operator}', '${treasury}', -change, 'withdrawal', signature);
+            insert into transfer (debit, credit, amount, kind, ref) values ('${operator}', '${treasury}', -change, 'withdrawal', token || signature);
             return outcome;
           when 'finalized' then
             update payment p set finalized = true, slot = at_slot, block_time = at_time where p.tx_signature = signature;
