@@ -1,3 +1,4 @@
+import { parseAddress } from "../domain/base58.ts";
 import type { AccountKeys } from "./account-keys.ts";
 import { TOKEN_PROGRAM } from "./addresses.ts";
 import { instructionData } from "./instruction-data.ts";
@@ -40,7 +41,9 @@ export function payerOf(incoming: readonly TokenTransfer[], meta: TransactionMet
   const [first, ...rest] = incoming;
   if (!first) return undefined;
   const largest = rest.reduce((most, transfer) => (transfer.amount > most.amount ? transfer : most), first);
-  return meta.preTokenBalances?.find((balance) => balance.accountIndex === largest.source)?.owner;
+  const owner = meta.preTokenBalances?.find((balance) => balance.accountIndex === largest.source)?.owner;
+  // It is stored and shown to the operator, so that nothing else may come through.
+  return owner !== undefined && parseAddress(owner) ? owner : undefined;
 }
 
 function tokenTransfers(

@@ -47,6 +47,15 @@ describe("a movement is read", () => {
     expect(movement).toMatchObject({ change: AMOUNT, memo: `svc:${QUOTE}`, payer: undefined });
   });
 
+  it.each(["\u001b]0;gone\u0007", "a\0b", "x".repeat(1_000_000)])(
+    "without a payer that is no address (%#)",
+    (owner) => {
+      const { pre, post } = moved(AMOUNT);
+      const odd = pre && pre.map((each) => (each.account === PAYER_TOKENS ? { ...each, owner } : each));
+      expect(read({ pre: odd, post })?.movement).toMatchObject({ change: AMOUNT, payer: undefined });
+    },
+  );
+
   it("where the treasury is looked up in a table", () => {
     const lookedUp = { writable: [TREASURY.tokenAccount], readonly: [] };
     expect(read({ lookedUp })?.movement).toMatchObject({ change: AMOUNT, memo: `svc:${QUOTE}` });
