@@ -11,9 +11,18 @@ const FAILURES = `${CASES}/tool-failures.test.ts`;
 const KEYS = `${CASES}/keys.test.ts`;
 const DISCONNECTS = `${CASES}/disconnects.test.ts`;
 const TAKEN_BACK = `${CASES}/taken-back.test.ts`;
+const REFUNDS = `${CASES}/refunds.test.ts`;
+const KEEPER = "app/keeper";
+const WATCH = `${KEEPER}/watch-treasury.test.ts`;
+const RESCAN = `${KEEPER}/rescan-history.test.ts`;
+const DEPOSITS = "treasury/deposits.test.ts";
+const ENDPOINTS = "treasury/endpoints.test.ts";
+const VANISHED = "treasury/vanished.test.ts";
+const STANDINGS = "solana/payment-standings.test.ts";
+const ROLE = "security/serving-role.test.ts";
 const LOST = "instances/lost-answers.test.ts";
 
-/** The rows of docs/decisions.md, "Proof" and "Money", by their first column, and the tests that show them. */
+/** The rows of docs/decisions.md, "Proof", "Money" and "Keeper", by their first column, and the tests that show them. */
 export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "X-Payment": [
     [CLAIMS, "is refused with anything around or beside the proof"],
@@ -158,6 +167,69 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   prices: [
     [BINDINGS, "at the price that was quoted, whatever an instance charges by now"],
     ["tools/prices.test.ts", "has defaults for everything"],
+  ],
+  "one keeper": [
+    ["instances/leader.test.ts", "and another does when that one is killed; a deposit made meanwhile is credited once"],
+    ["instances/leader.test.ts", "and another does when that one stalls"],
+    ["instances/leader.test.ts", "and gives that up when it is told to stop, so that another need not wait"],
+    [`${KEEPER}/crashes.test.ts`, "comes to the same books as two others beside it"],
+  ],
+  looks: [
+    [WATCH, "records each movement once, oldest first, also those that join a slot that was seen"],
+    [DEPOSITS, "finds what came while no instance ran, once"],
+    [`${KEEPER}/crashes.test.ts`, "and dies at any step leaves to the next one what comes to the same books"],
+  ],
+  "first look": [
+    [WATCH, "takes what the account held before the installation for the operator's, and records everything since"],
+    ["postgres/watch.test.ts", "begins once, with what the account held as the operator's"],
+  ],
+  rescan: [
+    [RESCAN, "records what the first endpoint left out, and says which endpoint had it"],
+    [ENDPOINTS, "tells that the first endpoint leaves out what the watch has passed"],
+  ],
+  reconciliation: [
+    [RESCAN, "reads all history again from another endpoint, and finds what the first one leaves out; once an hour"],
+    [ENDPOINTS, "tells a difference between the chain and the books that stays, and when it is gone"],
+  ],
+  "payment that was sent and never proved": [
+    [DEPOSITS, "ends on the account of its quote, once it is finalized, and pays the next call"],
+    [DEPOSITS, "buys its call when the proof comes after all, and is credited once"],
+    [WATCH, "credits a payment whose quote has expired"],
+  ],
+  withdrawal: [[DEPOSITS, "books what the treasury's owner takes out"]],
+  suspense: [
+    ["cli/treasury.test.ts", "list a transfer that names no quote, and give it to its owner once"],
+    ["cli/pay.test.ts", "sends money that names no quote, with a memo or without, which lies in suspense then"],
+    ["solana/treasury-movement.test.ts", "names neither, and shows both"],
+  ],
+  "payment that vanished": [
+    [STANDINGS, "has vanished once every endpoint is far beyond its slot"],
+    [STANDINGS, "by not knowing it never makes it vanish"],
+    [STANDINGS, "has failed when every endpoint says so, and is pending while one does not know it yet"],
+    [VANISHED, "is taken back, blocks the account's paid calls, and is given back when it lands after all"],
+  ],
+  "vanished payment that lands after all": [
+    [VANISHED, "is taken back, blocks the account's paid calls, and is given back when it lands after all"],
+    [WATCH, "gives back a payment that had been taken back"],
+  ],
+  "finalized with another amount": [
+    [`${KEEPER}/finality.test.ts`, "of another amount are told once, and left as they are"],
+  ],
+  "receipt of a payment that was taken back": [
+    [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it, as do the lists"],
+  ],
+  refund: [
+    [REFUNDS, "is told by its receipt, in the lists and in the stored answer; its run stays what it was"],
+    [REFUNDS, "pays the next one from the balance, and is not refunded again with it"],
+  ],
+  "serving role": [
+    [ROLE, "may change, empty and lock no table as a whole, whichever there is"],
+    [ROLE, "may add rows to three tables only, and a balance to none"],
+    ["security/start-warnings.test.ts", "warns of a superuser, and takes it for no problem"],
+  ],
+  figures: [
+    ["metrics/gateway.test.ts", "tells its figures at a port of their own, and not at the door that callers come to"],
+    ["metrics/gateway.test.ts", "names the setting when the port is taken, and measures nothing where it is not set"],
   ],
 };
 

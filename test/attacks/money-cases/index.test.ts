@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { NOT_BUILT, SHOWN } from "./cases.ts";
 
-/** What the decisions say of payments and money, row by row, and where each is shown: the table is in cases.ts. */
+/** What the decisions say of payments, money and the treasury, row by row, and where each is shown: the table is in cases.ts. */
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const decisions = await readFile(path.join(ROOT, "docs/decisions.md"), "utf8");
 
@@ -15,7 +15,7 @@ function rowsOf(section: string): string[] {
   return rows.slice(1).map((line) => line.slice(2, line.indexOf(" | ")));
 }
 
-const rows = ["Proof", "Money"].flatMap(rowsOf);
+const rows = ["Proof", "Money", "Keeper"].flatMap(rowsOf);
 
 describe("the cases of the decisions", () => {
   it("are all in the table, and nothing else is", () => {
