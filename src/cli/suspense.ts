@@ -58,6 +58,10 @@ async function list({ status, limit, cursor, json = false }: ListOptions): Promi
   const output = outputFor(json);
   if (json || items.length > 0) output.table(items.map(transferRecord));
   else process.stderr.write(`There are no ${status === undefined ? "" : `${status} `}transfers in suspense.\n`);
+  if (!json && items.some((item) => item.status === "open"))
+    process.stderr.write(
+      "To give one to its owner: suspense assign --tx SIGNATURE (--account ID | --operator) --reason TEXT\n",
+    );
   if (nextCursor === undefined) return;
   if (json) output.record({ next_cursor: nextCursor });
   else process.stderr.write(`There are more: add --cursor ${nextCursor}\n`);

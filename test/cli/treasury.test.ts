@@ -60,7 +60,9 @@ describe("the operator's commands for the treasury", { timeout: 60_000 }, () => 
     const first = await toolgate("suspense", "list", "--limit", "1");
     expect(first.stdout).toContain("\ufffd[2J\ufffd2Jgone\ufffdstatus  assigned");
     expect(first.stdout.split("\n")).toHaveLength(3);
-    const cursor = /^There are more: add --cursor (\S+)\n$/.exec(first.stderr)?.[1] ?? "";
+    const cursor =
+      /^To give one to its owner: suspense assign .*\nThere are more: add --cursor (\S+)\n$/.exec(first.stderr)?.[1] ??
+      "";
     expect((await toolgate("suspense", "list", "--cursor", cursor)).stdout).toContain("0.000001");
 
     const { rows } = await toolgate("suspense", "list", "--limit", "1", "--json");
