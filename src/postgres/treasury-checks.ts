@@ -33,12 +33,12 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "payments_moved",
-    description: "each finalized payment in the slots that were watched has its movement",
+    description: "each finalized payment in the slots that the watch has left behind has its movement",
     sql: /* sql */ `
       select moved.tx_signature is null as wrong
       from payment left join treasury_movement moved on moved.tx_signature = payment.tx_signature and moved.change = payment.amount
       where payment.finalized
-        and exists (select from treasury_watch watch where watch.opening_slot < payment.slot and payment.slot <= watch.slot)`,
+        and exists (select from treasury_watch watch where watch.opening_slot < payment.slot and payment.slot < watch.slot)`,
   },
   {
     name: "movements_withdrawn",
