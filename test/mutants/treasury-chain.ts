@@ -119,7 +119,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
     name: "watch-opening",
     guard: "What the treasury held before the installation is the operator's.",
     file: WATCH,
-    find: "before ? (await chain.movement(before.txSignature, signal)).balanceAfter : 0n",
+    find: "(await chain.movement(before.txSignature, signal)).balanceAfter",
     replace: "0n",
     tests: WATCHED,
   },

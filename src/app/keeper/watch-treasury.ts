@@ -1,3 +1,4 @@
+import type { MicroUsd } from "../../domain/money.ts";
 import type { HistoryEntry, TreasuryBooks, TreasuryChain, WatchState } from "../treasury-ports.ts";
 import { recordHistory, type NewRecord, type RecordDeps } from "./record-history.ts";
 
@@ -65,10 +66,22 @@ export async function watchedSince(books: Pick<TreasuryBooks, "installedAt">): P
 
 async function begin(deps: WatchDeps, fromTime: Date, signal: AbortSignal): Promise<Pick<WatchState, "slot">> {
   const { books, chain } = deps;
-  const { before } = await chain.history({ fromSlot: 0n, fromTime, turn: 0, signal });
-  // Where nothing is older than the installation, the account began with nothing.
-  const amount = before ? (await chain.movement(before.txSignature, signal)).balanceAfter : 0n;
+  const { entries, before } = await chain.history({ fromSlot: 0n, fromTime, turn: 0, signal });
+  const amount = before
+    ? (await chain.movement(before.txSignature, signal)).balanceAfter
+    : await heldBefore(chain, entries[0], signal);
   const opening = { amount, slot: before?.slot ?? 0n };
   await books.beginWatch(chain.tokenAccount, opening);
   return opening;
+}
+
+/** What the account held before the first entry known: nothing where that opened it, but a node may keep no older ones. */
+async function heldBefore(
+  chain: WatchDeps["chain"],
+  first: HistoryEntry | undefined,
+  signal: AbortSignal,
+): Promise<MicroUsd> {
+  if (!first) return 0n;
+  const { balanceAfter, change } = await chain.movement(first.txSignature, signal);
+  return balanceAfter - change;
 }

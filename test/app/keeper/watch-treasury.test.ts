@@ -31,6 +31,15 @@ describe("the first look", () => {
     expect(scene.books.state).toMatchObject({ opening: 0n, expected: 300n });
   });
 
+  it("finds what the account held also where the node keeps nothing from before the installation", async () => {
+    scene.chain.land("old", 700n, { slot: 100n });
+    scene.chain.leftOut.set(0, new Set(["old"]));
+    scene.chain.land("first", 300n, { memo: scene.memo() });
+    await look();
+    expect(scene.books.state).toMatchObject({ opening: 700n, expected: 1_000n });
+    expect(scene.books.balances.get(scene.accountId)).toBe(300n);
+  });
+
   it("begins also when nothing has ever happened", async () => {
     expect(await look()).toEqual([]);
     expect(scene.books.state).toMatchObject({ opening: 0n, expected: 0n, slot: 0n });
@@ -70,6 +79,7 @@ describe("what a transaction means", () => {
   });
 
   it("fetches nothing for a payment that was credited when it was proved, and counts it as finalized", async () => {
+    await look();
     scene.books.credit(scene.accountId, { txSignature: "proved", slot: 1_001n, amount: 400n });
     scene.chain.land("proved", 400n);
     expect((await look())[0]?.recorded).toBe("finalized");
@@ -109,6 +119,7 @@ describe("one look after the other", () => {
   });
 
   it("fetches a transaction that only names the treasury once, a failed one never, and asks for neither again", async () => {
+    await look();
     scene.chain.land("failed", 0n, { slot: 2_000n, failed: true });
     for (let n = 0; n < 20; n++) scene.chain.land(`dust${n}`, 0n, { slot: 2_000n });
     await look();
@@ -121,6 +132,7 @@ describe("one look after the other", () => {
   });
 
   it("forgets what only names the treasury in a new process, and loses nothing by it", async () => {
+    await look();
     scene.chain.land("dust", 0n);
     await look();
     await watchTreasury({ ...scene, settled: setScene().settled }, scene.signal);
