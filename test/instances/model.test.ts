@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { memoOf, startGround, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
+import { callAt, expectAccount, expectCleanAudit, PRICE } from "./calls.ts";
+import { Instances, type Instance } from "./process.ts";
+import { PAYMENTS, Reference, type Paid, type PaymentKind, type Sent } from "./reference.ts";
+
+/** Whatever a customer does while instances are killed, stalled and restarted, it is told and has what a simple reference says. */
+const LEASE_MS = 1_000;
+/** Trials; more of them with MODEL_RUNS. */
+const RUNS = Number(process.env["MODEL_RUNS"] ?? 2);
+/** Quotes that have expired, for each customer. */
+const STALE = 2;
+
+interface Customer {
+  readonly agent: Agent;
+  readonly stale: { quote_id: string }[];
+}
+
+let ground: Ground;
+let settings: Record<string, string>;
+let doors: [Instance, Instance];
+let customers: Customer[];
+const instances = new Instances();
+beforeAll(async () => {
+  ground = await startGround();
+  settings = { ...ground.settings, RUN_LEASE_MS: String(LEASE_MS) };
+  const [brief, ...others] = await Promise.all([
+    instances.serve({ ...settings, QUOTE_TTL_SECONDS: "10" }),
+    instances.serve(settings),
+    instances.serve(settings),
+  ]);
+  doors = others;
+  customers = await Promise.all(Array.from({ length: RUNS }, () => newCustomer(brief)));
+  brief.signal("SIGTERM");
+  const expired = Date.now() + 10_500;
+  await brief.ended;
+  await sleep(Math.max(0, expired - Date.now()));
+}, 120_000);
+afterAll(async () => {
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await instances.close();
+    await ground.close();
+  }
+});
+
+async function newCustomer(door: Instance): Promise<Customer> {
+  const agent = await ground.agent();
+  const answers = await Promise.all(Array.from({ length: STALE }, () => callAt(door, agent)));
+  return { agent, stale: answers.map(({ body }) => body.quote) };
+}
+
+const FAULTS = { kill: "SIGKILL", stall: "SIGSTOP", restart: "SIGTERM" } as const;
+const step = fc.record({
+  does: fc.constantFrom("call" as const, "retry" as const, ...PAYMENTS, "exactly" as const),
+  key: fc.nat(5),
+  at: fc.constantFrom(0 as const, 1 as const),
+  fault: fc.option(fc.constantFrom("kill" as const, "stall" as const, "restart" as const), { nil: undefined, freq: 2 }),
+  /** How long after the call was sent it strikes, ms. */
+  afterMs: fc.nat(40),
+});
+type Step = Parameters<typeof step.map>[0] extends (value: infer Value) => unknown ? Value : never;
+
+it(
+  "is told and has what the reference says, whatever is paid, retried, killed, stalled and restarted",
+  async () => {
+    const trials = customers.values();
+    const trial = fc.array(step, { minLength: 12, maxLength: 16 });
+    const play = async (steps: Step[]) => {
+      const customer = trials.next().value;
+      if (!customer) throw new Error("there are as many customers as trials");
+      const reference = new Reference();
+      const history: Sent[] = [];
+      for (const one of steps) {
+        const sent = await prepare(one, customer, reference, history);
+        if (!sent) continue;
+        history.push(sent);
+        expect(told(await send(one, customer.agent, sent)), fc.stringify({ one, sent })).toBe(reference.send(sent));
+        const { balance, sold } = reference;
+        await expectAccount(doors[1 - one.at]!, customer.agent, { balance, receipts: sold.size });
+      }
+    };
+    await fc.assert(fc.asyncProperty(trial, play), { numRuns: RUNS, endOnFailure: true });
+  },
+  60_000 + RUNS * 90_000,
+);
+
+/** What a step sends. Undefined: there is nothing left to do it with. */
+async function prepare(
+  { does, key: number, at }: Step,
+  { agent, stale }: Customer,
+  reference: Reference,
+  history: readonly Sent[],
+): Promise<Sent | undefined> {
+  const key = `key ${number}`;
+  if (does === "retry") return history[number % Math.max(1, history.length)];
+  if (does === "call") return { key };
+  if (does === "too late") {
+    const quote = stale.pop();
+    return quote && { key: `late ${stale.length}`, paid: await pay(agent, quote, does) };
+  }
+  const asked = await insist(doors[at], agent, { key });
+  expect(told(asked)).toBe(reference.send({ key }));
+  return asked.status === 200 ? { key } : { key, paid: await pay(agent, asked.body.quote, does) };
+}
+
+async function pay(agent: Agent, quote: { quote_id: string }, kind: PaymentKind): Promise<Paid> {
+  const amount = PRICE + (kind === "too much" ? 700n : kind === "too little" ? -400n : 0n);
+  const memo = kind === "with a wrong memo" ? "thank you" : memoOf(quote);
+  return { tx: await ground.pay(agent, amount, memo), quoteId: quote.quote_id, kind, amount };
+}
+
+/** Sends a call; a fault strikes the instance meanwhile, and the caller goes to the other one. */
+async function send({ at, fault, afterMs }: Step, agent: Agent, sent: Sent): Promise<Answer> {
+  const [struck, other] = [doors[at], doors[1 - at]!];
+  if (!fault) return insist(struck, agent, sent);
+  const first = callOf(struck, agent, sent).catch(() => undefined);
+  await sleep(afterMs);
+  struck.signal(FAULTS[fault]);
+  const answer = await insist(other, agent, sent);
+  if (fault === "stall") {
+    await sleep(LEASE_MS * 1.5);
+    struck.signal("SIGCONT");
+  } else {
+    await struck.ended;
+    doors[at] = await instances.serve(settings);
+  }
+  // Whoever hung on is told nothing else, if anything.
+  const late = await first;
+  if (late?.status === 200) expect(late.body.receipt).toEqual(answer.body.receipt);
+  return answer;
+}
+
+function callOf(door: Instance, agent: Agent, { key, paid }: Sent): Promise<Answer> {
+  return callAt(door, agent, { key, ...(paid && { headers: xPayment(paid.tx, paid.quoteId) }) });
+}
+
+/** Sends a call until it is answered for good. */
+async function insist(door: Instance, agent: Agent, sent: Sent): Promise<Answer> {
+  for (const until = Date.now() + 30_000; ; await sleep(50)) {
+    const answer = await callOf(door, agent, sent);
+    if ((answer.status !== 409 && answer.status !== 503) || Date.now() > until) return answer;
+  }
+}
+
+function told({ status, body }: Answer): string {
+  return status === 402 ? body.code : String(status);
+}
