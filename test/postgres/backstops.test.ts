@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { signatureFrom } from "../../src/postgres/rows.ts";
+import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, depositOf, makeAccount, openInstance, paymentOf, type Instance } from "./fixture.ts";
 
@@ -124,6 +125,14 @@ describe("the tables refuse", () => {
     await expect(write()).rejects.toEqual(refusal("treasury_movement_pkey"));
     for (const change of ["update treasury_movement set change = 6", "delete from treasury_movement"])
       await expect(instance.pool.query(change)).rejects.toThrow("treasury_movement is append-only");
+  });
+
+  it("an account of somebody that is one of the ledger's own", async () => {
+    for (const id of Object.values(SYSTEM_ACCOUNTS)) {
+      const wallet = randomUUID();
+      const made = copy("account", "id", account, { id: `'${id}'`, wallet: `'${wallet}'` });
+      await expect(made).rejects.toEqual(refusal("account_id_check"));
+    }
   });
 
   it("one API key for two accounts", async () => {

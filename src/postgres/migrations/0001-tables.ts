@@ -1,6 +1,9 @@
 import { Migration } from "@mikro-orm/migrations";
 import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
+/** What nobody's account may be: what is booked there would be theirs. */
+const LEDGERS_OWN = Object.values(SYSTEM_ACCOUNTS).map((id) => `'${id}'`);
+
 /**
  * The tables. Money is bigint micro-USD. Rows that every call writes carry no foreign keys: nothing they could point to is
  * ever deleted, and the audit checks the links.
@@ -12,7 +15,7 @@ export class Tables extends Migration {
     // `available` is entries less open holds. It has no check: reversing a payment that was spent makes it negative.
     this.addSql(/* sql */ `
       create table account (
-        id uuid primary key,
+        id uuid primary key constraint account_id_check check (id not in (${LEDGERS_OWN.join(", ")})),
         wallet text not null constraint account_wallet_unique unique,
         available bigint not null default 0,
         rate_per_minute integer not null check (rate_per_minute > 0),
