@@ -37,7 +37,7 @@ export const UNRECORDED = `
   where not exists (select from treasury_movement moved where moved.token_account = $1 and moved.tx_signature = asked.tx_signature)
   order by asked.n`;
 
-/** What waits in suspense. */
+/** What waits in suspense, from the index alone: every instance asks it again and again. */
 export const SUSPENDED = `
   select count(*) as count, coalesce(sum(amount), 0)::bigint as amount from payment
   where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`;

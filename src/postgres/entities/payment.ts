@@ -35,7 +35,7 @@ export const PaymentEntity = defineEntity({
     },
     {
       name: "payment_open_index",
-      expression: `create index payment_open_index on payment (created_at, tx_signature) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`,
+      expression: `create index payment_open_index on payment (created_at, tx_signature) include (amount) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`,
     },
   ],
   uniques: [

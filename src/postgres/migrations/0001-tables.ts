@@ -73,7 +73,7 @@ export class Tables extends Migration {
       /* sql */ `create index payment_suspense_index on payment (created_at, tx_signature) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed`,
     );
     this.addSql(
-      /* sql */ `create index payment_open_index on payment (created_at, tx_signature) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`,
+      /* sql */ `create index payment_open_index on payment (created_at, tx_signature) include (amount) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`,
     );
 
     this.addSql(/* sql */ `
