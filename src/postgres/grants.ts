@@ -25,10 +25,16 @@ const READ = [
 
 /** What is made and changed without a function: accounts without a balance, keys, and what operators decide about them. */
 const WRITTEN = [
-  "insert (id, wallet, rate_per_minute, burst, operator, created_at), update (rate_per_minute, burst, operator) on account",
-  "insert (id, account_id, sha256, prefix, name, scopes, created_at), update (revoked_at) on api_key",
-  "insert (version, secret, active_from) on sealing_key",
-] as const;
+  ...ofColumns("insert", "account", ["id", "wallet", "rate_per_minute", "burst", "operator", "created_at"]),
+  ...ofColumns("update", "account", ["rate_per_minute", "burst", "operator"]),
+  ...ofColumns("insert", "api_key", ["id", "account_id", "sha256", "prefix", "name", "scopes", "created_at"]),
+  ...ofColumns("update", "api_key", ["revoked_at"]),
+  ...ofColumns("insert", "sealing_key", ["version", "secret", "active_from"]),
+];
+
+function ofColumns(privilege: string, table: string, columns: readonly string[]): string[] {
+  return columns.map((column) => `${privilege} (${column}) on ${table}`);
+}
 
 /** A role that cannot be one to serve with; the message says why and what to do. */
 export class GrantError extends Error {
@@ -115,6 +121,13 @@ async function refuseLeftover(client: Client, role: string): Promise<void> {
      from pg_class cross join unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) privilege
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f') and has_table_privilege($1, pg_class.oid, privilege)
      union all
+     select writing.right from pg_class
+     join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
+     cross join unnest(array['insert', 'update', 'references']) privilege
+     cross join lateral (select privilege || ' (' || attname || ') on ' || relname as right) writing
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f') and not writing.right = any ($3)
+       and has_column_privilege($1, pg_class.oid, attnum, privilege) and not has_table_privilege($1, pg_class.oid, privilege)
+     union all
      select 'create in ' || nspname from pg_namespace where nspname !~ '^pg_' and has_schema_privilege($1, oid, 'create')
      union all
      select privilege || ' on the database' from unnest(array['create', 'temporary']) privilege
@@ -123,7 +136,7 @@ async function refuseLeftover(client: Client, role: string): Promise<void> {
      select 'execute ' || proname from pg_proc
      where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype and not proname = any ($2)
        and has_function_privilege($1, oid, 'execute')`,
-    [role, WRITERS],
+    [role, WRITERS, WRITTEN],
   );
   if (rows.length === 0) return;
   const rights = rows.map(({ right }) => right).join(", ");

@@ -247,6 +247,33 @@ describe("migrate --grant-to", () => {
     await query(database.url, "revoke update on run from public");
   });
 
+  it("refuses who could still write single columns through PUBLIC or another role, beyond those that serving needs", async () => {
+    await query(
+      database.url,
+      "grant insert (id, wallet), update (burst) on account to public; grant select (amount) on transfer to public",
+    );
+    expect((await grantTo(SERVING.role)).exitCode).toBe(0);
+    await withRole("nologin", async (group) => {
+      await query(database.url, `grant insert (debit), references (id) on transfer to ${group}`);
+      await withRole(`login in role ${group}`, async (member) => {
+        const { exitCode, told } = await grantTo(member);
+        expect(exitCode).toBe(1);
+        expect(told).toMatch(/could still insert \(debit\) on transfer, references \(id\) on transfer, through PUBLIC/);
+      });
+    });
+    await query(database.url, "grant update (available, wallet), insert (available) on account to public");
+    const { exitCode, told } = await grantTo(SERVING.role);
+    await query(database.url, "revoke all on account, transfer from public");
+    expect(exitCode).toBe(1);
+    for (const right of [
+      "insert (available) on account",
+      "update (available) on account",
+      "update (wallet) on account",
+    ])
+      expect(told).toContain(right);
+    expect(told).not.toMatch(/burst|\(id\)/);
+  });
+
   it("says what to do about a role that does not exist, and about rights that it lacks itself", async () => {
     expect(await grantTo("nobody_at_all")).toEqual({
       exitCode: 1,
