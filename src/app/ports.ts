@@ -209,7 +209,10 @@ export interface Accounts {
   /** Makes the wallet's account, or finds the one it has. */
   create(wallet: string): Promise<Account>;
   get(accountId: string): Promise<Account>;
-  /** Adds `amount` (negative: takes) once per key. @throws ToolgateError INVALID_REQUEST when the balance would fall below zero */
+  /**
+   * Adds `amount` (negative: takes) once per key.
+   * @throws ToolgateError INVALID_REQUEST for 0 and what JSON cannot tell exactly, and when the balance would fall below zero or be such
+   */
   adjust(adjustment: { accountId: string; amount: MicroUsd; reason: string; idempotencyKey: string }): Promise<Account>;
   setTier(accountId: string, tier: RateTier): Promise<Account>;
   setOperator(accountId: string, operator: boolean): Promise<Account>;

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { parseAddress } from "../domain/base58.ts";
-import { parseUsdc } from "../domain/money.ts";
+import { formatUsdc, MAX_MICRO_USD, parseUsdc } from "../domain/money.ts";
 import { isScope, SCOPES, type Scope } from "../domain/scope.ts";
 
 /** A wallet address. */
@@ -21,7 +21,9 @@ export function count(text: string): number {
 export function signedUsdc(text: string): bigint {
   const amount = parseUsdc(text.replace(/^-/, ""));
   if (amount === undefined || amount === 0n)
-    throw new InvalidArgumentError("must be an amount in USDC with at most six places, e.g. 5.00");
+    throw new InvalidArgumentError(
+      `must be an amount in USDC with at most six places, e.g. 5.00, and at most ${formatUsdc(MAX_MICRO_USD)}`,
+    );
   return text.startsWith("-") ? -amount : amount;
 }
 

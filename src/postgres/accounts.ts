@@ -6,13 +6,16 @@ import { parseAddress } from "../domain/base58.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { newId, uuidOf } from "../domain/ids.ts";
-import type { MicroUsd } from "../domain/money.ts";
+import { MAX_MICRO_USD, type MicroUsd } from "../domain/money.ts";
 import { DEFAULT_TIER, type RateTier } from "../domain/rate-limit.ts";
 import { AccountEntity } from "./entities/account.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 
 /** What a tier may be at most: a token every microsecond, which is what buckets are counted in. */
 const MAX_TIER: RateTier = { ratePerMinute: 60_000_000, burst: 10_000_000 };
+
+/** What callers know an adjustment's amount by. */
+const AMOUNT = "amount_usdc_microusd";
 
 /** The operator's account work. A change of tier or role reaches every instance's memory of API keys by a trigger. */
 export class PostgresAccounts implements Accounts {
@@ -52,7 +55,9 @@ export class PostgresAccounts implements Accounts {
     idempotencyKey: string;
   }): Promise<Account> {
     const { accountId, amount, reason, idempotencyKey } = adjustment;
-    if (amount === 0n) throw invalidField("amount", "must not be 0");
+    if (amount === 0n) throw invalidField(AMOUNT, "must not be 0");
+    if (amount > MAX_MICRO_USD || amount < -MAX_MICRO_USD)
+      throw invalidField(AMOUNT, `must be between -${MAX_MICRO_USD} and ${MAX_MICRO_USD}`);
     const uuid = known(accountId);
     const key = createHash("sha256").update(`${uuid}:${idempotencyKey}`).digest();
     const em = this.#orm.em.fork();
@@ -66,7 +71,9 @@ export class PostgresAccounts implements Accounts {
       case "unknown":
         throw unknown();
       case "insufficient":
-        throw invalidField("amount", "the balance does not cover it");
+        throw invalidField(AMOUNT, "the balance does not cover it");
+      case "excessive":
+        throw invalidField(AMOUNT, `the balance would be more than ${MAX_MICRO_USD}`);
       case "mismatch":
         throw new ToolgateError(
           "IDEMPOTENCY_MISMATCH",

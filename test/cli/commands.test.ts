@@ -117,6 +117,24 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
       });
   });
 
+  it("adjust no balance beyond what can be told, and name what is too much", async () => {
+    const { accountId } = await world.agent();
+    const adjust = (usdc: string) =>
+      toolgate("accounts", "adjust", "--account", accountId, `--usdc=${usdc}`, "--reason", "trial", "--json");
+    const most = "9007199254.740991";
+    for (const usdc of ["9007199254.740992", "9223372036854.775807", "-9223372036854.775808", "9999999999"])
+      expect(await adjust(usdc), usdc).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(new RegExp(`--usdc <amount>.* at most ${most}`)),
+      });
+    expect(await adjust(most)).toMatchObject({ code: 0, rows: [{ balance_usdc: most }] });
+    expect(await adjust(most)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^INVALID_REQUEST: amount_usdc_microusd: .*\n$/),
+    });
+    expect(await adjust(`-${most}`)).toMatchObject({ code: 0, rows: [{ balance_usdc: "0.000000" }] });
+  });
+
   it("open a quote, and audit the ledger", async () => {
     const agent = await world.agent();
     const { body } = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });

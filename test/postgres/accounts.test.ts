@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { MAX_MICRO_USD } from "../../src/domain/money.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openStarted } from "./open.ts";
@@ -48,6 +49,27 @@ describe("an account", () => {
     await expect(adjust(7n, "up")).rejects.toMatchObject({ code: "IDEMPOTENCY_MISMATCH" });
     await expect(adjust(0n, "nothing")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
     expect(await one.ledger.balance(accountId)).toBe(3_000_000n);
+  });
+
+  it("is adjusted by no more, and to no more, than an exact number in JSON can tell", async () => {
+    const { accountId } = await one.accounts.create(wallet());
+    const adjust = (amount: bigint, idempotencyKey: string) =>
+      one.accounts.adjust({ accountId, amount, reason: "why", idempotencyKey });
+    const refused = expect.objectContaining({
+      code: "INVALID_REQUEST",
+      message: expect.stringMatching(/^amount_usdc_microusd: /),
+    });
+    for (const amount of [2n ** 200n, 2n ** 63n, 2n ** 63n - 1n, MAX_MICRO_USD + 1n]) {
+      for (const signed of [amount, -amount])
+        await expect(adjust(signed, `${signed}`), `${signed}`).rejects.toEqual(refused);
+    }
+    expect(await adjust(MAX_MICRO_USD - 1n, "much")).toMatchObject({ balance: MAX_MICRO_USD - 1n });
+    for (const amount of [2n, MAX_MICRO_USD]) await expect(adjust(amount, "too much")).rejects.toEqual(refused);
+    expect(await adjust(1n, "most")).toMatchObject({ balance: MAX_MICRO_USD });
+    expect(await adjust(MAX_MICRO_USD - 1n, "much")).toMatchObject({ balance: MAX_MICRO_USD });
+    await expect(adjust(0n, "nothing")).rejects.toEqual(refused);
+    expect(await adjust(-MAX_MICRO_USD, "all")).toMatchObject({ balance: 0n });
+    await expect(adjust(-1n, "more than all")).rejects.toEqual(refused);
   });
 
   it("has a tier and a role that can be set", async () => {

@@ -74,6 +74,10 @@ describe("validation", () => {
       idempotencyKey: "1",
     });
     expect(problem(() => validate(AdjustBalanceRequestSchema, zero))).toBe("amount_usdc_microusd: must not be 0");
+    for (const amountUsdcMicrousd of [2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n])
+      expect(problem(() => validate(AdjustBalanceRequestSchema, { ...zero, amountUsdcMicrousd }))).toBe(
+        "amount_usdc_microusd: must be between -9007199254740991 and 9007199254740991",
+      );
     const twice = create(CreateKeyRequestSchema, { accountId: "acct_1", scopes: ["a", "a"] });
     expect(problem(() => validate(CreateKeyRequestSchema, twice))).toBe("scopes: must not name anything twice");
     const many = create(CreateKeyRequestSchema, { accountId: "acct_1", scopes: Array.from({ length: 21 }, String) });

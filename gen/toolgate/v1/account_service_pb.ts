@@ -169,7 +169,7 @@ export type AdjustBalanceRequest = Message<"toolgate.v1.AdjustBalanceRequest"> &
   accountId: string;
 
   /**
-   * What to add in micro-USD; negative to take away. Never below a balance of zero.
+   * What to add in micro-USD; negative to take away. Never below a balance of zero, nor above one of 9007199254740991.
    *
    * @generated from field: int64 amount_usdc_microusd = 2;
    */

@@ -1,4 +1,5 @@
 import { Migration } from "@mikro-orm/migrations";
+import { MAX_MICRO_USD } from "../../domain/money.ts";
 import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
 
 /** Money that moves without a call: deposits, the operator's adjustments and refunds. Each happens once, however often it is asked for. */
@@ -27,7 +28,8 @@ export class Deposits extends Migration {
         return true;
       end $$`);
 
-    // "done", "repeated", "mismatch" (the key was used with another amount), "insufficient" or "unknown" (there is no such account).
+    // "done", "repeated", "mismatch" (the key was used with another amount), "insufficient", "excessive" or "unknown" (there is no
+    // such account).
     this.addSql(/* sql */ `
       create function ledger_adjust(account uuid, change bigint, key bytea, note text) returns text
       language plpgsql as $$
@@ -49,6 +51,9 @@ export class Deposits extends Migration {
         end if;
         if change < 0 and available + change < 0 then
           return 'insufficient';
+        end if;
+        if change > 0 and available > ${MAX_MICRO_USD} - change then
+          return 'excessive';
         end if;
         insert into transfer (debit, credit, amount, kind, ref, note) values (source, target, abs(change), 'adjustment', key, note);
         update account a set available = a.available + change where a.id = account;
