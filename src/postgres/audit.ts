@@ -2,13 +2,10 @@ import type { Pool, PoolClient } from "pg";
 import type { AuditLine } from "../app/audit.ts";
 import { CHECKS } from "./audit-checks.ts";
 import { openPool } from "./pool.ts";
-import { retrying } from "./retry.ts";
+import { PATIENCE_MS, retrying } from "./retry.ts";
 
 /** A check may take as long as a large ledger needs. */
 const DAY_MS = 86_400_000;
-/** How long an audit waits for a database that is away, ms. */
-const PATIENCE_MS = 5_000;
-
 /**
  * How the checks run: all on one snapshot, however long they take. Statistics of a young ledger promise a row where there are a million;
  * nested loops over those would never end, and every join of the checks can be hashed.

@@ -1,13 +1,25 @@
 import type { Pool } from "pg";
 import type { Begun, BeginCall, Deposit, FinishCall, Finished, Ledger, Prior, PriorQuery } from "../app/ports.ts";
 import { ToolgateError } from "../domain/errors.ts";
-import type { JsonObject } from "../domain/json.ts";
 import { Lru } from "../domain/lru.ts";
 import type { MicroUsd } from "../domain/money.ts";
-import { AGAIN, Batcher } from "./batcher.ts";
+import { Batcher, type AGAIN } from "./batcher.ts";
 import type { Leases } from "./leases.ts";
-import { retrying } from "./retry.ts";
-import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./rows.ts";
+import { claimKey, exclusiveKeys, keyOf } from "./ledger-claims.ts";
+import {
+  begunOf,
+  callRecord,
+  endingRecord,
+  finishedOf,
+  inOrder,
+  priorRecord,
+  replayOf,
+  resultText,
+  type BegunRow,
+  type FinishedRow,
+} from "./ledger-records.ts";
+import { PATIENCE_MS, patientQuery } from "./retry.ts";
+import { signatureFrom, uuidFrom } from "./rows.ts";
 
 /** What the ledger needs. */
 export interface LedgerOptions {
@@ -21,23 +33,6 @@ export interface LedgerOptions {
 
 /** Calls in one transaction at most. */
 const BATCH = 200;
-
-/** How long a call waits for a database that is away, ms. The end of a run waits for as long as it keeps its lease. */
-const PATIENCE_MS = 5_000;
-
-interface BegunRow extends Nullable<ReceiptRow> {
-  n: number;
-  kind: Begun["kind"] | "credited" | "again";
-  balance: bigint | null;
-  result: JsonObject | null;
-}
-
-interface FinishedRow extends Nullable<ReceiptRow> {
-  n: number;
-  kind: Finished["kind"];
-}
-
-type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
 
 /**
  * The ledger on PostgreSQL. The rules are in the functions `ledger_*` of the migrations; here calls are batched, sent, and sent
@@ -59,19 +54,10 @@ export class PostgresLedger implements Ledger {
   }
 
   async prior(query: PriorQuery): Promise<Prior> {
-    const call = {
-      n: 1,
-      account_id: uuidFrom("acct", query.accountId),
-      fingerprint: bytes(query.fingerprint),
-      claim_key: claimOf(query.idempotencyKey, query.txSignature),
-      keyed: query.idempotencyKey !== undefined,
-      tx_signature: bytes(signatureFrom(query.txSignature)),
-      quote_id: query.quoteId,
-    };
     const rows = await this.#query<BegunRow & { payment_claim: string | null }>(
       "ledger-prior",
       "select prior.n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).* from ledger_prior($1) prior",
-      [JSON.stringify(call)],
+      [JSON.stringify(priorRecord(query))],
     );
     const [row] = rows;
     switch (row?.kind) {
@@ -179,124 +165,13 @@ export class PostgresLedger implements Ledger {
       `select finished.n, finished.kind, (finished.receipt).*
        from ledger_finish(array(select ending from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) finished`,
       [JSON.stringify(calls.map(endingRecord)), calls.map(resultText), this.#options.instanceId],
+      // The end of a run waits for as long as it keeps its lease.
       Math.max(PATIENCE_MS, this.#options.leaseMs),
     );
     return inOrder(rows, finishedOf);
   }
 
-  async #query<Row extends object>(
-    name: string,
-    text: string,
-    values: unknown[],
-    patienceMs = PATIENCE_MS,
-  ): Promise<Row[]> {
-    const { pool } = this.#options;
-    return retrying(patienceMs, async () => (await pool.query<Row>({ name, text, values })).rows);
+  #query<Row extends object>(name: string, text: string, values: unknown[], patienceMs?: number): Promise<Row[]> {
+    return patientQuery(this.#options.pool, { name, text, values }, patienceMs);
   }
-}
-
-/** The claim of a call: its key, or its payment where it has none. A paid call from the balance without a key claims nothing. */
-function claimKey(call: BeginCall): string | undefined {
-  return claimOf(call.idempotencyKey, call.payment?.txSignature);
-}
-
-/** Keys and payments are named apart, so that no caller's key can be another call's payment. */
-function claimOf(idempotencyKey: string | undefined, txSignature: string | undefined): string | undefined {
-  if (idempotencyKey !== undefined) return `key:${idempotencyKey}`;
-  return txSignature === undefined ? undefined : `pay:${txSignature}`;
-}
-
-/** The caller's key of a claim that has one. */
-function keyOf(claim: string | null): string | undefined {
-  return claim?.startsWith("key:") ? claim.slice("key:".length) : undefined;
-}
-
-/** What no two calls of one batch share: a claim, a payment, and a quote, which only one payment settles. */
-function exclusiveKeys(call: BeginCall): string[] {
-  const claim = claimKey(call);
-  const keys = claim === undefined ? [] : [`claim ${call.accountId} ${claim}`];
-  if (call.payment) keys.push(`payment ${call.payment.txSignature}`, `quote ${call.payment.quoteId}`);
-  return keys;
-}
-
-/** A call as the type `ledger_call` reads it from JSON. */
-function callRecord(call: BeginCall, index: number): object {
-  const { payment } = call;
-  const deposit = payment?.deposit;
-  return {
-    n: index + 1,
-    account_id: uuidFrom("acct", call.accountId),
-    run_id: uuidFrom("run", call.runId),
-    tool: call.tool,
-    fingerprint: bytes(call.fingerprint),
-    price: call.price.toString(),
-    claim_key: claimKey(call),
-    keyed: call.idempotencyKey !== undefined,
-    tx_signature: payment && bytes(signatureFrom(payment.txSignature)),
-    quote_id: payment?.quoteId,
-    step_id: payment?.stepId,
-    deposit: deposit?.amount.toString(),
-    payer: deposit?.payer,
-    slot: deposit?.slot.toString(),
-    block_time: deposit?.blockTime,
-    finalized: deposit?.finalized,
-    paid_by: deposit?.paidBy,
-  };
-}
-
-/** The end of a run as the type `ledger_ending` reads it from JSON. */
-function endingRecord(call: FinishCall, index: number): object {
-  const common = { n: index + 1, run_id: uuidFrom("run", call.runId), outcome: call.outcome };
-  if (call.outcome === "completed") return { ...common, receipt_id: uuidFrom("rcpt", call.receiptId) };
-  // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
-  const message = call.error.message.replaceAll("\0", "").toWellFormed();
-  return { ...common, error_code: call.error.code, error_message: message };
-}
-
-function resultText(call: FinishCall): string | null {
-  return call.outcome === "completed" ? JSON.stringify(call.result) : null;
-}
-
-/** Bytes in PostgreSQL's hex form. */
-function bytes(buffer: Buffer): string {
-  return `\\x${buffer.toString("hex")}`;
-}
-
-/** The answers by the number of their question. */
-function inOrder<Row extends { n: number }, Answer>(rows: readonly Row[], answerOf: (row: Row) => Answer): Answer[] {
-  const answers: Answer[] = [];
-  for (const row of rows) answers[row.n - 1] = answerOf(row);
-  return answers;
-}
-
-function begunOf(row: BegunRow): Begun | typeof AGAIN {
-  switch (row.kind) {
-    case "again":
-      return AGAIN;
-    case "replay":
-      return replayOf(row);
-    case "insufficient":
-      return { kind: row.kind, balance: row.balance ?? 0n };
-    case "credited":
-      throw new Error("a call was left between two states");
-    default:
-      return { kind: row.kind };
-  }
-}
-
-function finishedOf(row: FinishedRow): Finished {
-  return row.kind === "captured" ? { kind: row.kind, receipt: receiptIn(row) } : { kind: row.kind };
-}
-
-function replayOf(row: BegunRow): Extract<Begun, { kind: "replay" }> {
-  return { kind: "replay", result: row.result ?? {}, receipt: receiptIn(row) };
-}
-
-/** The receipt of a row that may have none. */
-function receiptIn(row: Nullable<ReceiptRow>) {
-  return isReceipt(row) ? receiptOf(row) : undefined;
-}
-
-function isReceipt(row: Nullable<ReceiptRow>): row is ReceiptRow {
-  return row.id !== null;
 }

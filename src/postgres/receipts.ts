@@ -3,11 +3,8 @@ import type { Page, PageQuery, Receipts } from "../app/ports.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
-import { retrying } from "./retry.ts";
+import { patientQuery } from "./retry.ts";
 import { receiptOf, uuidFrom, type ReceiptRow } from "./rows.ts";
-
-/** How long a reader waits for a database that is away, ms. */
-const PATIENCE_MS = 5_000;
 
 /** What picks the receipts of a status. The rare ones are looked up by the transfer that made them so, not among all the others. */
 const PICKS: Record<ReceiptStatus, string> = {
@@ -58,7 +55,7 @@ export class PostgresReceipts implements Receipts {
     return rows[0] && receiptOf(rows[0]);
   }
 
-  async #read(query: QueryConfig): Promise<ReceiptRow[]> {
-    return retrying(PATIENCE_MS, async () => (await this.#pool.query<ReceiptRow>(query)).rows);
+  #read(query: QueryConfig): Promise<ReceiptRow[]> {
+    return patientQuery(this.#pool, query);
   }
 }

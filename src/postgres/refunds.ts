@@ -3,11 +3,8 @@ import type { Refunds } from "../app/treasury-ports.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Receipt } from "../domain/receipt.ts";
-import { retrying } from "./retry.ts";
+import { patientQuery } from "./retry.ts";
 import { receiptOf, type ReceiptRow } from "./rows.ts";
-
-/** How long the operator waits for a database that is away, ms. */
-const PATIENCE_MS = 5_000;
 
 /** Refunds on PostgreSQL: from revenue to the account that was charged, once for each receipt. */
 export class PostgresRefunds implements Refunds {
@@ -20,14 +17,11 @@ export class PostgresRefunds implements Refunds {
   async refund(refund: { receiptId: string; reason: string }): Promise<{ receipt: Receipt; refunded: boolean }> {
     const uuid = uuidOf("rcpt", refund.receiptId);
     if (uuid === undefined) throw unknown();
-    const { rows } = await retrying(PATIENCE_MS, () =>
-      this.#pool.query<ReceiptRow & { refunded_now: boolean }>({
-        name: "refunds-refund",
-        text: "select refunded_now, (receipt).* from ledger_refund($1, $2)",
-        values: [uuid, refund.reason],
-      }),
-    );
-    const [row] = rows;
+    const [row] = await patientQuery<ReceiptRow & { refunded_now: boolean }>(this.#pool, {
+      name: "refunds-refund",
+      text: "select refunded_now, (receipt).* from ledger_refund($1, $2)",
+      values: [uuid, refund.reason],
+    });
     if (!row) throw unknown();
     return { receipt: receiptOf(row), refunded: row.refunded_now };
   }

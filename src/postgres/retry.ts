@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Pool, QueryConfig } from "pg";
 import { DatabaseAwayError, DatabaseBusyError, wasBlocked, wasLost, wasUndone } from "./database-errors.ts";
+
+/** How long a statement waits for a database that is away, ms. */
+export const PATIENCE_MS = 5_000;
 
 /** How often a transaction that was undone is sent again before its error is believed. */
 const MAX_UNDONE = 8;
@@ -28,4 +32,13 @@ export async function retrying<Result>(forMs: number, run: () => Promise<Result>
       await sleep(pauseMs);
     }
   }
+}
+
+/** The rows of a statement that may happen twice without harm, sent {@link retrying}. */
+export async function patientQuery<Row extends object>(
+  pool: Pool,
+  query: QueryConfig,
+  forMs = PATIENCE_MS,
+): Promise<Row[]> {
+  return retrying(forMs, async () => (await pool.query<Row>(query)).rows);
 }

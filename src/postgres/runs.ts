@@ -4,7 +4,7 @@ import { ERRORS, type ErrorCode } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Run, RunStatus } from "../domain/run.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
-import { retrying } from "./retry.ts";
+import { patientQuery } from "./retry.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 
 interface RunRow {
@@ -25,9 +25,6 @@ const SELECT = `
   select run.id, run.tool, run.status, run.step_id, run.price, receipt.id as receipt_id,
          run.error_code, run.error_message, run.created_at, run.started_at, run.ended_at
   from run left join receipt on receipt.run_id = run.id`;
-
-/** How long a reader waits for a database that is away, ms. */
-const PATIENCE_MS = 5_000;
 
 /** What picks the runs of a status, written out, so that a statement's plan can tell the rare ones from the many. */
 const PICKS: Record<RunStatus, string> = {
@@ -77,8 +74,8 @@ export class PostgresRuns implements Runs {
     return rows[0] && runOf(rows[0]);
   }
 
-  async #read(query: QueryConfig): Promise<RunRow[]> {
-    return retrying(PATIENCE_MS, async () => (await this.#pool.query<RunRow>(query)).rows);
+  #read(query: QueryConfig): Promise<RunRow[]> {
+    return patientQuery(this.#pool, query);
   }
 }
 

@@ -6,7 +6,7 @@ import { parseSignature } from "../domain/base58.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
-import { retrying } from "./retry.ts";
+import { patientQuery } from "./retry.ts";
 import { idFrom } from "./rows.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
@@ -19,9 +19,6 @@ interface SuspendedRow {
   assigned_to: string | null;
   reason: string | null;
 }
-
-/** How long the operator waits for a database that is away, ms. */
-const PATIENCE_MS = 5_000;
 
 const SELECT = `
   select payment.tx_signature, payment.amount, payment.memos, payment.payer, payment.block_time, payment.assigned_to, assignment.note as reason
@@ -96,8 +93,8 @@ export class PostgresSuspense implements Suspense {
     return transferOf(row);
   }
 
-  async #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    return retrying(PATIENCE_MS, async () => (await this.#pool.query<Row>({ name, text, values })).rows);
+  #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    return patientQuery(this.#pool, { name, text, values });
   }
 }
 

@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import type { OwnedMovement, Recorded, TreasuryBooks, UnfinalizedPayment, WatchState } from "../app/treasury-ports.ts";
 import { parseAddress } from "../domain/base58.ts";
 import type { MicroUsd } from "../domain/money.ts";
-import { retrying } from "./retry.ts";
+import { PATIENCE_MS, patientQuery, retrying } from "./retry.ts";
 import { idFrom, signatureFrom, uuidFrom } from "./rows.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
@@ -19,9 +19,6 @@ interface ReversedRow {
   amount: bigint;
   balance: bigint;
 }
-
-/** How long the treasury's work waits for a database that is away, ms. It is done again in a moment, so not for long. */
-const PATIENCE_MS = 5_000;
 
 /** The oldest of those that wait first; $1: credited at least so long ago, ms; $2: at most. */
 export const UNFINALIZED = `
@@ -165,9 +162,8 @@ export class PostgresTreasuryBooks implements TreasuryBooks {
     return { count: Number(rows[0]?.count ?? 0n), amount: rows[0]?.amount ?? 0n };
   }
 
-  async #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    const { pool } = this.#options;
-    return retrying(PATIENCE_MS, async () => (await pool.query<Row>({ name, text, values })).rows);
+  #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    return patientQuery(this.#options.pool, { name, text, values });
   }
 }
 

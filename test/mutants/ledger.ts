@@ -281,7 +281,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "keys-apart-from-payments",
     guard: "No caller's key can be taken for the claim of a payment.",
-    file: "src/postgres/ledger.ts",
+    file: "src/postgres/ledger-claims.ts",
     find: "return `key:${idempotencyKey}`",
     replace: "return idempotencyKey",
     tests: CALLS,

@@ -1,0 +1,119 @@
+import type { Begun, BeginCall, FinishCall, Finished, PriorQuery } from "../app/ports.ts";
+import type { JsonObject } from "../domain/json.ts";
+import { AGAIN } from "./batcher.ts";
+import { claimKey, claimOf } from "./ledger-claims.ts";
+import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./rows.ts";
+
+/** What `ledger_begin` and `ledger_prior` tell of a call. */
+export interface BegunRow extends Nullable<ReceiptRow> {
+  n: number;
+  kind: Begun["kind"] | "credited" | "again";
+  balance: bigint | null;
+  result: JsonObject | null;
+}
+
+/** What `ledger_finish` tells of a run. */
+export interface FinishedRow extends Nullable<ReceiptRow> {
+  n: number;
+  kind: Finished["kind"];
+}
+
+type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
+
+/** An earlier call to look for, as the type `ledger_call` reads it from JSON. */
+export function priorRecord(query: PriorQuery): object {
+  return {
+    n: 1,
+    account_id: uuidFrom("acct", query.accountId),
+    fingerprint: bytes(query.fingerprint),
+    claim_key: claimOf(query.idempotencyKey, query.txSignature),
+    keyed: query.idempotencyKey !== undefined,
+    tx_signature: bytes(signatureFrom(query.txSignature)),
+    quote_id: query.quoteId,
+  };
+}
+
+/** A call as the type `ledger_call` reads it from JSON. */
+export function callRecord(call: BeginCall, index: number): object {
+  const { payment } = call;
+  const deposit = payment?.deposit;
+  return {
+    n: index + 1,
+    account_id: uuidFrom("acct", call.accountId),
+    run_id: uuidFrom("run", call.runId),
+    tool: call.tool,
+    fingerprint: bytes(call.fingerprint),
+    price: call.price.toString(),
+    claim_key: claimKey(call),
+    keyed: call.idempotencyKey !== undefined,
+    tx_signature: payment && bytes(signatureFrom(payment.txSignature)),
+    quote_id: payment?.quoteId,
+    step_id: payment?.stepId,
+    deposit: deposit?.amount.toString(),
+    payer: deposit?.payer,
+    slot: deposit?.slot.toString(),
+    block_time: deposit?.blockTime,
+    finalized: deposit?.finalized,
+    paid_by: deposit?.paidBy,
+  };
+}
+
+/** The end of a run as the type `ledger_ending` reads it from JSON. */
+export function endingRecord(call: FinishCall, index: number): object {
+  const common = { n: index + 1, run_id: uuidFrom("run", call.runId), outcome: call.outcome };
+  if (call.outcome === "completed") return { ...common, receipt_id: uuidFrom("rcpt", call.receiptId) };
+  // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
+  const message = call.error.message.replaceAll("\0", "").toWellFormed();
+  return { ...common, error_code: call.error.code, error_message: message };
+}
+
+export function resultText(call: FinishCall): string | null {
+  return call.outcome === "completed" ? JSON.stringify(call.result) : null;
+}
+
+/** Bytes in PostgreSQL's hex form. */
+function bytes(buffer: Buffer): string {
+  return `\\x${buffer.toString("hex")}`;
+}
+
+/** The answers by the number of their question. */
+export function inOrder<Row extends { n: number }, Answer>(
+  rows: readonly Row[],
+  answerOf: (row: Row) => Answer,
+): Answer[] {
+  const answers: Answer[] = [];
+  for (const row of rows) answers[row.n - 1] = answerOf(row);
+  return answers;
+}
+
+export function begunOf(row: BegunRow): Begun | typeof AGAIN {
+  switch (row.kind) {
+    case "again":
+      return AGAIN;
+    case "replay":
+      return replayOf(row);
+    case "insufficient":
+      return { kind: row.kind, balance: row.balance ?? 0n };
+    case "credited":
+      throw new Error("a call was left between two states");
+    default:
+      return { kind: row.kind };
+  }
+}
+
+export function finishedOf(row: FinishedRow): Finished {
+  return row.kind === "captured" ? { kind: row.kind, receipt: receiptIn(row) } : { kind: row.kind };
+}
+
+export function replayOf(row: BegunRow): Extract<Begun, { kind: "replay" }> {
+  return { kind: "replay", result: row.result ?? {}, receipt: receiptIn(row) };
+}
+
+/** The receipt of a row that may have none. */
+function receiptIn(row: Nullable<ReceiptRow>) {
+  return isReceipt(row) ? receiptOf(row) : undefined;
+}
+
+function isReceipt(row: Nullable<ReceiptRow>): row is ReceiptRow {
+  return row.id !== null;
+}
