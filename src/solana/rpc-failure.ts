@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { printable } from "./printable.ts";
 
 /** What kept one endpoint from giving a usable answer. */
 export type RpcFailureKind =
@@ -18,7 +19,7 @@ export class RpcFailure extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: RpcFailureKind, host: string, problem: string, retryAfterMs?: number) {
-    super(`${host}: ${problem}`);
+    super(`${host}: ${printable(problem)}`);
     this.name = "RpcFailure";
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;
@@ -31,7 +32,7 @@ export class RpcError extends Error {
   readonly data: unknown;
 
   constructor(host: string, code: number, message: string, data: unknown) {
-    super(`${host}: JSON-RPC error ${code}: ${message}`);
+    super(`${host}: JSON-RPC error ${code}: ${printable(message)}`);
     this.name = "RpcError";
     this.code = code;
     this.data = data;

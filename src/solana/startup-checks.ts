@@ -2,6 +2,7 @@ import { AccountLayout, AccountState, MintLayout } from "@solana/spl-token";
 import { z } from "zod";
 import { MAINNET_GENESIS_HASH, TOKEN_PROGRAM, USDC_DECIMALS } from "./addresses.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { printable } from "./printable.ts";
 import { MalformedAnswer, RpcError, RpcFailure } from "./rpc-failure.ts";
 import type { SolanaRpc } from "./rpc.ts";
 import type { Treasury } from "./treasury.ts";
@@ -61,7 +62,7 @@ async function checkCluster(endpoint: Endpoint, signal: AbortSignal): Promise<Ch
     signal,
   });
   if (hash === MAINNET_GENESIS_HASH) return [];
-  const problem = `is not Solana mainnet (genesis hash ${hash.slice(0, 44)}); only mainnet is supported, use a mainnet RPC`;
+  const problem = `is not Solana mainnet (genesis hash ${told(hash)}); only mainnet is supported, use a mainnet RPC`;
   return [{ endpoint: endpoint.host, code: "WRONG_CLUSTER", problem }];
 }
 
@@ -99,7 +100,7 @@ function mintProblems(mint: AccountJson, treasury: Treasury): Problem[] {
   ];
   if (!mint) return unfit("does not exist");
   if (mint.owner !== TOKEN_PROGRAM)
-    return unfit(`belongs to the program ${mint.owner} instead of the SPL Token program`);
+    return unfit(`belongs to the program ${told(mint.owner)} instead of the SPL Token program`);
   const { decimals, isInitialized } = MintLayout.decode(bytesOf(mint.data[0], MintLayout.span));
   if (!isInitialized) return unfit("is not initialized");
   return decimals === USDC_DECIMALS ? [] : unfit(`has ${decimals} decimals instead of ${USDC_DECIMALS}`);
@@ -118,12 +119,17 @@ function accountProblems(account: AccountJson, treasury: Treasury): Problem[] {
     return [{ code: "NO_TREASURY_ACCOUNT", problem }];
   }
   if (account.owner !== TOKEN_PROGRAM)
-    return unfit(`belongs to the program ${account.owner} instead of the SPL Token program`);
+    return unfit(`belongs to the program ${told(account.owner)} instead of the SPL Token program`);
   const { mint, owner, state } = AccountLayout.decode(bytesOf(account.data[0], AccountLayout.span));
   if (mint.toBase58() !== treasury.mint) return unfit(`holds the mint ${mint.toBase58()} instead of USDC`);
   if (owner.toBase58() !== treasury.owner) return unfit(`was handed over to ${owner.toBase58()}`);
   if (state === AccountState.Frozen) return unfit("is frozen");
   return state === AccountState.Initialized ? [] : unfit("is not initialized");
+}
+
+/** What should be 32 bytes in base58, and may be anything. */
+function told(text: string): string {
+  return printable(text.slice(0, 44));
 }
 
 function bytesOf(data: string, length: number): Buffer {

@@ -3,6 +3,7 @@ import { parseMemo } from "../domain/memo.ts";
 import { accountKeysOf } from "./account-keys.ts";
 import { TOKEN_PROGRAM } from "./addresses.ts";
 import { memoTexts } from "./payment-memo.ts";
+import { printable } from "./printable.ts";
 import { MalformedAnswer } from "./rpc-failure.ts";
 import { payerOf, transfersInto } from "./token-transfers.ts";
 import type { EvidenceRules } from "./transaction-evidence.ts";
@@ -18,8 +19,6 @@ export interface MovementReading {
 }
 
 const LONGEST_MEMOS = 256;
-/** What would change how a terminal or a page shows the text around it. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
  * Reads from a `getTransaction` result (`encoding: "json"`) what it did to the treasury's token account, also where it is no
@@ -69,5 +68,5 @@ function held(balance: TokenBalanceJson | undefined, treasury: Treasury): { amou
 }
 
 function readable(text: string): string {
-  return text.replace(UNPRINTABLE, "\u{fffd}").slice(0, LONGEST_MEMOS).toWellFormed();
+  return printable(text).slice(0, LONGEST_MEMOS).toWellFormed();
 }

@@ -145,6 +145,30 @@ describe("the checks at startup", () => {
     expect(await check()).toMatchObject([{ code: "WRONG_MINT" }]);
   });
 
+  it("repeat what a node says without what would steer a terminal, and not at length", async () => {
+    const odd = `\u001b]0;mine\u0007\u009b2J\u202efine\n- all is well${" ".repeat(500)}`;
+    net.fail(net.first, "getGenesisHash", { kind: "result", result: odd });
+    net.fail(net.first, "getTransaction", { kind: "rpc_error", code: -32011, message: odd });
+    accounts(tell(account(), odd), tell(mint(), odd));
+    const problems = await check();
+    expect(problems.map(({ code }) => code)).toEqual([
+      "WRONG_CLUSTER",
+      "WRONG_MINT",
+      "TREASURY_ACCOUNT_UNFIT",
+      "NO_HISTORY",
+    ]);
+    for (const { problem } of problems) {
+      expect(problem).toContain("\ufffd]0;mine\ufffd\ufffd2J\ufffdfine\ufffd- all");
+      expect(problem).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+      expect(problem.length).toBeLessThan(400);
+    }
+    net.heal();
+    net.fail(net.first, "getGenesisHash", { kind: "rpc_error", code: -32602, message: odd });
+    const [unreachable] = await check();
+    expect(unreachable).toMatchObject({ code: "UNREACHABLE", problem: expect.stringContaining("\ufffd]0;mine") });
+    expect(unreachable?.problem).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
   it("accept the same accounts when they are as they should be", async () => {
     accounts(tell(account()), tell(mint()));
     expect(await check()).toEqual([]);
