@@ -21,18 +21,19 @@ const SECRETS = [
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/sk-agent-[\w-]{12,}/g, "sk-agent-***"],
   [/(:\/\/[^\s:@/"]*:)[^\s@/"]+@/g, "$1***@"],
+  [/([?&]\w*password=)[^\s&"]+/gi, "$1***"],
 ];
 
 /** What a log is like besides its level. */
 export interface LogOptions {
   /** Values that no line may hold, whoever repeats them: an upstream may echo the key that it refuses. */
-  readonly secrets?: readonly string[];
+  readonly secrets: readonly string[];
   /** Where to, instead of stderr. */
   readonly file?: string;
 }
 
 /** The log: JSON lines on stderr; for people when stderr is a terminal and the pretty printer is installed (it is not in production). */
-export function createLogger(level: string, { secrets = [], file }: LogOptions = {}): Logger {
+export function createLogger(level: string, { secrets, file }: LogOptions): Logger {
   const redact = { paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]), censor: "***" };
   const hooks = { streamWrite: scrubber(secrets) };
   const options = { level, redact, hooks, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` };

@@ -1,4 +1,5 @@
 import { ConfigError, type Config } from "../config/config.ts";
+import { secretsIn } from "../config/secrets.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { createLogger } from "../log.ts";
@@ -38,7 +39,7 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
     import("../solana/treasury-balance.ts"),
     import("../solana/rpc-failure.ts"),
   ]);
-  const log = createLogger("error");
+  const log = createLogger("error", { secrets: secretsIn(config) });
   const rules = { memoPrefix: config.MEMO_PREFIX, waitMs: 0, finalizedAbove: 0n, clock: systemClock, log };
   const { rpc, treasury } = openChain({ urls, treasuryOwner, ...rules });
   // In this order: what is credited after the first look is on the chain before the second.

@@ -6,29 +6,55 @@ const SHORTEST = 6;
 /** A part of an RPC address's path that is as long as a key is. */
 const PATH_KEY = 16;
 
+/** Parameters of a database's address that hold one: `password`, `sslpassword` (libpq's names, which the driver takes too). */
+const PASSWORD_PARAMETER = /password/i;
+
+/** The settings that hold secrets. */
+type Holders = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams">;
+
 /** Every secret value of the configuration, as its log must not have it: passwords and keys, apart from the addresses that they stand in. */
-export function secretsIn({ DATABASE_URL, SOLANA_RPC_URLS = [], upstreams }: Config): string[] {
-  const passwords = [DATABASE_URL, ...SOLANA_RPC_URLS].flatMap((text) => (text === undefined ? [] : passwordsOf(text)));
-  const rpcKeys = SOLANA_RPC_URLS.flatMap(keysOf);
+export function secretsIn({ DATABASE_URL, SOLANA_RPC_URLS = [], upstreams }: Holders): string[] {
+  const database = DATABASE_URL === undefined ? [] : databaseSecrets(new URL(DATABASE_URL));
+  const rpcKeys = SOLANA_RPC_URLS.flatMap((text) => rpcSecrets(new URL(text)));
   const apiKeys = upstreams.flatMap(({ apiKey }) => apiKey ?? []);
-  return [...passwords, ...rpcKeys, ...apiKeys].filter((secret) => secret.length >= SHORTEST);
+  const secrets = new Set([...database, ...rpcKeys, ...apiKeys]);
+  return [...secrets].filter((secret) => secret.length >= SHORTEST);
 }
 
-function passwordsOf(text: string): string[] {
-  const { password } = new URL(text);
-  return password === "" ? [] : [password, decoded(password)];
+/** A parameter wins over what stands before the host, but both may be told. */
+function databaseSecrets({ password, search }: URL): string[] {
+  const parameters = parametersOf(search).filter(({ name }) => PASSWORD_PARAMETER.test(name));
+  return [...formsOf(password), ...parameters.flatMap(({ value }) => formsOf(value))];
 }
 
-/** Providers put their keys into the query or into the path. */
-function keysOf(text: string): string[] {
-  const { username, searchParams, pathname } = new URL(text);
-  return [username, ...searchParams.values(), ...pathname.split("/").filter((part) => part.length >= PATH_KEY)];
+/** Providers put their keys into the user, the password, the query or the path; user and password are sent together (RFC 7617). */
+function rpcSecrets({ username, password, search, pathname }: URL): string[] {
+  const credentials = username === "" || password === "" ? "" : `${username}:${password}`;
+  const values = parametersOf(search).map(({ value }) => value);
+  const parts = pathname.split("/").filter((part) => part.length >= PATH_KEY);
+  return [username, password, credentials, ...values, ...parts].flatMap(formsOf);
 }
 
+/** The parameters of a query, as they are written. */
+function parametersOf(search: string): { name: string; value: string }[] {
+  return search
+    .slice(1)
+    .split("&")
+    .map((part) => ({ name: part.split("=", 1)[0] ?? "", value: part.slice(part.indexOf("=") + 1) }));
+}
+
+/** A part of an address as it is written, and as whoever reads the address may write it. */
+function formsOf(text: string): string[] {
+  return [text, decoded(text), decoded(text.replaceAll("+", " "))];
+}
+
+/** Without percent-encoding (RFC 3986 section 2.1); what is none stays. */
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return text.replaceAll(/(?:%[\da-f]{2})+/gi, (encoded) => {
+    try {
+      return decodeURIComponent(encoded);
+    } catch {
+      return encoded;
+    }
+  });
 }

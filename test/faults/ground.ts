@@ -132,7 +132,7 @@ function openPorts(url: string): Promise<Postgres> {
     random: systemRandom,
     leaseMs: 15_000,
     poolSize: 2,
-    log: createLogger("silent"),
+    log: createLogger("silent", { secrets: [] }),
   });
 }
 

@@ -227,6 +227,10 @@ describe("no secret of the configuration is in what is printed", () => {
       "a database that refuses the password",
       () => ({ DATABASE_URL: ground.database.servingUrl.replace("toolgate_serving", "nobody") }),
     ],
+    [
+      "a database that is not there, and the password in the query",
+      () => ({ DATABASE_URL: `postgres://127.0.0.1:9/d?user=u&password=${password()}` }),
+    ],
     ["an RPC address that is none", () => ({ SOLANA_RPC_URLS: `ftp://${planted.rpc}@h` })],
     [
       "an RPC endpoint that is not there",
@@ -264,6 +268,7 @@ describe("the log", () => {
       { err: new Error(`refused ${hush}`, { cause: new Error(encodeURIComponent(hush)) }) },
       Buffer.from(hush).toString("base64"),
     );
+    log.info({ url: `postgres:///d?host=/run&sslpassword=${password()}&password=${password()}&user=u` }, "in a query");
     log.warn({ authorization: planted.cookie, headers: { "x-payment": planted.payment } }, "redacted");
     const text = await readFile(file, "utf8");
     expect(
@@ -271,7 +276,7 @@ describe("the log", () => {
         .split("\n")
         .filter((line) => line !== "")
         .map((line) => typeof JSON.parse(line)),
-    ).toEqual(["object", "object", "object"]);
+    ).toEqual(["object", "object", "object", "object"]);
     expect([
       held(text),
       text.includes(hush),
@@ -279,5 +284,6 @@ describe("the log", () => {
       text.includes(JSON.stringify(hush).slice(1, -1)),
     ]).toEqual([[], false, false, false]);
     expect(text).toContain("postgres://u:***@h/d");
+    expect(text).toContain("sslpassword=***&password=***&user=u");
   });
 });

@@ -188,8 +188,8 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
 /** What TEST_LOG names as a level; else everything to where the run's record is kept, or nothing. */
 function testLog() {
   const level = process.env["TEST_LOG"];
-  if (level !== undefined || LOG_FILE === undefined) return createLogger(level ?? "silent");
-  return createLogger("trace", { file: LOG_FILE });
+  if (level !== undefined || LOG_FILE === undefined) return createLogger(level ?? "silent", { secrets: [] });
+  return createLogger("trace", { secrets: [], file: LOG_FILE });
 }
 
 /** The X-Payment header for a transfer. */
