@@ -1,0 +1,70 @@
+import { createTransferCheckedInstruction } from "@solana/spl-token";
+import { PublicKey } from "@solana/web3.js";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { checkTreasury } from "../../src/cli/treasury-check.ts";
+import { readConfig, requireServeConfig } from "../../src/config/config.ts";
+import { USDC_DECIMALS, USDC_MINT } from "../../src/solana/addresses.ts";
+import { memoOf, xPayment, type Agent } from "../support/world.ts";
+import { setScene, soon, type Scene } from "./scene.ts";
+
+let scene: Scene;
+let agent: Agent;
+beforeAll(async () => {
+  scene = await setScene();
+  agent = await scene.agent();
+});
+afterAll(() => scene.close());
+
+const balance = () => scene.postgres.ledger.balance(agent.accountId);
+const watch = (tokenAccount: string) => scene.postgres.treasuryBooks.watch(tokenAccount);
+
+it("is changed as the page on configuration says, and the books stay right", async () => {
+  const next = scene.chain.controls.createWallet({ microUsd: 0n }).publicKey;
+  const nextTokens = scene.chain.controls.usdcAccount(next);
+  const settings = { TREASURY_OWNER: next.toBase58() };
+  const move = async (amount: bigint) => {
+    const accounts = [new PublicKey(scene.payTo), new PublicKey(USDC_MINT), nextTokens] as const;
+    const take = createTransferCheckedInstruction(...accounts, scene.treasury.publicKey, amount, USDC_DECIMALS);
+    await scene.send(agent, [take], scene.treasury);
+    scene.finalize();
+  };
+  const check = () => checkTreasury(requireServeConfig(readConfig({ ...scene.settings, ...settings })));
+
+  const former = await scene.start();
+  const quote = await former.quote(agent);
+  await scene.pay(agent, 400n, memoOf(quote));
+  scene.finalize();
+  await expect.poll(balance, soon).toBe(400n);
+  await move(400n);
+  await expect.poll(async () => (await watch(scene.payTo))?.expected, soon).toBe(0n);
+  await former.close();
+
+  const present = await scene.start(settings);
+  const open = { limit: 10, cursor: undefined, status: "open" } as const;
+  const suspended = async () => (await scene.postgres.suspense.list(open)).items;
+  await expect.poll(suspended, soon).toMatchObject([{ amount: 400n }]);
+  for (const { txSignature } of await suspended())
+    await scene.postgres.suspense.assign({ txSignature, to: "operator", reason: "moved" });
+  expect(await check()).toMatchObject({ violations: 0n, difference_usdc: "0.000000" });
+
+  // Who held a quote pays where it said.
+  const late = await scene.pay(agent, 1_000n, memoOf(quote));
+  scene.finalize();
+  expect(await present.buy(agent, xPayment(late, quote.quote_id))).toMatchObject({
+    status: 402,
+    body: { code: "INVALID_PAYMENT" },
+  });
+  const seen = (await watch(nextTokens.toBase58()))?.lookedAt ?? new Date(0);
+  await vi.waitUntil(async () => ((await watch(nextTokens.toBase58()))?.lookedAt ?? seen) > seen, soon);
+  expect([await balance(), await suspended()]).toEqual([400n, []]);
+  const byHand = {
+    accountId: agent.accountId,
+    amount: 1_000n,
+    reason: "paid the former treasury",
+    idempotencyKey: late,
+  };
+  await scene.postgres.accounts.adjust(byHand);
+  expect((await present.buy(agent)).status).toBe(200);
+  expect(await check()).toMatchObject({ violations: 0n, difference_usdc: "0.000000" });
+  expect(await scene.violations()).toEqual([]);
+});
