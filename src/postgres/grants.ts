@@ -114,28 +114,32 @@ async function grant(client: Client, role: string): Promise<void> {
   for (const statement of statements) await client.query(statement);
 }
 
-/** @throws GrantError when something else still lets the role do more: PUBLIC, or a role that it belongs to */
+/** @throws GrantError when something else still lets the role do more: PUBLIC, or a role that it belongs to or can become */
 async function refuseLeftover(client: Client, role: string): Promise<void> {
   const { rows } = await client.query<{ right: string }>(
-    `select privilege || ' on ' || relname as right
+    `with able as (select oid as role from pg_roles where pg_has_role($1, oid, 'member'))
+     select privilege || ' on ' || relname as right
      from pg_class cross join unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) privilege
-     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f') and has_table_privilege($1, pg_class.oid, privilege)
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+       and exists (select from able where has_table_privilege(role, pg_class.oid, privilege))
      union all
      select writing.right from pg_class
      join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
      cross join unnest(array['insert', 'update', 'references']) privilege
      cross join lateral (select privilege || ' (' || attname || ') on ' || relname as right) writing
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f') and not writing.right = any ($3)
-       and has_column_privilege($1, pg_class.oid, attnum, privilege) and not has_table_privilege($1, pg_class.oid, privilege)
+       and exists (select from able where has_column_privilege(role, pg_class.oid, attnum, privilege))
+       and not exists (select from able where has_table_privilege(role, pg_class.oid, privilege))
      union all
-     select 'create in ' || nspname from pg_namespace where nspname !~ '^pg_' and has_schema_privilege($1, oid, 'create')
+     select 'create in ' || nspname from pg_namespace
+     where nspname !~ '^pg_' and exists (select from able where has_schema_privilege(role, pg_namespace.oid, 'create'))
      union all
      select privilege || ' on the database' from unnest(array['create', 'temporary']) privilege
-     where has_database_privilege($1, current_database(), privilege)
+     where exists (select from able where has_database_privilege(role, current_database(), privilege))
      union all
      select 'execute ' || proname from pg_proc
      where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype and not proname = any ($2)
-       and has_function_privilege($1, oid, 'execute')`,
+       and exists (select from able where has_function_privilege(role, pg_proc.oid, 'execute'))`,
     [role, WRITERS, WRITTEN],
   );
   if (rows.length === 0) return;

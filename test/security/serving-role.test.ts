@@ -241,6 +241,10 @@ describe("migrate --grant-to", () => {
       await withRole(`login in role ${group}`, async (member) => {
         expect((await grantTo(member)).told).toMatch(/could still delete on receipt, through PUBLIC or a role/);
       });
+      // It has the right once it says: set role.
+      await withRole(`login noinherit in role ${group}`, async (member) => {
+        expect((await grantTo(member)).told).toMatch(/could still delete on receipt, through PUBLIC or a role/);
+      });
     });
     await query(database.url, "grant update on run to public");
     expect((await grantTo(SERVING.role)).told).toMatch(/could still update on run/);
