@@ -1,7 +1,7 @@
 import type { ServeConfig } from "./config/config.ts";
 import type { Logger } from "./log.ts";
 import { checkDatabase, type Findings } from "./postgres/start-checks.ts";
-import { checkChain, openChain } from "./solana/index.ts";
+import { adviseOnEndpoints, checkChain, openChain } from "./solana/index.ts";
 import { systemClock } from "./system.ts";
 
 /** Longest that all checks together may take, ms. */
@@ -31,6 +31,9 @@ export async function checkWorld(config: ServeConfig, log: Logger): Promise<Find
       ...database.problems.map((problem) => `DATABASE_URL: ${problem}`),
       ...endpoints.map(({ endpoint, problem }) => `SOLANA_RPC_URLS: ${endpoint} ${problem}`),
     ],
-    warnings: database.warnings.map((warning) => `DATABASE_URL: ${warning}`),
+    warnings: [
+      ...database.warnings.map((warning) => `DATABASE_URL: ${warning}`),
+      ...adviseOnEndpoints(chain.rpc).map((warning) => `SOLANA_RPC_URLS: ${warning}`),
+    ],
   };
 }

@@ -2,4 +2,4 @@ export { openChain, type ChainOptions, type SolanaChain } from "./chain.ts";
 export type { Log } from "./log.ts";
 export { paymentInstructions } from "./payment-instructions.ts";
 export { SolanaTreasury, type SolanaTreasuryOptions } from "./treasury-chain.ts";
-export { checkChain, type ChainProblem } from "./startup-checks.ts";
+export { adviseOnEndpoints, checkChain, type ChainProblem } from "./startup-checks.ts";

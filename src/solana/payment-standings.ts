@@ -20,7 +20,10 @@ const AT_ONCE = 8;
  */
 const SAFE_SLOTS = 600n;
 
-/** Tells how payments stand that were accepted before they were finalized. One endpoint alone never takes a payment back. */
+/**
+ * Tells how payments stand that were accepted before they were finalized. A payment is taken back only by what all configured endpoints
+ * say: where there are two, neither does it alone; where there is one, its word decides.
+ */
 export class PaymentStandings {
   readonly #options: SolanaTreasuryOptions;
 

@@ -38,6 +38,17 @@ export async function checkChain(rpc: SolanaRpc, treasury: Treasury, signal: Abo
   return problems.flat();
 }
 
+/** The hosts of a chain on this machine: a development setup. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
+
+/** What is unwise about the endpoints, and what to do. */
+export function adviseOnEndpoints({ endpoints: [first, ...others] }: SolanaRpc): string[] {
+  if (!first || others.length > 0 || LOOPBACK.test(first.host)) return [];
+  return [
+    `${first.host} is the only endpoint, so that its word alone decides which payments are credited and which are taken back; name a second one, of another provider`,
+  ];
+}
+
 async function checkEndpoint(endpoint: Endpoint, treasury: Treasury, signal: AbortSignal): Promise<ChainProblem[]> {
   try {
     const problems = [...(await checkCluster(endpoint, signal)), ...(await checkAccounts(endpoint, treasury, signal))];

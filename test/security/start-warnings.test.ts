@@ -16,6 +16,13 @@ const asSuperuser = () => ({ ...ground.settings, DATABASE_URL: ground.database.u
 const WARNING =
   /DATABASE_URL: its role \S+ is a superuser, so that .* serve with a role of its own \(migrate --grant-to\)/;
 
+/** The same chain, under an address that is not this machine's own. */
+const asRemote = () => ({
+  ...ground.settings,
+  SOLANA_RPC_URLS: (ground.settings["SOLANA_RPC_URLS"] ?? "").replace("127.0.0.1", "0.0.0.0"),
+});
+const ALONE = /SOLANA_RPC_URLS: 0\.0\.0\.0:\d+ is the only endpoint, so that its word alone decides/;
+
 describe("doctor", () => {
   it("warns of a superuser, and takes it for no problem", async () => {
     const { exitCode, stdout } = await run(["doctor", "--json"], asSuperuser());
@@ -24,6 +31,14 @@ describe("doctor", () => {
       { ok: true, problems: [], warnings: [expect.stringMatching(WARNING)] },
     ]);
     expect((await run(["doctor"], asSuperuser())).stdout).toMatch(/^- warning: DATABASE_URL: /);
+  });
+
+  it("warns where one endpoint alone decides", async () => {
+    const { exitCode, stdout } = await run(["doctor", "--json"], asRemote());
+    expect([exitCode, JSON.parse(stdout)]).toEqual([
+      0,
+      { ok: true, problems: [], warnings: [expect.stringMatching(ALONE)] },
+    ]);
   });
 
   it("finds everything fine with a role of its own", async () => {
@@ -38,6 +53,10 @@ describe("serve", () => {
   it("warns of a superuser in its log, and not of a role of its own", async () => {
     const [mighty, bound] = [await instances.serve(asSuperuser()), await instances.serve(ground.settings)];
     expect(mighty.log()).toMatch(WARNING);
-    expect(bound.log()).not.toMatch(/superuser|owns the tables/);
+    expect(bound.log()).not.toMatch(/superuser|owns the tables|only endpoint/);
+  });
+
+  it("warns in its log where one endpoint alone decides", async () => {
+    expect((await instances.serve(asRemote())).log()).toMatch(ALONE);
   });
 });

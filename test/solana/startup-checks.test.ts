@@ -3,7 +3,7 @@ import { Keypair, PublicKey } from "@solana/web3.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startLocalChain } from "../../src/localchain/index.ts";
 import { TOKEN_PROGRAM, USDC_MINT } from "../../src/solana/addresses.ts";
-import { checkChain, type ChainProblem } from "../../src/solana/startup-checks.ts";
+import { adviseOnEndpoints, checkChain, type ChainProblem } from "../../src/solana/startup-checks.ts";
 import { treasuryOf } from "../../src/solana/treasury.ts";
 import { Network, patient } from "./network.ts";
 
@@ -192,5 +192,29 @@ describe("the treasury", () => {
 
   it.each(["", "abc", "0".repeat(44), `${TOKEN_PROGRAM} `])("has no owner %j", (owner) => {
     expect(() => treasuryOf(owner)).toThrow("TREASURY_OWNER: must be a Solana address");
+  });
+});
+
+describe("advice on the endpoints", () => {
+  const advice = (...urls: string[]) => adviseOnEndpoints(net.open({ urls }).rpc);
+
+  it("is to name a second one where one alone decides, and tells nothing but its host", () => {
+    for (const [url, host] of [
+      ["https://rpc.example/?api-key=hidden", "rpc.example"],
+      ["https://user:hidden@127.0.0.1.example:8443/hidden", "127.0.0.1.example:8443"],
+      ["http://10.0.0.7:8899", "10.0.0.7:8899"],
+    ] as const) {
+      const [told, ...more] = advice(url);
+      expect(told).toMatch(/is the only endpoint, so that its word alone decides .* name a second one/);
+      expect(told?.startsWith(`${host} `)).toBe(true);
+      expect(told).not.toContain("hidden");
+      expect(more).toEqual([]);
+    }
+  });
+
+  it("is none for two, nor for a chain on this machine", () => {
+    expect(advice("https://one.example", "https://other.example")).toEqual([]);
+    for (const host of ["127.0.0.1:8899", "localhost:8899", "[::1]:8899", "127.1.2.3"])
+      expect(advice(`http://${host}`), host).toEqual([]);
   });
 });
