@@ -45,9 +45,25 @@ describe("the fault lab", () => {
     expect(code).toBe(1);
   });
 
-  it("names its profiles when asked for one that is not there", async () => {
-    const { code, output } = await command("node", ["test/faults/main.ts", "--profile", "nothing"]);
-    expect(output).toContain("there is no profile nothing; there are all, kills, stalls,");
-    expect(code).toBe(1);
+  it.each([
+    ["--profile nothing", /^there is no profile nothing; there are all, kills, stalls,/],
+    ["--mutant nothing", /^there is no mutant nothing; there are finish-not-fenced,/],
+    ["--nothing", /^Unknown option '--nothing'; there are --seed, --duration,/],
+    ["nothing", /^Unexpected argument 'nothing'; there are --seed,/],
+    ["--seed abc", /^--seed is a whole number from 0 to 9999999, and not "abc"/],
+    ["--duration 1.5", /^--duration is a whole number from 0/],
+    ["--calls 0", /^--calls is a whole number from 1/],
+    ["--phase 1e3", /^--phase is a whole number from 1/],
+    ["--customers=-1", /^--customers is a whole number from 1/],
+  ])("starts nothing with %s, and says why in one line", async (options, line) => {
+    const { code, output } = await command("node", ["test/faults/main.ts", ...options.split(" ")]);
+    expect(output).toMatch(line);
+    expect(output.trimEnd()).not.toContain("\n");
+    expect(code).toBe(2);
+  });
+
+  it("tells its options", async () => {
+    const { code, output } = await command("node", ["test/faults/main.ts", "--help"]);
+    expect([code, output]).toEqual([0, expect.stringContaining("--profile NAME   all (the default), kills, stalls,")]);
   });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -13,6 +13,7 @@ import { createLogger } from "../../src/log.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
+import { ROOT } from "../tooling/command.ts";
 import { ChainClient } from "./chain-client.ts";
 
 /** Slot time of the chain, ms: a payment is confirmed one slot later, and finalized 32 later. */
@@ -45,6 +46,8 @@ export interface Ground {
   readonly postgres: Postgres;
   /** A folder for what is to be forgotten with the run. */
   readonly scratch: string;
+  /** The sources as they were when the run began: whoever edits the checkout meanwhile does not change what is tried. */
+  readonly sources: string;
   /** One statement of the lab's own. */
   readonly rows: Ask;
   /** Statements on one snapshot. */
@@ -55,23 +58,35 @@ export interface Ground {
   close(): Promise<void>;
 }
 
-/** Starts all of it in a temporary folder. */
-export async function startGround(): Promise<Ground> {
+/**
+ * Starts all of it in a temporary folder.
+ * @throws the signal's reason when it aborts; nothing is left running then
+ */
+export async function startGround(signal: AbortSignal): Promise<Ground> {
   const closing: (() => Promise<unknown>)[] = [];
+  let crashing: Promise<unknown> = Promise.resolve();
   const close = async (): Promise<void> => {
-    // All of it, whatever fails on the way: nothing may be left running.
-    for (const end of closing.splice(0).reverse()) await Promise.allSettled([end()]);
+    await crashing.catch(() => {});
+    // All of it, whatever fails on the way: nothing may be left running. The folder, which came first, goes last.
+    const [remove, ...others] = closing.splice(0);
+    await Promise.allSettled(others.map((end) => end()));
+    await remove?.();
   };
   try {
     const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-faults-"));
     closing.push(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
     await chmod(dataDir, 0o755); // as root, the server's account has to get in
+    const sources = await copySources(path.join(dataDir, "sources"));
+    signal.throwIfAborted();
     const settings = { max_connections: "200" };
     let server = await startEmbeddedPostgres({ dataDir, settings });
     closing.push(() => server.stop());
+    signal.throwIfAborted();
     await migrate(server.url);
+    signal.throwIfAborted();
     const child = await startChild("src/localchain/main.ts", ["--port", "0", "--slot-ms", String(SLOT_MS)]);
     closing.push(() => child.stop());
+    signal.throwIfAborted();
     const rpcUrl = chainReady.parse(child.ready).url;
     const chain = new ChainClient(rpcUrl);
     const pool = openPool(server.url);
@@ -84,15 +99,19 @@ export async function startGround(): Promise<Ground> {
       chain,
       treasury: await chain.wallet(0),
       postgres,
+      sources,
       scratch: path.join(dataDir, "scratch"),
       rows: async (text, values) => (await pool.query({ text, values: values ?? [] })).rows,
       snapshot: (look) => onSnapshot(pool, look),
       customer: async (opening) => newCustomer(postgres, await chain.wallet(FUNDS), opening),
       async crashDatabase() {
-        const lock = await readFile(path.join(dataDir, "postgres/data/postmaster.pid"), "utf8");
-        process.kill(Number(lock.split("\n")[0]), "SIGQUIT");
-        await server.stop();
-        server = await startEmbeddedPostgres({ dataDir, settings, port: server.port });
+        const crash = async (): Promise<void> => {
+          const lock = await readFile(path.join(dataDir, "postgres/data/postmaster.pid"), "utf8");
+          process.kill(Number(lock.split("\n")[0]), "SIGQUIT");
+          await server.stop();
+          server = await startEmbeddedPostgres({ dataDir, settings, port: server.port });
+        };
+        await (crashing = crash());
       },
       close,
     };
@@ -100,6 +119,15 @@ export async function startGround(): Promise<Ground> {
     await close();
     throw error;
   }
+}
+
+/** Copies what an instance runs from. @returns the folder */
+async function copySources(folder: string): Promise<string> {
+  await mkdir(folder);
+  for (const part of ["package.json", "src", "gen", "proto", path.join("test", "faults"), path.join("test", "tooling")])
+    await cp(path.join(ROOT, part), path.join(folder, part), { recursive: true });
+  await symlink(path.join(ROOT, "node_modules"), path.join(folder, "node_modules"), "dir");
+  return folder;
 }
 
 async function newCustomer(postgres: Postgres, wallet: Keypair, opening: bigint): Promise<Customer> {

@@ -27,6 +27,9 @@ const LEASE_MS = 1_000;
 
 const INSTANCES = 3;
 
+/** After so long without one of them something else is wrong, ms: less than customers' patience, which would break instead. */
+const STUCK_MS = 90_000;
+
 /** Pause between two audits under load, ms. */
 const AUDIT_MS = 4_000;
 
@@ -85,7 +88,7 @@ export class Lab {
 
   static async open(ground: Ground, tally: Tally, dice: Dice, scale: Scale): Promise<Lab> {
     const endpoints = await Promise.all([0, 1].map(() => RpcEndpoint.open(ground.rpcUrl, () => tally.count("rpc"))));
-    const spares = new Spares(settingsOf(ground, endpoints), ground.scratch);
+    const spares = new Spares(settingsOf(ground, endpoints), ground.sources, ground.scratch);
     const slots = await Promise.all(
       Array.from({ length: INSTANCES }, (_, index) =>
         Slot.open({
@@ -118,13 +121,27 @@ export class Lab {
     const market = new Market({ ground, reference, tally, payTo, doors, keys: "k" });
     const load = new Load(market, cast, { customers: scale.customers, most: scale.calls, dice: dice.fork("load") });
     const lab = new Lab({ ground, tally, dice, endpoints, spares, slots, market, load });
-    await lab.#everyDoor();
     return lab;
   }
 
   /** Whether there is a reason to go on. */
   get done(): boolean {
     return this.#load.done || this.#tally.violations.length > 0;
+  }
+
+  /** Waits until every instance serves. */
+  async everyDoor(): Promise<void> {
+    while (this.#slots.some(({ door }) => door === undefined)) await sleep(20);
+  }
+
+  /** @throws Error as soon as an instance has not come up for long: then there is nothing to judge the promises by */
+  async stuck(): Promise<never> {
+    for (;;) {
+      const down = this.#slots.find(({ downMs }) => downMs > STUCK_MS);
+      if (down)
+        throw new Error(`an instance has not come up for ${STUCK_MS / 1_000} s; the last of its log:\n${down.log}`);
+      await sleep(1_000);
+    }
   }
 
   /** Lets the faults of a profile loose on the load for a while; then all is quiet, and is looked at. */
@@ -136,18 +153,19 @@ export class Lab {
     const until = AbortSignal.any([over.signal, signal]);
     this.#struckAt = performance.now();
     this.#load.begin();
-    const faults = [
+    const faults = Promise.all([
       every(ORDER_MS, until, () => this.#order(plan, profile.strikeMs)),
       every(profile.crashMs, until, () => this.#crash()),
       every(profile.rpc ? 400 : undefined, until, () => this.#failEndpoints(plan, until)),
       // So that what forks took away is taken back while all this goes on.
       every(ms / 2, until, () => this.#ground.chain.settle()),
       every(AUDIT_MS, until, () => this.#auditLive(until)),
-    ];
+    ]);
+    faults.catch(() => over.abort());
     const end = performance.now() + ms;
-    while (performance.now() < end && !this.done && !signal.aborted) await sleep(50);
+    while (performance.now() < end && !this.done && !until.aborted) await sleep(50);
     over.abort();
-    await Promise.all(faults);
+    await faults;
     await this.#quiet();
   }
 
@@ -170,8 +188,7 @@ export class Lab {
   }
 
   async close(): Promise<void> {
-    this.#spares.close();
-    await Promise.all([...this.#slots, ...this.#endpoints].map((part) => part.close()));
+    await Promise.all([this.#spares, ...this.#slots, ...this.#endpoints].map((part) => part.close()));
   }
 
   /**
@@ -227,14 +244,10 @@ export class Lab {
       slot.replace(0);
     }
     await this.#load.drain();
-    await this.#everyDoor();
+    await this.everyDoor();
     await this.#ground.chain.settle();
     for (const check of [checkNothingOpen, auditNow, checkMoney, checkNothingTwice]) await check(this.#market);
     this.#tally.count("quiet");
-  }
-
-  async #everyDoor(): Promise<void> {
-    while (this.#slots.some(({ door }) => door === undefined)) await sleep(20);
   }
 }
 

@@ -27,6 +27,8 @@ export class Load {
   begin(): void {
     this.#open = true;
     this.#playing = Promise.all(this.#customers.map((dice) => this.#playOn(dice)));
+    // Whoever drains is told; until then it is not lost.
+    this.#playing.catch(() => {});
   }
 
   /** Begins nothing any more, and waits until what was begun has come to its end. */

@@ -32,10 +32,13 @@ const MUTANTS: readonly Mutant[] = [
   },
 ];
 
+/** What `applyMutant` takes. */
+export const MUTANT_NAMES: readonly string[] = MUTANTS.map(({ name }) => name);
+
 /** Replaces the function by one without that guard. @throws Error when the guard is not where it was */
 export async function applyMutant(ground: Ground, name: string): Promise<void> {
   const mutant = MUTANTS.find((one) => one.name === name);
-  if (!mutant) throw new Error(`there is no mutant ${name}; there are ${MUTANTS.map((one) => one.name).join(", ")}`);
+  if (!mutant) throw new Error(`there is no mutant ${name}`);
   const { within, from, to } = mutant;
   const [row] = await ground.rows<{ source: string }>("select pg_get_functiondef($1::regproc) as source", [within]);
   const source = row?.source ?? "";

@@ -22,6 +22,8 @@ export interface Run {
   readonly seed: number;
   readonly profile: string;
   readonly seconds: number;
+  /** A signal ended it: it was not looked at in the end. */
+  readonly stopped: boolean;
 }
 
 /** Everything, for programs. */
@@ -42,7 +44,10 @@ export function report(tally: Tally, run: Run): string {
   const { counts, actions, violations, neverStruck } = tally;
   const rows: [string, string | number][] = [
     ["seed, profile", `${run.seed}, ${run.profile}`],
-    ["time", `${run.seconds.toFixed(0)} s`],
+    [
+      "time",
+      `${run.seconds.toFixed(0)} s${run.stopped ? ", ended by a signal; what was not finished is not judged" : ""}`,
+    ],
     ["calls (HTTP requests)", `${counts.calls} (${counts.requests})`],
     ["answers 200", counts.acknowledged],
     ["acknowledged calls that are durable", `${counts.durable} of ${counts.promised}`],

@@ -3,10 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { report, type Command } from "./instance/messages.ts";
 import { Line } from "./line.ts";
 import { isLinePoint, type LinePoint, type Order } from "./points.ts";
-import type { Spare, Spares } from "./spares.ts";
+import { endSpare, type Spare, type Spares } from "./spares.ts";
 
 /** How much of what an instance has logged is kept, characters. */
 const LOG_KEPT = 4_000;
+
+/** How long one that has said that it stops takes to do so, ms. */
+const STOPPED_MS = 250;
 
 /** What a slot tells the lab. */
 export interface SlotEvents {
@@ -39,6 +42,8 @@ export class Slot {
   #incarnation = 0;
   #skewMs = 0;
   #closed = false;
+  /** Since when it has no door, ms of the monotonic clock. */
+  #downSince = performance.now();
   #log = "";
 
   private constructor(options: SlotOptions, line: Line) {
@@ -56,6 +61,11 @@ export class Slot {
   /** Where it is called; undefined while it starts. A stalled one has a door, and does not answer. */
   get door(): string | undefined {
     return this.#baseUrl;
+  }
+
+  /** How long it has had no instance that serves, ms. */
+  get downMs(): number {
+    return this.#baseUrl === undefined ? performance.now() - this.#downSince : 0;
   }
 
   /** The last of what its instances have logged. */
@@ -89,7 +99,8 @@ export class Slot {
     this.#standing.clear();
     this.#line.withdraw();
     this.#send({ withdraw: true });
-    this.#goOn();
+    // One that has said that it stops may be about to: it is let go on when it has.
+    if (this.#stalled) this.#goOnLater(STOPPED_MS);
   }
 
   /** Ends the instance at once; another one starts, with its clock so many ms ahead. */
@@ -102,12 +113,7 @@ export class Slot {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#stalled);
-    const child = this.#child;
-    if (child && child.exitCode === null && child.signalCode === null) {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGKILL");
-      await ended;
-    }
+    if (this.#child) await endSpare(this.#child);
     await this.#line.close();
   }
 
@@ -117,17 +123,19 @@ export class Slot {
     this.#child = child;
     child.stdin.on("error", () => {}); // it may die while it is told something
     child.stderr.setEncoding("utf8").on("data", (text: string) => (this.#log = (this.#log + text).slice(-LOG_KEPT)));
-    createInterface({ input: child.stdout }).on("line", (line) => this.#hear(line));
+    createInterface({ input: child.stdout }).on("line", (line) => this.#hear(child, line));
     child.once("exit", (code) => void this.#ended(code));
     const start = { databaseUrl: this.#line.url, seed: `${seed}/${++this.#incarnation}`, skewMs: this.#skewMs };
     this.#tell({ start });
   }
 
-  #hear(line: string): void {
+  /** What one says that has died may be heard only after its end: by then another one has its place. */
+  #hear(child: Spare, line: string): void {
     const said = report.parse(JSON.parse(line));
+    const present = child === this.#child && child.exitCode === null && child.signalCode === null;
     if ("lost" in said) this.#options.events.onLost();
-    else if ("struck" in said) this.#struckInside(said.struck);
-    else {
+    else if ("struck" in said) this.#struckInside(said.struck, present);
+    else if (present) {
       this.#ready = true;
       this.#baseUrl = said.ready.baseUrl;
       for (const order of this.#standing.values()) this.#hand(order);
@@ -137,7 +145,7 @@ export class Slot {
   async #ended(code: number | null): Promise<void> {
     const served = this.#ready;
     this.#ready = false;
-    this.#baseUrl = undefined;
+    this.#shut();
     clearTimeout(this.#stalled);
     this.#stalled = undefined;
     if (this.#closed) return;
@@ -162,10 +170,11 @@ export class Slot {
     this.#child?.stdin.write(`${JSON.stringify(command)}\n`);
   }
 
-  #struckInside(order: Order): void {
+  #struckInside(order: Order, present: boolean): void {
     this.#standing.delete(order.point);
     this.#options.events.onStruck(order);
-    if (order.action === "kill") this.#baseUrl = undefined;
+    if (!present) return;
+    if (order.action === "kill") this.#shut();
     if (order.action === "stall") this.#goOnLater(order.ms);
   }
 
@@ -177,8 +186,14 @@ export class Slot {
   }
 
   #kill(): void {
-    this.#baseUrl = undefined;
+    this.#shut();
     this.#child?.kill("SIGKILL");
+  }
+
+  /** From now on nobody is sent to its door. */
+  #shut(): void {
+    if (this.#baseUrl !== undefined) this.#downSince = performance.now();
+    this.#baseUrl = undefined;
   }
 
   #goOnLater(ms: number): void {

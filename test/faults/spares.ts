@@ -1,10 +1,11 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { once } from "node:events";
 import path from "node:path";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
-import { ROOT } from "../tooling/command.ts";
 
-const PROGRAM = path.join(import.meta.dirname, "instance", "main.ts");
+/** In the folder of the sources. */
+const PROGRAM = path.join("test", "faults", "instance", "main.ts");
 
 /** Processes that are kept ready. */
 const READY = 3;
@@ -16,15 +17,18 @@ export type Spare = ChildProcessByStdio<Writable, Readable, Readable>;
 export class Spares {
   readonly #environment: NodeJS.ProcessEnv;
   readonly #waiting: Spare[] = [];
+  readonly #sources: string;
   #made = 0;
 
   /**
    * @param settings the environment that all instances share
+   * @param sources the folder that they run from
    * @param cacheDir where what Node has compiled is kept from one process to the next
    */
-  constructor(settings: Readonly<Record<string, string>>, cacheDir: string) {
+  constructor(settings: Readonly<Record<string, string>>, sources: string, cacheDir: string) {
     const { PATH = "", HOME = "" } = process.env;
     this.#environment = { PATH, HOME, NODE_COMPILE_CACHE: cacheDir, ...settings };
+    this.#sources = sources;
     this.#fill();
   }
 
@@ -34,8 +38,9 @@ export class Spares {
     return spare;
   }
 
-  close(): void {
-    for (const spare of this.#waiting.splice(0)) spare.kill("SIGKILL");
+  /** Ends those that wait. Nobody may take one any more. */
+  async close(): Promise<void> {
+    await Promise.all(this.#waiting.splice(0).map(endSpare));
   }
 
   #fill(): void {
@@ -46,9 +51,17 @@ export class Spares {
     // One that is killed has no time to keep what it compiled: the first does so while it waits.
     const args = this.#made++ === 0 ? ["--keep"] : [];
     return spawn(process.execPath, [PROGRAM, ...args], {
-      cwd: ROOT,
+      cwd: this.#sources,
       env: this.#environment,
       stdio: ["pipe", "pipe", "pipe"],
     });
   }
+}
+
+/** Ends a process at once, also one that is stopped, and waits until it has gone. */
+export async function endSpare(spare: Spare): Promise<void> {
+  if (spare.exitCode !== null || spare.signalCode !== null) return;
+  const ended = once(spare, "exit");
+  spare.kill("SIGKILL");
+  await ended;
 }

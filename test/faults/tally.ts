@@ -52,6 +52,7 @@ export class Tally {
   /** Answers by status and code. */
   readonly answers = new Map<string, number>();
   readonly violations: Violation[] = [];
+  #closed = false;
   /** The profile that is on. */
   profile = "";
 
@@ -69,7 +70,13 @@ export class Tally {
   }
 
   violated(promise: string, details: unknown): void {
+    if (this.#closed) return;
     this.violations.push({ promise, profile: this.profile, details });
+  }
+
+  /** From now on nothing is a violation any more: what is ended from outside is not judged. */
+  close(): void {
+    this.#closed = true;
   }
 
   get neverStruck(): Point[] {

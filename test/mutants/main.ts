@@ -1,7 +1,7 @@
-// npm run mutants [-- --only NAME … --list --json --markdown]: switches off every guard of the money path, one at a time, in a
+// npm run mutants [-- --help]: switches off every guard of the money path, one at a time, in a
 // throw-away copy of the sources, and runs the tests that must notice. Fails unless every one of them is caught.
 import process from "node:process";
-import { parseArgs } from "node:util";
+import { readOptions } from "../tooling/options.ts";
 import { stopOnSignals } from "../tooling/signals.ts";
 import { copySources } from "./copies.ts";
 import type { Mutant } from "./mutant.ts";
@@ -12,17 +12,26 @@ import { controlRuns, runTests, tryMutant } from "./try-mutant.ts";
 /** Mutants at once: each has a database and a process of its own. */
 const WORKERS = 2;
 
-const { values, positionals } = parseArgs({
-  options: {
-    only: { type: "string", multiple: true, default: [] },
-    list: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-    markdown: { type: "boolean", default: false },
-  },
-  allowPositionals: true,
-});
+const USAGE = `npm run mutants [-- OPTIONS] [NAME …]
+
+Switches off every guard of the money path, one at a time, in a throw-away copy of the sources, and runs the tests that must notice.
+
+  --only NAME   this guard alone, as a bare NAME does; may be repeated
+  --list        names the guards
+  --json        tells everything as JSON
+  --markdown    tells everything as a table for the documentation
+
+Exit code: 0 every one was caught, 1 not so, 2 for options that mean nothing; a signal ends it with 128 and the signal's number.`;
+
+const OPTIONS = {
+  only: { type: "string", multiple: true },
+  list: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  markdown: { type: "boolean", default: false },
+} as const;
+const { values, positionals } = readOptions(USAGE, { options: OPTIONS, allowPositionals: true }, (parsed) => parsed);
 const stop = stopOnSignals();
-const wanted = chosen([...values.only, ...positionals]);
+const wanted = chosen([...(values.only ?? []), ...positionals]);
 if (values.list) {
   process.stdout.write(wanted.map(({ name, guard }) => `${name.padEnd(32)} ${guard}\n`).join(""));
 } else {

@@ -1,0 +1,74 @@
+import { readOptions, UsageError, wholeNumber } from "../tooling/options.ts";
+import { MUTANT_NAMES } from "./mutants.ts";
+import { PROFILES, type Profile } from "./profiles.ts";
+
+const USAGE = `npm run faults [-- OPTIONS]
+
+Three instances on one ledger are killed, stalled and cut off while customers buy; nothing that was promised may break.
+The same seed makes the same plan of faults and the same customers; how they meet differs from run to run.
+
+  --seed N         what decides of the faults and the customers (default: another one each time)
+  --duration S     seconds; every profile has its turn, also when that takes longer (default: 60, without an end with --calls)
+  --calls N        ends after so many scenarios
+  --profile NAME   all (the default), ${PROFILES.map(({ name }) => name).join(", ")}
+  --phase S        seconds from one quiet point to the next, at most (default: 20)
+  --customers N    how many buy at once (default: 40)
+  --mutant NAME    takes a promise out of the ledger, which must be found: ${MUTANT_NAMES.join(", ")}
+  --json           tells everything as JSON
+  --quiet          tells nothing on the way
+
+Exit code: 0 nothing broke, 1 a promise was broken or the run could not go on, 2 for options that mean nothing; a signal ends it at
+once with 128 and the signal's number, and what was not finished is not judged.`;
+
+/** What a run is to be. */
+export interface Options {
+  readonly seed: number;
+  readonly durationMs: number;
+  /** Scenarios, at most. */
+  readonly calls: number;
+  /** As it was asked for. */
+  readonly profile: string;
+  readonly profiles: readonly Profile[];
+  readonly phaseMs: number;
+  readonly customers: number;
+  readonly mutant: string | undefined;
+  readonly json: boolean;
+  readonly quiet: boolean;
+}
+
+/** Reads them from the command line; ends the process where they mean nothing. */
+export function faultOptions(): Options {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean", default: false } as const;
+  const options = {
+    ...{ seed: text, duration: text, calls: text, mutant: text, json: flag, quiet: flag },
+    profile: { ...text, default: "all" },
+    phase: { ...text, default: "20" },
+    customers: { ...text, default: "40" },
+  } as const;
+  return readOptions(USAGE, { options }, ({ values }) => {
+    const { seed, duration, calls, profile, phase, customers, mutant, json, quiet } = values;
+    const profiles = profilesOf(profile);
+    if (mutant !== undefined && !MUTANT_NAMES.includes(mutant))
+      throw new UsageError(`there is no mutant ${mutant}; there are ${MUTANT_NAMES.join(", ")}`);
+    const usual = calls === undefined ? 60 : Number.POSITIVE_INFINITY;
+    const durationMs = 1_000 * (duration === undefined ? usual : wholeNumber("duration", duration, 0));
+    return {
+      seed: seed === undefined ? Date.now() % 1_000_000 : wholeNumber("seed", seed, 0),
+      durationMs,
+      calls: calls === undefined ? Number.POSITIVE_INFINITY : wholeNumber("calls", calls, 1),
+      ...{ profile, profiles, mutant, json, quiet },
+      phaseMs: Math.min(wholeNumber("phase", phase, 1) * 1_000, durationMs / profiles.length),
+      customers: wholeNumber("customers", customers, 1),
+    };
+  });
+}
+
+function profilesOf(name: string): readonly Profile[] {
+  if (name === "all") return PROFILES;
+  const profiles = PROFILES.filter((one) => one.name === name);
+  if (profiles.length > 0) return profiles;
+  throw new UsageError(
+    `there is no profile ${name}; there are all, ${PROFILES.map((profile) => profile.name).join(", ")}`,
+  );
+}

@@ -1,0 +1,58 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import process from "node:process";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { command, ROOT } from "../tooling/command.ts";
+
+/** Every process that a process has started, and those have. */
+async function startedBy(pid: number): Promise<number[]> {
+  const { output } = await command("ps", ["-A", "-o", "pid=,ppid="]);
+  const lines = output.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
+  const found = [pid];
+  for (const parent of found)
+    for (const [child, itsParent] of lines) if (child !== undefined && itsParent === parent) found.push(child);
+  return found.slice(1);
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Runs the lab until it has told so much and started so many processes, and sends it a signal. */
+async function stopWhen({ tells, processes }: { tells: RegExp; processes: number }, signal: "SIGINT" | "SIGTERM") {
+  const args = ["test/faults/main.ts", "--seed", "9", "--profile", "storm", "--duration", "300"];
+  const lab = spawn("node", args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+  let told = "";
+  lab.stderr.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
+  const report = text(lab.stdout);
+  const ended = once(lab, "exit");
+  let started: number[] = [];
+  while (lab.exitCode === null && (!tells.test(told) || started.length < processes)) {
+    await sleep(200);
+    started = await startedBy(lab.pid ?? 0);
+  }
+  lab.kill(signal);
+  const [code] = await ended;
+  return { code, report: await report, told, left: started.filter(lives) };
+}
+
+describe("a signal", () => {
+  it("ends the fault lab while it starts, and what it has started", { timeout: 120_000 }, async () => {
+    const { code, report, left, told } = await stopWhen({ tells: /^/, processes: 1 }, "SIGINT");
+    expect([code, left], told).toEqual([130, []]);
+    expect(report).toMatch(/broken promises +0\n/);
+  });
+
+  it("ends it while faults strike, and calls nothing broken that was not finished", { timeout: 120_000 }, async () => {
+    const { code, report, left, told } = await stopWhen({ tells: /kills [1-9]/, processes: 10 }, "SIGTERM");
+    expect([code, left], told + report).toEqual([143, []]);
+    expect(report).toMatch(/ended by a signal/);
+    expect(report).toMatch(/broken promises +0\n/);
+  });
+});
