@@ -26,7 +26,7 @@ function lives(pid: number): boolean {
 
 /** Runs the lab until it has told so much and started so many processes, and sends it a signal. */
 async function stopWhen({ tells, processes }: { tells: RegExp; processes: number }, signal: "SIGINT" | "SIGTERM") {
-  const args = ["test/faults/main.ts", "--seed", "9", "--profile", "storm", "--duration", "300"];
+  const args = ["test/faults/main.ts", "--seed", "9", "--profile", "storm", "--duration", "300", "--phase", "300"];
   const lab = spawn("node", args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
   let told = "";
   lab.stderr.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
@@ -53,6 +53,7 @@ describe("a signal", () => {
     const { code, report, left, told } = await stopWhen({ tells: /kills [1-9]/, processes: 10 }, "SIGTERM");
     expect([code, left], told + report).toEqual([143, []]);
     expect(report).toMatch(/ended by a signal/);
+    expect(report, "nothing is looked at that a signal ends").toMatch(/audits, quiet points +\d+, 0\n/);
     expect(report).toMatch(/broken promises +0\n/);
   });
 });
