@@ -7,6 +7,7 @@ import { makeDoors } from "./gateway/doors.ts";
 import { makeKeeper } from "./gateway/keeper.ts";
 import { openMetrics } from "./gateway/metrics.ts";
 import { openDoor, type Door, type PortSetting } from "./gateway/open-door.ts";
+import { openToolParts } from "./gateway/tool-parts.ts";
 import type { Logger } from "./log.ts";
 import { openPostgres } from "./postgres/index.ts";
 import { openChain } from "./solana/index.ts";
@@ -75,7 +76,8 @@ export async function startGateway(
     log,
   });
   const stopping = new AbortController();
-  const deps = around(await callToolDeps(config, postgres, chain, stopping.signal));
+  const parts = await openToolParts(config, postgres, log);
+  const deps = around(callToolDeps(config, postgres, chain, parts, stopping.signal));
   const doors = makeDoors({ config, postgres, deps, chain, metrics, log });
   const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, metrics, log });
   const close = async () => {
@@ -92,6 +94,7 @@ export async function startGateway(
     clearTimeout(overdue);
     clearTimeout(cut);
     await keeper.close();
+    await parts.close();
     chain.close();
     await postgres.close();
     await metricsDoor?.close();

@@ -13,6 +13,9 @@ export interface Config extends Settings {
   readonly prices: ConfigFile["prices"];
   /** The servers behind inference_chat; none: it is announced only. */
   readonly upstreams: readonly UpstreamSettings[];
+  readonly sandbox: ConfigFile["sandbox"];
+  /** The operator's own tools. */
+  readonly tools: ConfigFile["tools"];
 }
 
 /** What `serve` cannot do without. */
@@ -63,7 +66,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const inference = resolveUpstreams(file.inference, present);
   problems.push(...inference.problems);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
-  return { ...parsed.data, prices: file.prices, upstreams: inference.upstreams };
+  const { prices, sandbox, tools } = file;
+  return { ...parsed.data, prices, upstreams: inference.upstreams, sandbox, tools };
 }
 
 /**
@@ -100,7 +104,7 @@ function isServeConfig(config: Config): config is ServeConfig {
 
 /** The settings of the environment for `--print-config`; secrets as `***`. */
 export function redactedConfig(config: Config): Record<string, unknown> {
-  const { prices: _, upstreams: __, ...settings } = config;
+  const { prices: _, upstreams: __, sandbox: ___, tools: ____, ...settings } = config;
   return Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [
       name,

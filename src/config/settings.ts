@@ -68,11 +68,17 @@ export const settings = {
   TOOLGATE_CONFIG: z
     .string()
     .optional()
-    .describe("JSON or YAML file with prices and inference (models and their upstreams)"),
+    .describe("JSON or YAML file with prices, inference (models and their upstreams), sandbox, and tools of your own"),
   INFERENCE_BASE_URL: httpUrl
     .optional()
     .describe("OpenAI-compatible server for inference_chat, with its /v1; a local stand-in in dev"),
   INFERENCE_API_KEY: z.string().optional().describe("its key"),
+  SANDBOX_ISOLATION: z
+    .enum(["auto", "required", "process", "off"])
+    .optional()
+    .describe(
+      "what stands around the sandbox's processes: bubblewrap where there is one (auto), always (required), never (process); off: no sandbox; auto in dev",
+    ),
   WATCH_INTERVAL_MS: integer(100, 600_000, 2_500).describe(
     "pause between two looks at what reached the treasury; the checks of payments and balances keep step with it",
   ),

@@ -3,7 +3,10 @@ import type { JsonObject } from "./json.ts";
 import type { MicroUsd } from "./money.ts";
 import type { Scope } from "./scope.ts";
 
-/** A tool of the catalogue. One file in src/tools makes one. */
+/**
+ * A tool of the catalogue. One file in src/tools makes one. Status, description and schema may change while it is offered: a tool that
+ * depends on something outside is announced until that is seen to work. So they are read each time, never kept.
+ */
 export interface Tool {
   readonly name: string;
   readonly status: "active" | "coming_soon";

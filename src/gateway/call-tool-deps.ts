@@ -1,29 +1,29 @@
 import type { CallToolDeps } from "../app/call-tool.ts";
 import { Catalogue } from "../app/catalogue.ts";
 import type { ServeConfig } from "../config/config.ts";
-import type { ChatModels } from "../domain/chat.ts";
 import { Quotes } from "../domain/quote.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { makeTools } from "../tools/index.ts";
 import { VERSION } from "../version.ts";
+import type { ToolParts } from "./tool-parts.ts";
 
 /**
  * What calls work with.
  * @param stopping aborts when a shutdown's grace period ends
  */
-export async function callToolDeps(
+export function callToolDeps(
   config: ServeConfig,
   postgres: Postgres,
   chain: SolanaChain,
+  parts: ToolParts,
   stopping: AbortSignal,
-): Promise<CallToolDeps> {
-  const { prices, upstreams } = config;
-  const inference = upstreams.length === 0 ? undefined : await openModels(upstreams);
+): CallToolDeps {
+  const { prices } = config;
   const balance = (accountId: string) => postgres.ledger.balance(accountId);
   return {
-    catalogue: new Catalogue(makeTools({ version: VERSION, balance, prices, inference })),
+    catalogue: new Catalogue(makeTools({ version: VERSION, balance, prices, ...parts })),
     ledger: postgres.ledger,
     // A call that waits for its transaction has run nothing yet: it ends with the grace period.
     chain: {
@@ -36,10 +36,4 @@ export async function callToolDeps(
     finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
     stopping,
   };
-}
-
-/** Imported only where there is something to open: the client library is the dearest import of a start. */
-async function openModels(upstreams: ServeConfig["upstreams"]): Promise<ChatModels> {
-  const { UpstreamModels } = await import("../inference/upstream-models.ts");
-  return UpstreamModels.open(upstreams, AbortSignal.timeout(15_000));
 }

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { ChatModel } from "../domain/chat.ts";
-import { mayConnect, type Network } from "./address-guard.ts";
+import { mayConnect, type Network } from "../outbound/address-guard.ts";
 import { defaultUpstream, type InferenceSection, type UpstreamSection } from "./config.ts";
 
 /** One OpenAI-compatible server, ready to be asked. */

@@ -2,7 +2,7 @@ import type { LookupFunction } from "node:net";
 import OpenAI from "openai";
 import { z } from "zod";
 import type { ChatCompletion, ChatModel, ChatOptions, ChatRequest } from "../domain/chat.ts";
-import { guardedFetch } from "./guarded-fetch.ts";
+import { guardedFetch } from "../outbound/guarded-fetch.ts";
 import { malformed, upstreamFailure } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 

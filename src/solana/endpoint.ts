@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import type { JsonValue } from "../domain/json.ts";
-import { CircuitBreaker } from "./circuit-breaker.ts";
+import { CircuitBreaker } from "../domain/circuit-breaker.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
 import { openResponse } from "./json-rpc.ts";
 import type { Log } from "./log.ts";

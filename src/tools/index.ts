@@ -5,6 +5,7 @@ import { echo } from "./echo.ts";
 import { getStatus, type StatusDeps } from "./get-status.ts";
 import { inferenceChat } from "./inference-chat/tool.ts";
 import type { Prices } from "./prices.ts";
+import type { SandboxDeps } from "./sandbox/deps.ts";
 import { vramEstimate } from "./vram-estimate/tool.ts";
 
 /** What the tools need. */
@@ -12,9 +13,13 @@ export interface ToolDeps extends StatusDeps {
   readonly prices: Prices;
   /** Undefined: no model server is configured, and inference_chat is announced only. */
   readonly inference: ChatModels | undefined;
+  /** Undefined: there is no sandbox, and its tools are announced only. */
+  readonly sandbox: SandboxDeps | undefined;
+  /** The operator's own tools, ready made. */
+  readonly registered: readonly Tool[];
 }
 
-/** The tools, in the order of the specification's catalogue (section 1). */
+/** The tools, in the order of the specification's catalogue (section 1), and after them the operator's own. */
 export function makeTools(deps: ToolDeps): Tool[] {
   return [
     getStatus(deps),
@@ -24,5 +29,6 @@ export function makeTools(deps: ToolDeps): Tool[] {
     announcedSandboxExecute(),
     announcedSandboxCancel(),
     gpuProvision(),
+    ...deps.registered,
   ];
 }

@@ -111,6 +111,8 @@ export async function startGround(settings: Record<string, string> = {}, databas
     // One look at the treasury as it starts, no more: tests of other things count what the chain is asked.
     WATCH_INTERVAL_MS: "600000",
     AUDIT_INTERVAL_SECONDS: "0",
+    // Only tests of the sandbox pay for its processes.
+    SANDBOX_ISOLATION: "off",
     ...settings,
   };
   const postgres = await openPostgres({

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { command, ROOT } from "./command.ts";
 
-const FLOOR_3 = ["tools", "payments", "postgres", "solana", "sandbox", "inference", "metrics"] as const;
+const FLOOR_3 = ["tools", "payments", "postgres", "solana", "sandbox", "inference", "registered", "metrics"] as const;
 const DEVELOPMENT = ["localchain", "dev"] as const;
 const COMPOSITION = [
   "main.ts",
@@ -19,15 +19,16 @@ const COMPOSITION = [
 
 /** For each floor, the folders of src/ that it must not import. */
 const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
-  httpjson: ["domain", "app", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
-  domain: ["httpjson", "app", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
-  app: [...FLOOR_3, "transport", "console", ...DEVELOPMENT],
+  httpjson: ["domain", "app", "outbound", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
+  domain: ["httpjson", "app", "outbound", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
+  app: ["outbound", ...FLOOR_3, "transport", "console", ...DEVELOPMENT],
   ...Object.fromEntries(
     FLOOR_3.map((folder) => [
       folder,
       [...FLOOR_3.filter((other) => other !== folder), "transport", "console", ...DEVELOPMENT],
     ]),
   ),
+  outbound: [...FLOOR_3, "transport", "console", ...DEVELOPMENT],
   transport: [...FLOOR_3, "console", ...DEVELOPMENT],
   console: ["httpjson", "domain", "app", ...FLOOR_3, "transport", ...DEVELOPMENT],
   localchain: ["app", ...FLOOR_3, "transport", "console", "dev"],
@@ -61,6 +62,8 @@ const FORBIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   solana: ["pg", "@mikro-orm/core", "@grpc/grpc-js"],
   sandbox: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
   inference: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
+  registered: ["pg", "@solana/web3.js", "@connectrpc/connect"],
+  outbound: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
   metrics: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
   transport: ["pg", "@mikro-orm/core"],
   console: ["node:fs", "pg", "@connectrpc/connect-node", "#httpjson/read.ts"],

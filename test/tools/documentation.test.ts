@@ -11,7 +11,14 @@ import { estimate } from "./vram-estimate/estimate.ts";
 
 const page = readFileSync(new URL("../../docs/tools.md", import.meta.url), "utf8");
 const inference = { models: [], complete: () => Promise.reject(new Error("not asked")) };
-const tools = makeTools({ version: "1", balance: async () => 0n, prices: pricesSchema.parse(undefined), inference });
+const tools = makeTools({
+  version: "1",
+  balance: async () => 0n,
+  prices: pricesSchema.parse(undefined),
+  inference,
+  sandbox: undefined,
+  registered: [],
+});
 
 /** Fenced blocks of a language. */
 const blocks = (language: string): string[] =>

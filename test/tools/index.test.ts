@@ -4,7 +4,14 @@ import { makeTools } from "../../src/tools/index.ts";
 import { pricesSchema } from "../../src/tools/prices.ts";
 
 const inference: ChatModels = { models: [], complete: () => Promise.reject(new Error("not asked")) };
-const deps = { version: "1.0.0", balance: async () => 0n, prices: pricesSchema.parse(undefined), inference };
+const deps = {
+  version: "1.0.0",
+  balance: async () => 0n,
+  prices: pricesSchema.parse(undefined),
+  inference,
+  sandbox: undefined,
+  registered: [],
+};
 
 describe("the catalogue of tools", () => {
   it("lists the tools of the specification in its order, with their status and billable flag", () => {

@@ -20,12 +20,6 @@ export function toolService(
   version: string,
 ): ServiceBinding<typeof ToolService> {
   const offers = new PaymentRequiredMessages(payment);
-  const capabilities = create(GetCapabilitiesResponseSchema, {
-    tools: deps.catalogue.tools.map(toolMessage),
-    version,
-    network: NETWORK,
-    asset: ASSET,
-  });
   return bind(ToolService, {
     callTool: {
       key: "required",
@@ -46,7 +40,8 @@ export function toolService(
     getCapabilities: {
       key: "optional",
       async call() {
-        return capabilities;
+        const tools = deps.catalogue.tools.map(toolMessage);
+        return create(GetCapabilitiesResponseSchema, { tools, version, network: NETWORK, asset: ASSET });
       },
     },
   });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { CircuitBreaker } from "../../src/solana/circuit-breaker.ts";
+import { CircuitBreaker } from "../../src/domain/circuit-breaker.ts";
 
 let now: number;
 let breaker: CircuitBreaker;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mayConnect } from "../../src/inference/address-guard.ts";
+import { mayConnect } from "../../src/outbound/address-guard.ts";
 
 const NEVER = [
   "169.254.169.254",

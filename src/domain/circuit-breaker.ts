@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/clock.ts";
+import type { Clock } from "./clock.ts";
 
 const FAILURES_TO_OPEN = 3;
 const FIRST_COOLDOWN_MS = 1_000;

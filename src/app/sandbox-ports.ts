@@ -1,0 +1,45 @@
+import type { SandboxStatus } from "../domain/sandbox.ts";
+
+/** An execution that wants to begin. */
+export interface SandboxRunStart {
+  /** `run_…` of the ledger; unique. */
+  readonly runId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  /** The name that the caller chose, by which it can cancel a call whose answer it still waits for. */
+  readonly name: string | undefined;
+  /** How many executions of one key may be active at once, over all instances. */
+  readonly mostPerKey: number;
+}
+
+/** What is known of an execution. */
+export interface SandboxRunState {
+  readonly runId: string;
+  /** `running` until it is over; then how it ended. An execution whose instance died is `failed`. */
+  readonly status: "running" | SandboxStatus;
+}
+
+/**
+ * The executions of all instances on one database. An execution is active as long as its run in the ledger is: it has no lease of its own.
+ */
+export interface SandboxRuns {
+  /**
+   * Records an execution before it begins.
+   * @throws ToolgateError RATE_LIMITED when the key has as many already; REQUEST_IN_PROGRESS when the name belongs to one that is active
+   */
+  begin(run: SandboxRunStart): Promise<void>;
+  /** Records how it ended. */
+  end(runId: string, status: SandboxStatus): Promise<void>;
+  /**
+   * The account's execution with that `run_…` or, the newest, with that name.
+   * @returns undefined for one that is unknown or another account's
+   */
+  find(accountId: string, nameOrRunId: string): Promise<SandboxRunState | undefined>;
+  /** Asks for the end of an active execution, wherever it runs. @returns whether it was active; asking twice is no error */
+  requestCancel(runId: string): Promise<boolean>;
+  /**
+   * Hears of executions of this instance that are to be ended: at once as a rule, within a second at the latest.
+   * @returns what ends the hearing
+   */
+  onCancel(hear: (runId: string) => void): () => void;
+}

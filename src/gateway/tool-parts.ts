@@ -1,0 +1,39 @@
+import type { ServeConfig } from "../config/config.ts";
+import type { ChatModels } from "../domain/chat.ts";
+import type { Tool } from "../domain/tool.ts";
+import type { Logger } from "../log.ts";
+import type { Postgres } from "../postgres/index.ts";
+import type { SandboxDeps } from "../tools/sandbox/deps.ts";
+import { openRegistered } from "./registered.ts";
+import { openSandbox } from "./sandbox.ts";
+
+/** What the tools reach the outside world through. */
+export interface ToolParts {
+  readonly inference: ChatModels | undefined;
+  readonly sandbox: SandboxDeps | undefined;
+  /** The operator's own tools. */
+  readonly registered: readonly Tool[];
+  /** Ends connections and processes. */
+  close(): Promise<void>;
+}
+
+/** Opens it. What a configuration does not use is not even loaded. */
+export async function openToolParts(config: ServeConfig, postgres: Postgres, log: Logger): Promise<ToolParts> {
+  const inference = config.upstreams.length === 0 ? undefined : await openModels(config.upstreams);
+  const registered = await openRegistered(config, log);
+  const sandbox = await openSandbox(config, postgres, log);
+  return {
+    inference,
+    sandbox: sandbox?.deps,
+    registered: registered.tools,
+    close: async () => {
+      await Promise.all([registered.close(), sandbox?.close()]);
+    },
+  };
+}
+
+/** Imported only where there is something to open: the client library is the dearest import of a start. */
+async function openModels(upstreams: ServeConfig["upstreams"]): Promise<ChatModels> {
+  const { UpstreamModels } = await import("../inference/upstream-models.ts");
+  return UpstreamModels.open(upstreams, AbortSignal.timeout(15_000));
+}
