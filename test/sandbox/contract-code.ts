@@ -1,0 +1,18 @@
+import type { SandboxJob, SandboxLanguage } from "../../src/domain/sandbox.ts";
+
+/** Code that the contract runs for what happens around it; an engine that only plays its runs may know these by heart. */
+export const ANSWERS_42 = { javascript: "export default 6 * 7;", python: "6 * 7" } as const;
+export const ENDLESS = { javascript: "for (;;);", python: "while True: pass" } as const;
+
+let count = 0;
+
+/** An execution to ask for, its name used nowhere else. */
+export function job(
+  code: string,
+  language: SandboxLanguage = "javascript",
+  more: Partial<SandboxJob> = {},
+): SandboxJob {
+  count += 1;
+  const runId = `run_${Date.now().toString(16).padStart(12, "0")}${process.pid.toString(16).padStart(10, "0")}${count.toString(16).padStart(10, "0")}`;
+  return { runId, language, code, stdin: "", timeoutMs: 10_000, ...more };
+}

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { SandboxEngine, SandboxJob, SandboxOutcome } from "../../src/domain/sandbox.ts";
+import { ToolgateError } from "../../src/domain/errors.ts";
+import { ANSWERS_42, ENDLESS, job } from "./contract-code.ts";
+import { codeContract } from "./code-contract.ts";
+
+/** How much an engine takes at once. */
+export interface EngineRoom {
+  /** Executions that may be under way at once. */
+  readonly atOnce: number;
+  /** Executions that may wait for a place; one more is refused. */
+  readonly waiting: number;
+}
+
+/** What there is to an engine that the contract is asked of. */
+export interface ContractParts {
+  /** Whether it really runs code. Without it only what happens around the code is asked, with the code of contract-code.ts alone. */
+  readonly runsCode: boolean;
+}
+
+/** An engine as the contract asks for it; it is closed afterwards, and `end` called. */
+export interface MadeEngine {
+  readonly engine: SandboxEngine;
+  readonly end?: () => Promise<void>;
+}
+
+const ROOMY = { atOnce: 2, waiting: 4 };
+const NARROW = { atOnce: 1, waiting: 1 };
+/** Nobody aborts. */
+const NEVER = new AbortController().signal;
+
+/** What every sandbox engine keeps, whatever it runs code in. @param make an engine that was not yet asked for its health */
+export function engineContract(
+  name: string,
+  make: (room: EngineRoom) => Promise<MadeEngine>,
+  { runsCode }: ContractParts,
+): void {
+  describe(`the sandbox engine ${name}`, () => {
+    const roomy = opened(make, ROOMY);
+
+    describe("around the code", () => {
+      it("says what it runs and what stands between the code and the host", async () => {
+        const { languages, walls } = await roomy.engine().capabilities();
+        expect([...languages].sort()).toEqual(["javascript", "python"]);
+        expect(walls).not.toEqual([]);
+        expect(roomy.engine().name).toMatch(/^[a-z]+$/);
+      });
+
+      it("gives the result of the code", async () => {
+        expect(await outcomeOf(roomy.engine(), job(ANSWERS_42.javascript))).toMatchObject({
+          ...{ status: "succeeded", result: 42, error: null, exitCode: 0 },
+          ...{ stdout: "", stderr: "", stdoutTruncated: false, stderrTruncated: false },
+          durationMs: expect.any(Number),
+        });
+      });
+
+      it("keeps two executions apart that are under way at once", async () => {
+        const [endless, answers] = [job(ENDLESS.javascript), job(ANSWERS_42.javascript)];
+        const first = await roomy.engine().start(endless, NEVER);
+        expect((await outcomeOf(roomy.engine(), answers)).result).toBe(42);
+        await roomy.engine().cancel(endless.runId);
+        expect((await first.done).status).toBe("cancelled");
+      });
+
+      it("ends code that takes longer than it may", async () => {
+        const outcome = await outcomeOf(roomy.engine(), job(ENDLESS.javascript, "javascript", { timeoutMs: 300 }));
+        expect(outcome).toMatchObject({ status: "timeout", exitCode: null, result: null });
+        expect(outcome.durationMs).toBeGreaterThanOrEqual(290);
+      });
+    });
+
+    describe("when it is asked for the end of an execution", () => {
+      it("ends it, once", async () => {
+        const endless = job(ENDLESS.javascript);
+        const { done } = await roomy.engine().start(endless, NEVER);
+        expect(await roomy.engine().cancel(endless.runId)).toBe(true);
+        expect(await done).toMatchObject({ status: "cancelled", exitCode: null, result: null });
+        expect(await roomy.engine().cancel(endless.runId)).toBe(false);
+      });
+
+      it("knows none that is over, and none that never was", async () => {
+        const over = job(ANSWERS_42.javascript);
+        await outcomeOf(roomy.engine(), over);
+        expect(await roomy.engine().cancel(over.runId)).toBe(false);
+        expect(await roomy.engine().cancel(job("").runId)).toBe(false);
+      });
+
+      it("gives nobody a result that was aborted", async () => {
+        const aborted = new AbortController();
+        const { done } = await roomy.engine().start(job(ENDLESS.javascript), aborted.signal);
+        const lost = refusalOf(done);
+        aborted.abort();
+        expect(await lost).toBe("UNAVAILABLE");
+      });
+
+      it("begins nothing that was aborted before", async () => {
+        const started = roomy.engine().start(job(ANSWERS_42.javascript), AbortSignal.abort());
+        expect(await refusalOf(started)).toBe("UNAVAILABLE");
+      });
+
+      it("leaves younger executions alone when it clears away older ones", async () => {
+        const before = new Date(Date.now() - 60_000);
+        const endless = job(ENDLESS.javascript);
+        const { done } = await roomy.engine().start(endless, NEVER);
+        expect(await roomy.engine().reap(before)).toBe(0);
+        expect(await roomy.engine().cancel(endless.runId)).toBe(true);
+        expect((await done).status).toBe("cancelled");
+      });
+    });
+
+    describe("with one place and one to wait for it", () => {
+      const narrow = opened(make, NARROW);
+
+      it("lets one wait, refuses the next with the time to come back, and takes them again later", async () => {
+        const running = job(ENDLESS.javascript);
+        const { done } = await narrow.engine().start(running, NEVER);
+        const waits = outcomeOf(narrow.engine(), job(ANSWERS_42.javascript));
+        await expect(narrow.engine().start(job(ANSWERS_42.javascript), NEVER)).rejects.toMatchObject({
+          code: "UNAVAILABLE",
+          retryAfterSeconds: expect.any(Number),
+        });
+        await narrow.engine().cancel(running.runId);
+        expect((await done).status).toBe("cancelled");
+        expect((await waits).result).toBe(42);
+        expect((await outcomeOf(narrow.engine(), job(ANSWERS_42.javascript))).result).toBe(42);
+      });
+
+      it("ends one that waits without having begun it", async () => {
+        const [running, waiting] = [job(ENDLESS.javascript), job(ANSWERS_42.javascript)];
+        const { done } = await narrow.engine().start(running, NEVER);
+        const waits = outcomeOf(narrow.engine(), waiting);
+        expect(await narrow.engine().cancel(waiting.runId)).toBe(true);
+        expect(await waits).toMatchObject({ status: "cancelled", result: null, exitCode: null });
+        await narrow.engine().cancel(running.runId);
+        await done;
+      });
+
+      it("gives the place of one that was aborted while it waited to the next", async () => {
+        const running = job(ENDLESS.javascript);
+        const aborted = new AbortController();
+        const { done } = await narrow.engine().start(running, NEVER);
+        const waits = narrow.engine().start(job(ANSWERS_42.javascript), aborted.signal);
+        const refused = refusalOf(waits);
+        aborted.abort();
+        expect(await refused).toBe("UNAVAILABLE");
+        const next = outcomeOf(narrow.engine(), job(ANSWERS_42.javascript));
+        await narrow.engine().cancel(running.runId);
+        await done;
+        expect((await next).result).toBe(42);
+      });
+
+      it("ends what is under way and what waits when it is closed, and begins nothing more", async () => {
+        const { done } = await narrow.engine().start(job(ENDLESS.javascript), NEVER);
+        const waits = narrow.engine().start(job(ANSWERS_42.javascript), NEVER);
+        const ended = Promise.all([refusalOf(waits), refusalOf(done)]);
+        await narrow.engine().close();
+        expect(await ended).toEqual(["UNAVAILABLE", "UNAVAILABLE"]);
+        expect(await refusalOf(narrow.engine().start(job(ANSWERS_42.javascript), NEVER))).toBe("UNAVAILABLE");
+        await narrow.engine().close();
+      });
+    });
+
+    if (runsCode) codeContract(roomy.engine);
+  });
+}
+
+/** Runs a job to its end. */
+export async function outcomeOf(engine: SandboxEngine, asked: SandboxJob): Promise<SandboxOutcome> {
+  const { done } = await engine.start(asked, NEVER);
+  return done;
+}
+
+/** The code of the error that a promise rejects with; undefined when it does not. */
+async function refusalOf(promise: Promise<unknown>): Promise<string | undefined> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => (error instanceof ToolgateError ? error.code : String(error)),
+  );
+}
+
+/** Makes an engine for the tests around, sees that it is healthy, and closes it after them. */
+function opened(make: (room: EngineRoom) => Promise<MadeEngine>, room: EngineRoom): { engine(): SandboxEngine } {
+  let made: MadeEngine | undefined;
+  const engine = () => {
+    if (!made) throw new Error("the engine was not made");
+    return made.engine;
+  };
+  beforeAll(async () => {
+    made = await make(room);
+    await engine().health(AbortSignal.timeout(50_000));
+  });
+  afterAll(async () => {
+    await made?.engine.close();
+    await made?.end?.();
+  });
+  return { engine };
+}
