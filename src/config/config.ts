@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
+import path from "node:path";
 import { parseEnv } from "node:util";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { parseAddress } from "../domain/base58.ts";
 import { resolveUpstreams } from "../inference/upstream-settings.ts";
 import type { UpstreamSettings } from "../inference/upstream-settings.ts";
+import { resolveTools, type RegisteredSettings } from "../registered/settings.ts";
+import { BUILT_IN_TOOLS } from "../tools/names.ts";
 import { configFileSchema, type ConfigFile } from "./config-file.ts";
 import { SECRET_SETTINGS, settingsSchema, type Settings } from "./settings.ts";
 
@@ -15,7 +18,7 @@ export interface Config extends Settings {
   readonly upstreams: readonly UpstreamSettings[];
   readonly sandbox: ConfigFile["sandbox"];
   /** The operator's own tools. */
-  readonly tools: ConfigFile["tools"];
+  readonly tools: readonly RegisteredSettings[];
 }
 
 /** What `serve` cannot do without. */
@@ -64,10 +67,12 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   }
   const file = readConfigFile(present["TOOLGATE_CONFIG"], problems);
   const inference = resolveUpstreams(file.inference, present);
-  problems.push(...inference.problems);
+  const folder = path.dirname(path.resolve(present["TOOLGATE_CONFIG"] ?? "."));
+  const registered = resolveTools(file.tools, { env: present, folder, taken: BUILT_IN_TOOLS });
+  problems.push(...inference.problems, ...registered.problems);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
-  const { prices, sandbox, tools } = file;
-  return { ...parsed.data, prices, upstreams: inference.upstreams, sandbox, tools };
+  const { prices, sandbox } = file;
+  return { ...parsed.data, prices, upstreams: inference.upstreams, sandbox, tools: registered.tools };
 }
 
 /**
@@ -113,23 +118,23 @@ export function redactedConfig(config: Config): Record<string, unknown> {
   );
 }
 
-function readConfigFile(path: string | undefined, problems: string[]): ConfigFile {
+function readConfigFile(file: string | undefined, problems: string[]): ConfigFile {
   const fallback = configFileSchema.parse({});
-  if (path === undefined) return fallback;
+  if (file === undefined) return fallback;
   let content: unknown;
   try {
-    content = parseYaml(readFileSync(path, "utf8"));
+    content = parseYaml(readFileSync(file, "utf8"));
   } catch (error) {
     problems.push(
       // The first line says what is wrong and where; those after it repeat the file, and what it may hold.
-      `TOOLGATE_CONFIG: ${path} cannot be read as JSON or YAML: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`,
+      `TOOLGATE_CONFIG: ${file} cannot be read as JSON or YAML: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`,
     );
     return fallback;
   }
   const parsed = configFileSchema.safeParse(content ?? {});
   if (parsed.success) return parsed.data;
   problems.push(
-    ...parsed.error.issues.map((issue) => `${path}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`),
+    ...parsed.error.issues.map((issue) => `${file}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`),
   );
   return fallback;
 }

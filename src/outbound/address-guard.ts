@@ -1,12 +1,26 @@
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 
-/** Where an upstream may lie: anywhere a model server can, or outside of private networks only. */
+/** Where a server may lie: anywhere a server of one's own can, or outside of private networks only. */
 export type Network = "any" | "public";
+
+/** Where connections may lead. */
+export interface Guard {
+  readonly network: Network;
+  /** Hosts, as URLs write them but without brackets, that may lie anywhere a server of one's own can. */
+  readonly allowHosts?: ReadonlySet<string>;
+  /** Finds the addresses of a name; the system's resolver when left out. */
+  readonly lookup?: LookupFunction;
+}
+
+/** Where this host may lie. */
+export function networkFor({ network, allowHosts }: Guard, host: string): Network {
+  return allowHosts?.has(host) ? "any" : network;
+}
 
 type Range = readonly [address: string, prefix: number];
 
 /**
- * Never a model server: this machine's link, where clouds hand out credentials, and what is no single host (IANA's registries of
+ * Never a server to call: this machine's link, where clouds hand out credentials, and what is no single host (IANA's registries of
  * special-purpose addresses; the last ones are the metadata services of Alibaba, Azure, Oracle, AWS, Google and Scaleway outside of the link).
  */
 const NEVER: readonly Range[] = [
@@ -26,7 +40,7 @@ const NEVER: readonly Range[] = [
   ["fd00:42::42", 128],
 ];
 
-/** Where model servers of one's own live, and what only looks like an address of the Internet (RFC 6890). */
+/** Where servers of one's own live, and what only looks like an address of the Internet (RFC 6890). */
 const PRIVATE: readonly Range[] = [
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
@@ -50,7 +64,7 @@ const PRIVATE: readonly Range[] = [
 const never = listOf(NEVER);
 const notPublic = listOf([...NEVER, ...PRIVATE]);
 
-/** Whether an upstream may be at this address (an IP address, not a name). What cannot be read as one may not. */
+/** Whether a server may be at this address (an IP address, not a name). What cannot be read as one may not. */
 export function mayConnect(address: string, network: Network): boolean {
   const [plain = ""] = address.split("%"); // without the zone of a link-local address
   const version = isIP(plain);
