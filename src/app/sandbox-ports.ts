@@ -14,13 +14,18 @@ export interface SandboxRunStart {
 
 /** What is known of an execution. */
 export interface SandboxRunState {
+  /** `run_…` of the ledger. */
   readonly runId: string;
   /** `running` until it is over; then how it ended. An execution whose instance died is `failed`. */
   readonly status: "running" | SandboxStatus;
 }
 
 /**
- * The executions of all instances on one database. An execution is active as long as its run in the ledger is: it has no lease of its own.
+ * The executions of all instances on one database. An execution is active until its end is recorded, or its run in the ledger is over:
+ * it has no lease of its own.
+ *
+ * Of a cancel and an end the one that came first counts: a cancel that was accepted makes the end `cancelled`, whatever the code did
+ * meanwhile; after the end no cancel is accepted.
  */
 export interface SandboxRuns {
   /**
@@ -28,8 +33,8 @@ export interface SandboxRuns {
    * @throws ToolgateError RATE_LIMITED when the key has as many already; REQUEST_IN_PROGRESS when the name belongs to one that is active
    */
   begin(run: SandboxRunStart): Promise<void>;
-  /** Records how it ended. */
-  end(runId: string, status: SandboxStatus): Promise<void>;
+  /** Records how it ended. @returns what counts: `cancelled`, when its cancel came first */
+  end(runId: string, status: SandboxStatus): Promise<SandboxStatus>;
   /**
    * The account's execution with that `run_…` or, the newest, with that name.
    * @returns undefined for one that is unknown or another account's
@@ -38,7 +43,8 @@ export interface SandboxRuns {
   /** Asks for the end of an active execution, wherever it runs. @returns whether it was active; asking twice is no error */
   requestCancel(runId: string): Promise<boolean>;
   /**
-   * Hears of executions of this instance that are to be ended: at once as a rule, within a second at the latest.
+   * Hears of executions of this instance that are to be ended: at once as a rule, within a second at the latest, and time and again
+   * until they have.
    * @returns what ends the hearing
    */
   onCancel(hear: (runId: string) => void): () => void;

@@ -9,17 +9,17 @@ import { Lru } from "../domain/lru.ts";
 import { isScope } from "../domain/scope.ts";
 import { hashOf } from "./api-keys.ts";
 import { Batcher } from "./batcher.ts";
-import { KeyChanges, type KeyChange } from "./key-changes.ts";
-import type { Log } from "./log.ts";
+import { KEY_CHANNEL, keyChangeOf, type KeyChange } from "./key-changes.ts";
+import type { Notifications } from "./notifications.ts";
 import { retrying } from "./retry.ts";
 import { idFrom } from "./rows.ts";
 
 /** What the authenticator needs. */
 export interface AuthenticatorOptions {
   pool: Pool;
-  url: string;
   clock: Clock;
-  log: Log;
+  /** Where changes are heard of; not started yet. */
+  notifications: Notifications;
 }
 
 /** Keys that are remembered at most. Unknown ones have a place of their own, so that guessing cannot drive known ones out. */
@@ -57,7 +57,6 @@ export class PostgresAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #known = new Lru<string, Remembered>(KNOWN);
   readonly #unknown = new Lru<string, Remembered>(UNKNOWN);
-  readonly #changes: KeyChanges;
   readonly #lookups: Batcher<Buffer, { caller: Caller | undefined }>;
   /** Counts what was heard: an answer that was asked for before a change is not remembered after it. */
   #generation = 0;
@@ -65,21 +64,11 @@ export class PostgresAuthenticator implements Authenticator {
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
     this.#lookups = new Batcher({ max: 200, run: (hashes) => this.#find(hashes) });
-    this.#changes = new KeyChanges({
-      url: options.url,
-      log: options.log,
-      onChange: (change) => this.#forget(change),
-      onGap: () => this.#forgetAll(),
+    options.notifications.subscribe({
+      channel: KEY_CHANNEL,
+      hear: (payload) => this.#forget(keyChangeOf(payload)),
+      gap: () => this.#forgetAll(),
     });
-  }
-
-  start(): void {
-    this.#changes.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#changes.stop();
-    this.#forgetAll();
   }
 
   async authenticate(secret: string): Promise<Caller | undefined> {
@@ -91,20 +80,21 @@ export class PostgresAuthenticator implements Authenticator {
     const generation = this.#generation;
     const since = this.#options.clock.now();
     const { caller } = await this.#lookups.submit(hash);
-    if (generation === this.#generation && this.#changes.live)
+    if (generation === this.#generation && this.#options.notifications.live)
       (caller ? this.#known : this.#unknown).set(hex, { caller, since });
     return caller;
   }
 
   #recall(hex: string): Remembered | undefined {
-    if (!this.#changes.live) return undefined;
+    if (!this.#options.notifications.live) return undefined;
     const remembered = this.#known.get(hex) ?? this.#unknown.get(hex);
     if (!remembered) return undefined;
     const age = this.#options.clock.now() - remembered.since;
     return age >= 0 && age < (remembered.caller ? KNOWN_MS : UNKNOWN_MS) ? remembered : undefined;
   }
 
-  #forget(change: KeyChange): void {
+  #forget(change: KeyChange | undefined): void {
+    if (!change) return;
     this.#generation++;
     if ("key" in change) {
       this.#known.delete(change.key);

@@ -1,6 +1,7 @@
 import { Client, DatabaseError, escapeIdentifier } from "pg";
 import { MIGRATION_LOCK } from "./migrate.ts";
 import { WRITERS } from "./migrations/0012-rights.ts";
+import { SANDBOX_WRITERS } from "./migrations/0013-sandbox.ts";
 
 /** SQLSTATE. */
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -17,11 +18,15 @@ const READ = [
   "payment",
   "receipt",
   "run",
+  "sandbox_run",
   "sealing_key",
   "transfer",
   "treasury_movement",
   "treasury_watch",
 ] as const;
+
+/** What `serve` writes through. */
+export const EXECUTED = [...WRITERS, ...SANDBOX_WRITERS];
 
 /** What is made and changed without a function: accounts without a balance, keys, and what operators decide about them. */
 const WRITTEN = [
@@ -109,7 +114,7 @@ async function grant(client: Client, role: string): Promise<void> {
     `grant usage on schema public to ${name}`,
     `grant select on ${READ.join(", ")} to ${name}`,
     ...WRITTEN.map((rights) => `grant ${rights} to ${name}`),
-    `grant execute on function ${WRITERS.join(", ")} to ${name}`,
+    `grant execute on function ${EXECUTED.join(", ")} to ${name}`,
   ];
   for (const statement of statements) await client.query(statement);
 }
@@ -140,7 +145,7 @@ async function refuseLeftover(client: Client, role: string): Promise<void> {
      select 'execute ' || proname from pg_proc
      where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype and not proname = any ($2)
        and exists (select from able where has_function_privilege(role, pg_proc.oid, 'execute'))`,
-    [role, WRITERS, WRITTEN],
+    [role, EXECUTED, WRITTEN],
   );
   if (rows.length === 0) return;
   const rights = rows.map(({ right }) => right).join(", ");

@@ -1,5 +1,6 @@
 import type { Audit } from "../app/audit.ts";
 import type { Accounts, ApiKeys, Authenticator, Health, Ledger, RateLimiter, Receipts, Runs } from "../app/ports.ts";
+import type { SandboxRuns } from "../app/sandbox-ports.ts";
 import type { Refunds, Suspense, TreasuryBooks } from "../app/treasury-ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKeys } from "../domain/quote.ts";
@@ -9,12 +10,14 @@ import { PostgresHealth } from "./health.ts";
 import { Leases } from "./leases.ts";
 import { PostgresLedger } from "./ledger.ts";
 import type { Log } from "./log.ts";
+import { Notifications } from "./notifications.ts";
 import { lazyOperatorWork } from "./operator-work.ts";
 import { checkDurability, openPool } from "./pool.ts";
 import { PostgresRateLimiter } from "./rate-limiter.ts";
 import { PostgresReceipts } from "./receipts.ts";
 import { PostgresRefunds } from "./refunds.ts";
 import { PostgresRuns } from "./runs.ts";
+import { PostgresSandboxRuns } from "./sandbox-runs.ts";
 import { PostgresSealingKeys } from "./sealing-keys.ts";
 import { PostgresSuspense } from "./suspense.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -49,6 +52,7 @@ export interface Postgres {
   readonly treasuryBooks: TreasuryBooks;
   readonly suspense: Suspense;
   readonly refunds: Refunds;
+  readonly sandboxRuns: SandboxRuns;
   /** `rotate` adds a key, which seals quotes a minute later. */
   readonly sealingKeys: SealingKeys & { rotate(): Promise<number> };
   readonly health: Health;
@@ -56,7 +60,7 @@ export interface Postgres {
   readonly audit: Audit;
   /** What makes this database unsafe for money; empty when nothing does. */
   checkDurability(): Promise<string[]>;
-  /** Starts the work in the background: leases, the sweep, hearing of changed keys. */
+  /** Starts the work in the background: leases, the sweep, hearing of changed keys and cancelled executions. */
   start(): void;
   /** Ends the work in the background; queries still work. */
   stop(): Promise<void>;
@@ -74,10 +78,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, leaseMs, log, onReleased: options.onReleased });
-    const authenticator = new PostgresAuthenticator({ pool, url, clock, log });
+    const notifications = new Notifications({ url, log });
+    const authenticator = new PostgresAuthenticator({ pool, clock, notifications });
+    const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
     const stop = async (): Promise<void> => {
       sealingKeys.stop();
-      await Promise.all([leases.stop(), sweeper.stop(), authenticator.stop()]);
+      await Promise.all([leases.stop(), sweeper.stop(), sandboxRuns.stop(), notifications.stop()]);
     };
     return {
       ledger: new PostgresLedger({ pool, instanceId, leaseMs, leases }),
@@ -90,12 +96,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       treasuryBooks: new PostgresTreasuryBooks({ pool, instanceId }),
       suspense: new PostgresSuspense(pool),
       refunds: new PostgresRefunds(pool),
+      sandboxRuns,
       sealingKeys,
       health,
       audit: (signal) => auditApart(url, signal),
       checkDurability: () => checkDurability(pool),
       start: () => {
-        for (const part of [leases, sweeper, authenticator, sealingKeys]) part.start();
+        for (const part of [leases, sweeper, sandboxRuns, notifications, sealingKeys]) part.start();
       },
       stop,
       close: async () => {

@@ -17,7 +17,7 @@ const BATCH = 100;
 
 /**
  * Ends runs whose lease has expired, because their instance died or stalled: holds go back, keys become retryable. Also forgets
- * idempotency keys that have expired. Every instance sweeps; locked rows are skipped, so they share the work.
+ * idempotency keys that have expired, and old executions of code. Every instance sweeps; locked rows are skipped, so they share the work.
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
@@ -49,6 +49,11 @@ export class Sweeper {
     return this.#repeat({ name: "sweeper-forget", text: "select ledger_forget($1) as count" });
   }
 
+  /** Forgets executions of code that were over long ago. @returns how many it were */
+  async forgetExecutions(): Promise<number> {
+    return this.#repeat({ name: "sweeper-forget-executions", text: "select sandbox_forget($1) as count" });
+  }
+
   /** Batch after batch, until one is not full. @returns how many rows there were in all */
   async #repeat(statement: { name: string; text: string }): Promise<number> {
     for (let total = 0; ;) {
@@ -64,6 +69,7 @@ export class Sweeper {
       const swept = await this.sweep();
       if (swept > 0) this.#tellReleased(swept);
       await this.forget();
+      await this.forgetExecutions();
     } catch (error) {
       this.#options.log.warn({ err: error }, "the sweep failed and is tried again");
     }

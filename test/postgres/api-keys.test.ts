@@ -6,6 +6,7 @@ import type { Authenticator } from "../../src/app/ports.ts";
 import type { Caller } from "../../src/domain/caller.ts";
 import { PostgresAuthenticator } from "../../src/postgres/authenticator.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
+import { Notifications } from "../../src/postgres/notifications.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { systemClock } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
@@ -114,7 +115,7 @@ describe("an API key", () => {
     await two.authenticator.authenticate(secret);
     await query(
       database.url,
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'toolgate key changes'",
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'toolgate notifications'",
     );
     await one.apiKeys.revoke(key.keyId);
     expect(await settles(two.authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
@@ -124,13 +125,9 @@ describe("an API key", () => {
     const { key, secret } = await create();
     const proxy = await openCuttingProxy(database.url);
     const pool = openPool(database.url, { max: 2, applicationName: "test" });
-    const authenticator = new PostgresAuthenticator({
-      pool,
-      url: proxy.url,
-      clock: systemClock,
-      log: { warn: () => {}, error: () => {} },
-    });
-    authenticator.start();
+    const notifications = new Notifications({ url: proxy.url, log: { warn: () => {}, error: () => {} } });
+    const authenticator = new PostgresAuthenticator({ pool, clock: systemClock, notifications });
+    notifications.start();
     try {
       await new Promise((resolve) => setTimeout(resolve, 300));
       for (let n = 0; n < 3; n++) expect(await authenticator.authenticate(secret)).toBeDefined();
@@ -142,7 +139,7 @@ describe("an API key", () => {
       await one.apiKeys.revoke(second.key.keyId);
       expect(await settles(authenticator, second.secret, (caller) => caller === undefined)).toBeLessThan(1_000);
     } finally {
-      await authenticator.stop();
+      await notifications.stop();
       await pool.end();
       await proxy.close();
     }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 import { PostgresAuthenticator } from "../../src/postgres/authenticator.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
+import { Notifications } from "../../src/postgres/notifications.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { systemClock } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -14,6 +15,7 @@ let database: TestDatabase;
 let operator: Postgres;
 let pool: Pool;
 let authenticator: PostgresAuthenticator;
+let notifications: Notifications;
 /** How often the authenticator asked the database. */
 let asked = 0;
 
@@ -22,11 +24,12 @@ beforeAll(async () => {
   operator = await openStarted(database.url);
   pool = openPool(database.url, { max: 2, applicationName: "test" }).on("acquire", () => asked++);
   const log = { warn: () => {}, error: () => {} };
-  authenticator = new PostgresAuthenticator({ pool, url: database.url, clock: systemClock, log });
-  authenticator.start();
+  notifications = new Notifications({ url: database.url, log });
+  authenticator = new PostgresAuthenticator({ pool, clock: systemClock, notifications });
+  notifications.start();
 });
 afterAll(async () => {
-  await authenticator.stop();
+  await notifications.stop();
   await Promise.all([operator.close(), pool.end()]);
   await database.drop();
 });

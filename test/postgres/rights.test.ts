@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { WRITERS } from "../../src/postgres/migrations/0012-rights.ts";
+import { EXECUTED } from "../../src/postgres/grants.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, depositOf, expectCleanAudit, makeAccount, newRunId, paymentOf, PRICE } from "./fixture.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await owner.pool.query(`create role ${role} login password '${password}'`);
   await owner.pool.query(`grant usage on schema public to ${role}`);
   await owner.pool.query(`grant select on all tables in schema public to ${role}`);
-  for (const name of WRITERS) await owner.pool.query(`grant execute on function ${name} to ${role}`);
+  for (const name of EXECUTED) await owner.pool.query(`grant execute on function ${name} to ${role}`);
   const url = new URL(database.url);
   [url.username, url.password] = [role, password];
   serving = openTreasurer(url.href);
@@ -41,7 +41,7 @@ describe("every function that writes", () => {
     const { rows } = await owner.pool.query<{ name: string; definer: boolean; config: string; public: boolean }>(
       FUNCTIONS,
     );
-    expect(rows.filter(({ definer }) => definer).map(({ name }) => name)).toEqual(WRITERS.toSorted());
+    expect(rows.filter(({ definer }) => definer).map(({ name }) => name)).toEqual(EXECUTED.toSorted());
     expect(rows.filter((row) => row.public)).toEqual([]);
     for (const { name, definer, config } of rows)
       if (definer) expect(config, name).toContain("search_path=public, pg_temp");

@@ -7,6 +7,7 @@ import { PaymentEntity } from "./payment.ts";
 import { RateBucketEntity } from "./rate-bucket.ts";
 import { ReceiptEntity } from "./receipt.ts";
 import { RunEntity } from "./run.ts";
+import { SandboxRunEntity } from "./sandbox-run.ts";
 import { SealingKeyEntity } from "./sealing-key.ts";
 import { TransferEntity } from "./transfer.ts";
 import { TreasuryMovementEntity } from "./treasury-movement.ts";
@@ -27,4 +28,5 @@ export const ENTITIES = [
   TreasuryMovementEntity,
   TreasuryWatchEntity,
   LeadershipEntity,
+  SandboxRunEntity,
 ];

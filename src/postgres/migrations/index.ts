@@ -10,6 +10,7 @@ import { Treasury } from "./0009-treasury.ts";
 import { Movements } from "./0010-movements.ts";
 import { Corrections } from "./0011-corrections.ts";
 import { Rights } from "./0012-rights.ts";
+import { Sandbox } from "./0013-sandbox.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -25,4 +26,5 @@ export const MIGRATIONS = [
   Movements,
   Corrections,
   Rights,
+  Sandbox,
 ];

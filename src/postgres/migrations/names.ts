@@ -12,4 +12,5 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0010-movements",
   "0011-corrections",
   "0012-rights",
+  "0013-sandbox",
 ];

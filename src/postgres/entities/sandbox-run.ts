@@ -1,0 +1,28 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** An execution of code: whose it is, whether its end is wanted, and how it ended. */
+export const SandboxRunEntity = defineEntity({
+  name: "SandboxRun",
+  tableName: "sandbox_run",
+  properties: {
+    runId: p.uuid().primary(),
+    accountId: p.uuid(),
+    keyId: p.uuid(),
+    name: p.text().nullable(),
+    cancelRequestedAt: p.datetime().length(6).nullable(),
+    status: p.text().nullable(),
+    createdAt: p.datetime().length(6).index(),
+    endedAt: p.datetime().length(6).nullable(),
+  },
+  indexes: [
+    {
+      name: "sandbox_run_open_index",
+      expression: "create index sandbox_run_open_index on sandbox_run (key_id) where ended_at is null",
+    },
+    {
+      name: "sandbox_run_name_index",
+      expression:
+        "create index sandbox_run_name_index on sandbox_run (account_id, name, created_at) where name is not null",
+    },
+  ],
+});
