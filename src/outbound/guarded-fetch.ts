@@ -10,6 +10,9 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** How long a connection may take, ms. */
 const CONNECT_MS = 10_000;
 
+/** What went wrong before there was a connection. */
+const unconnected = new WeakSet<Error>();
+
 /** What the fetch of a foreign server needs. */
 export interface GuardedFetchOptions extends Guard {
   /** Longest answer that is read, bytes, after decompression; 16 MiB when left out. */
@@ -68,11 +71,20 @@ export function openGuardedFetch({ maxBytes = MAX_ANSWER_BYTES, ...guard }: Guar
   return { fetch: guarded, close: () => dispatcher.destroy() };
 }
 
+/** Whether a request failed before there was a connection, TLS included: then nobody has seen it, and it may be sent elsewhere. */
+export function neverConnected(error: unknown): boolean {
+  return error instanceof Error && (unconnected.has(error) || neverConnected(error.cause));
+}
+
 /** Connects only where {@link mayConnect} says so: for a name by what it is found to mean, for an address by what it is. */
 function guardedConnector(guard: Guard): buildConnector.connector {
   const connect = buildConnector({ timeout: CONNECT_MS, lookup: guardedLookup(guard) });
+  const fail = (error: Error, callback: buildConnector.Callback) => {
+    unconnected.add(error);
+    callback(error, null);
+  };
   const refuse = (hostname: string, network: Network, callback: buildConnector.Callback) =>
-    callback(new ForbiddenAddressError(hostname, network), null);
+    fail(new ForbiddenAddressError(hostname, network), callback);
   return (options, callback) => {
     const { hostname } = options;
     const network = networkFor(guard, hostname.replace(/^\[|\]$/g, ""));
@@ -82,7 +94,7 @@ function guardedConnector(guard: Guard): buildConnector.connector {
       return;
     }
     connect(options, (...[error, socket]) => {
-      if (error) return callback(error, null);
+      if (error) return fail(error, callback);
       if (mayConnect(socket.remoteAddress ?? "", network)) return callback(null, socket);
       socket.destroy();
       return refuse(hostname, network, callback);
