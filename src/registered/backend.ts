@@ -24,6 +24,11 @@ export interface Backend {
    */
   describe(signal: AbortSignal): Promise<BackendDescription>;
   /**
+   * What the schema cannot say of parameters that it has accepted; before anything is quoted or sent. Left out: there is nothing of that kind.
+   * @throws ToolgateError INVALID_REQUEST naming the field by its path
+   */
+  check?(params: JsonObject): void;
+  /**
    * Does the work with parameters that the schema has accepted, once: nothing is sent twice unless the server cannot have seen it.
    * @throws ToolgateError TOOL_FAILED or UNAVAILABLE (see failure.ts); nothing is charged then
    */

@@ -1,11 +1,11 @@
 import type { z } from "zod";
+import { fieldPath, kindOf, nameOfType } from "../domain/field-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 const MOST_ISSUES = 5;
-const LONGEST_NAME = 64;
 
 /**
  * Says what is wrong with a call's parameters and what to do, one sentence per field, each with its path,
@@ -52,27 +52,6 @@ function bound(
   if (origin === "array") return `have ${side} ${limit} ${limit === 1 ? "item" : "items"}`;
   if (inclusive === false) return `be ${side === "at least" ? "more than" : "less than"} ${limit}`;
   return `be ${side} ${limit}`;
-}
-
-function nameOfType(expected: string): string {
-  if (expected === "int") return "a whole number";
-  return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "number") return Number.isInteger(value) ? "a number" : "a fraction";
-  return nameOfType(typeof value);
-}
-
-/** `params.messages[2].role`; names that are no identifiers are quoted, long ones cut. */
-function fieldPath(path: Path): string {
-  return path.reduce<string>((text, step) => {
-    if (typeof step === "number") return `${text}[${step}]`;
-    const name = String(step).slice(0, LONGEST_NAME);
-    return /^[A-Za-z_]\w*$/.test(name) ? `${text}.${name}` : `${text}[${JSON.stringify(name)}]`;
-  }, "params");
 }
 
 /** The names of the members that the object at the path may have. */

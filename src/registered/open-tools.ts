@@ -1,0 +1,76 @@
+import type { Backend } from "./backend.ts";
+import { describeUntilKnown, type DescribingLog } from "./describing.ts";
+import { priceFrom, type Price } from "./price.ts";
+import { RegisteredTool } from "./registered-tool.ts";
+import { isUrl, type RegisteredSettings, type Target } from "./settings.ts";
+
+/** How long what lies in a file may take to be read, ms. */
+const FILE_MS = 10_000;
+
+/** Makes what stands behind a tool; its connections are made when they are needed. */
+export type MakeBackend = (settings: RegisteredSettings) => Promise<Backend>;
+
+/** The tools, or everything that keeps them from being opened; and the end of their connections. */
+export interface OpenTools {
+  readonly tools: readonly RegisteredTool[];
+  /** Sentences for the operator, each with the path of the setting. */
+  readonly problems: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Opens the tools. What can be known at once is a problem at once; servers are asked in the background, again and again until they answer. */
+export async function openTools(
+  registered: readonly RegisteredSettings[],
+  makeBackend: MakeBackend,
+  log: DescribingLog,
+): Promise<OpenTools> {
+  const closing = new AbortController();
+  const problems: string[] = [];
+  const backends: Backend[] = [];
+  const open = async (settings: RegisteredSettings, index: number): Promise<RegisteredTool[]> => {
+    const at = `tools[${index}]`;
+    const price = await orProblem<Price>(`${at}.price.expression`, problems, () => priceFrom(settings.price));
+    const backend = await orProblem<Backend>(at, problems, () => makeBackend(settings));
+    if (backend) backends.push(backend);
+    if (!backend || !price) return [];
+    const tool = new RegisteredTool(settings, backend, price);
+    const file = fileOf(settings.target);
+    if (file === undefined) return [tool];
+    await orProblem(`${at}.${file}`, problems, () => tool.describe(AbortSignal.timeout(FILE_MS)));
+    return [tool];
+  };
+  const tools = (await Promise.all(registered.map(open))).flat();
+  const asking =
+    problems.length > 0
+      ? []
+      : tools.filter(({ status }) => status !== "active").map((tool) => describeUntilKnown(tool, log, closing.signal));
+  return {
+    tools,
+    // In the order of the file, whatever came to an end first.
+    problems: problems.sort((one, other) => one.localeCompare(other, "en", { numeric: true })),
+    close: async () => {
+      closing.abort();
+      await Promise.all([...asking, ...backends.map((backend) => backend.close())]);
+    },
+  };
+}
+
+/** The member that names the file where everything about the tool is said; undefined: only its server knows. */
+function fileOf({ kind, section }: Target): string | undefined {
+  if (kind === "http") return isUrl(section.openapi) ? undefined : "http.openapi";
+  if (kind === "grpc") return section.descriptor_set === undefined ? undefined : "grpc.descriptor_set";
+  return undefined;
+}
+
+async function orProblem<Value>(
+  path: string,
+  problems: string[],
+  attempt: () => Promise<Value>,
+): Promise<Value | undefined> {
+  try {
+    return await attempt();
+  } catch (error) {
+    problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}

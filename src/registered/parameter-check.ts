@@ -1,0 +1,64 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import * as formats from "ajv-formats";
+import { ToolgateError } from "../domain/errors.ts";
+import type { JsonObject } from "../domain/json.ts";
+import { TookTooLongError, withinMs } from "./bounded.ts";
+import { explainErrors } from "./explain-errors.ts";
+
+/** Longest that a schema may take to be understood, and the parameters of one call to be checked, ms. */
+const COMPILE_MS = 2_000;
+const CHECK_MS = 200;
+
+/** Checks parameters against a JSON Schema (2020-12) that somebody else wrote. */
+export class ParameterCheck {
+  readonly #validate: ValidateFunction;
+
+  /** @throws Error when the schema is none */
+  constructor(schema: JsonObject) {
+    this.#validate = withinMs(COMPILE_MS, () => {
+      const ajv = new Ajv2020({
+        // Foreign schemas have keywords and formats of their own.
+        strict: false,
+        logger: false,
+        allErrors: true,
+        verbose: true,
+        // A member is what the caller sent, not what every object of JavaScript has.
+        ownProperties: true,
+        // What is referred to often is not repeated in the code as often.
+        inlineRefs: false,
+        code: { regExp: lenientRegExp },
+      });
+      formats.default.default(ajv);
+      return ajv.compile(schema);
+    });
+  }
+
+  /** @throws ToolgateError INVALID_REQUEST with a sentence for each field */
+  check(params: JsonObject): void {
+    const problems = this.#problems(params);
+    if (problems !== undefined) throw new ToolgateError("INVALID_REQUEST", problems);
+  }
+
+  #problems(params: JsonObject): string | undefined {
+    try {
+      return withinMs(CHECK_MS, () =>
+        this.#validate(params) ? undefined : explainErrors(this.#validate.errors ?? [], params),
+      );
+    } catch (error) {
+      if (!(error instanceof TookTooLongError)) throw error;
+      return "params: cannot be checked in reasonable time; send shorter or fewer values";
+    }
+  }
+}
+
+/** Patterns are ECMA-262 with Unicode (JSON Schema 2020-12, 6.4); those that escape more than that allows are read as they were meant. */
+const lenientRegExp = Object.assign(
+  (pattern: string, flags: string): RegExp => {
+    try {
+      return new RegExp(pattern, flags);
+    } catch {
+      return new RegExp(pattern, flags.replace("u", ""));
+    }
+  },
+  { code: "lenientRegExp" },
+);

@@ -1,0 +1,110 @@
+import type { JsonObject } from "../domain/json.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import type { Scope } from "../domain/scope.ts";
+import type { PreparedCall, Tool, ToolContext } from "../domain/tool.ts";
+import { ToolgateError } from "../domain/errors.ts";
+import type { Backend } from "./backend.ts";
+import { failed, unavailable } from "./failure.ts";
+import { secretsOfHeader } from "./headers.ts";
+import { ParameterCheck } from "./parameter-check.ts";
+import type { Price } from "./price.ts";
+import { resultProblem } from "./result-check.ts";
+import type { RegisteredSettings } from "./settings.ts";
+
+/** Longest schema, bytes of JSON: all tools' schemas go into one listing. */
+const MOST_SCHEMA_BYTES = 128 * 1024;
+
+/** Longest description, characters. */
+const LONGEST_DESCRIPTION = 4_000;
+
+/** Seconds after which another instance will have taken over from one that shuts down. */
+const SHUTDOWN_RETRY_SECONDS = 5;
+
+/** What is known of a tool once its backend has described itself. */
+interface Described {
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly check: ParameterCheck;
+}
+
+/** A tool of the operator's own. Announced until its backend has said what it takes. */
+export class RegisteredTool implements Tool {
+  readonly #settings: RegisteredSettings;
+  readonly #backend: Backend;
+  readonly #price: Price;
+  readonly #secrets: readonly string[];
+  #described: Described | undefined;
+
+  constructor(settings: RegisteredSettings, backend: Backend, price: Price) {
+    this.#settings = settings;
+    this.#backend = backend;
+    this.#price = price;
+    this.#secrets = Object.values(settings.headers).flatMap(secretsOfHeader);
+  }
+
+  get name(): string {
+    return this.#settings.name;
+  }
+  get status(): Tool["status"] {
+    return this.#described ? "active" : "coming_soon";
+  }
+  get billable(): boolean {
+    return this.#price.billable;
+  }
+  get description(): string {
+    return this.#described?.description ?? this.#settings.description ?? this.name;
+  }
+  get scope(): Scope {
+    return this.#settings.scope;
+  }
+  get inputSchema(): JsonObject {
+    return this.#described?.inputSchema ?? { type: "object" };
+  }
+  get fixedPrice(): MicroUsd | undefined {
+    return this.#price.fixed;
+  }
+
+  /**
+   * Asks the backend what the tool takes, and offers it from then on.
+   * @throws Error with a sentence for the operator
+   */
+  async describe(signal: AbortSignal): Promise<void> {
+    const { description, inputSchema } = await this.#backend.describe(signal);
+    if (JSON.stringify(inputSchema).length > MOST_SCHEMA_BYTES)
+      throw new Error(`the schema of its parameters is longer than ${MOST_SCHEMA_BYTES} bytes`);
+    const check = new ParameterCheck(inputSchema);
+    const words = this.#settings.description ?? description ?? this.name;
+    this.#described = { description: words.slice(0, LONGEST_DESCRIPTION).toWellFormed(), inputSchema, check };
+  }
+
+  prepare(params: JsonObject): PreparedCall {
+    if (!this.#described)
+      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${this.name} is announced but cannot be called yet`);
+    this.#described.check.check(params);
+    this.#backend.check?.(params);
+    const price = this.#price.of(params);
+    return { price, run: (context) => this.#run(params, context) };
+  }
+
+  async #run(params: JsonObject, { runId, signal: stopping }: ToolContext): Promise<JsonObject> {
+    const deadline = AbortSignal.timeout(this.#settings.timeoutMs);
+    let result: JsonObject;
+    try {
+      result = await this.#backend.call(params, { signal: AbortSignal.any([stopping, deadline]), runId });
+    } catch (error) {
+      throw this.#failure(error, stopping, deadline);
+    }
+    const problem = resultProblem(result, this.#secrets);
+    if (problem !== undefined) throw failed(this.name, problem, undefined);
+    return result;
+  }
+
+  /** Why the backend gave up is known here best: it sees no more than that its signal aborted. */
+  #failure(error: unknown, stopping: AbortSignal, deadline: AbortSignal): ToolgateError {
+    if (stopping.aborted) return unavailable(this.name, "the service is shutting down", SHUTDOWN_RETRY_SECONDS, error);
+    if (deadline.aborted)
+      return failed(this.name, `the server did not answer within ${this.#settings.timeoutMs / 1000} s`, error);
+    if (error instanceof ToolgateError) return error;
+    return failed(this.name, "the server's answer could not be had", error);
+  }
+}
