@@ -55,6 +55,21 @@ export const METRICS = {
     help: "runs released because their instance died or stalled",
     labels: [],
   },
+  toolgate_sandbox_executions_total: {
+    type: "counter",
+    help: "executions of code that had an end, by how they ended",
+    labels: ["status"],
+  },
+  toolgate_sandbox_failures_total: {
+    type: "counter",
+    help: "executions of code that the sandbox could not begin or lost; nobody was charged",
+    labels: [],
+  },
+  toolgate_sandbox_ready: {
+    type: "gauge",
+    help: "1 while this instance runs code, 0 while its sandbox is not seen to hold",
+    labels: [],
+  },
   toolgate_keys_refused_total: { type: "counter", help: "requests with an unknown or revoked API key", labels: [] },
   toolgate_addresses_limited_total: {
     type: "counter",

@@ -12,21 +12,23 @@ export function announcedInferenceChat(): Tool {
   });
 }
 
-/** `sandbox_execute` where no sandbox is wired. */
+/** `sandbox_execute` where the sandbox is off. */
 export function announcedSandboxExecute(): Tool {
   return announce({
     name: "sandbox_execute",
-    description: "Runs Python or JavaScript code in a sandbox without network and returns its output.",
+    description:
+      "Runs Python or JavaScript code in a sandbox without network and returns its output. Not available on this installation: its sandbox is off.",
     scope: "compute:run",
     billable: true,
   });
 }
 
-/** `sandbox_cancel` where no sandbox is wired. */
+/** `sandbox_cancel` where the sandbox is off. */
 export function announcedSandboxCancel(): Tool {
   return announce({
     name: "sandbox_cancel",
-    description: "Cancels a sandbox that is running.",
+    description:
+      "Ends an execution of sandbox_execute that is running. Not available on this installation: its sandbox is off.",
     scope: "compute:run",
     billable: false,
   });

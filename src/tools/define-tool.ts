@@ -51,6 +51,16 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
   };
 }
 
+/** The tool, announced only for as long as what it depends on is not seen to work. @param ready asked each time */
+export function onceReady(tool: Tool, ready: () => boolean): Tool {
+  return {
+    ...tool,
+    get status() {
+      return ready() ? tool.status : "coming_soon";
+    },
+  };
+}
+
 /** Makes a tool that is listed but cannot be called yet, so that agents can plan for it. */
 export function announce(tool: ToolHead & { readonly billable: boolean }): Tool {
   return {

@@ -5,7 +5,9 @@ import { echo } from "./echo.ts";
 import { getStatus, type StatusDeps } from "./get-status.ts";
 import { inferenceChat } from "./inference-chat/tool.ts";
 import type { Prices } from "./prices.ts";
+import { sandboxCancel } from "./sandbox/cancel.ts";
 import type { SandboxDeps } from "./sandbox/deps.ts";
+import { sandboxExecute } from "./sandbox/execute.ts";
 import { vramEstimate } from "./vram-estimate/tool.ts";
 
 /** What the tools need. */
@@ -26,9 +28,13 @@ export function makeTools(deps: ToolDeps): Tool[] {
     echo(),
     deps.inference ? inferenceChat(deps.inference) : announcedInferenceChat(),
     vramEstimate(deps.prices.vram_estimate.flat_microusd),
-    announcedSandboxExecute(),
-    announcedSandboxCancel(),
+    ...sandboxTools(deps),
     gpuProvision(),
     ...deps.registered,
   ];
+}
+
+function sandboxTools({ sandbox, prices }: ToolDeps): Tool[] {
+  if (!sandbox) return [announcedSandboxExecute(), announcedSandboxCancel()];
+  return [sandboxExecute(sandbox, prices.sandbox_execute), sandboxCancel(sandbox)];
 }

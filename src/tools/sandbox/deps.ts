@@ -1,3 +1,4 @@
+import type { Metrics } from "../../app/metrics.ts";
 import type { SandboxRuns } from "../../app/sandbox-ports.ts";
 import type { SandboxEngine } from "../../domain/sandbox.ts";
 
@@ -9,4 +10,5 @@ export interface SandboxDeps {
   readonly proven: () => boolean;
   /** Executions that one key may have at once. */
   readonly concurrencyPerKey: number;
+  readonly metrics: Metrics;
 }

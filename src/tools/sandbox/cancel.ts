@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SandboxRuns, SandboxRunState } from "../../app/sandbox-ports.ts";
+import { ToolgateError } from "../../domain/errors.ts";
+import type { Tool } from "../../domain/tool.ts";
+import { defineTool, onceReady } from "../define-tool.ts";
+import type { SandboxDeps } from "./deps.ts";
+import { cancelParams } from "./params.ts";
+
+/** How long the answer waits for the end, and how often it looks, ms. */
+const [WAIT_MS, LOOK_MS] = [3_000, 50];
+
+/**
+ * `sandbox_cancel`: ends an execution of the caller's account, on whatever instance it runs (specification 2.1). Asked again it tells the
+ * same. `cancelled` says that the execution has ended, or is about to end, because of a cancel: its result is not told any more then.
+ */
+export function sandboxCancel({ engine, runs, proven }: SandboxDeps): Tool {
+  const tool = defineTool({
+    name: "sandbox_cancel",
+    description:
+      "Ends an execution of sandbox_execute that is running or waits for its place, by the run_id that you gave it or its run_… from GET /runs. Free; the execution itself stays paid.",
+    scope: "compute:run",
+    params: cancelParams,
+    price: undefined,
+    run: async ({ run_id: name }, { caller, signal }) => {
+      const found = await runs.find(caller.accountId, name);
+      if (!found) {
+        throw new ToolgateError(
+          "NOT_FOUND",
+          "params.run_id: you have no such execution; send the run_id that you gave it, or its run_… from GET /runs",
+        );
+      }
+      const accepted = found.status === "running" && (await runs.requestCancel(found.runId));
+      // Its instance hears of it anyway; here it may be at hand.
+      if (accepted) await engine.cancel(found.runId).catch(() => false);
+      const { status } = found.status === "running" ? await untilOver(runs, caller.accountId, found, signal) : found;
+      return { run_id: name, cancelled: accepted || status === "cancelled", status };
+    },
+  });
+  return onceReady(tool, proven);
+}
+
+/** What becomes of the execution, as far as it can be waited for. */
+async function untilOver(
+  runs: SandboxRuns,
+  accountId: string,
+  found: SandboxRunState,
+  signal: AbortSignal,
+): Promise<SandboxRunState> {
+  const since = performance.now();
+  for (;;) {
+    // By its run: the name may be another's by now.
+    const now = (await runs.find(accountId, found.runId)) ?? found;
+    if (now.status !== "running" || signal.aborted || performance.now() - since > WAIT_MS) return now;
+    await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
+  }
+}

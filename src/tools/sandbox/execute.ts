@@ -1,0 +1,56 @@
+import type { MicroUsd } from "../../domain/money.ts";
+import type { SandboxJob, SandboxOutcome } from "../../domain/sandbox.ts";
+import type { Tool } from "../../domain/tool.ts";
+import { defineTool, onceReady } from "../define-tool.ts";
+import type { Prices } from "../prices.ts";
+import type { SandboxDeps } from "./deps.ts";
+import { executeParams } from "./params.ts";
+import { resultOf } from "./result.ts";
+
+/**
+ * `sandbox_execute`: runs code that nobody trusts and tells what came of it (specification 2.1, 2.2). That the code failed, took too
+ * long or too much, or was cancelled is a result, and paid for; what the sandbox itself cannot do is an error, and is not.
+ */
+export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execute"]): Tool {
+  const { engine, runs } = deps;
+  const tool = defineTool({
+    name: "sandbox_execute",
+    description:
+      "Runs Python or JavaScript code in a sandbox without network, files or other processes, and returns its output and the value of its last expression (Python) or export default (JavaScript). The price depends on timeout_ms.",
+    scope: "compute:run",
+    params: executeParams,
+    price: ({ timeout_ms: timeoutMs }) => priceOf(timeoutMs, prices),
+    run: async ({ language, code, stdin, timeout_ms: timeoutMs, run_id: name }, { caller, runId, signal }) => {
+      if (runId === undefined) throw new TypeError("an execution needs a run of the ledger");
+      const { accountId, keyId } = caller;
+      await runs.begin({ runId, accountId, keyId, name, mostPerKey: deps.concurrencyPerKey });
+      const outcome = await runToEnd(deps, { runId, language, code, stdin, timeoutMs }, signal);
+      return resultOf(outcome, { runId: name ?? runId, language, engine: engine.name });
+    },
+  });
+  return onceReady(tool, deps.proven);
+}
+
+/** Time is sold by the limit that the caller sets; what it does not use of it is its own loss, so that the price is known before. */
+function priceOf(timeoutMs: number, prices: Prices["sandbox_execute"]): MicroUsd {
+  const price = (BigInt(timeoutMs) * prices.microusd_per_second + 999n) / 1000n;
+  return price > prices.minimum_microusd ? price : prices.minimum_microusd;
+}
+
+/** Runs the job, and records its end before it is told: when its cancel came first, it was cancelled, whatever it has done since. */
+async function runToEnd(deps: SandboxDeps, job: SandboxJob, signal: AbortSignal): Promise<SandboxOutcome> {
+  const { engine, runs, metrics } = deps;
+  let outcome: SandboxOutcome;
+  try {
+    const { done } = await engine.start(job, signal);
+    outcome = await done;
+  } catch (error) {
+    metrics.count("toolgate_sandbox_failures_total");
+    // Should this fail as well, the end of the run in the ledger is the execution's.
+    await runs.end(job.runId, "failed").catch(() => {});
+    throw error;
+  }
+  const status = await runs.end(job.runId, outcome.status);
+  metrics.count("toolgate_sandbox_executions_total", 1, { status });
+  return status === outcome.status ? outcome : { ...outcome, status, result: null, error: null, exitCode: null };
+}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { SANDBOX_LANGUAGES } from "../../domain/sandbox.ts";
+
+/** Longest code and longest input, bytes of UTF-8. */
+const MOST_BYTES = 262_144;
+
+const LETTERS = "A-Z, a-z, 0-9, _ and -";
+
+/** A text of limited length in bytes; the schema's own limit, in characters, is never below it. */
+const text = () =>
+  z
+    .string()
+    .max(MOST_BYTES)
+    .refine((value) => Buffer.byteLength(value) <= MOST_BYTES, `must have at most ${MOST_BYTES} bytes as UTF-8`);
+
+/** The parameters of `sandbox_execute`. */
+export const executeParams = z.strictObject({
+  language: z.enum(SANDBOX_LANGUAGES).describe("What the code is written in; JavaScript may be TypeScript"),
+  code: text()
+    .min(1)
+    .describe(
+      "The code, at most 262144 bytes; its last expression (Python) or its export default (JavaScript) is the result",
+    ),
+  stdin: text().prefault("").describe("What the code reads from its standard input, at most 262144 bytes"),
+  timeout_ms: z
+    .int()
+    .min(100)
+    .max(30_000)
+    .prefault(10_000)
+    .describe("Time that the code may take, which the price is for, in ms"),
+  run_id: z
+    .string()
+    .regex(
+      /^(?!run_)[\w-]{1,64}$/,
+      `must be 1 to 64 characters of ${LETTERS}, and not begin with run_, as the service's own do`,
+    )
+    .optional()
+    .describe("A name of your own for the execution, by which sandbox_cancel can end it before you have the answer"),
+});
+
+/** The parameters of `sandbox_cancel`. */
+export const cancelParams = z.strictObject({
+  run_id: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, `must be 1 to 64 characters of ${LETTERS}: the run_id of an execution`)
+    .describe("The name that you gave the execution as run_id, or its run_… from GET /runs"),
+});

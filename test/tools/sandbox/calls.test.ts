@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxRuns } from "../../../src/app/sandbox-ports.ts";
+import type { JsonValue } from "../../../src/domain/json.ts";
+import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
+import { pricesSchema } from "../../../src/tools/prices.ts";
+import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";
+import { sandboxExecute } from "../../../src/tools/sandbox/execute.ts";
+import { resultOf } from "../../../src/tools/sandbox/result.ts";
+import { refusalOf } from "../tool-context.ts";
+import { ScriptedEngine, SUCCEEDED } from "./scripted-engine.ts";
+
+/** What a call of the sandbox's tools may say and what it costs: decided before anything runs. */
+const unasked = () => Promise.reject(new Error("not asked"));
+const runs: SandboxRuns = {
+  begin: unasked,
+  end: unasked,
+  find: unasked,
+  requestCancel: unasked,
+  onCancel: () => () => {},
+};
+let proven = true;
+const deps = {
+  engine: new ScriptedEngine(),
+  runs,
+  proven: () => proven,
+  concurrencyPerKey: 2,
+  metrics: silentMetrics,
+};
+const prices = pricesSchema.parse(undefined).sandbox_execute;
+const execute = sandboxExecute(deps, prices);
+const cancel = sandboxCancel(deps);
+const CALL = { language: "python", code: "1" };
+const refusal = (more: object) => refusalOf(execute, JSON.stringify({ ...CALL, ...more }));
+const priceOf = (more: object, table = prices) => sandboxExecute(deps, table).prepare({ ...CALL, ...more }).price;
+
+describe("the parameters of sandbox_execute", () => {
+  it.each([
+    [{ language: "ruby" }, /params\.language: must be one of "python", "javascript"/],
+    [{ language: undefined }, /params\.language: /],
+    [{ code: undefined }, /params\.code: is required/],
+    [{ code: "" }, /params\.code: must have at least 1 character/],
+    [{ code: "x".repeat(262_145) }, /params\.code: must have at most 262144/],
+    [{ code: "ü".repeat(131_073) }, /params\.code: must have at most 262144 bytes as UTF-8/],
+    [{ stdin: "ü".repeat(131_073) }, /params\.stdin: must have at most 262144 bytes as UTF-8/],
+    [{ timeout_ms: 99 }, /params\.timeout_ms: must be at least 100/],
+    [{ timeout_ms: 30_001 }, /params\.timeout_ms: must be at most 30000/],
+    [{ timeout_ms: 100.5 }, /params\.timeout_ms: must be a whole number/],
+    [{ timeout_ms: "100" }, /params\.timeout_ms: must be a number/],
+    [{ run_id: "" }, /params\.run_id: must be 1 to 64 characters/],
+    [{ run_id: "x".repeat(65) }, /params\.run_id: must be 1 to 64 characters/],
+    [{ run_id: "a.b" }, /params\.run_id: must be 1 to 64 characters/],
+    [{ run_id: "a\n" }, /params\.run_id: must be 1 to 64 characters/],
+    [{ run_id: "run_mine" }, /params\.run_id: .*not begin with run_/],
+    [{ env: {} }, /params\.env: is unknown, leave it out, there are language, code, stdin, timeout_ms, run_id/],
+    [{ memory_mb: 1 }, /params\.memory_mb: is unknown/],
+  ])("are refused by name: %j", (more, says) => {
+    expect(refusal(more)).toMatch(says);
+    expect(refusal(more)).toMatch(/^INVALID_REQUEST /);
+  });
+
+  it.each([
+    { code: "x".repeat(262_144), stdin: "y".repeat(262_144) },
+    { code: "ü".repeat(131_072) },
+    { language: "javascript", timeout_ms: 100 },
+    { timeout_ms: 30_000, run_id: "x".repeat(64) },
+    { run_id: "a_B-9" },
+    { run_id: "runs" },
+  ])("are taken up to their limits", (more) => {
+    expect(priceOf(more)).toBeGreaterThan(0n);
+  });
+});
+
+describe("the price of an execution", () => {
+  it.each([
+    [{}, 1_000n],
+    [{ timeout_ms: 100 }, 1_000n],
+    [{ timeout_ms: 10_000 }, 1_000n],
+    [{ timeout_ms: 10_001 }, 1_001n],
+    [{ timeout_ms: 10_010 }, 1_001n],
+    [{ timeout_ms: 10_011 }, 1_002n],
+    [{ timeout_ms: 30_000 }, 3_000n],
+  ])("is its time limit's, rounded up, and a minimum: %j", (more, price) => {
+    expect(priceOf(more)).toBe(price);
+  });
+
+  it("is the operator's", () => {
+    expect(priceOf({ timeout_ms: 1_500 }, { microusd_per_second: 7n, minimum_microusd: 1n })).toBe(11n);
+    expect(priceOf({}, { microusd_per_second: 1n, minimum_microusd: 50n })).toBe(50n);
+  });
+});
+
+describe("the parameters of sandbox_cancel", () => {
+  it("is a name, or a run", () => {
+    for (const run_id of ["mine", `run_${"0".repeat(32)}`]) expect(cancel.prepare({ run_id }).price).toBe(0n);
+    for (const params of ["{}", '{"run_id":""}', '{"run_id":7}', '{"run_id":"a b"}', '{"run_id":"a","reason":"b"}'])
+      expect(refusalOf(cancel, params)).toMatch(/^INVALID_REQUEST params\.(run_id|reason): /);
+  });
+});
+
+describe("the tools of the sandbox", () => {
+  it("are announced until the sandbox is seen to hold, and active from then on", () => {
+    proven = false;
+    expect([execute.status, cancel.status]).toEqual(["coming_soon", "coming_soon"]);
+    proven = true;
+    expect([execute.status, cancel.status]).toEqual(["active", "active"]);
+    expect([execute.billable, cancel.billable]).toEqual([true, false]);
+  });
+});
+
+describe("a value that code returns", () => {
+  const named = { runId: "mine", language: "python", engine: "scripted" };
+  const nested = (levels: number): JsonValue => (levels === 0 ? 1 : [nested(levels - 1)]);
+
+  it("is handed on up to the depth that a request may have", () => {
+    expect(resultOf({ ...SUCCEEDED, result: nested(64) }, named)["result"]).toEqual(nested(64));
+    expect(resultOf({ ...SUCCEEDED, result: nested(65) }, named)["result"]).toBeNull();
+    expect(resultOf({ ...SUCCEEDED, result: { a: [nested(63)] } }, named)["result"]).toBeNull();
+  });
+
+  it("is as deep as code likes, and harms nobody", () => {
+    const result = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`) as JsonValue;
+    expect(resultOf({ ...SUCCEEDED, result }, named)["result"]).toBeNull();
+  });
+});

@@ -1,0 +1,238 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { newId } from "../../../src/domain/ids.ts";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import { DEFAULT_TIER } from "../../../src/domain/rate-limit.ts";
+import type { Tool } from "../../../src/domain/tool.ts";
+import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
+import type { Postgres } from "../../../src/postgres/index.ts";
+import { openPool } from "../../../src/postgres/pool.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import { pricesSchema } from "../../../src/tools/prices.ts";
+import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";
+import { sandboxExecute } from "../../../src/tools/sandbox/execute.ts";
+import { callOf, failed, makeAccount, PRICE } from "../../postgres/fixture.ts";
+import { openStarted } from "../../postgres/open.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { ScriptedEngine } from "./scripted-engine.ts";
+
+/** Executions and cancels at moments that only a scripted engine can hit, over the real database. */
+let database: TestDatabase;
+let postgres: Postgres;
+let engine: ScriptedEngine;
+let execute: Tool;
+let cancel: Tool;
+let accountId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  postgres = await openStarted(database.servingUrl);
+  postgres.sandboxRuns.onCancel((runId) => void engine.cancel(runId).catch(() => {}));
+});
+beforeEach(async () => {
+  engine = new ScriptedEngine();
+  const deps = {
+    engine,
+    runs: postgres.sandboxRuns,
+    proven: () => true,
+    concurrencyPerKey: 10,
+    metrics: silentMetrics,
+  };
+  execute = sandboxExecute(deps, pricesSchema.parse(undefined).sandbox_execute);
+  cancel = sandboxCancel(deps);
+  const pool = openPool(database.url, { max: 1, applicationName: "test" });
+  accountId = await makeAccount(pool, 10n * PRICE);
+  await pool.end();
+});
+afterAll(async () => {
+  await postgres.close();
+  await database.drop();
+});
+
+function callerOf(account: string) {
+  const keyId = newId("key", systemClock, systemRandom);
+  return { keyId, accountId: account, scopes: new Set(["compute:run" as const]), tier: DEFAULT_TIER, operator: false };
+}
+
+/** Begins an execution as the gateway does: under a run of the ledger, whose end is left out. */
+async function begin(params: JsonObject = {}, signal = new AbortController().signal) {
+  const call = callOf(accountId, { tool: "sandbox_execute" });
+  await postgres.ledger.begin(call);
+  const context = { caller: callerOf(accountId), runId: call.runId, signal };
+  const answer = execute.prepare({ language: "python", code: "1", ...params }).run(context);
+  answer.catch(() => {});
+  return { runId: call.runId, call, answer };
+}
+
+const ask = (runId: string, account = accountId) =>
+  cancel
+    .prepare({ run_id: runId })
+    .run({ caller: callerOf(account), runId: undefined, signal: new AbortController().signal });
+
+const begun = (count: number) => expect.poll(() => engine.jobs, { timeout: 10_000 }).toHaveLength(count);
+
+describe("an execution", () => {
+  it("hands the code to the engine under its run, and tells what came of it under the caller's name", async () => {
+    const { runId, answer } = await begin({ run_id: "mine", stdin: "in", timeout_ms: 200, language: "javascript" });
+    await begun(1);
+    expect(engine.jobs).toEqual([{ runId, language: "javascript", code: "1", stdin: "in", timeoutMs: 200 }]);
+    const error = { name: "TypeError", value: "no", traceback: "at 1" };
+    const told = { stdout: "o", stderr: "e", stdoutTruncated: true, durationMs: 7, cpuMs: null, exitCode: 1, error };
+    engine.end(runId, { status: "failed", ...told });
+    expect(await answer).toEqual({
+      ...{
+        run_id: "mine",
+        status: "failed",
+        stdout: "o",
+        stderr: "e",
+        stdout_truncated: true,
+        stderr_truncated: false,
+      },
+      ...{
+        result: null,
+        error,
+        exit_code: 1,
+        duration_ms: 7,
+        cpu_ms: null,
+        language: "javascript",
+        engine: "scripted",
+      },
+    });
+  });
+
+  it("is named by its run where the caller gave no name", async () => {
+    const { runId, answer } = await begin();
+    await begun(1);
+    engine.end(runId, { result: [1] });
+    expect(await answer).toMatchObject({ run_id: runId, status: "succeeded", result: [1] });
+  });
+
+  it("that the engine loses is an error, and not active any more", async () => {
+    const { runId, answer } = await begin({ run_id: "lost" });
+    await begun(1);
+    engine.end(runId, new Error("the engine's secret"));
+    await expect(answer).rejects.toThrow("the engine's secret");
+    expect(await postgres.sandboxRuns.find(accountId, "lost")).toEqual({ runId, status: "failed" });
+  });
+
+  it("ends in the engine when its work is not wanted any more", async () => {
+    const stopping = new AbortController();
+    const { answer } = await begin({}, stopping.signal);
+    await begun(1);
+    stopping.abort();
+    await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+});
+
+describe("a cancel", () => {
+  it("ends an execution by its name and by its run, and tells the same when it is repeated", async () => {
+    const first = await begin({ run_id: "mine" });
+    await begun(1);
+    const told = { cancelled: true, status: "cancelled" };
+    expect(await ask("mine")).toEqual({ run_id: "mine", ...told });
+    expect(await ask("mine")).toEqual({ run_id: "mine", ...told });
+    expect(await ask(first.runId)).toEqual({ run_id: first.runId, ...told });
+    expect(await first.answer).toMatchObject({ run_id: "mine", status: "cancelled", exit_code: null });
+
+    const second = await begin();
+    await begun(2);
+    expect(await ask(second.runId)).toEqual({ run_id: second.runId, ...told });
+  });
+
+  it("ends one that still waits for its place", async () => {
+    const place = Promise.withResolvers<void>();
+    engine.place = place.promise;
+    const { runId, answer } = await begin();
+    await expect.poll(() => postgres.sandboxRuns.find(accountId, runId), { timeout: 10_000 }).toBeDefined();
+    const asked = ask(runId);
+    await expect.poll(() => engine.cancelled, { timeout: 10_000 }).toContain(runId);
+    place.resolve();
+    expect(await asked).toMatchObject({ cancelled: true, status: "cancelled" });
+    expect(await answer).toMatchObject({ status: "cancelled" });
+  });
+
+  it("that comes before the engine knows the execution ends it as soon as it does", async () => {
+    const call = callOf(accountId);
+    await postgres.ledger.begin(call);
+    const { runId } = call;
+    const caller = callerOf(accountId);
+    await postgres.sandboxRuns.begin({ runId, accountId, keyId: caller.keyId, name: undefined, mostPerKey: 1 });
+    expect(await postgres.sandboxRuns.requestCancel(runId)).toBe(true);
+    await expect.poll(() => engine.cancelled, { timeout: 10_000 }).toContain(runId);
+    const { signal } = new AbortController();
+    const answer = execute.prepare({ language: "python", code: "1" }).run({ caller, runId, signal });
+    expect(await answer).toMatchObject({ status: "cancelled" });
+  });
+
+  it("that came first counts, also when the code got to its end: its result is nobody's", async () => {
+    const { runId, answer } = await begin();
+    await begun(1);
+    engine.cancel = async () => false;
+    const asked = ask(runId);
+    await expect.poll(() => postgres.sandboxRuns.requestCancel(runId)).toBe(true);
+    engine.end(runId, { result: "secret", stdout: "said" });
+    expect(await asked).toEqual({ run_id: runId, cancelled: true, status: "cancelled" });
+    expect(await answer).toMatchObject({ status: "cancelled", result: null, stdout: "said", exit_code: null });
+  });
+
+  it("that came second is told how the execution ended", async () => {
+    const { runId, answer } = await begin();
+    await begun(1);
+    engine.end(runId, { status: "timeout" });
+    await answer;
+    expect(await ask(runId)).toEqual({ run_id: runId, cancelled: false, status: "timeout" });
+    expect(engine.cancelled).toEqual([]);
+  });
+
+  it("of one that takes its time to end is answered all the same, within seconds", async () => {
+    const { runId, answer } = await begin();
+    await begun(1);
+    engine.cancel = async () => false;
+    expect(await ask(runId)).toEqual({ run_id: runId, cancelled: true, status: "running" });
+    engine.end(runId, {});
+    expect(await answer).toMatchObject({ status: "cancelled" });
+    expect(await ask(runId)).toEqual({ run_id: runId, cancelled: true, status: "cancelled" });
+  });
+
+  it("works where the engine fails to hear of it: the execution's instance hears too", async () => {
+    const { runId, answer } = await begin();
+    await begun(1);
+    const real = engine.cancel.bind(engine);
+    let failures = 0;
+    engine.cancel = async (asked) => {
+      if (failures++ < 2) throw new Error("not now");
+      return real(asked);
+    };
+    expect(await ask(runId)).toMatchObject({ cancelled: true });
+    expect(await answer).toMatchObject({ status: "cancelled" });
+  });
+
+  it("of an execution that is over since its engine lost it changes nothing", async () => {
+    const { call, runId, answer } = await begin();
+    await begun(1);
+    engine.end(runId, new Error("lost"));
+    await answer.catch(() => {});
+    await postgres.ledger.finish(failed(call));
+    expect(await ask(runId)).toEqual({ run_id: runId, cancelled: false, status: "failed" });
+  });
+
+  it("of another account's, of one that never was and of what is no run's is refused in the same words", async () => {
+    const { runId } = await begin({ run_id: "mine" });
+    await begun(1);
+    const pool = openPool(database.url, { max: 1, applicationName: "test" });
+    const stranger = await makeAccount(pool, 0n);
+    await pool.end();
+    const words = async (asked: string, account: string) =>
+      ask(asked, account).catch((error: unknown) =>
+        error instanceof Error && "code" in error ? `${String(error.code)} ${error.message}` : error,
+      );
+    const refused = await words(runId, stranger);
+    expect(refused).toMatch(/^NOT_FOUND params\.run_id: /);
+    expect(await words("mine", stranger)).toBe(refused);
+    expect(await words("never", accountId)).toBe(refused);
+    expect(await words(`run_${"0".repeat(32)}`, accountId)).toBe(refused);
+    expect(await words("run_short", accountId)).toBe(refused);
+    await sleep(100);
+    expect(engine.cancelled).toEqual([]);
+  });
+});

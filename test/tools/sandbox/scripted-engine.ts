@@ -1,0 +1,65 @@
+import { ToolgateError } from "../../../src/domain/errors.ts";
+import type { SandboxEngine, SandboxJob, SandboxOutcome } from "../../../src/domain/sandbox.ts";
+
+/** An outcome of code that said nothing and worked. */
+export const SUCCEEDED: SandboxOutcome = {
+  status: "succeeded",
+  stdout: "",
+  stderr: "",
+  stdoutTruncated: false,
+  stderrTruncated: false,
+  result: null,
+  error: null,
+  exitCode: 0,
+  durationMs: 1,
+  cpuMs: 1,
+};
+
+/** An engine that a test tells when an execution begins, and how it ends: for what no real one does at will. */
+export class ScriptedEngine implements SandboxEngine {
+  readonly name = "scripted";
+  readonly jobs: SandboxJob[] = [];
+  /** The runs that were to be ended here. */
+  readonly cancelled: string[] = [];
+  /** What the next executions wait for before they begin. */
+  place: Promise<void> = Promise.resolve();
+  readonly #ends = new Map<string, PromiseWithResolvers<SandboxOutcome>>();
+
+  async capabilities() {
+    return { languages: ["python", "javascript"] as const, walls: ["script"], packages: [] };
+  }
+
+  async health(): Promise<void> {}
+
+  async start(job: SandboxJob, signal: AbortSignal) {
+    const end = Promise.withResolvers<SandboxOutcome>();
+    end.promise.catch(() => {});
+    this.#ends.set(job.runId, end);
+    signal.addEventListener("abort", () => end.reject(new ToolgateError("UNAVAILABLE", "aborted")));
+    await this.place;
+    this.jobs.push(job);
+    return { done: end.promise };
+  }
+
+  /** Ends an execution as a test wants it. */
+  end(runId: string, outcome: Partial<SandboxOutcome> | Error): void {
+    const end = this.#ends.get(runId);
+    if (!end) throw new Error(`${runId} has not begun`);
+    this.#ends.delete(runId);
+    if (outcome instanceof Error) end.reject(outcome);
+    else end.resolve({ ...SUCCEEDED, ...outcome });
+  }
+
+  async cancel(runId: string): Promise<boolean> {
+    this.cancelled.push(runId);
+    if (!this.#ends.has(runId)) return false;
+    this.end(runId, { status: "cancelled", exitCode: null });
+    return true;
+  }
+
+  async reap(): Promise<number> {
+    return 0;
+  }
+
+  async close(): Promise<void> {}
+}
