@@ -1,0 +1,37 @@
+import { readFile } from "node:fs/promises";
+import { fromBinary, type FileRegistry } from "@bufbuild/protobuf";
+import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { missingImports, registryOf } from "./file-registry.ts";
+
+/**
+ * The types of a file with a google.protobuf.FileDescriptorSet.
+ * @throws Error with a sentence for the operator
+ */
+export async function readDescriptorSet(file: string): Promise<FileRegistry> {
+  const files = new Map(parse(file, await read(file)).file.map((one) => [one.name, one]));
+  const [missing] = missingImports(files);
+  if (missing !== undefined)
+    throw new Error(
+      `the descriptor set ${file} imports ${missing} and does not hold it; build it with its imports (buf build -o, or protoc --include_imports)`,
+    );
+  return registryOf(files);
+}
+
+async function read(file: string): Promise<Uint8Array> {
+  try {
+    return await readFile(file);
+  } catch (cause) {
+    throw new Error(`the descriptor set ${file} cannot be read`, { cause });
+  }
+}
+
+function parse(file: string, bytes: Uint8Array): FileDescriptorSet {
+  try {
+    return fromBinary(FileDescriptorSetSchema, bytes);
+  } catch (cause) {
+    throw new Error(
+      `${file} is no google.protobuf.FileDescriptorSet in protobuf encoding; build it with buf build -o, or protoc --descriptor_set_out`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,59 @@
+import { createFileRegistry, create, type FileRegistry } from "@bufbuild/protobuf";
+import {
+  file_google_protobuf_any,
+  file_google_protobuf_api,
+  file_google_protobuf_descriptor,
+  file_google_protobuf_duration,
+  file_google_protobuf_empty,
+  file_google_protobuf_field_mask,
+  file_google_protobuf_source_context,
+  file_google_protobuf_struct,
+  file_google_protobuf_timestamp,
+  file_google_protobuf_type,
+  file_google_protobuf_wrappers,
+  type FileDescriptorProto,
+  FileDescriptorSetSchema,
+} from "@bufbuild/protobuf/wkt";
+
+/** Files that every protobuf library brings along. A server's own copies are not looked at: their JSON form is a matter of the library. */
+const BUILT_IN: ReadonlyMap<string, FileDescriptorProto> = new Map(
+  [
+    file_google_protobuf_any,
+    file_google_protobuf_api,
+    file_google_protobuf_descriptor,
+    file_google_protobuf_duration,
+    file_google_protobuf_empty,
+    file_google_protobuf_field_mask,
+    file_google_protobuf_source_context,
+    file_google_protobuf_struct,
+    file_google_protobuf_timestamp,
+    file_google_protobuf_type,
+    file_google_protobuf_wrappers,
+  ].map(({ proto }) => [proto.name, proto]),
+);
+
+/** The imports of these files that are neither among them nor known anyway. */
+export function missingImports(files: ReadonlyMap<string, FileDescriptorProto>): string[] {
+  const imports = [...files.values()].flatMap(({ dependency }) => dependency);
+  return [...new Set(imports)].filter((name) => !files.has(name) && !BUILT_IN.has(name));
+}
+
+/**
+ * The types of these files.
+ * @throws Error where they contradict each other or an import is missing
+ */
+export function registryOf(files: ReadonlyMap<string, FileDescriptorProto>): FileRegistry {
+  const ordered = new Set<FileDescriptorProto>();
+  const visited = new Set<string>();
+  const visit = (name: string): void => {
+    if (visited.has(name)) return;
+    visited.add(name);
+    const file = BUILT_IN.get(name) ?? files.get(name);
+    if (!file) return;
+    // What is imported comes first.
+    for (const imported of file.dependency) visit(imported);
+    ordered.add(file);
+  };
+  for (const name of files.keys()) visit(name);
+  return createFileRegistry(create(FileDescriptorSetSchema, { file: [...ordered] }));
+}
