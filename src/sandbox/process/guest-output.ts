@@ -1,0 +1,148 @@
+import { z } from "zod";
+import type { JsonValue } from "../../domain/json.ts";
+import type { SandboxError } from "../../domain/sandbox.ts";
+import { MOST_FRAME_BYTES } from "./limits.ts";
+
+/** A text that is cut at so many bytes of UTF-8, counted as it is told: what is no UTF-8 grows when it is replaced. */
+export class BoundedText {
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  readonly #pieces: string[] = [];
+  readonly #most: number;
+  #left: number;
+  truncated = false;
+
+  constructor(mostBytes: number) {
+    this.#most = mostBytes;
+    this.#left = mostBytes;
+  }
+
+  /** Takes more; false when it was too much. */
+  add(bytes: Uint8Array): boolean {
+    if (!this.truncated) this.#take(this.#decoder.decode(bytes, { stream: true }));
+    return !this.truncated;
+  }
+
+  /** The whole of it. */
+  text(): string {
+    if (!this.truncated) this.#take(this.#decoder.decode());
+    return this.#pieces.join("");
+  }
+
+  #take(text: string): void {
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= this.#left) {
+      this.#left -= bytes;
+      if (text !== "") this.#pieces.push(text);
+      return;
+    }
+    const { read } = new TextEncoder().encodeInto(text, new Uint8Array(Math.min(this.#left, this.#most)));
+    this.#pieces.push(text.slice(0, read));
+    this.#left = 0;
+    this.truncated = true;
+  }
+}
+
+/** How a worker says that the code ended. It lies in the guest's reach, so it tells the guest's own answer and nothing else. */
+const frameSchema = z.object({
+  result: z.unknown(),
+  tooLarge: z.boolean(),
+  error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
+});
+
+/** What a worker told. */
+export interface GuestFrame {
+  readonly result: JsonValue;
+  /** The result was longer, or deeper, than an answer may be; then it is null. */
+  readonly tooLarge: boolean;
+  readonly error: SandboxError | null;
+}
+
+/** How deep a result may be: what stores it and what sends it go down level by level. */
+const MOST_DEPTH = 32;
+
+/** Reads a frame's body. @throws when it is none */
+function parseFrame(text: string): GuestFrame {
+  const { result, tooLarge, error } = frameSchema.parse(JSON.parse(text));
+  const value = wellFormed(result, MOST_DEPTH);
+  return { result: value ?? null, tooLarge: tooLarge || value === undefined, error };
+}
+
+/** The value with every text well-formed; undefined when it is too deep. */
+function wellFormed(value: unknown, depth: number): JsonValue | undefined {
+  if (depth < 0) return undefined;
+  if (typeof value === "string") return value.toWellFormed();
+  if (typeof value === "number" || typeof value === "boolean" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => wellFormed(item, depth - 1));
+    return items.every((item) => item !== undefined) ? items : undefined;
+  }
+  const members: [string, JsonValue][] = [];
+  for (const [name, member] of Object.entries(value ?? {})) {
+    const formed: JsonValue | undefined = wellFormed(member, depth - 1);
+    if (formed === undefined) return undefined;
+    members.push([name.toWellFormed(), formed]);
+  }
+  return Object.fromEntries(members);
+}
+
+/** Takes the one frame that begins with NUL and the nonce out of what a worker writes; the rest is the guest's. */
+export class FrameReader {
+  readonly #marker: Buffer;
+  readonly #toGuest: (bytes: Buffer) => void;
+  #pending = Buffer.alloc(0);
+  #frame: Buffer | undefined;
+  #done = false;
+
+  constructor(nonce: string, toGuest: (bytes: Buffer) => void) {
+    this.#marker = Buffer.from(`\0${nonce}`);
+    this.#toGuest = toGuest;
+  }
+
+  /** Takes more of what was written. */
+  add(chunk: Buffer): void {
+    if (this.#done) return this.#toGuest(chunk);
+    if (this.#frame !== undefined) return this.#addToFrame(chunk);
+    const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    const at = bytes.indexOf(this.#marker);
+    if (at >= 0) {
+      this.#pending = Buffer.alloc(0);
+      if (at > 0) this.#toGuest(bytes.subarray(0, at));
+      this.#frame = Buffer.alloc(0);
+      return this.#addToFrame(bytes.subarray(at + this.#marker.length));
+    }
+    // The last NUL may be the first byte of a marker whose rest is still to come.
+    const nul = bytes.lastIndexOf(0);
+    const keep = nul >= 0 && bytes.length - nul < this.#marker.length ? nul : bytes.length;
+    if (keep > 0) this.#toGuest(bytes.subarray(0, keep));
+    this.#pending = Buffer.from(bytes.subarray(keep));
+  }
+
+  /** What the worker told; undefined: it ended without a word, or with one that is no frame. */
+  end(): GuestFrame | undefined {
+    if (this.#pending.length > 0) this.#toGuest(this.#pending);
+    this.#pending = Buffer.alloc(0);
+    if (this.#frame === undefined) return undefined;
+    try {
+      return parseFrame(this.#frame.subarray(8).toString("utf8"));
+    } catch {
+      return undefined;
+    }
+  }
+
+  #addToFrame(chunk: Buffer): void {
+    const bytes = Buffer.concat([this.#frame ?? Buffer.alloc(0), chunk]);
+    const length = 8 + (bytes.length < 8 ? 0 : Number.parseInt(bytes.subarray(0, 8).toString("latin1"), 16));
+    if (bytes.length >= 8 && !(length >= 8 && length <= MOST_FRAME_BYTES)) {
+      this.#done = true;
+      this.#frame = undefined;
+      return this.#toGuest(bytes);
+    }
+    if (bytes.length < 8 || bytes.length < length) {
+      this.#frame = bytes;
+      return;
+    }
+    this.#frame = bytes.subarray(0, length);
+    this.#done = true;
+    if (bytes.length > length) this.#toGuest(bytes.subarray(length));
+  }
+}

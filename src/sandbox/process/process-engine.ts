@@ -1,0 +1,249 @@
+import os from "node:os";
+import process from "node:process";
+import type { Logger } from "../../log.ts";
+import { ToolgateError } from "../../domain/errors.ts";
+import {
+  SANDBOX_LANGUAGES,
+  type SandboxCapabilities,
+  type SandboxEngine,
+  type SandboxExecution,
+  type SandboxJob,
+  type SandboxLanguage,
+  type SandboxOutcome,
+} from "../../domain/sandbox.ts";
+import { launchLine, programsSeen, type LaunchLine } from "./launch-line.ts";
+import { DEFAULT_LIMITS, START_CPU_SECONDS, type ProcessLimits } from "./limits.ts";
+import { Places } from "./places.ts";
+import { Run, type RunLimits } from "./run.ts";
+import { selfTest } from "./self-test.ts";
+import { setUp, type Isolation, type Setup } from "./setup.ts";
+import { readWheels } from "./wheels.ts";
+import { frameOf, Worker } from "./worker.ts";
+import { WorkerPool } from "./worker-pool.ts";
+
+/** What the engine works with; everything but the log has a default. */
+export interface ProcessEngineOptions {
+  readonly log: Logger;
+  /** Default "auto". */
+  readonly isolation?: Isolation;
+  /** Workers that wait for a job, by language. Default 2 and 1. */
+  readonly idle?: Readonly<Record<SandboxLanguage, number>>;
+  /** Executions at once. Default twice the cores, or one for each 600 MiB of memory if that is less. */
+  readonly concurrency?: number;
+  /** Calls that may wait for their turn. Default 16. */
+  readonly queue?: number;
+  /** Default {@link DEFAULT_LIMITS}. */
+  readonly limits?: Partial<ProcessLimits>;
+  /** The operator's wheels of pure Python. */
+  readonly wheelsDir?: string | undefined;
+  /** Longest that a worker may take to be ready, ms. Default a minute. */
+  readonly startMs?: number;
+  /** Longest that a call waits for its worker, ms. Default 20 s. */
+  readonly waitMs?: number;
+  /** Workers that nobody wanted for so long are ended, ms. Default ten minutes. */
+  readonly retireMs?: number;
+  /** Changes the line that starts a worker: a test takes a wall away and sees that health() tells. */
+  readonly reshape?: (line: LaunchLine) => LaunchLine;
+}
+
+const MEGABYTE = 1_048_576;
+
+/** An execution that was asked for, and its end. */
+interface Active {
+  readonly giveUp: AbortController;
+  run: Run | undefined;
+}
+
+/** Runs each piece of code in a process of its own on this machine. */
+export class ProcessEngine implements SandboxEngine {
+  readonly name = "process";
+  readonly #options: ProcessEngineOptions;
+  readonly #limits: ProcessLimits;
+  readonly #places: Places;
+  readonly #pools: Readonly<Record<SandboxLanguage, WorkerPool>>;
+  readonly #active = new Map<string, Active>();
+  #setup: Promise<Setup> | undefined;
+  #closed = false;
+
+  private constructor(options: ProcessEngineOptions) {
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#places = new Places(options.concurrency ?? defaultConcurrency(), options.queue ?? 16);
+    this.#pools = { javascript: this.#pool("javascript", 2), python: this.#pool("python", 1) };
+  }
+
+  /** Opens the engine; nothing is started before health() or the first execution asks for it. */
+  static open(options: ProcessEngineOptions): ProcessEngine {
+    return new ProcessEngine(options);
+  }
+
+  async capabilities(): Promise<SandboxCapabilities> {
+    const { enclosure, wheels } = await this.#ready();
+    const walls = [
+      ...(enclosure.bubblewrap === "" ? [] : ["bubblewrap"]),
+      ...(enclosure.dropTo === undefined ? [] : ["unprivileged user"]),
+      ...["rlimits", "deno"],
+    ];
+    return { languages: SANDBOX_LANGUAGES, walls, packages: wheels.map((wheel) => wheel.package) };
+  }
+
+  async health(signal: AbortSignal): Promise<void> {
+    const setup = await this.#ready();
+    if (setup.withoutBubblewrap !== undefined) {
+      this.#options.log.warn({ reason: setup.withoutBubblewrap }, "the sandbox runs without bubblewrap");
+    }
+    await selfTest({
+      isRoot: process.getuid?.() === 0,
+      enclosure: setup.enclosure,
+      limits: this.#limits,
+      startWorker: (language) => this.#startWorker(language),
+      run: (worker, job, limits) => new Run(worker, job, this.#runLimits(setup, limits), signal).done,
+      line: (language) => this.#line(setup, language),
+      signal,
+    });
+    for (const language of SANDBOX_LANGUAGES) this.#pools[language].warm();
+  }
+
+  async start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution> {
+    if (this.#closed) throw new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
+    if (this.#active.has(job.runId)) throw new ToolgateError("UNAVAILABLE", "This execution runs already.");
+    const active: Active = { giveUp: new AbortController(), run: undefined };
+    this.#active.set(job.runId, active);
+    try {
+      const run = await this.#begin(job, active, signal);
+      active.run = run;
+      const done = run.done.finally(() => {
+        this.#active.delete(job.runId);
+        this.#places.give();
+      });
+      // Whoever asked may be gone before it fails.
+      done.catch(() => {});
+      return { done };
+    } catch (error) {
+      this.#active.delete(job.runId);
+      if (active.giveUp.signal.aborted && !this.#closed) return { done: Promise.resolve(CANCELLED_UNSEEN) };
+      throw this.#trouble(error, signal);
+    }
+  }
+
+  async cancel(runId: string): Promise<boolean> {
+    const active = this.#active.get(runId);
+    if (active === undefined) return false;
+    if (active.run !== undefined) return active.run.cancel();
+    if (active.giveUp.signal.aborted) return false;
+    active.giveUp.abort();
+    return true;
+  }
+
+  /** Nothing is ever left behind: a process ends with its gateway, and it has no files. */
+  async reap(): Promise<number> {
+    return 0;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const pool of Object.values(this.#pools)) pool.close();
+    const runs = [...this.#active.values()];
+    for (const { giveUp, run } of runs) {
+      giveUp.abort();
+      run?.cancel();
+    }
+    await Promise.allSettled(runs.map(({ run }) => run?.done));
+  }
+
+  /** Waits for its turn and for a worker, and hands the code over. */
+  async #begin(job: SandboxJob, { giveUp }: Active, signal: AbortSignal): Promise<Run> {
+    const setup = await this.#ready();
+    const late = AbortSignal.timeout(this.#options.waitMs ?? 20_000);
+    const waiting = AbortSignal.any([signal, giveUp.signal, late]);
+    const place = this.#places.take(waiting);
+    if (place === undefined) throw busy();
+    await place;
+    try {
+      const worker = await this.#pools[job.language].take(waiting);
+      return new Run(worker, job, this.#runLimits(setup, this.#limits), signal);
+    } catch (error) {
+      this.#places.give();
+      throw error;
+    }
+  }
+
+  /** What the caller is told when nothing has run. */
+  #trouble(error: unknown, signal: AbortSignal): ToolgateError {
+    if (error instanceof ToolgateError) return error;
+    if (signal.aborted) return new ToolgateError("UNAVAILABLE", "The execution was given up.");
+    if (error instanceof DOMException && error.name === "TimeoutError") return busy();
+    this.#options.log.error({ err: error }, "the sandbox could not begin an execution");
+    return new ToolgateError("UNAVAILABLE", "The sandbox cannot run code right now; try again later.", {
+      retryAfterSeconds: 10,
+      cause: error,
+    });
+  }
+
+  #ready(): Promise<Setup> {
+    const { isolation = "auto", wheelsDir, startMs = 60_000 } = this.#options;
+    this.#setup ??= setUp({ isolation, wheelsDir, startMs });
+    // What is missing now may be there the next time.
+    this.#setup.catch(() => (this.#setup = undefined));
+    return this.#setup;
+  }
+
+  #pool(language: SandboxLanguage, idle: number): WorkerPool {
+    return new WorkerPool({
+      language,
+      idle: this.#options.idle?.[language] ?? idle,
+      retireMs: this.#options.retireMs ?? 600_000,
+      start: () => this.#startWorker(language),
+      onFailure: (error) => this.#options.log.error({ err: error, language }, "a worker of the sandbox did not start"),
+    });
+  }
+
+  async #startWorker(language: SandboxLanguage): Promise<Worker> {
+    const setup = await this.#ready();
+    const { wheelsDir, startMs = 60_000 } = this.#options;
+    const line = this.#line(setup, language);
+    const input: Buffer[] = [];
+    if (language === "python") {
+      const wheels = wheelsDir === undefined ? [] : await readWheels(wheelsDir, setup.wheels);
+      const { pyodide } = programsSeen(setup.enclosure, setup.programs);
+      input.push(frameOf({ folder: pyodide, wheels: wheels.length }), ...wheels.map(frameOf));
+    }
+    return await Worker.start({ language, line, input, mostMs: startMs });
+  }
+
+  #line(setup: Setup, language: SandboxLanguage): LaunchLine {
+    const dataKb = Math.ceil((setup.baseDataMb + this.#limits.memoryMb[language]) * 1024);
+    const cpuSeconds = START_CPU_SECONDS + Math.ceil(this.#limits.cpuMs / 1000);
+    const line = launchLine(language, setup.programs, setup.enclosure, { dataKb, cpuSeconds });
+    return this.#options.reshape?.(line) ?? line;
+  }
+
+  #runLimits(setup: Setup, limits: ProcessLimits): RunLimits {
+    const { javascript, python } = this.#limits.memoryMb;
+    return { ...limits, dataMb: { javascript: setup.baseDataMb + javascript, python: setup.baseDataMb + python } };
+  }
+}
+
+/** An execution that was cancelled before it had begun. */
+const CANCELLED_UNSEEN: SandboxOutcome = {
+  status: "cancelled",
+  stdout: "",
+  stderr: "",
+  stdoutTruncated: false,
+  stderrTruncated: false,
+  result: null,
+  error: null,
+  exitCode: null,
+  durationMs: 0,
+  cpuMs: 0,
+};
+
+function busy(): ToolgateError {
+  return new ToolgateError("UNAVAILABLE", "The sandbox is busy; try again in a few seconds.", { retryAfterSeconds: 5 });
+}
+
+function defaultConcurrency(): number {
+  const constrained = process.constrainedMemory();
+  const memory = constrained > 0 ? Math.min(constrained, os.totalmem()) : os.totalmem();
+  return Math.max(1, Math.min(os.availableParallelism() * 2, Math.floor(memory / (600 * MEGABYTE))));
+}

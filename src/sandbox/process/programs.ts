@@ -1,0 +1,54 @@
+import { createRequire } from "node:module";
+import path from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+/** Where the programs stand that guests run in. */
+export interface Programs {
+  /** Deno's binary. */
+  readonly deno: string;
+  /** Pyodide's folder. */
+  readonly pyodide: string;
+  /** The workers' folder. */
+  readonly guest: string;
+}
+
+/** Deno's package for each platform that has one. */
+const DENO_PACKAGES: Readonly<Record<string, string>> = {
+  "linux-x64": "@deno/linux-x64-glibc",
+  "linux-arm64": "@deno/linux-arm64-glibc",
+  "darwin-x64": "@deno/darwin-x64",
+  "darwin-arm64": "@deno/darwin-arm64",
+};
+
+/**
+ * Finds them among the installed packages. Deno's binary is taken from its platform package: the script that would copy it elsewhere need
+ * not have run.
+ * @throws Error when there is no Deno for this platform, or it was not installed
+ */
+export function findPrograms(platform = `${process.platform}-${process.arch}`): Programs {
+  const name = DENO_PACKAGES[platform];
+  if (name === undefined) {
+    throw new Error(`There is no Deno for ${platform}: run the gateway on x64 or arm64 Linux, or set sandbox.engine.`);
+  }
+  const guest = path.join(import.meta.dirname, "guest");
+  const pyodide = path.dirname(fileURLToPath(import.meta.resolve("pyodide")));
+  return { deno: denoOf(name, platform), pyodide, guest };
+}
+
+function denoOf(name: string, platform: string): string {
+  try {
+    const here = createRequire(import.meta.url);
+    return path.join(
+      path.dirname(createRequire(here.resolve("deno/package.json")).resolve(`${name}/package.json`)),
+      "deno",
+    );
+  } catch (error) {
+    throw new Error(
+      `Deno's package for ${platform} (${name}) is not installed: run \`npm ci\` without --omit=optional.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from "node:crypto";
+import { ToolgateError } from "../../domain/errors.ts";
+import type { SandboxJob, SandboxLanguage, SandboxOutcome } from "../../domain/sandbox.ts";
+import { BoundedText, FrameReader } from "./guest-output.ts";
+import { PROGRAM_PAGES_MB, type ProcessLimits } from "./limits.ts";
+import { outcomeOf, type HostReason } from "./outcome.ts";
+import { usageOf, type Usage } from "./process-table.ts";
+import { frameOf, type Worker } from "./worker.ts";
+
+/** How often a guest's processor time and memory are looked at, ms. */
+const LOOK_MS = 20;
+
+/** What a run may use. */
+export interface RunLimits extends ProcessLimits {
+  /** RLIMIT_DATA of the workers, MiB. */
+  readonly dataMb: Readonly<Record<SandboxLanguage, number>>;
+}
+
+/** One piece of code in one worker, watched from its start to its end. */
+export class Run {
+  readonly #worker: Worker;
+  readonly #limits: RunLimits;
+  readonly #stdout: BoundedText;
+  readonly #stderr: BoundedText;
+  readonly #frames: FrameReader;
+  readonly #begun = performance.now();
+  readonly #before: number;
+  readonly #timers: readonly NodeJS.Timeout[];
+  #last: Usage | undefined;
+  #reason: HostReason | "aborted" | undefined;
+  /** @throws ToolgateError UNAVAILABLE when it was aborted */
+  readonly done: Promise<SandboxOutcome>;
+
+  /** Hands the code over. */
+  constructor(worker: Worker, job: SandboxJob, limits: RunLimits, signal: AbortSignal) {
+    this.#worker = worker;
+    this.#limits = limits;
+    this.#stdout = new BoundedText(limits.outputBytes);
+    this.#stderr = new BoundedText(limits.outputBytes);
+    const nonce = randomBytes(16).toString("hex");
+    this.#frames = new FrameReader(nonce, (bytes) => this.#take(this.#stdout, bytes));
+    const { process } = worker;
+    process.onStdout = (bytes) => {
+      this.#frames.add(bytes);
+      // The frame is the last that a guest does: a short run is over before anybody looks again.
+      this.#look();
+    };
+    process.onStderr = (bytes) => this.#take(this.#stderr, bytes);
+    this.#last = usageOf(worker.leaf);
+    this.#before = this.#last?.cpuMs ?? 0;
+    this.#timers = [setTimeout(() => this.#end("timeout"), job.timeoutMs), setInterval(() => this.#look(), LOOK_MS)];
+    const abort = () => this.#end("aborted");
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+    process.write(frameOf({ code: job.code, nonce }));
+    if (job.stdin !== "") process.write(Buffer.from(job.stdin));
+    process.endInput();
+    this.done = process.closed
+      .then((exit) => this.#over(exit))
+      .finally(() => signal.removeEventListener("abort", abort));
+  }
+
+  /** Ends it; false when it is over already, or is being ended for another reason. */
+  cancel(): boolean {
+    return this.#end("cancelled");
+  }
+
+  #end(reason: HostReason | "aborted"): boolean {
+    if (this.#reason !== undefined) return false;
+    this.#reason = reason;
+    this.#worker.end();
+    return true;
+  }
+
+  #take(text: BoundedText, bytes: Uint8Array): void {
+    if (!text.add(bytes)) this.#end("output_limit");
+  }
+
+  #look(): void {
+    const usage = usageOf(this.#worker.leaf);
+    // One that has ended, and was not waited for yet, has its time still, but no memory.
+    if (usage === undefined) return;
+    this.#last = usage.dataMb === 0 ? { ...usage, dataMb: this.#last?.dataMb ?? 0 } : usage;
+    if (usage.cpuMs - this.#before > this.#limits.cpuMs) this.#end("cpu_limit");
+    if (usage.residentMb > this.#mostResidentMb()) this.#end("memory_limit");
+  }
+
+  #mostResidentMb(): number {
+    return this.#limits.memoryMb[this.#worker.language] + PROGRAM_PAGES_MB;
+  }
+
+  #over(exit: { code: number | null; signal: string | null }): SandboxOutcome {
+    for (const timer of this.#timers) clearTimeout(timer);
+    // A process that is over may have been put to its end by the kernel in the same moment: what the host decided first counts.
+    const reason = this.#reason;
+    this.#reason ??= "cancelled";
+    if (reason === "aborted") throw new ToolgateError("UNAVAILABLE", "The execution was given up.");
+    const frame = this.#frames.end();
+    const textOf = (bounded: BoundedText) => ({ text: bounded.text(), truncated: bounded.truncated });
+    return outcomeOf({
+      reason,
+      exit,
+      frame,
+      stdout: textOf(this.#stdout),
+      stderr: textOf(this.#stderr),
+      durationMs: performance.now() - this.#begun,
+      cpuMs: (this.#last?.cpuMs ?? this.#before) - this.#before,
+      nearMemoryLimit: (this.#last?.dataMb ?? 0) > this.#limits.dataMb[this.#worker.language] * 0.95,
+    });
+  }
+}

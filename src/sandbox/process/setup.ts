@@ -1,0 +1,94 @@
+import process from "node:process";
+import { BoundedText } from "./guest-output.ts";
+import { GuestProcess } from "./guest-process.ts";
+import { launchLine, type Enclosure, type LaunchLine } from "./launch-line.ts";
+import { usageOf } from "./process-table.ts";
+import { findPrograms, type Programs } from "./programs.ts";
+import { readablePrograms } from "./stage.ts";
+import { findWheels, type Wheel } from "./wheels.ts";
+import { START_CPU_SECONDS } from "./limits.ts";
+import { Worker } from "./worker.ts";
+
+/**
+ * What stands around a worker's process: `required` starts nothing without bubblewrap, `auto` takes it where it works, `process` does
+ * without.
+ */
+export type Isolation = "auto" | "required" | "process";
+
+/** What workers are started from. */
+export interface Setup {
+  readonly programs: Programs;
+  readonly enclosure: Enclosure;
+  /** What RLIMIT_DATA counts in a JavaScript worker that does nothing, MiB: threads for every core are most of it. */
+  readonly baseDataMb: number;
+  readonly wheels: readonly Wheel[];
+  /** Why bubblewrap is not used; undefined: it is, or is not wanted. */
+  readonly withoutBubblewrap: string | undefined;
+}
+
+/** What a setup is made for. */
+export interface SetupOptions {
+  readonly isolation: Isolation;
+  readonly wheelsDir: string | undefined;
+  readonly startMs: number;
+}
+
+/** The user without rights: "nobody" on most systems, and nobody's on all. */
+const NOBODY = 65_534;
+
+/**
+ * Finds the programs and the strongest walls that work here.
+ * @throws Error that says what is missing, and what to do
+ */
+export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Promise<Setup> {
+  if (process.platform !== "linux") {
+    throw new Error(
+      `The built-in sandbox needs Linux: ${process.platform} does not keep its limits. Set sandbox.engine to another engine, or turn the tool off.`,
+    );
+  }
+  const wheels = wheelsDir === undefined ? [] : await findWheels(wheelsDir);
+  const found = findPrograms();
+  const isRoot = process.getuid?.() === 0;
+  const complaints: string[] = [];
+  for (const enclosure of enclosures(isolation, isRoot)) {
+    const programs =
+      enclosure.dropTo === undefined ? found : await readablePrograms(found, enclosure.bubblewrap === "");
+    const line = launchLine("javascript", programs, enclosure, { dataKb: undefined, cpuSeconds: START_CPU_SECONDS });
+    const complaint = await complaintOf(line);
+    if (complaint !== undefined) {
+      complaints.push(complaint);
+      continue;
+    }
+    const idle = await Worker.start({ language: "javascript", line, input: [], mostMs: startMs });
+    const baseDataMb = usageOf(idle.leaf)?.dataMb ?? 0;
+    idle.end();
+    const withoutBubblewrap = isolation === "auto" && enclosure.bubblewrap === "" ? complaints[0] : undefined;
+    return { programs, enclosure, baseDataMb, wheels, withoutBubblewrap };
+  }
+  const advice =
+    isolation === "required"
+      ? "sandbox.process.isolation is required, and bubblewrap does not work here: install it, and let this user make namespaces"
+      : "No way was found to start a worker";
+  throw new Error(`${advice}. What was tried said: ${complaints.join("; ")}`);
+}
+
+/** What may work here, the strongest first. */
+function enclosures(isolation: Isolation, isRoot: boolean): readonly Enclosure[] {
+  const namespaces: Enclosure[] = [{ bubblewrap: "as-user", setpriv: false, dropTo: undefined }];
+  if (isRoot) namespaces.unshift({ bubblewrap: "as-root", setpriv: true, dropTo: NOBODY });
+  const alone: Enclosure[] = [{ bubblewrap: "", setpriv: true, dropTo: isRoot ? NOBODY : undefined }];
+  if (isolation === "required") return namespaces;
+  return isolation === "process" ? alone : [...namespaces, ...alone];
+}
+
+/** What goes wrong when the line is used to ask Deno for its version; undefined: nothing. */
+async function complaintOf(line: LaunchLine): Promise<string | undefined> {
+  const run = line.indexOf("run");
+  const [command, ...args] = line;
+  const process = new GuestProcess([command, ...args.slice(0, run - 1), "--version"]);
+  process.endInput();
+  const said = new BoundedText(1_000);
+  process.onStderr = (bytes) => void said.add(bytes);
+  const { code } = await process.closed;
+  return code === 0 ? undefined : said.text().trim() || `ended with code ${code}`;
+}

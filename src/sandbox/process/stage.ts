@@ -1,0 +1,94 @@
+import { createHash, randomBytes } from "node:crypto";
+import { chmod, cp, lstat, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import type { Programs } from "./programs.ts";
+
+/** Whether anybody may read the file, or every file of the folder. */
+async function isOpen(place: string): Promise<boolean> {
+  const { mode } = await stat(place);
+  if ((await stat(place)).isFile()) return (mode & 0o004) !== 0;
+  if ((mode & 0o005) !== 0o005) return false;
+  const entries = await readdir(place);
+  const open = await Promise.all(entries.map((entry) => isOpen(path.join(place, entry))));
+  return open.every(Boolean);
+}
+
+/** Whether anybody may go through every folder on the way. */
+async function isReachable(place: string): Promise<boolean> {
+  const above = path.dirname(place);
+  if (above === place) return true;
+  return ((await stat(above)).mode & 0o001) !== 0 && (await isReachable(above));
+}
+
+/**
+ * Programs that a user without rights can read: where they stand, or copies in a folder of this user's among the temporary files, made
+ * once for each version. A checkout in root's home, or one made under a strict umask, is read by nobody else.
+ * @param throughFolders whether the folders on the way count; inside bubblewrap they do not
+ */
+export async function readablePrograms(programs: Programs, throughFolders: boolean): Promise<Programs> {
+  const places = Object.values(programs);
+  const open = await Promise.all(
+    places.map(async (place) => (await isOpen(place)) && (!throughFolders || (await isReachable(place)))),
+  );
+  return open.every(Boolean) ? programs : await copies(programs);
+}
+
+async function copies(programs: Programs): Promise<Programs> {
+  const folder = path.join(await ownFolder(), await versionOf(programs));
+  const copy: Programs = {
+    deno: path.join(folder, "deno"),
+    pyodide: path.join(folder, "pyodide"),
+    guest: path.join(folder, "guest"),
+  };
+  if ((await lstat(folder).catch(() => undefined)) !== undefined) return copy;
+  const unfinished = `${folder}.${randomBytes(6).toString("hex")}`;
+  try {
+    await mkdir(unfinished, { mode: 0o755 });
+    for (const name of ["deno", "pyodide", "guest"] as const) {
+      await cp(programs[name], path.join(unfinished, name), { recursive: true, dereference: true });
+    }
+    await open(unfinished);
+    await rename(unfinished, folder);
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    // Another gateway may have been faster.
+    if ((await lstat(folder).catch(() => undefined)) === undefined) throw error;
+  }
+  return copy;
+}
+
+/** Lets everybody read, and nobody but this user write. */
+async function open(place: string): Promise<void> {
+  const isFolder = (await stat(place)).isDirectory();
+  await chmod(place, 0o755);
+  if (!isFolder) return;
+  for (const entry of await readdir(place)) await open(path.join(place, entry));
+}
+
+/** A folder among the temporary files that is this user's, and that nobody else can write to. */
+async function ownFolder(): Promise<string> {
+  const uid = process.getuid?.() ?? 0;
+  const folder = path.join(os.tmpdir(), `toolgate-sandbox-${uid}`);
+  await mkdir(folder, { mode: 0o755 }).catch(() => {});
+  await chmod(folder, 0o755).catch(() => {});
+  const found = await lstat(folder);
+  if (found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0) return folder;
+  throw new Error(
+    `${folder} is not a folder of this user's alone: remove it, or install the gateway where every user can read it.`,
+  );
+}
+
+/** A name that changes with the programs: their files' sizes and times. */
+async function versionOf(programs: Programs): Promise<string> {
+  const hash = createHash("sha256");
+  const note = async (place: string): Promise<void> => {
+    const { size, mtimeMs } = await stat(place);
+    hash.update(`${place} ${size} ${mtimeMs}\n`);
+    if ((await stat(place)).isFile()) return;
+    for (const entry of (await readdir(place)).sort()) await note(path.join(place, entry));
+  };
+  for (const place of Object.values(programs)) await note(place);
+  return hash.digest("hex").slice(0, 16);
+}

@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+
+/** A Python package that the operator offers. */
+export interface Wheel {
+  readonly file: string;
+  /** e.g. "six 1.17.0" */
+  readonly package: string;
+  readonly sha256: string;
+}
+
+/** The file that pins the wheels, as `sha256sum *.whl` writes it. */
+const PINS = "SHA256SUMS";
+
+/** name-version(-build)-python-abi-platform.whl (Python packaging, binary distribution format). */
+const WHEEL = /^(?<name>[^-]+)-(?<version>[^-]+)(?:-\d[^-]*)?-[^-]+-(?<abi>[^-]+)-(?<platform>[^-]+)\.whl$/;
+
+const digest = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+
+/**
+ * The wheels of a folder, in the order of their names.
+ * @throws Error that names the file: no wheel of pure Python, not pinned, or another one than was pinned
+ */
+export async function findWheels(folder: string): Promise<readonly Wheel[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".whl")).sort();
+  const pins = await pinsOf(folder);
+  const wheels = await Promise.all(
+    files.map(async (file) => {
+      const { name, version, abi, platform } = WHEEL.exec(file)?.groups ?? {};
+      if (name === undefined || version === undefined || abi !== "none" || platform !== "any") {
+        throw new Error(
+          `${path.join(folder, file)} is no wheel of pure Python (…-none-any.whl): only those can be imported.`,
+        );
+      }
+      const sha256 = digest(await readFile(path.join(folder, file)));
+      if (pins !== undefined && pins.get(file) !== sha256) {
+        const problem = pins.has(file) ? "is another file than the one pinned" : "is not pinned";
+        throw new Error(
+          `${path.join(folder, file)} ${problem} in ${PINS}: see where it comes from, then write its line anew.`,
+        );
+      }
+      return { file, package: `${name} ${version}`, sha256 };
+    }),
+  );
+  for (const file of pins?.keys() ?? []) {
+    if (!files.includes(file)) throw new Error(`${path.join(folder, PINS)} pins ${file}, which is not there.`);
+  }
+  return wheels;
+}
+
+/**
+ * The bytes of the wheels, for one worker.
+ * @throws Error when one is not the file any more that was found
+ */
+export async function readWheels(folder: string, wheels: readonly Wheel[]): Promise<Buffer[]> {
+  return await Promise.all(
+    wheels.map(async ({ file, sha256 }) => {
+      const bytes = await readFile(path.join(folder, file));
+      if (digest(bytes) === sha256) return bytes;
+      throw new Error(
+        `${path.join(folder, file)} was changed while the gateway ran: start it anew to take the new one.`,
+      );
+    }),
+  );
+}
+
+async function pinsOf(folder: string): Promise<ReadonlyMap<string, string> | undefined> {
+  const file = path.join(folder, PINS);
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (text === undefined) return undefined;
+  const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => {
+      const [, sha256, name] = /^([0-9a-f]{64}) [ *](\S.*)$/.exec(line.trimEnd()) ?? [];
+      if (sha256 === undefined || name === undefined) {
+        throw new Error(`${file}: ${JSON.stringify(line)} is not a line as \`sha256sum *.whl\` writes it.`);
+      }
+      return [name, sha256];
+    }),
+  );
+}
