@@ -1,6 +1,9 @@
-import type { ServeConfig } from "../config/config.ts";
+import { ConfigError, type ServeConfig } from "../config/config.ts";
 import type { Tool } from "../domain/tool.ts";
 import type { Logger } from "../log.ts";
+import type { Backend } from "../registered/backend.ts";
+import type { OpenTools } from "../registered/open-tools.ts";
+import type { RegisteredSettings } from "../registered/settings.ts";
 
 /** The operator's own tools, and the end of their connections. */
 export interface OpenRegistered {
@@ -8,7 +11,51 @@ export interface OpenRegistered {
   close(): Promise<void>;
 }
 
-/** Opens the tools that the configuration registers. */
-export async function openRegistered(_config: ServeConfig, _log: Logger): Promise<OpenRegistered> {
-  return { tools: [], close: async () => {} };
+/**
+ * Opens the tools that the configuration registers. What they do not use is not even loaded.
+ * @throws ConfigError with every problem that can be known without asking a server
+ */
+export async function openRegistered({ tools }: Pick<ServeConfig, "tools">, log: Logger): Promise<OpenRegistered> {
+  if (tools.length === 0) return { tools: [], close: async () => {} };
+  const opened = await open(tools, log);
+  if (opened.problems.length > 0) {
+    await opened.close();
+    throw new ConfigError(opened.problems);
+  }
+  opened.askServers();
+  return opened;
+}
+
+/** What would keep the tools that the configuration registers from being opened; no server is asked. */
+export async function registeredProblems(
+  { tools }: Pick<ServeConfig, "tools">,
+  log: Logger,
+): Promise<readonly string[]> {
+  if (tools.length === 0) return [];
+  const opened = await open(tools, log);
+  await opened.close();
+  return opened.problems;
+}
+
+async function open(tools: readonly RegisteredSettings[], log: Logger): Promise<OpenTools> {
+  const { openTools } = await import("../registered/open-tools.ts");
+  return openTools(tools, makeBackend, log);
+}
+
+async function makeBackend(settings: RegisteredSettings): Promise<Backend> {
+  const { name: tool, headers, timeoutMs, maxResponseBytes, guard, target } = settings;
+  const common = { tool, headers, timeoutMs, maxResponseBytes, guard };
+  switch (target.kind) {
+    case "http": {
+      const { HttpBackend } = await import("../registered/http/http-backend.ts");
+      return new HttpBackend({ ...common, section: target.section });
+    }
+    case "grpc": {
+      const { GrpcBackend } = await import("../registered/grpc/grpc-backend.ts");
+      return new GrpcBackend({ ...common, section: target.section });
+    }
+    case "mcp": {
+      throw new Error("not yet");
+    }
+  }
 }

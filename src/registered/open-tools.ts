@@ -15,10 +15,12 @@ export interface OpenTools {
   readonly tools: readonly RegisteredTool[];
   /** Sentences for the operator, each with the path of the setting. */
   readonly problems: readonly string[];
+  /** Asks the servers that must be asked, in the background, again and again until they answer. */
+  askServers(): void;
   close(): Promise<void>;
 }
 
-/** Opens the tools. What can be known at once is a problem at once; servers are asked in the background, again and again until they answer. */
+/** Opens the tools. What can be known without asking a server is a problem at once. */
 export async function openTools(
   registered: readonly RegisteredSettings[],
   makeBackend: MakeBackend,
@@ -40,14 +42,15 @@ export async function openTools(
     return [tool];
   };
   const tools = (await Promise.all(registered.map(open))).flat();
-  const asking =
-    problems.length > 0
-      ? []
-      : tools.filter(({ status }) => status !== "active").map((tool) => describeUntilKnown(tool, log, closing.signal));
+  const asking: Promise<void>[] = [];
   return {
     tools,
     // In the order of the file, whatever came to an end first.
     problems: problems.sort((one, other) => one.localeCompare(other, "en", { numeric: true })),
+    askServers: () => {
+      const unknown = tools.filter(({ status }) => status !== "active");
+      asking.push(...unknown.map((tool) => describeUntilKnown(tool, log, closing.signal)));
+    },
     close: async () => {
       closing.abort();
       await Promise.all([...asking, ...backends.map((backend) => backend.close())]);

@@ -12,6 +12,8 @@ import type {
 } from "./config.ts";
 import { headerProblem } from "./headers.ts";
 
+export type { GrpcSection, HttpSection, McpSection };
+
 /** What stands behind a tool. */
 export type Target =
   | { readonly kind: "http"; readonly section: HttpSection }

@@ -1,0 +1,89 @@
+import { ToolgateError } from "../../domain/errors.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { openGuardedFetch, type OpenFetch } from "../../outbound/guarded-fetch.ts";
+import type { BackendOptions } from "../backend-options.ts";
+import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
+import { failed } from "../failure.ts";
+import { secretsOfHeader } from "../headers.ts";
+import { isUrl, type HttpSection } from "../settings.ts";
+import { readAnswer } from "./answer.ts";
+import { fetchDocument, readDocumentFile } from "./document.ts";
+import { planOperation, type OperationPlan } from "./plan.ts";
+import { composeRequest, type ComposedRequest } from "./request.ts";
+
+/** Longest OpenAPI document that is fetched, bytes. */
+const DOCUMENT_BYTES = 8 * 1024 * 1024;
+
+/** One operation of an API that an OpenAPI document describes. Its connections are kept for the calls to come. */
+export class HttpBackend implements Backend {
+  readonly #options: BackendOptions<HttpSection>;
+  readonly #server: OpenFetch;
+  readonly #secrets: readonly string[];
+  #plan: OperationPlan | undefined;
+
+  constructor(options: BackendOptions<HttpSection>) {
+    this.#options = options;
+    this.#server = openGuardedFetch({ ...options.guard, maxBytes: options.maxResponseBytes });
+    this.#secrets = Object.values(options.headers).flatMap(secretsOfHeader);
+  }
+
+  async describe(signal: AbortSignal): Promise<BackendDescription> {
+    const { section, headers, guard } = this.#options;
+    const document = isUrl(section.openapi)
+      ? await this.#fetchDocument(section.openapi, signal)
+      : await readDocumentFile(section.openapi);
+    this.#plan = planOperation(document, section, Object.keys(headers), guard);
+    return { description: this.#plan.description, inputSchema: this.#plan.inputs.schema };
+  }
+
+  check(params: JsonObject): void {
+    composeRequest(this.#described(), params);
+  }
+
+  async call(params: JsonObject, { signal, runId }: BackendCall): Promise<JsonObject> {
+    const { tool, headers } = this.#options;
+    const plan = this.#described();
+    const request = composeRequest(plan, params);
+    const repeatable = runId !== undefined && plan.method !== "GET" ? { "Idempotency-Key": runId } : {};
+    const answer = await this.#send(plan, request, { ...repeatable, ...headers }, signal);
+    return readAnswer(answer, { tool, promised: plan.answers, secrets: this.#secrets });
+  }
+
+  async close(): Promise<void> {
+    await this.#server.close();
+  }
+
+  async #send(
+    { method, answers }: OperationPlan,
+    { url, headers, body }: ComposedRequest,
+    own: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const all = { ...headers, Accept: acceptOf(answers), "User-Agent": "toolgate", ...own };
+    try {
+      return await this.#server.fetch(url, { method, headers: all, signal, ...(body !== undefined && { body }) });
+    } catch (error) {
+      if (error instanceof ToolgateError) throw error;
+      throw failed(this.#options.tool, "the server cannot be reached", error);
+    }
+  }
+
+  async #fetchDocument(url: string, signal: AbortSignal) {
+    const source = openGuardedFetch({ ...this.#options.guard, maxBytes: DOCUMENT_BYTES });
+    try {
+      return await fetchDocument(url, source.fetch, signal);
+    } finally {
+      await source.close();
+    }
+  }
+
+  #described(): OperationPlan {
+    if (!this.#plan) throw new TypeError("describe() comes first");
+    return this.#plan;
+  }
+}
+
+/** What the document promises, JSON before everything else where it promises nothing. */
+function acceptOf(answers: readonly string[]): string {
+  return answers.length > 0 ? [...new Set(answers)].join(", ") : "application/json, text/plain;q=0.9, */*;q=0.8";
+}
