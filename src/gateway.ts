@@ -76,7 +76,7 @@ export async function startGateway(
     log,
   });
   const stopping = new AbortController();
-  const parts = await openToolParts(config, postgres, log);
+  const parts = await openToolParts(config, postgres, metrics, log);
   const deps = around(callToolDeps(config, postgres, chain, parts, stopping.signal));
   const doors = makeDoors({ config, postgres, deps, chain, metrics, log });
   const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, metrics, log });
@@ -106,6 +106,7 @@ export async function startGateway(
     const metricsPort = metricsDoor && (await listen("METRICS_PORT", metricsDoor));
     postgres.start();
     keeper.start();
+    parts.start();
     const host = config.HOST === "0.0.0.0" || config.HOST === "::" ? "127.0.0.1" : config.HOST;
     const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`;
     return {

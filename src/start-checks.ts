@@ -1,15 +1,17 @@
 import type { ServeConfig } from "./config/config.ts";
+import { registeredProblems } from "./gateway/registered.ts";
+import { checkSandbox } from "./gateway/sandbox-check.ts";
 import type { Logger } from "./log.ts";
 import { checkDatabase, type Findings } from "./postgres/start-checks.ts";
 import { adviseOnEndpoints, checkChain, openChain } from "./solana/index.ts";
 import { systemClock } from "./system.ts";
 
-/** Longest that all checks together may take, ms. */
+/** Longest that the endpoints may take to answer, ms. */
 const LIMIT_MS = 15_000;
 
 /**
  * Looks at the outside world before the doors open: database reachable, durable, at the current schema; every RPC endpoint on mainnet
- * and seeing the treasury's token account.
+ * and seeing the treasury's token account; what registered tools need readable; the sandbox behind its walls.
  * @returns every problem with what to do about it, none: fit to serve; and what is unwise
  */
 export async function checkWorld(config: ServeConfig, log: Logger): Promise<Findings> {
@@ -22,18 +24,23 @@ export async function checkWorld(config: ServeConfig, log: Logger): Promise<Find
     clock: systemClock,
     log,
   });
-  const [database, endpoints] = await Promise.all([
+  const [database, endpoints, tools, sandbox] = await Promise.all([
     checkDatabase(config.DATABASE_URL),
     checkChain(chain.rpc, chain.treasury, AbortSignal.timeout(LIMIT_MS)),
+    registeredProblems(config, log),
+    checkSandbox(config, log),
   ]);
   return {
     problems: [
       ...database.problems.map((problem) => `DATABASE_URL: ${problem}`),
       ...endpoints.map(({ endpoint, problem }) => `SOLANA_RPC_URLS: ${endpoint} ${problem}`),
+      ...tools,
+      ...sandbox.problems,
     ],
     warnings: [
       ...database.warnings.map((warning) => `DATABASE_URL: ${warning}`),
       ...adviseOnEndpoints(chain.rpc).map((warning) => `SOLANA_RPC_URLS: ${warning}`),
+      ...sandbox.warnings,
     ],
   };
 }

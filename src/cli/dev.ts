@@ -33,7 +33,7 @@ async function dev(options: DevOptions): Promise<void> {
   // Until there are callers there is nothing to finish, and what was started ends with this process.
   const endQuitting = onStop((signal) => process.exit(exitCodeOf(signal)));
   const tell = options.json ? (step: string) => outputFor(true).record({ step }) : print;
-  const environment: NodeJS.ProcessEnv = { HOST: "127.0.0.1", ...readEnvironment() };
+  const environment: NodeJS.ProcessEnv = { HOST: "127.0.0.1", SANDBOX_ISOLATION: "auto", ...readEnvironment() };
   const { DATA_DIR, LOG_LEVEL, upstreams } = readConfig(environment);
   const world = await openWorld({ dataDir: path.resolve(DATA_DIR), withInference: upstreams.length === 0, tell });
   let gateway: Gateway | undefined;

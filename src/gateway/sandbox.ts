@@ -1,19 +1,55 @@
+import type { Metrics } from "../app/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
+import type { SandboxEngine } from "../domain/sandbox.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";
+import { openEngine } from "./sandbox-engine.ts";
+import { SandboxWatch } from "./sandbox-watch.ts";
 
 /** The sandbox, as the tools need it, and its end. */
 export interface OpenSandbox {
   readonly deps: SandboxDeps;
+  /** Begins to see whether it holds, beside everything else: the tools are announced only until then. */
+  start(): void;
+  /** Ends whatever runs in it. */
   close(): Promise<void>;
 }
 
 /** Opens the sandbox; undefined: the tools are announced only. */
 export async function openSandbox(
-  _config: ServeConfig,
-  _postgres: Postgres,
-  _log: Logger,
+  config: ServeConfig,
+  postgres: Postgres,
+  metrics: Metrics,
+  log: Logger,
 ): Promise<OpenSandbox | undefined> {
-  return undefined;
+  if (config.SANDBOX_ISOLATION === "off") return undefined;
+  let engine: SandboxEngine;
+  try {
+    engine = await openEngine(config, log);
+  } catch (error) {
+    log.warn({ err: error }, "there is no sandbox on this machine: sandbox_execute is announced only");
+    return undefined;
+  }
+  const runs = postgres.sandboxRuns;
+  const watch = new SandboxWatch({ engine, metrics, log });
+  const deaf = runs.onCancel((runId) => {
+    engine
+      .cancel(runId)
+      .catch((error: unknown) => log.warn({ err: error, runId }, "an execution could not be ended; tried again"));
+  });
+  return {
+    deps: {
+      engine,
+      runs,
+      proven: () => watch.proven,
+      concurrencyPerKey: config.sandbox.concurrency_per_key,
+      metrics,
+    },
+    start: () => watch.start(),
+    close: async () => {
+      deaf();
+      await Promise.all([watch.stop(), engine.close()]);
+    },
+  };
 }

@@ -1,3 +1,4 @@
+import type { Metrics } from "../app/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { ChatModels } from "../domain/chat.ts";
 import type { Tool } from "../domain/tool.ts";
@@ -13,19 +14,27 @@ export interface ToolParts {
   readonly sandbox: SandboxDeps | undefined;
   /** The operator's own tools. */
   readonly registered: readonly Tool[];
+  /** Begins what goes on beside the calls, once the doors are open. */
+  start(): void;
   /** Ends connections and processes. */
   close(): Promise<void>;
 }
 
 /** Opens it. What a configuration does not use is not even loaded. */
-export async function openToolParts(config: ServeConfig, postgres: Postgres, log: Logger): Promise<ToolParts> {
+export async function openToolParts(
+  config: ServeConfig,
+  postgres: Postgres,
+  metrics: Metrics,
+  log: Logger,
+): Promise<ToolParts> {
   const inference = config.upstreams.length === 0 ? undefined : await openModels(config.upstreams);
   const registered = await openRegistered(config, log);
-  const sandbox = await openSandbox(config, postgres, log);
+  const sandbox = await openSandbox(config, postgres, metrics, log);
   return {
     inference,
     sandbox: sandbox?.deps,
     registered: registered.tools,
+    start: () => sandbox?.start(),
     close: async () => {
       await Promise.all([registered.close(), sandbox?.close()]);
     },

@@ -6,11 +6,9 @@ const memory = z.int().min(64).max(65_536);
 /** How many workers of a language wait for a job. */
 const idle = z.int().min(0).max(64);
 
-/** The engine that is built in: a process for each execution, on the gateway's own machine. */
+/** The engine that is built in: a process for each execution, on the gateway's own machine. What stands around it is SANDBOX_ISOLATION's. */
 const processSchema = z
   .strictObject({
-    /** "auto": bubblewrap where it works; "required": the tool stays off without it; "process": never. */
-    isolation: z.enum(["auto", "required", "process"]).prefault("auto"),
     /** Executions at once on one instance. Left out: twice the cores, or one for each 600 MB of memory if that is less. */
     concurrency: z.int().min(1).max(1_000).optional(),
     /** Calls that may wait for their turn on one instance. */

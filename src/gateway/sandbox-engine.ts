@@ -1,0 +1,25 @@
+import type { ServeConfig } from "../config/config.ts";
+import type { SandboxEngine } from "../domain/sandbox.ts";
+import type { Logger } from "../log.ts";
+
+/**
+ * The engine that the configuration asks for; what it does not use is not even loaded.
+ * @throws Error that says what is missing on this machine, and what to do
+ */
+export async function openEngine(config: ServeConfig, log: Logger): Promise<SandboxEngine> {
+  const { SANDBOX_ISOLATION: isolation, sandbox } = config;
+  if (isolation === "off") throw new Error("the sandbox is off");
+  const { ProcessEngine } = await import("../sandbox/process/process-engine.ts");
+  const { concurrency, queue, idle_workers: idle, memory_mb: memoryMb, cpu_seconds: cpuSeconds } = sandbox.process;
+  return ProcessEngine.open({
+    log,
+    // Whoever says nothing gets the strongest walls, or no sandbox.
+    isolation: isolation ?? "required",
+    ...(concurrency !== undefined && { concurrency }),
+    queue,
+    idle,
+    limits: { memoryMb, cpuMs: cpuSeconds * 1000 },
+    retireMs: sandbox.process.retire_after_seconds * 1000,
+    wheelsDir: sandbox.process.python_wheels_dir,
+  });
+}

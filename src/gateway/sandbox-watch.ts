@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Metrics } from "../app/metrics.ts";
+import type { SandboxEngine } from "../domain/sandbox.ts";
+import type { Logger } from "../log.ts";
+import { systemClock } from "../system.ts";
+
+/** What it needs. */
+export interface SandboxWatchOptions {
+  readonly engine: SandboxEngine;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** Pause after the first failure and the longest one, ms. */
+const [FIRST_PAUSE_MS, MOST_PAUSE_MS] = [1_000, 300_000];
+
+/** How long the engine may take to show that it holds, ms: starting Python a few times on a busy machine is slow. */
+const HEALTH_MS = 120_000;
+
+/** How often leftovers are cleared away, and how long an execution can at most be at work, its wait for a place included, ms. */
+const [REAP_EVERY_MS, OLDEST_MS] = [60_000, 15 * 60_000];
+
+/** Sees whether the sandbox holds, until it was seen once, and clears away what executions have left behind. */
+export class SandboxWatch {
+  readonly #options: SandboxWatchOptions;
+  readonly #stopping = new AbortController();
+  #proven = false;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SandboxWatchOptions) {
+    this.#options = options;
+    options.metrics.set("toolgate_sandbox_ready", 0);
+  }
+
+  /** Whether every wall was seen to hold. */
+  get proven(): boolean {
+    return this.#proven;
+  }
+
+  start(): void {
+    const { signal } = this.#stopping;
+    this.#running = Promise.all([this.#prove(signal), this.#clear(signal)]);
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #prove(signal: AbortSignal): Promise<void> {
+    const { engine, metrics, log } = this.#options;
+    for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS)) {
+      try {
+        await engine.health(AbortSignal.any([signal, AbortSignal.timeout(HEALTH_MS)]));
+        const { walls, languages } = await engine.capabilities();
+        if (signal.aborted) return;
+        this.#proven = true;
+        metrics.set("toolgate_sandbox_ready", 1);
+        log.info({ engine: engine.name, walls, languages }, "the sandbox holds: sandbox_execute can be called");
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn(
+          { err: error, retryAfterMs: pauseMs },
+          "the sandbox is not seen to hold: sandbox_execute is announced only; tried again later",
+        );
+      }
+      await pause(pauseMs, signal);
+    }
+  }
+
+  async #clear(signal: AbortSignal): Promise<void> {
+    const { engine, log } = this.#options;
+    for (;;) {
+      await pause(REAP_EVERY_MS, signal);
+      if (signal.aborted) return;
+      try {
+        const cleared = await engine.reap(new Date(systemClock.now() - OLDEST_MS));
+        if (cleared > 0) log.warn({ cleared }, "cleared away what executions of code had left behind");
+      } catch (error) {
+        log.warn({ err: error }, "what executions of code have left behind could not be cleared away; tried again");
+      }
+    }
+  }
+}
+
+/** Until the time is over or the signal aborts; keeps no process alive. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+}

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { memoOf, startWorld, xPayment, type World } from "../../support/world.ts";
+import { callGrpc, grpcClient } from "../../transport/grpc-client.ts";
+import {
+  accountOf,
+  activeRuns,
+  beginWaiting,
+  callTool,
+  PRICE,
+  sandboxSettings,
+  statusOf,
+  untilProven,
+  WAITS,
+} from "./sandbox.ts";
+
+/** The tools of the sandbox through the gateway's doors, with real code in the real engine. */
+let world: World;
+beforeAll(async () => {
+  world = await startWorld(await sandboxSettings({ concurrency_per_key: 2 }));
+});
+afterAll(async () => {
+  try {
+    expect(await world.violations()).toEqual([]);
+  } finally {
+    await world.close();
+  }
+});
+
+const execute = (...[agent, params, extra]: [Agent, object, Parameters<typeof callTool>[4]?]) =>
+  callTool(world.gateway, agent, "sandbox_execute", params as never, extra);
+type Agent = Parameters<typeof callTool>[1];
+const cancel = (agent: Agent, runId: string) => callTool(world.gateway, agent, "sandbox_cancel", { run_id: runId });
+
+it("is announced while its walls are tried, and can be called once they are seen to hold", async () => {
+  const agent = await world.agent();
+  const call = await execute(agent, { language: "python", code: "1" });
+  expect({ status: call.status, code: call.body.code }).toEqual({ status: 404, code: "TOOL_UNAVAILABLE" });
+  expect(await statusOf(world.gateway, "sandbox_cancel")).toBe("coming_soon");
+  await untilProven(world.gateway);
+  expect(await statusOf(world.gateway, "sandbox_cancel")).toBe("active");
+});
+
+describe("an execution", () => {
+  it("is paid from the balance, and its result is told over HTTP", async () => {
+    const agent = await world.agent({ balance: 5_000n });
+    const code = 'import sys\nprint("said", sys.stdin.read())\n{"six": 6 * 7}';
+    const { status, body } = await execute(agent, { language: "python", code, stdin: "in" });
+    expect(status, JSON.stringify(body)).toBe(200);
+    const [run] = (await world.get(agent, "/runs")).body.items;
+    expect(body.result).toEqual({
+      ...{ run_id: run.run_id, status: "succeeded", stdout: "said in\n", stderr: "", result: { six: 42 }, error: null },
+      ...{ stdout_truncated: false, stderr_truncated: false, exit_code: 0, language: "python", engine: "process" },
+      ...{ duration_ms: expect.any(Number), cpu_ms: expect.any(Number) },
+    });
+    expect(run).toMatchObject({ tool: "sandbox_execute", status: "completed", spent_usdc_microusd: Number(PRICE) });
+    expect(body.receipt).toMatchObject({ run_id: run.run_id, debited_usdc_microusd: Number(PRICE) });
+    expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.004000", receipts: 1 });
+  });
+
+  it("is paid by a proof, at the price of its time limit, and replayed with it", async () => {
+    const agent = await world.agent();
+    const params = { language: "javascript", code: "export default Math.random();", timeout_ms: 20_000 };
+    const { status, body } = await execute(agent, params);
+    expect([status, body.quote.price_usdc_microusd]).toEqual([402, 2_000]);
+    const tx = await world.pay(agent, 2_000n, memoOf(body.quote));
+    const headers = xPayment(tx, body.quote.quote_id);
+    const bought = await execute(agent, params, { headers });
+    expect(bought.body).toMatchObject({ ok: true, receipt: { paid_by: "transfer", debited_usdc_microusd: 2_000 } });
+    expect((await execute(agent, params, { headers })).body).toEqual(bought.body);
+    expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.000000", receipts: 1 });
+  });
+
+  it("is told again under its idempotency key, and does not run a second time", async () => {
+    const agent = await world.agent({ balance: 5_000n });
+    const params = { language: "javascript", code: "export default crypto.randomUUID();", run_id: "once" };
+    const [first, second] = [await execute(agent, params, { key: "k" }), await execute(agent, params, { key: "k" })];
+    expect(first.body.result).toMatchObject({ run_id: "once", result: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    expect(second.body).toEqual(first.body);
+    expect((await world.get(agent, "/runs")).body.items).toHaveLength(1);
+    const another = await execute(agent, params, { key: "l" });
+    expect(another.body.result.result).not.toBe(first.body.result.result);
+  });
+
+  it("is told over /mcp", async () => {
+    const agent = await world.agent({ balance: 5_000n });
+    const call = { name: "sandbox_execute", arguments: { language: "javascript", code: "export default [1, 2];" } };
+    const { body } = await world.post(agent, "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
+    expect(body.result.structuredContent).toMatchObject({ status: "succeeded", result: [1, 2] });
+    expect(body.result._meta["toolgate/receipt"]).toMatchObject({ tool: "sandbox_execute" });
+  });
+
+  it("is told over gRPC", async () => {
+    const agent = await world.agent({ balance: 5_000n });
+    const client = grpcClient(world.gateway.grpcAddress);
+    try {
+      const params = { language: "javascript", code: "export default { deep: [null, 'ü'] };" };
+      const { message } = await callGrpc(
+        client,
+        ToolService.method.callTool,
+        { tool: "sandbox_execute", params },
+        { metadata: { authorization: `Bearer ${agent.apiKey}` } },
+      );
+      expect(message.result).toMatchObject({ status: "succeeded", result: { deep: [null, "ü"] } });
+      expect(message.receipt?.debitedUsdcMicrousd).toBe(PRICE);
+    } finally {
+      client.close();
+    }
+  });
+
+  it.each([
+    ["fails", 'throw new TypeError("no");', "failed"],
+    ["takes too long", WAITS.code, "timeout"],
+    ["says too much", 'for (;;) console.log("x".repeat(100_000));', "output_limit"],
+  ])("whose code %s is a result, and paid for", async (_, code, status) => {
+    const agent = await world.agent({ balance: 1_000n });
+    const answer = await execute(agent, { language: "javascript", code, timeout_ms: 3_000 });
+    expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(200);
+    expect(answer.body).toMatchObject({ result: { status }, receipt: { debited_usdc_microusd: Number(PRICE) } });
+    expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.000000", receipts: 1 });
+  });
+
+  it("needs the scope compute:run", async () => {
+    const agent = await world.agent({ balance: 5_000n, scopes: ["compute:read"] });
+    expect((await execute(agent, { language: "python", code: "1" })).body).toMatchObject({
+      code: "FORBIDDEN",
+      message: expect.stringContaining("compute:run"),
+    });
+    expect((await cancel(agent, "any")).status).toBe(403);
+  });
+});
+
+describe("the executions of one key", () => {
+  it("are as many as it may have, however many are asked for at once; the others cost nothing", async () => {
+    const agent = await world.agent({ balance: 100_000n });
+    const answers = Promise.all(Array.from({ length: 10 }, () => execute(agent, WAITS)));
+    await expect
+      .poll(async () => (await world.get(agent, "/runs?status=failed")).body.items.length, { timeout: 20_000 })
+      .toBe(8);
+    const active = await activeRuns(world.gateway, agent);
+    expect(active).toHaveLength(2);
+    for (const { run_id } of active) expect((await cancel(agent, run_id)).body.result.cancelled).toBe(true);
+    const all = await answers;
+    const refused = all.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(8);
+    for (const { body, headers } of refused) {
+      expect(body).toMatchObject({ code: "RATE_LIMITED", retry_after_seconds: 1 });
+      expect(body.message).toMatch(/^2 executions of this API key are running, of 2 .* nothing was charged/);
+      expect(headers.get("retry-after")).toBe("1");
+    }
+    expect(all.filter(({ status }) => status === 200).map(({ body }) => body.result.status)).toEqual([
+      "cancelled",
+      "cancelled",
+    ]);
+    expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.098000", receipts: 2 });
+  });
+
+  it("have names that are theirs while they are active", async () => {
+    const agent = await world.agent({ balance: 100_000n });
+    const { answer } = await beginWaiting(world.gateway, agent, { run_id: "mine" });
+    const again = await execute(agent, { ...WAITS, run_id: "mine" });
+    expect(again.body).toMatchObject({
+      code: "REQUEST_IN_PROGRESS",
+      message: expect.stringMatching(/^params\.run_id: /),
+    });
+    expect([again.status, again.headers.get("retry-after")]).toEqual([409, "1"]);
+    await cancel(agent, "mine");
+    await answer;
+    expect((await execute(agent, { language: "javascript", code: "", run_id: "mine" })).status).toBe(400);
+    const next = await execute(agent, { language: "javascript", code: ";", run_id: "mine" });
+    expect(next.body.result).toMatchObject({ run_id: "mine", status: "succeeded" });
+    expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.098000", receipts: 2 });
+  });
+});
+
+describe("a cancelled execution", () => {
+  it("is a result, and paid for; its cancel is free, by whichever of its names, and tells the same again", async () => {
+    const agent = await world.agent({ balance: 5_000n });
+    const { answer, runId } = await beginWaiting(world.gateway, agent, { run_id: "mine" });
+    const first = await cancel(agent, runId);
+    expect(first.body).toEqual({ ok: true, result: { run_id: runId, cancelled: true, status: "cancelled" } });
+    expect((await cancel(agent, "mine")).body.result).toEqual({ ...first.body.result, run_id: "mine" });
+    const { status, body } = await answer;
+    expect(status).toBe(200);
+    expect(body.result).toMatchObject({ run_id: "mine", status: "cancelled", result: null, exit_code: null });
+    expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.004000", receipts: 1 });
+  });
+
+  it("is its own account's to cancel, and nobody else's", async () => {
+    const [agent, stranger] = [await world.agent({ balance: 5_000n }), await world.agent({ balance: 5_000n })];
+    const { answer, runId } = await beginWaiting(world.gateway, agent, { run_id: "mine" });
+    const never = await cancel(stranger, "never");
+    expect([never.status, never.body.code]).toEqual([404, "NOT_FOUND"]);
+    for (const name of ["mine", runId, `run_${"0".repeat(32)}`])
+      expect((await cancel(stranger, name)).body).toMatchObject({ code: "NOT_FOUND", message: never.body.message });
+    expect(await activeRuns(world.gateway, agent)).toHaveLength(1);
+    await cancel(agent, "mine");
+    expect((await answer).body.result.status).toBe("cancelled");
+  });
+});

@@ -1,0 +1,72 @@
+import { writeFileSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "vitest";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import { request, type Agent, type Answer } from "../../support/world.ts";
+
+/** Calls of the sandbox's tools at a gateway whose engine is the real one. */
+
+/** What the price of an execution is unless it asks for more than ten seconds, micro-USD. */
+export const PRICE = 1_000n;
+
+/** Code that waits for longer than any test, and works on nothing meanwhile. */
+export const WAITS = { language: "javascript", code: "await new Promise((go) => setTimeout(go, 25_000));" } as const;
+
+type Door = { readonly baseUrl: string };
+
+/** Settings of a gateway with the sandbox on, and that `sandbox` part in its configuration file. */
+export async function sandboxSettings(sandbox: object): Promise<Record<string, string>> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-sandbox-"));
+  const file = path.join(folder, "toolgate.json");
+  writeFileSync(file, JSON.stringify({ sandbox }));
+  return { SANDBOX_ISOLATION: "auto", TOOLGATE_CONFIG: file };
+}
+
+/** The status of a tool, as the gateway tells it. */
+export async function statusOf(door: Door, tool: string): Promise<string> {
+  const { body } = await request(door, undefined, "/mcp/capabilities", { method: "GET" });
+  return body.tools.find(({ name }: { name: string }) => name === tool)?.status;
+}
+
+/** Until its walls were seen to hold. */
+export async function untilProven(door: Door): Promise<void> {
+  await expect.poll(() => statusOf(door, "sandbox_execute"), { timeout: 60_000, interval: 100 }).toBe("active");
+}
+
+/** POST /v1/mcp/tools/call */
+export function callTool(
+  door: Door,
+  agent: Agent,
+  tool: string,
+  params: JsonObject,
+  { key, headers }: { key?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const body = JSON.stringify({ tool, params, ...(key !== undefined && { idempotency_key: key }) });
+  return request(door, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+}
+
+/** Begins an execution that waits; returns once it is active. The answer comes later. */
+export async function beginWaiting(door: Door, agent: Agent, params: JsonObject = {}) {
+  const known = new Set((await activeRuns(door, agent)).map(({ run_id }) => run_id));
+  const answer = callTool(door, agent, "sandbox_execute", { ...WAITS, ...params });
+  answer.catch(() => {});
+  const newOnes = async () => (await activeRuns(door, agent)).filter(({ run_id }) => !known.has(run_id));
+  await expect.poll(newOnes, { timeout: 20_000 }).toHaveLength(1);
+  const [run] = await newOnes();
+  if (!run) throw new Error("there is a run");
+  return { answer, runId: run.run_id };
+}
+
+/** What GET /runs shows as active. */
+export async function activeRuns(door: Door, agent: Agent): Promise<{ run_id: string; tool: string }[]> {
+  return (await request(door, agent, "/runs?status=active&limit=100", { method: "GET" })).body.items;
+}
+
+/** The account's balance, micro-USD, and how many calls it was charged for. */
+export async function accountOf(door: Door, agent: Agent): Promise<{ balance: string; receipts: number }> {
+  const status = await callTool(door, agent, "get_status", {});
+  const receipts = await request(door, agent, "/receipts?limit=100", { method: "GET" });
+  return { balance: status.body.result.balance_usdc, receipts: receipts.body.items.length };
+}
