@@ -23,6 +23,27 @@ export interface LatentAttention {
   readonly rank: number;
   /** qk_rope_head_dim */
   readonly ropeDim: number;
+  /** q_lora_rank; undefined where queries are not compressed. */
+  readonly queryRank: number | undefined;
+  /** qk_nope_head_dim */
+  readonly nopeDim: number;
+  /** v_head_dim */
+  readonly valueDim: number;
+}
+
+/** Layers that keep a state of fixed size in place of a key-value cache. */
+export interface Recurrent {
+  readonly layers: number;
+  /** Heads, which are what several GPUs share out. */
+  readonly heads: number;
+  /** Numbers of the state of one layer and sequence, in 32 bits as the engines keep it. */
+  readonly state: number;
+  /** Past inputs of the short convolution that one layer and sequence keeps. */
+  readonly convolution: number;
+  /** Width of all input projections together. */
+  readonly projected: number;
+  /** Width that the output projection reads. */
+  readonly inner: number;
 }
 
 /** The shape of a decoder-only transformer. */
@@ -33,7 +54,7 @@ export interface Architecture {
   /** Fewer than numHeads: grouped-query attention (arXiv 2305.13245). */
   readonly numKvHeads: number;
   readonly headDim: number;
-  /** Width of the gated feed-forward network. */
+  /** Width of the feed-forward network. */
   readonly intermediateSize: number;
   readonly vocabSize: number;
   /** Whether input and output embeddings are one matrix. */
@@ -41,19 +62,41 @@ export interface Architecture {
   readonly slidingWindow: SlidingWindow | undefined;
   readonly experts: Experts | undefined;
   readonly latentAttention: LatentAttention | undefined;
+  readonly recurrent: Recurrent | undefined;
+  /** Layers with attention: all of them, except in hybrids. */
+  readonly attentionLayers: number;
+  /** Layers with a feed-forward network: all of them, except where a layer is one thing only. */
+  readonly feedForwardLayers: number;
+  /** Matrices of a feed-forward network: 3 with a gate, 2 without. */
+  readonly feedForwardMatrices: 2 | 3;
+  /** Whether the attention's output has a gate, which makes the query projection twice as wide (Qwen3-Next). */
+  readonly gatedAttention: boolean;
 }
 
-/** The parameters in the matrices of a model without latent attention; biases and norms (some thousandths of a percent) are left out. */
-export function countParameters(architecture: Architecture): number {
-  const { numLayers, hiddenSize, numHeads, numKvHeads, headDim, intermediateSize, vocabSize, tiedEmbeddings, experts } =
-    architecture;
-  const embeddings = (tiedEmbeddings ? 1 : 2) * vocabSize * hiddenSize;
-  const attention = hiddenSize * headDim * 2 * (numHeads + numKvHeads);
-  const dense = 3 * hiddenSize * intermediateSize;
-  if (!experts) return embeddings + numLayers * (attention + dense);
-  const router = hiddenSize * experts.count;
-  const mixture = 3 * hiddenSize * experts.intermediateSize * (experts.count + experts.shared) + router;
-  return embeddings + numLayers * attention + experts.denseLayers * dense + (numLayers - experts.denseLayers) * mixture;
+/** What a plain dense transformer has none of. */
+export type PlainMembers =
+  | "slidingWindow"
+  | "experts"
+  | "latentAttention"
+  | "recurrent"
+  | "attentionLayers"
+  | "feedForwardLayers"
+  | "feedForwardMatrices"
+  | "gatedAttention";
+
+/** A dense transformer with the same gated network and attention in every layer. */
+export function plainArchitecture(shape: Omit<Architecture, PlainMembers>): Architecture {
+  return {
+    ...shape,
+    slidingWindow: undefined,
+    experts: undefined,
+    latentAttention: undefined,
+    recurrent: undefined,
+    attentionLayers: shape.numLayers,
+    feedForwardLayers: shape.numLayers,
+    feedForwardMatrices: 3,
+    gatedAttention: false,
+  };
 }
 
 /** Width of the widest feed-forward network that one token passes. */
@@ -80,7 +123,7 @@ export function architectureOfSize(parameters: number): Architecture {
   const numLayers = Math.max(1, Math.round(Math.cbrt(parameters / (12 * ASPECT_RATIO ** 2))));
   const hiddenSize = ASPECT_RATIO * numLayers;
   const numHeads = hiddenSize / USUAL_HEAD_DIM;
-  return {
+  return plainArchitecture({
     numLayers,
     hiddenSize,
     numHeads,
@@ -89,10 +132,7 @@ export function architectureOfSize(parameters: number): Architecture {
     intermediateSize: usualIntermediateSize(hiddenSize),
     vocabSize: USUAL_VOCABULARY,
     tiedEmbeddings: false,
-    slidingWindow: undefined,
-    experts: undefined,
-    latentAttention: undefined,
-  };
+  });
 }
 
 /** A gated network with as many parameters as a plain one of width 4 * hidden_size (arXiv 2002.05202). */

@@ -1,4 +1,4 @@
-import { PREFILL_CHUNK } from "./memory.ts";
+import { PREFILL_CHUNK } from "./activations.ts";
 import type { ResolvedWorkload } from "./resolve-workload.ts";
 
 /** The formulas in words, and what they leave out: what a reader must know before relying on the numbers. */
@@ -8,30 +8,49 @@ export function assumptionsOf(workload: ResolvedWorkload): string[] {
     ...(workload.mode === "inference" ? servingAssumptions(workload) : trainingAssumptions(workload)),
     ...modelAssumptions(workload),
     "overhead: 512 MiB per GPU for the CUDA context and workspaces, and 5 % of everything else for fragmentation",
-    "several GPUs: everything but the fixed overhead is split evenly; replicated tensors, communication buffers and uneven splits are not modelled",
+    "tensor parallelism as vLLM does it: matrices are split by heads, feed-forward width and vocabulary; norms, biases, routers, image encoders and the projections into latent vectors are whole on every GPU; key-value heads are copied when they are fewer than GPUs",
+    "communication: NCCL's buffers as measured (342 MiB between two GPUs, 392 MiB between more) and one buffer of a step's residual stream; total is for one GPU, per_gpu has the share",
+    "gpus: the fewest that hold the model with tensor parallelism; where the heads allow no more of it, layers go through equal groups one after the other, embeddings and buffers divided evenly",
   ];
 }
 
-function servingAssumptions({ dtype, architecture }: ResolvedWorkload): string[] {
-  const quantised = dtype === "int8" || dtype === "int4";
+function servingAssumptions(workload: ResolvedWorkload): string[] {
+  const { architecture } = workload;
   return [
-    "weights: parameters * bits of dtype / 8",
-    ...(quantised
-      ? [
-          "the scales and zero points of quantised weights (about 0.1 to 0.5 bits per weight) and layers kept in 16 bits are not modelled",
-        ]
-      : []),
+    ...weightAssumptions(workload),
     architecture.latentAttention
-      ? "kv_cache: batch_size * num_layers * context_length * (kv_lora_rank + qk_rope_head_dim) * bytes of kv_cache_dtype; servers that expand the latent vectors need more"
-      : "kv_cache: batch_size * num_layers * context_length * 2 * num_kv_heads * head_dim * bytes of kv_cache_dtype, full for every sequence",
+      ? "kv_cache: batch_size * num_layers * context_length * (kv_lora_rank + qk_rope_head_dim) * bytes of kv_cache_dtype, whole on every GPU; servers that expand the latent vectors need more"
+      : "kv_cache: batch_size * layers with attention * context_length * 2 * num_kv_heads * head_dim * bytes of kv_cache_dtype, full for every sequence",
     ...(architecture.slidingWindow
       ? [
           "layers with a sliding window keep at most its tokens; servers that do not use the window keep the whole context",
         ]
       : []),
+    ...(architecture.recurrent
+      ? [
+          "recurrent_state: batch_size * recurrent layers * (state in 32 bits and convolution in 16 bits), the same for any context_length",
+        ]
+      : []),
     `activations: the peak of one layer with fused attention, prompts processed in chunks of at most ${PREFILL_CHUNK} tokens, and 32-bit logits of one token per sequence`,
     "memory that a server reserves in advance, CUDA graphs, adapters and speculative decoding are not modelled",
   ];
+}
+
+function weightAssumptions({ dtype, quantization }: ResolvedWorkload): string[] {
+  if (quantization?.startsWith("gguf-")) {
+    return [
+      "weights: each tensor in the type that llama-quantize gives it, with its block's scales; norms, biases and routers in 32 bits, an image encoder in 16",
+    ];
+  }
+  if (quantization) {
+    return [
+      "weights: matrices in the format with its scales and zero points; embeddings, output head, routers, norms, biases and an image encoder in 16 bits",
+    ];
+  }
+  const scales = [
+    "the scales and zero points of quantised weights and layers kept in 16 bits are not modelled with dtype int8 and int4; give quantization instead",
+  ];
+  return ["weights: parameters * bits of dtype / 8", ...(dtype === "int8" || dtype === "int4" ? scales : [])];
 }
 
 function trainingAssumptions({ dtype, recomputation }: ResolvedWorkload): string[] {

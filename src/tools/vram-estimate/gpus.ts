@@ -1,38 +1,36 @@
+import type { Gpu } from "./gpu-table.ts";
+
 const MIB = 1_048_576n;
 
-/** A GPU. */
-export interface Gpu {
-  readonly name: string;
-  /** What the driver reports as total memory, which is what programs get: less than the data sheet where ECC takes a part. */
-  readonly memoryMib: number;
+/** What each of some GPUs must hold. */
+export interface Share {
+  /** GPUs that share every layer. */
+  readonly tensorParallel: number;
+  /** Bytes on each of them, the fixed part included. */
+  readonly total: bigint;
+  /** Bytes that each of them spends whatever its share. */
+  readonly fixed: bigint;
 }
 
-/** Total memory as nvidia-smi (NVIDIA) and rocm-smi (AMD) report it, smallest first. */
-export const GPUS: readonly Gpu[] = [
-  { name: "NVIDIA GeForce RTX 3060 12GB", memoryMib: 12_288 },
-  { name: "NVIDIA T4 16GB", memoryMib: 15_360 },
-  { name: "NVIDIA A10 24GB", memoryMib: 23_028 },
-  { name: "NVIDIA L4 24GB", memoryMib: 23_034 },
-  { name: "NVIDIA GeForce RTX 4090 24GB", memoryMib: 24_564 },
-  { name: "NVIDIA GeForce RTX 3090 24GB", memoryMib: 24_576 },
-  { name: "NVIDIA GeForce RTX 5090 32GB", memoryMib: 32_607 },
-  { name: "NVIDIA A100 40GB", memoryMib: 40_960 },
-  { name: "NVIDIA L40S 48GB", memoryMib: 46_068 },
-  { name: "NVIDIA RTX A6000 48GB", memoryMib: 49_140 },
-  { name: "NVIDIA H100 80GB", memoryMib: 81_559 },
-  { name: "NVIDIA A100 80GB", memoryMib: 81_920 },
-  { name: "NVIDIA H200 141GB", memoryMib: 143_771 },
-  { name: "NVIDIA B200 180GB", memoryMib: 183_359 },
-  { name: "AMD Instinct MI300X 192GB", memoryMib: 196_592 },
-];
+/** GPUs that hold a model. */
+export interface Placement {
+  readonly needed: number;
+  /** GPUs that share every layer. */
+  readonly tensorParallel: number;
+  /** Groups of such GPUs that have the layers one after the other. */
+  readonly pipelineParallel: number;
+}
 
 /**
- * How many of a GPU hold the total, when everything but the fixed part is split evenly over them.
- * @param total bytes on one GPU, the fixed part included
- * @param fixed bytes that every GPU spends
+ * The fewest GPUs of a kind that hold the model: the first of the shares that fits; and where the last of them does not,
+ * the layers go one after the other through as many such groups as share the load out evenly.
+ * @param shares with more and more GPUs; at least one
  */
-export function gpusNeeded(gpu: Gpu, total: bigint, fixed: bigint): number {
-  const room = BigInt(gpu.memoryMib) * MIB - fixed;
-  const load = total - fixed;
-  return Number((load + room - 1n) / room);
+export function placementOn(gpu: Gpu, shares: readonly [Share, ...Share[]]): Placement {
+  const memory = BigInt(gpu.memoryMib) * MIB;
+  const fitting = shares.find(({ total }) => total <= memory);
+  const { tensorParallel, total, fixed } = fitting ?? shares.at(-1) ?? shares[0];
+  const room = memory - fixed;
+  const pipelineParallel = Number((total - fixed + room - 1n) / room);
+  return { needed: tensorParallel * pipelineParallel, tensorParallel, pipelineParallel };
 }

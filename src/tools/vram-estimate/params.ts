@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { KV_CACHE_DTYPES, WEIGHT_DTYPES } from "./dtypes.ts";
-import { RECOMPUTATIONS } from "./memory.ts";
+import { RECOMPUTATIONS } from "./activations.ts";
+import { QUANTIZATIONS } from "./quantization.ts";
+import { MOST_GPUS } from "./tensor-parallel.ts";
 
 /** Members that describe the architecture; giving one of them means giving the first two. */
 export const ARCHITECTURE_MEMBERS = [
@@ -54,6 +56,18 @@ export const vramParams = z.strictObject({
     .describe("Width of the gated feed-forward network; 8/3 of hidden_size when left out"),
   vocab_size: z.int().min(1).max(10_000_000).optional().describe("128000 when left out"),
   dtype: z.enum(WEIGHT_DTYPES).default("float16").describe("Format of the weights"),
+  quantization: z
+    .enum(QUANTIZATIONS)
+    .optional()
+    .describe(
+      "Format of quantised weights with its scales, inference only; embeddings and norms as the format has them",
+    ),
+  tensor_parallel: z
+    .int()
+    .min(1)
+    .max(MOST_GPUS)
+    .optional()
+    .describe("GPUs that share every layer; the fewest that hold the model when left out"),
   mode: z
     .enum(["inference", "training"])
     .default("inference")

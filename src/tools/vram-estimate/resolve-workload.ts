@@ -1,16 +1,13 @@
 import { invalidField } from "../../domain/errors.ts";
-import {
-  architectureOfSize,
-  countParameters,
-  SIZE_ASSUMPTION,
-  usualIntermediateSize,
-  type Architecture,
-} from "./architecture.ts";
+import { architectureOfSize, plainArchitecture, SIZE_ASSUMPTION, usualIntermediateSize } from "./architecture.ts";
 import { computeDtype } from "./dtypes.ts";
-import type { Recomputation, Workload } from "./memory.ts";
+import type { Recomputation } from "./activations.ts";
+import type { Workload } from "./memory.ts";
 import { findModel } from "./find-model.ts";
 import { KNOWN_MODELS, type KnownModel } from "./models.ts";
 import { ARCHITECTURE_MEMBERS, type VramParams } from "./params.ts";
+import { demandDivisible, type Divisible } from "./tensor-parallel.ts";
+import { countParameters } from "./tensors.ts";
 
 const DEFAULT_CONTEXT = 4_096;
 const DEFAULT_HEAD_DIM = 128;
@@ -19,16 +16,18 @@ const DEFAULT_VOCABULARY = 128_000;
 const MOST_PARAMETERS = 1e14;
 
 /** What is to be estimated. */
-export interface ResolvedWorkload extends Workload {
+export interface ResolvedWorkload extends Workload, Divisible {
   /** The published model, if one was named. */
   readonly model: KnownModel | undefined;
   readonly mode: VramParams["mode"];
   readonly recomputation: Recomputation;
+  /** GPUs that share every layer, if that was said. */
+  readonly tensorParallel: number | undefined;
   /** What was assumed about the model because it was not said. */
   readonly assumptions: readonly string[];
 }
 
-type Subject = Pick<ResolvedWorkload, "model" | "architecture" | "parameters" | "assumptions">;
+type Subject = Pick<ResolvedWorkload, "model" | "architecture" | "parameters" | "headsGuessed" | "assumptions">;
 
 /**
  * Joins the parameters with the table of models and the defaults.
@@ -36,15 +35,22 @@ type Subject = Pick<ResolvedWorkload, "model" | "architecture" | "parameters" | 
  */
 export function resolveWorkload(params: VramParams): ResolvedWorkload {
   demandForMode(params);
+  demandForQuantization(params);
   const subject = subjectOf(params);
+  if (params.tensor_parallel !== undefined) demandDivisible(subject, params.tensor_parallel);
+  const recomputation = params.activation_recomputation ?? "selective";
   return {
     ...subject,
+    encoderParameters: subject.model?.encoderParameters ?? 0,
     mode: params.mode,
+    training: params.mode === "training" ? recomputation : undefined,
     dtype: params.dtype,
+    quantization: params.quantization,
     kvCacheDtype: params.kv_cache_dtype ?? computeDtype(params.dtype),
     contextLength: contextLengthOf(params, subject.model),
     batchSize: params.batch_size,
-    recomputation: params.activation_recomputation ?? "selective",
+    recomputation,
+    tensorParallel: params.tensor_parallel,
   };
 }
 
@@ -60,6 +66,16 @@ function demandForMode({ mode, dtype, kv_cache_dtype, activation_recomputation }
     throw invalidField("params.kv_cache_dtype", "training keeps no key-value cache; leave it out");
   if (dtype === "int8" || dtype === "int4")
     throw invalidField("params.dtype", "training needs float32, float16 or bfloat16");
+}
+
+function demandForQuantization({ mode, dtype, quantization }: VramParams): void {
+  if (quantization === undefined) return;
+  if (mode === "training") throw invalidField("params.quantization", "training needs whole weights; leave it out");
+  if (dtype === "float16" || dtype === "bfloat16") return;
+  throw invalidField(
+    "params.dtype",
+    "cannot go together with quantization, which says the format of the weights; leave it out, or give float16 or bfloat16",
+  );
 }
 
 function subjectOf(params: VramParams): Subject {
@@ -78,7 +94,8 @@ function subjectOf(params: VramParams): Subject {
     throw invalidField("params", "give a model, or parameters_b, or the architecture (num_layers, hidden_size, …)");
   }
   const parameters = Math.round(params.parameters_b * 1e9);
-  return { model: undefined, architecture: architectureOfSize(parameters), parameters, assumptions: [SIZE_ASSUMPTION] };
+  const architecture = architectureOfSize(parameters);
+  return { model: undefined, architecture, parameters, headsGuessed: true, assumptions: [SIZE_ASSUMPTION] };
 }
 
 function knownSubject(name: string): Subject {
@@ -90,7 +107,7 @@ function knownSubject(name: string): Subject {
       `is not in the table; give parameters_b or the architecture instead, or one of ${names}`,
     );
   }
-  return { model, architecture: model, parameters: model.parameters, assumptions: [] };
+  return { model, architecture: model, parameters: model.parameters, headsGuessed: false, assumptions: [] };
 }
 
 function describedSubject(params: VramParams): Subject {
@@ -106,7 +123,8 @@ function describedSubject(params: VramParams): Subject {
       `must divide the number of query heads, ${numHeads}; each key-value head serves as many of them`,
     );
   }
-  const architecture: Architecture = {
+  const headsGuessed = params.num_attention_heads === undefined;
+  const architecture = plainArchitecture({
     numLayers,
     hiddenSize,
     numHeads,
@@ -115,17 +133,15 @@ function describedSubject(params: VramParams): Subject {
     intermediateSize: params.intermediate_size ?? usualIntermediateSize(hiddenSize),
     vocabSize: params.vocab_size ?? DEFAULT_VOCABULARY,
     tiedEmbeddings: false,
-    slidingWindow: undefined,
-    experts: undefined,
-    latentAttention: undefined,
-  };
+  });
   if (params.parameters_b !== undefined) {
-    return { model: undefined, architecture, parameters: Math.round(params.parameters_b * 1e9), assumptions: [] };
+    const parameters = Math.round(params.parameters_b * 1e9);
+    return { model: undefined, architecture, parameters, headsGuessed, assumptions: [] };
   }
   const parameters = countParameters(architecture);
   if (parameters > MOST_PARAMETERS)
     throw invalidField("params", "the architecture has more than 100000 billion parameters");
-  return { model: undefined, architecture, parameters, assumptions: [COUNT_ASSUMPTION] };
+  return { model: undefined, architecture, parameters, headsGuessed, assumptions: [COUNT_ASSUMPTION] };
 }
 
 const COUNT_ASSUMPTION =

@@ -4,26 +4,64 @@ import { toolContext } from "../tool-context.ts";
 
 const size = z.strictObject({ bytes: z.int(), gib: z.number() });
 
-/** The result as docs/tools.md promises it. */
-const resultShape = z.strictObject({
-  model: z.string().nullable(),
-  mode: z.enum(["inference", "training"]),
+/** Sizes of one GPU by purpose. */
+const sizes = {
   weights: size,
   kv_cache: size,
+  recurrent_state: size,
   activations: size,
   gradients: size,
   optimizer_state: size,
   overhead: size,
   total: size,
+};
+
+/** The result as docs/tools.md promises it. */
+const resultShape = z.strictObject({
+  model: z.string().nullable(),
+  mode: z.enum(["inference", "training"]),
+  ...sizes,
   kv_cache_bytes_per_token: z.int(),
-  inputs: z.looseObject({ parameters: z.int(), num_layers: z.int(), context_length: z.int() }),
+  per_gpu: z.strictObject({
+    tensor_parallel: z.int(),
+    kv_heads: z.int(),
+    replicated_weights: size,
+    communication: size,
+    ...sizes,
+  }),
+  inputs: z.looseObject({
+    parameters: z.int(),
+    active_parameters: z.int(),
+    bits_per_weight: z.number(),
+    num_layers: z.int(),
+    context_length: z.int(),
+  }),
   assumptions: z.array(z.string()).min(1),
   gpus: z
-    .array(z.strictObject({ name: z.string(), memory_gib: z.number(), fits: z.boolean(), needed: z.int() }))
+    .array(
+      z.strictObject({
+        name: z.string(),
+        memory_gib: z.number(),
+        fits: z.boolean(),
+        needed: z.int().min(1),
+        tensor_parallel: z.int().min(1),
+        pipeline_parallel: z.int().min(1),
+      }),
+    )
     .min(1),
 });
 
+/** What an estimate says. */
+export type Estimate = z.infer<typeof resultShape>;
+
 /** Estimates the way a caller would, and reads the result strictly. */
-export async function estimate(params: Record<string, string | number>): Promise<z.infer<typeof resultShape>> {
+export async function estimate(params: Record<string, string | number>): Promise<Estimate> {
   return resultShape.parse(await vramEstimate(1_000n).prepare(params).run(toolContext()));
+}
+
+/** The GPU of that name in an estimate. */
+export function gpuOf({ gpus }: Estimate, name: string): Estimate["gpus"][number] {
+  const found = gpus.find((gpu) => gpu.name === name);
+  if (!found) throw new Error(`no GPU is called ${name}`);
+  return found;
 }
