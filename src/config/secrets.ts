@@ -17,7 +17,7 @@ type Holders = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> & 
 export function secretsIn({ DATABASE_URL, SOLANA_RPC_URLS = [], upstreams, tools = [] }: Holders): string[] {
   const database = DATABASE_URL === undefined ? [] : databaseSecrets(new URL(DATABASE_URL));
   const rpcKeys = SOLANA_RPC_URLS.flatMap((text) => rpcSecrets(new URL(text)));
-  const apiKeys = upstreams.flatMap(({ apiKey }) => apiKey ?? []);
+  const apiKeys = upstreams.flatMap(({ apiKey, headers }) => [...(apiKey ? [apiKey] : []), ...Object.values(headers)]);
   const headers = tools.flatMap((tool) => Object.values(tool.headers).flatMap(secretsOfHeader));
   const secrets = new Set([...database, ...rpcKeys, ...apiKeys, ...headers]);
   return [...secrets].filter((secret) => secret.length >= SHORTEST);

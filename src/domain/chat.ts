@@ -55,6 +55,7 @@ export interface ChatOptions {
 
 /** Port to whoever runs the models. */
 export interface ChatModels {
+  /** What is for sale at present; another array whenever that changes, and none as long as no server has answered. */
   readonly models: readonly ChatModel[];
   /**
    * Completes a conversation with one of {@link models}.

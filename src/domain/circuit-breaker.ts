@@ -5,17 +5,20 @@ const FIRST_COOLDOWN_MS = 1_000;
 const LONGEST_COOLDOWN_MS = 30_000;
 
 /**
- * Keeps calls away from an endpoint that does not answer: three failures in a row open it for a second, and for twice as long
+ * Keeps calls away from an endpoint that does not answer: three failures in a row (or as many as it is told) open it for a second, and for twice as long
  * after each trial that fails, up to half a minute. While it is half open one trial call passes at a time.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
+  readonly #failuresToOpen: number;
   #failures = 0;
   #openUntil = 0;
   #trial = false;
 
-  constructor(clock: Clock) {
+  /** @param failuresToOpen how many failures in a row open it, three when left out */
+  constructor(clock: Clock, { failuresToOpen = FAILURES_TO_OPEN }: { readonly failuresToOpen?: number } = {}) {
     this.#clock = clock;
+    this.#failuresToOpen = failuresToOpen;
   }
 
   /** Milliseconds until a call may pass; 0: now. */
@@ -26,7 +29,7 @@ export class CircuitBreaker {
   /** Asks leave to make one call. Whoever gets it reports the outcome: succeeded, failed or abandoned. */
   admit(): boolean {
     if (this.waitMs > 0) return false;
-    if (this.#failures < FAILURES_TO_OPEN) return true;
+    if (this.#failures < this.#failuresToOpen) return true;
     if (this.#trial) return false;
     this.#trial = true;
     return true;
@@ -34,7 +37,7 @@ export class CircuitBreaker {
 
   /** The endpoint answered. @returns whether this closes the circuit */
   succeeded(): boolean {
-    const closes = this.#failures >= FAILURES_TO_OPEN;
+    const closes = this.#failures >= this.#failuresToOpen;
     this.#failures = 0;
     this.#trial = false;
     return closes;
@@ -46,8 +49,8 @@ export class CircuitBreaker {
     // Calls that were on their way when the circuit opened tell nothing new.
     if (this.waitMs > 0) return false;
     this.#failures += 1;
-    if (this.#failures < FAILURES_TO_OPEN) return false;
-    const cooldown = FIRST_COOLDOWN_MS * 2 ** (this.#failures - FAILURES_TO_OPEN);
+    if (this.#failures < this.#failuresToOpen) return false;
+    const cooldown = FIRST_COOLDOWN_MS * 2 ** (this.#failures - this.#failuresToOpen);
     this.#openUntil = this.#clock.now() + Math.min(cooldown, LONGEST_COOLDOWN_MS);
     return true;
   }

@@ -16,6 +16,12 @@ export function parseTokenRate(usdPerMillion: string): TokenRate | undefined {
   return BigInt(match[1] ?? "0") * RATE_SCALE + BigInt((match[2] ?? "").padEnd(9, "0"));
 }
 
+/** A rate as USD per million tokens, e.g. "0.2": what {@link parseTokenRate} reads, without superfluous zeros. */
+export function formatTokenRate(rate: TokenRate): string {
+  const digits = (rate % RATE_SCALE).toString().padStart(9, "0").replace(/0+$/, "");
+  return digits === "" ? `${rate / RATE_SCALE}` : `${rate / RATE_SCALE}.${digits}`;
+}
+
 /** Tokens at a rate. */
 export interface PricedTokens {
   /** A whole number of tokens. */

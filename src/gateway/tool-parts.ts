@@ -3,6 +3,7 @@ import type { ServeConfig } from "../config/config.ts";
 import type { ChatModels } from "../domain/chat.ts";
 import type { Tool } from "../domain/tool.ts";
 import type { Logger } from "../log.ts";
+import { systemClock } from "../system.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";
 import { openRegistered } from "./registered.ts";
@@ -20,6 +21,11 @@ export interface ToolParts {
   close(): Promise<void>;
 }
 
+/** The models for sale, and the end of asking for them. */
+interface OpenModels extends ChatModels {
+  close(): void;
+}
+
 /** Opens it. What a configuration does not use is not even loaded. */
 export async function openToolParts(
   config: ServeConfig,
@@ -27,7 +33,7 @@ export async function openToolParts(
   metrics: Metrics,
   log: Logger,
 ): Promise<ToolParts> {
-  const inference = config.upstreams.length === 0 ? undefined : await openModels(config.upstreams);
+  const inference = config.upstreams.length === 0 ? undefined : await openModels(config.upstreams, log);
   const registered = await openRegistered(config, log);
   const sandbox = await openSandbox(config, postgres, metrics, log);
   return {
@@ -36,13 +42,14 @@ export async function openToolParts(
     registered: registered.tools,
     start: () => sandbox?.start(),
     close: async () => {
+      inference?.close();
       await Promise.all([registered.close(), sandbox?.close()]);
     },
   };
 }
 
 /** Imported only where there is something to open: the client library is the dearest import of a start. */
-async function openModels(upstreams: ServeConfig["upstreams"]): Promise<ChatModels> {
+async function openModels(upstreams: ServeConfig["upstreams"], log: Logger): Promise<OpenModels> {
   const { UpstreamModels } = await import("../inference/upstream-models.ts");
-  return UpstreamModels.open(upstreams, AbortSignal.timeout(15_000));
+  return UpstreamModels.open(upstreams, { clock: systemClock, log });
 }

@@ -1,49 +1,118 @@
-import { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
-import { ToolgateError } from "../domain/errors.ts";
+import { APIError } from "openai";
+import { ToolgateError, type ErrorCode } from "../domain/errors.ts";
+import { neverConnected } from "../outbound/guarded-fetch.ts";
 
 /** Seconds to wait when a busy server does not say how long, and the most that is passed on when it does. */
-const DEFAULT_RETRY_SECONDS = 5;
-const MOST_RETRY_SECONDS = 300;
+export const DEFAULT_RETRY_SECONDS = 5;
+export const MOST_RETRY_SECONDS = 300;
+
+/**
+ * What a failed call says of its server: it is broken; it is busy and wants to be left alone; it served the call as well as the call could
+ * be served; or nothing at all, since the call ended for another reason.
+ */
+export type Verdict = "broken" | "busy" | "served" | "unknown";
+
+/** A call that a model server did not do. */
+export class ModelServerError extends ToolgateError {
+  readonly verdict: Verdict;
+  /** The answer was surely not computed, so another server may be asked. */
+  readonly elsewhere: boolean;
+
+  constructor(
+    code: ErrorCode,
+    what: string,
+    more: { verdict: Verdict; elsewhere?: boolean; retryAfterSeconds?: number; cause?: unknown },
+  ) {
+    const { verdict, elsewhere = false, retryAfterSeconds, cause } = more;
+    const when = retryAfterSeconds === undefined ? "" : `, try again in ${retryAfterSeconds} s`;
+    super(code, `inference_chat: ${what}; nothing was charged${when}`, {
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      ...(cause !== undefined && { cause }),
+    });
+    this.verdict = verdict;
+    this.elsewhere = elsewhere;
+  }
+}
 
 /** What is known about a failed request besides the error. */
 export interface Circumstances {
   /** The gateway itself gave the work up. */
   readonly stopped: boolean;
-  /** The time limit ran out. */
-  readonly late: boolean;
-  readonly timeoutMs: number;
+  /** Which time limit ran out, in ms, and whether anything had arrived by then. */
+  readonly late: { readonly timeoutMs: number; readonly silent: boolean } | undefined;
+  /** The answer's pieces stopped coming for so many ms. */
+  readonly stalledMs: number | undefined;
 }
 
 /**
  * What the caller is told when a model server fails. Server, address, key and the server's own words stay in the cause, for the log:
  * they are the operator's, not the caller's.
  */
-export function upstreamFailure(error: unknown, { stopped, late, timeoutMs }: Circumstances): ToolgateError {
-  if (stopped) return unavailable("the service is shutting down", DEFAULT_RETRY_SECONDS, error);
-  if (late || error instanceof APIConnectionTimeoutError)
-    return failed(`the model server did not answer within ${timeoutMs / 1000} s`, error);
-  if (error instanceof APIUserAbortError) return failed("the request to the model server was aborted", error);
-  if (error instanceof APIConnectionError) return failed("the model server cannot be reached", error);
-  if (error instanceof APIError) return refusal(error.status, error.headers, error);
-  if (error instanceof SyntaxError) return malformed(error);
-  return failed("the connection to the model server broke", error);
+export function upstreamFailure(cause: unknown, { stopped, late, stalledMs }: Circumstances): ModelServerError {
+  if (stopped)
+    return new ModelServerError("UNAVAILABLE", "the service is shutting down", {
+      verdict: "unknown",
+      retryAfterSeconds: DEFAULT_RETRY_SECONDS,
+      cause,
+    });
+  if (stalledMs !== undefined)
+    return unusable(`the model server stopped in the middle of its answer for ${stalledMs / 1000} s`, cause);
+  // Who still answers when the time is up may only have been asked for much.
+  if (late)
+    return unusable(
+      `the model server did not answer within ${late.timeoutMs / 1000} s`,
+      cause,
+      late.silent ? "broken" : "unknown",
+    );
+  if (cause instanceof ModelServerError) return cause;
+  if (neverConnected(cause))
+    return new ModelServerError("TOOL_FAILED", "the model server cannot be reached", {
+      verdict: "broken",
+      elsewhere: true,
+      cause,
+    });
+  if (cause instanceof APIError && cause.status !== undefined) return refusal(cause.status, cause.headers, cause);
+  return unusable("the connection to the model server broke", cause);
 }
 
-/** The server answered, but not with what the protocol asks for. */
-export function malformed(cause: unknown): ToolgateError {
-  return failed("the model server's answer could not be read", cause);
+/** The server answered, but nothing that could be sold. Whether it computed an answer cannot be known, so nobody else is asked. */
+export function unusable(what: string, cause: unknown, verdict: Verdict = "broken"): ModelServerError {
+  return new ModelServerError("TOOL_FAILED", what, { verdict, cause });
 }
 
-function refusal(status: unknown, headers: unknown, error: Error): ToolgateError {
-  if (status === 429 || status === 503) return unavailable("the model server is busy", retryAfter(headers), error);
-  if (status === 401 || status === 403) return failed("the model server refused the operator's credentials", error);
+/** No server for the model can be asked at present. */
+export function busy(retryAfterSeconds: number, cause: unknown): ModelServerError {
+  return new ModelServerError("UNAVAILABLE", "the model server is busy", {
+    verdict: "busy",
+    elsewhere: true,
+    retryAfterSeconds,
+    cause,
+  });
+}
+
+function refusal(status: unknown, headers: unknown, cause: Error): ModelServerError {
+  if (status === 429 || status === 503) return busy(retryAfter(headers), cause);
+  if (status === 401 || status === 402 || status === 403)
+    return new ModelServerError("TOOL_FAILED", "the model server refused the operator's credentials", {
+      verdict: "broken",
+      elsewhere: true,
+      cause,
+    });
+  // The server is well, but does not know the model, any more or yet.
+  if (status === 404)
+    return new ModelServerError("TOOL_FAILED", "the model server failed (HTTP 404)", {
+      verdict: "served",
+      elsewhere: true,
+      cause,
+    });
   if (status === 400 || status === 413 || status === 422) {
-    return failed(
+    return unusable(
       `the model server refused the conversation (HTTP ${status}); it may be too long for the model together with max_tokens`,
-      error,
+      cause,
+      "served",
     );
   }
-  return failed(`the model server failed (HTTP ${String(status)})`, error);
+  return unusable(`the model server failed (HTTP ${String(status)})`, cause);
 }
 
 /** `Retry-After` in seconds (RFC 9110, 10.2.3); its date form is not worth trusting a foreign clock. */
@@ -51,19 +120,4 @@ function retryAfter(headers: unknown): number {
   const text = headers instanceof Headers ? (headers.get("retry-after") ?? "") : "";
   if (!/^\d{1,6}$/.test(text)) return DEFAULT_RETRY_SECONDS;
   return Math.min(Math.max(Number(text), 1), MOST_RETRY_SECONDS);
-}
-
-function failed(what: string, cause: unknown): ToolgateError {
-  return new ToolgateError("TOOL_FAILED", `inference_chat: ${what}; nothing was charged`, { cause });
-}
-
-function unavailable(what: string, retryAfterSeconds: number, cause: unknown): ToolgateError {
-  return new ToolgateError(
-    "UNAVAILABLE",
-    `inference_chat: ${what}; nothing was charged, try again in ${retryAfterSeconds} s`,
-    {
-      retryAfterSeconds,
-      cause,
-    },
-  );
 }

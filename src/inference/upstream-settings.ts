@@ -3,19 +3,35 @@ import type { ChatModel } from "../domain/chat.ts";
 import { mayConnect, type Network } from "../outbound/address-guard.ts";
 import { defaultUpstream, type InferenceSection, type UpstreamSection } from "./config.ts";
 
+/** A model of a table: on which terms it is sold, and what the server calls it. */
+export interface TableModel extends ChatModel {
+  readonly upstreamModel: string;
+}
+
 /** One OpenAI-compatible server, ready to be asked. */
 export interface UpstreamSettings {
   readonly name: string;
+  readonly kind: UpstreamSection["kind"];
   /** Ends where `/models` and `/chat/completions` begin, e.g. `https://host/v1`. */
   readonly baseUrl: string;
   /** Undefined: the server asks for none. */
   readonly apiKey: string | undefined;
+  /** More headers of every request, by their names. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  readonly stallTimeoutMs: number;
+  readonly stream: boolean;
+  readonly limitParameter: UpstreamSection["limit_parameter"];
+  readonly weight: number;
+  /** Undefined: what the server asks itself makes no price. */
+  readonly markupPercent: number | undefined;
   /** Where the server may lie; elsewhere no connection is made. */
   readonly network: Network;
   /** Undefined: whatever the server lists, on the terms of {@link defaults}. */
-  readonly models: readonly ChatModel[] | undefined;
+  readonly models: readonly TableModel[] | undefined;
   readonly defaults: Omit<ChatModel, "id">;
+  /** How often it is asked again what it sells. */
+  readonly refreshMs: number;
 }
 
 /** The upstreams, or everything that is wrong with them. */
@@ -26,6 +42,9 @@ export interface ResolvedUpstreams {
 }
 
 type Offer = InferenceSection["default_model"];
+
+/** The longest value of a header. */
+const LONGEST_HEADER = 4_096;
 
 /** Joins the configuration file's `inference` part with the environment. No upstream and no problem: inference is off. */
 export function resolveUpstreams(
@@ -39,6 +58,7 @@ export function resolveUpstreams(
   entries.forEach((entry, index) => {
     const path = `inference.upstreams[${index}]`;
     entry.models?.forEach((model, at) => problems.push(...offerProblems(`${path}.models[${at}]`, model)));
+    problems.push(...markupProblems(path, entry), ...headerProblems(path, entry, env));
     const baseUrl = baseUrlOf(entry, env);
     if (baseUrl === undefined) {
       problems.push(
@@ -49,12 +69,24 @@ export function resolveUpstreams(
     problems.push(...addressProblems(path, new URL(baseUrl), entry.network));
     upstreams.push({
       name: entry.name,
+      kind: entry.kind,
       baseUrl,
       apiKey: env[entry.api_key_env] || undefined,
+      headers: Object.fromEntries(Object.entries(entry.headers_env).map(([name, from]) => [name, env[from] ?? ""])),
       timeoutMs: entry.timeout_ms,
+      stallTimeoutMs: entry.stall_timeout_ms,
+      stream: entry.stream,
+      limitParameter: entry.limit_parameter,
+      weight: entry.weight,
+      markupPercent: entry.markup_percent,
       network: entry.network,
-      models: entry.models?.map((model) => ({ id: model.id, ...termsOf(model) })),
+      models: entry.models?.map((model) => ({
+        id: model.id,
+        upstreamModel: model.upstream_model ?? model.id,
+        ...termsOf(model),
+      })),
       defaults,
+      refreshMs: section.refresh_seconds * 1_000,
     });
   });
   return { upstreams, problems: [...problems, ...repeated(entries)] };
@@ -94,9 +126,51 @@ function offerProblems(path: string, offer: Offer): string[] {
     : [`${path}.max_output_tokens: must be less than context_length, or no prompt would fit`];
 }
 
-/** A model is bought by its id alone, so no two upstreams may offer the same. */
+function markupProblems(path: string, { kind, models, markup_percent }: UpstreamSection): string[] {
+  if (markup_percent === undefined || (kind === "openrouter" && models === undefined)) return [];
+  return [`${path}.markup_percent: is for kind openrouter without a table of models; leave it out`];
+}
+
+/** Values that no request could carry, or that are missing. They may be secrets, so they are not repeated. */
+function headerProblems(
+  path: string,
+  { headers_env }: UpstreamSection,
+  env: Readonly<Record<string, string | undefined>>,
+): string[] {
+  return Object.entries(headers_env).flatMap(([name, variable]) => {
+    const value = env[variable] ?? "";
+    const where = `${path}.headers_env[${JSON.stringify(name)}]`;
+    if (value === "") return [`${where}: the environment variable ${variable} is not set`];
+    return /^[\t\x20-\x7e]*$/.test(value) && value.length <= LONGEST_HEADER
+      ? []
+      : [`${where}: ${variable} must be printable ASCII of at most ${LONGEST_HEADER} characters`];
+  });
+}
+
+/** A model is bought by its id alone, so all tables that have it must ask the same for it, and each once. */
 function repeated(entries: readonly UpstreamSection[]): string[] {
-  const ids = entries.flatMap((entry) => (entry.models ?? []).map((model) => model.id));
-  const twice = new Set(ids.filter((id, index) => ids.indexOf(id) !== index));
-  return [...twice].map((id) => `inference.upstreams: the model ${JSON.stringify(id)} is offered twice`);
+  const first = new Map<string, { path: string; model: Offer }>();
+  const problems: string[] = [];
+  entries.forEach(({ models = [] }, index) => {
+    const here = new Map<string, string>();
+    models.forEach((model, at) => {
+      const path = `inference.upstreams[${index}].models[${at}]`;
+      const twice = here.get(model.id);
+      const before = first.get(model.id);
+      if (twice !== undefined) problems.push(`${path}.id: ${twice} has the same id; leave one out`);
+      else if (before && !sameTerms(before.model, model))
+        problems.push(`${path}: must have the prices and the bytes_per_token of ${before.path}, which has the same id`);
+      here.set(model.id, path);
+      if (!before) first.set(model.id, { path, model });
+    });
+  });
+  return problems;
+}
+
+function sameTerms(one: Offer, other: Offer): boolean {
+  return (
+    one.input_usd_per_million === other.input_usd_per_million &&
+    one.output_usd_per_million === other.output_usd_per_million &&
+    one.bytes_per_token === other.bytes_per_token
+  );
 }

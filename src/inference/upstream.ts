@@ -1,26 +1,27 @@
 import type { LookupFunction } from "node:net";
 import OpenAI from "openai";
-import { z } from "zod";
-import type { ChatCompletion, ChatModel, ChatOptions, ChatRequest } from "../domain/chat.ts";
+import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts";
 import { guardedFetch } from "../outbound/guarded-fetch.ts";
-import { malformed, upstreamFailure } from "./upstream-failure.ts";
+import { listModels, type ListedModel } from "./listed-models.ts";
+import { Patience } from "./patience.ts";
+import { readAnswer } from "./read-answer.ts";
+import { unusable, upstreamFailure } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 
-const tokens = z.int().min(0);
+/** Longest answer that is read, bytes: in a stream a few characters of text come with some two hundred around them. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** As much of a chat completion object as is used. */
-const completionBody = z.object({
-  choices: z.tuple(
-    [z.object({ message: z.object({ content: z.string() }), finish_reason: z.string().nullish() })],
-    z.unknown(),
-  ),
-  usage: z.object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens }).nullish(),
-});
+/** Longest that a list of models may take, ms. */
+const LIST_MS = 15_000;
 
-/** As much of a model list as is used; `max_model_len` is what several servers add to the protocol. */
-const modelListBody = z.object({
-  data: z.array(z.object({ id: z.string().min(1), max_model_len: z.int().min(2).nullish() })),
-});
+/** How long a server that is done may take to end its answer, so that the connection can be used again, ms. */
+const DRAIN_MS = 1_000;
+
+/** Shorter values of secrets stand for none ("none", "EMPTY", "ollama"), and would be found in honest answers. */
+const SHORTEST_SECRET = 16;
+
+/** As long as a timer can run: the client's own time limit covers neither bodies nor pauses, so another one counts. */
+const NO_LIMIT_MS = 2_147_483_647;
 
 /** Headers with which the client would describe this machine; null keeps them from being sent. */
 const UNSENT_HEADERS = Object.fromEntries(
@@ -30,14 +31,18 @@ const UNSENT_HEADERS = Object.fromEntries(
   ]),
 );
 
-/** One OpenAI-compatible server. Nothing is sent twice: whether a lost answer was already computed cannot be known. */
+/** One OpenAI-compatible server. Nothing is sent to it twice: whether a lost answer was already computed cannot be known. */
 export class Upstream {
   readonly #settings: UpstreamSettings;
   readonly #client: OpenAI;
+  readonly #secrets: readonly string[];
 
   /** @param lookup finds the addresses of a name; the system's resolver when left out */
   constructor(settings: UpstreamSettings, lookup?: LookupFunction) {
     this.#settings = settings;
+    this.#secrets = [settings.apiKey ?? "", ...Object.values(settings.headers)]
+      .filter((secret) => secret.length >= SHORTEST_SECRET)
+      .flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")]);
     this.#client = new OpenAI({
       baseURL: settings.baseUrl,
       // The client insists on a key; servers without keys ignore this one.
@@ -45,85 +50,94 @@ export class Upstream {
       // Named so that the client takes neither from the environment.
       organization: null,
       project: null,
-      timeout: settings.timeoutMs,
+      timeout: NO_LIMIT_MS,
       maxRetries: 0,
       logLevel: "off",
-      fetch: guardedFetch({ network: settings.network, ...(lookup && { lookup }) }),
-      defaultHeaders: UNSENT_HEADERS,
+      fetch: guardedFetch({ network: settings.network, maxBytes: MAX_ANSWER_BYTES, ...(lookup && { lookup }) }),
+      defaultHeaders: { ...UNSENT_HEADERS, ...settings.headers },
     });
-  }
-
-  /** For logs and for operators. */
-  get name(): string {
-    return this.#settings.name;
   }
 
   /**
-   * What this server sells: its table, or what it lists.
-   * @throws ToolgateError TOOL_FAILED or UNAVAILABLE when it is to be asked and does not answer
+   * What this server lists.
+   * @throws ModelServerError when it does not answer, or not with a list
    */
-  async offers(signal: AbortSignal): Promise<readonly ChatModel[]> {
-    const { models, defaults } = this.#settings;
-    if (models) return models;
-    const listed = await this.#ask(signal, (options) => this.#client.get("/models", options), modelListBody);
-    return listed.data.map(({ id, max_model_len }) => {
-      const contextLength = max_model_len ?? defaults.contextLength;
-      return { ...defaults, id, contextLength, maxOutputTokens: Math.min(defaults.maxOutputTokens, contextLength - 1) };
-    });
+  async list(signal: AbortSignal): Promise<readonly ListedModel[]> {
+    const timeoutMs = Math.min(this.#settings.timeoutMs, LIST_MS);
+    const patience = new Patience(signal, { timeoutMs, stallTimeoutMs: timeoutMs });
+    const options = { signal: patience.signal };
+    try {
+      return await listModels(this.#settings.kind, {
+        get: (path) => this.#client.get(this.#urlOf(path), options),
+        post: (path, body) => this.#client.post(this.#urlOf(path), { ...options, body }),
+      });
+    } catch (error) {
+      throw upstreamFailure(error, patience.circumstances);
+    } finally {
+      patience.rest();
+    }
   }
 
   /**
    * Completes a conversation (POST /chat/completions of the OpenAI API).
-   * @throws ToolgateError TOOL_FAILED, or UNAVAILABLE when the server asks for patience (429, 503)
+   * @param request its model by the server's own name
+   * @throws ModelServerError TOOL_FAILED, or UNAVAILABLE when the server asks for patience (429, 503)
    */
   async complete(request: ChatRequest, { signal, runId }: ChatOptions): Promise<ChatCompletion> {
-    const { model, messages, maxTokens, temperature } = request;
-    const body = {
+    const patience = new Patience(signal, this.#settings);
+    let completion: ChatCompletion;
+    try {
+      const response = await this.#client
+        .post("/chat/completions", {
+          body: this.#bodyOf(request),
+          headers: runId === undefined ? {} : { "Idempotency-Key": runId },
+          signal: patience.signal,
+        })
+        .asResponse();
+      completion = await readAnswer(response, patience);
+      void drain(response, patience);
+    } catch (error) {
+      const failure = upstreamFailure(error, patience.circumstances);
+      patience.end();
+      throw failure;
+    }
+    this.#demandDiscretion(completion);
+    return completion;
+  }
+
+  #urlOf(path: string): string {
+    return new URL(path, `${this.#settings.baseUrl}/`).href;
+  }
+
+  #bodyOf({ model, messages, maxTokens, temperature }: ChatRequest): object {
+    const { stream, limitParameter } = this.#settings;
+    return {
       model,
       messages,
-      max_tokens: maxTokens,
+      [limitParameter]: maxTokens,
       ...(temperature === undefined ? {} : { temperature }),
-      stream: false,
-    };
-    const headers = runId === undefined ? {} : { "Idempotency-Key": runId };
-    const answer = await this.#ask(
-      signal,
-      (options) => this.#client.post("/chat/completions", { ...options, body, headers }),
-      completionBody,
-    );
-    const [{ message, finish_reason }] = answer.choices;
-    return {
-      content: message.content,
-      finishReason: finish_reason ?? null,
-      usage: answer.usage
-        ? {
-            promptTokens: answer.usage.prompt_tokens,
-            completionTokens: answer.usage.completion_tokens,
-            totalTokens: answer.usage.total_tokens,
-          }
-        : null,
+      stream,
+      ...(stream && { stream_options: { include_usage: true } }),
     };
   }
 
-  async #ask<Body>(
-    signal: AbortSignal,
-    send: (options: { signal: AbortSignal }) => PromiseLike<unknown>,
-    schema: z.ZodType<Body>,
-  ): Promise<Body> {
-    // The client's own timeout does not cover the body of an error response; one that trickles needs this.
-    const deadline = AbortSignal.timeout(this.#settings.timeoutMs);
-    let body: unknown;
-    try {
-      body = await send({ signal: AbortSignal.any([signal, deadline]) });
-    } catch (error) {
-      throw upstreamFailure(error, {
-        stopped: signal.aborted,
-        late: deadline.aborted,
-        timeoutMs: this.#settings.timeoutMs,
-      });
-    }
-    const parsed = schema.safeParse(body);
-    if (!parsed.success) throw malformed(parsed.error);
-    return parsed.data;
+  /** Whoever repeats the operator's key is not passed on. */
+  #demandDiscretion({ content, finishReason }: ChatCompletion): void {
+    if (this.#secrets.some((secret) => content.includes(secret) || finishReason?.includes(secret)))
+      throw unusable("the model server's answer holds what callers must not see", undefined, "unknown");
+  }
+}
+
+/** Reads what is left of an answer, so that its connection can be used again; for a moment, then it is closed. */
+async function drain(response: Response, patience: Patience): Promise<void> {
+  patience.rest();
+  const end = setTimeout(() => patience.end(), DRAIN_MS);
+  try {
+    if (response.body && !response.bodyUsed) await response.body.pipeTo(new WritableStream());
+  } catch {
+    // It is closed, which is all that was left to do.
+    patience.end();
+  } finally {
+    clearTimeout(end);
   }
 }

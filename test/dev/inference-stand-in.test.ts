@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { inferenceSchema } from "../../src/inference/config.ts";
 import { UpstreamModels } from "../../src/inference/upstream-models.ts";
+import { SHOP } from "../inference/upstream-settings.ts";
 import { resolveUpstreams } from "../../src/inference/upstream-settings.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/dev/inference-stand-in/main.ts", import.meta.url));
@@ -30,8 +31,10 @@ describe("the inference stand-in", () => {
     const { url } = await start("0");
     const { upstreams } = resolveUpstreams(inferenceSchema.parse(undefined), { INFERENCE_BASE_URL: url });
     const signal = AbortSignal.timeout(10_000);
-    const shop = await UpstreamModels.open(upstreams, signal);
+    const shop = await UpstreamModels.open(upstreams, SHOP);
     expect(shop.models.map(({ id, contextLength }) => [id, contextLength])).toEqual([["local-stand-in", 8_192]]);
+
+    shop.close();
 
     const request = {
       model: "local-stand-in",
@@ -51,13 +54,29 @@ describe("the inference stand-in", () => {
     });
   });
 
+  it("answers in pieces or whole, as it is asked, with the same words and counts", async () => {
+    const { url } = await start();
+    const body = { model: "local-stand-in", messages: [{ role: "user", content: "hi" }], max_tokens: 3 };
+    const post = async (more: object) =>
+      (await fetch(`${url}/chat/completions`, { method: "POST", body: JSON.stringify({ ...body, ...more }) })).text();
+    const chunk = z.object({
+      choices: z.array(z.object({ delta: z.object({ content: z.string().default("") }), finish_reason: z.unknown() })),
+      usage: z.unknown().optional(),
+    });
+    const whole = z
+      .object({ choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]), usage: z.unknown() })
+      .parse(JSON.parse(await post({ stream: false })));
+    const lines = (await post({ stream: true, stream_options: { include_usage: true } })).trim().split("\n\n");
+    expect(lines.pop()).toBe("data: [DONE]");
+    const chunks = lines.map((line) => chunk.parse(JSON.parse(line.replace(/^data: /, ""))));
+    const said = chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content));
+    expect(said.join("")).toBe(whole.choices[0].message.content);
+    expect(said.length).toBeGreaterThan(3);
+    expect(chunks.at(-1)).toEqual({ choices: [], usage: whole.usage });
+    expect(await post({ stream: true })).not.toContain("usage");
+  });
+
   it.each([
-    [
-      "streaming",
-      { model: "local-stand-in", messages: [{ role: "user", content: "x" }], stream: true },
-      400,
-      "does not stream",
-    ],
     [
       "another model",
       { model: "gpt-9", messages: [{ role: "user", content: "x" }] },

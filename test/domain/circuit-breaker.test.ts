@@ -29,6 +29,15 @@ describe("a circuit breaker", () => {
     expect(breaker.admit()).toBe(true);
   });
 
+  it("takes as many failures as it is told", () => {
+    breaker = new CircuitBreaker({ now: () => now }, { failuresToOpen: 5 });
+    expect([fail(), fail(), fail(), fail(), fail()]).toEqual([false, false, false, false, true]);
+    expect(breaker.waitMs).toBe(1_000);
+    now += 1_000;
+    expect(fail()).toBe(true);
+    expect(breaker.waitMs).toBe(2_000);
+  });
+
   it("does not open when answers come in between", () => {
     for (let round = 0; round < 5; round++) {
       fail();

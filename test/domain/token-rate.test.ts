@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseTokenRate, priceOfTokens } from "../../src/domain/token-rate.ts";
+import { formatTokenRate, parseTokenRate, priceOfTokens } from "../../src/domain/token-rate.ts";
 
 const rate = (text: string): bigint => {
   const parsed = parseTokenRate(text);
@@ -18,6 +18,10 @@ describe("a price per million tokens", () => {
     ["999999.999999999", 999_999_999_999_999n],
   ])("reads %s exactly", (text, expected) => {
     expect(parseTokenRate(text)).toBe(expected);
+  });
+
+  it.each(["0", "0.2", "15", "0.000000001", "1.05", "999999.999999999"])("is written as %s again", (text) => {
+    expect(formatTokenRate(rate(text))).toBe(text);
   });
 
   it.each(["", ".5", "1.", "-1", "+1", "1e-7", "0.0000000001", "1000000", "NaN", "Infinity", " 1", "1,5", "0x10"])(

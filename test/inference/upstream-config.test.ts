@@ -22,6 +22,7 @@ describe("the inference part of the configuration", () => {
     expect(upstreams[0]?.models).toEqual([
       {
         id: "holo-8b",
+        upstreamModel: "holo-8b",
         inputRate: 200_000_000n,
         outputRate: 600_000_000n,
         contextLength: 32_768,
@@ -64,6 +65,49 @@ describe("the inference part of the configuration", () => {
     ]);
   });
 
+  it("reads the headers of an upstream from the variables that it names, and what a model is called there", () => {
+    const section = inferenceSchema.parse({
+      upstreams: [
+        {
+          name: "a",
+          kind: "vllm",
+          headers_env: { "X-Title": "TITLE" },
+          stream: false,
+          limit_parameter: "max_completion_tokens",
+          weight: 3,
+          stall_timeout_ms: 9,
+          models: [{ ...model, upstream_model: "h/holo" }],
+        },
+      ],
+      refresh_seconds: 30,
+    });
+    const { upstreams, problems } = resolveUpstreams(section, { ...env, TITLE: "a shop" });
+    expect(problems).toEqual([]);
+    expect(upstreams).toMatchObject([
+      {
+        kind: "vllm",
+        headers: { "X-Title": "a shop" },
+        stream: false,
+        limitParameter: "max_completion_tokens",
+        weight: 3,
+        stallTimeoutMs: 9,
+        refreshMs: 30_000,
+        models: [{ id: "holo-8b", upstreamModel: "h/holo" }],
+      },
+    ]);
+    expect(resolveUpstreams(section, env).problems).toEqual([
+      'inference.upstreams[0].headers_env["X-Title"]: the environment variable TITLE is not set',
+    ]);
+  });
+
+  it("offers one model of several servers, on the same terms", () => {
+    const tables = [
+      { name: "a", models: [model] },
+      { name: "b", models: [{ ...model, context_length: 8_192 }] },
+    ];
+    expect(resolveUpstreams(inferenceSchema.parse({ upstreams: tables }), env).problems).toEqual([]);
+  });
+
   it.each([undefined, "", "models.example/v1", "ftp://models.example"])(
     "tells the operator what to set where the address is %j",
     (url) => {
@@ -81,14 +125,24 @@ describe("the inference part of the configuration", () => {
     const section = inferenceSchema.parse({
       upstreams: [
         { name: "a", models: [model, noRoom] },
-        { name: "b", models: [model] },
+        { name: "b", models: [{ ...model, input_usd_per_million: 0.3 }] },
+        {
+          name: "c",
+          base_url: "https://c.example",
+          models: [model, model],
+          headers_env: { "X-Key": "C_KEY" },
+          markup_percent: 5,
+        },
       ],
     });
-    expect(resolveUpstreams(section, {}).problems).toEqual([
+    expect(resolveUpstreams(section, { C_KEY: "a\nb" }).problems).toEqual([
       "inference.upstreams[0].models[1].max_output_tokens: must be less than context_length, or no prompt would fit",
       expect.stringMatching(/^inference\.upstreams\[0\]: has no address/),
       expect.stringMatching(/^inference\.upstreams\[1\]: has no address/),
-      'inference.upstreams: the model "holo-8b" is offered twice',
+      "inference.upstreams[2].markup_percent: is for kind openrouter without a table of models; leave it out",
+      'inference.upstreams[2].headers_env["X-Key"]: C_KEY must be printable ASCII of at most 4096 characters',
+      "inference.upstreams[1].models[0]: must have the prices and the bytes_per_token of inference.upstreams[0].models[0], which has the same id",
+      "inference.upstreams[2].models[1].id: inference.upstreams[2].models[0] has the same id; leave one out",
     ]);
   });
 
@@ -113,6 +167,11 @@ describe("the inference part of the configuration", () => {
     [{ upstreams: [{ name: "a", models: [] }] }, "upstreams.0.models"],
     [{ upstreams: [{ name: "a", api_key: "sk-inline" }] }, "upstreams.0"],
     [{ upstreams: [{ name: "a", base_url: "file:///etc/passwd" }] }, "upstreams.0.base_url"],
+    [{ upstreams: [{ name: "a", kind: "tgi" }] }, "upstreams.0.kind"],
+    [{ upstreams: [{ name: "a", weight: -1 }] }, "upstreams.0.weight"],
+    [{ upstreams: [{ name: "a", headers_env: { Host: "A" } }] }, "upstreams.0.headers_env.Host"],
+    [{ upstreams: [{ name: "a", headers_env: { "a b": "A" } }] }, "upstreams.0.headers_env.a b"],
+    [{ refresh_seconds: 1 }, "refresh_seconds"],
     [{ upstream: [] }, ""],
   ])("refuses %j at %s", (bad, path) => {
     expect(inferenceSchema.safeParse(bad).error?.issues[0]?.path.join(".")).toBe(path);

@@ -1,3 +1,5 @@
+import { createLogger } from "../../src/log.ts";
+import { systemClock } from "../../src/system.ts";
 import { parseTokenRate } from "../../src/domain/token-rate.ts";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
 
@@ -14,12 +16,23 @@ export const TERMS = {
 export function settingsFor(baseUrl: string, overrides: Partial<UpstreamSettings> = {}): UpstreamSettings {
   return {
     name: "main",
+    kind: "openai",
     baseUrl,
     apiKey: "secret-key",
+    headers: {},
     timeoutMs: 5_000,
+    stallTimeoutMs: 5_000,
+    stream: true,
+    limitParameter: "max_tokens",
+    weight: 0,
+    markupPercent: undefined,
     network: "any",
-    models: [{ id: "m1", ...TERMS }],
+    models: [{ id: "m1", upstreamModel: "m1", ...TERMS }],
     defaults: TERMS,
+    refreshMs: 600_000,
     ...overrides,
   };
 }
+
+/** What a shop needs besides its upstreams. */
+export const SHOP = { clock: systemClock, log: createLogger("silent", { secrets: [] }) };

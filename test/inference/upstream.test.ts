@@ -43,7 +43,8 @@ describe("a model server that works", () => {
       messages: [{ role: "user", content: "2+2?" }],
       max_tokens: 50,
       temperature: 0.5,
-      stream: false,
+      stream: true,
+      stream_options: { include_usage: true },
     });
     expect(received?.headers).toMatchObject({ authorization: "Bearer secret-key", "idempotency-key": "run_1" });
   });
@@ -126,15 +127,7 @@ describe("a model server that fails", () => {
     ["nothing", ""],
     ["null", "null"],
     ["an array", "[]"],
-    ["no choices", '{"choices":[]}'],
-    ["no message", '{"choices":[{}]}'],
-    ["content that is null", '{"choices":[{"message":{"content":null,"tool_calls":[]}}]}'],
     ["content that is a list", '{"choices":[{"message":{"content":[{"type":"text","text":"x"}]}}]}'],
-    [
-      "usage that is no number",
-      '{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":"1","completion_tokens":1,"total_tokens":2}}',
-    ],
-    ["an error in a 200", '{"error":{"message":"overloaded"}}'],
   ])("with %s could not be read", async (_what, body) => {
     const error = await failureOf((response) =>
       response.writeHead(200, { "Content-Type": "application/json" }).end(body),
@@ -165,9 +158,12 @@ describe("a model server that fails", () => {
     });
   });
 
-  it("by closing the connection without an answer cannot be reached", async () => {
+  it("by closing the connection without an answer breaks the connection", async () => {
     const error = await failureOf((response) => response.destroy());
-    expect(error).toMatchObject({ code: "TOOL_FAILED", message: expect.stringContaining("cannot be reached") });
+    expect(error).toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringContaining("connection to the model server broke"),
+    });
   });
 
   it("by closing the connection in the middle of its answer breaks the connection", async () => {

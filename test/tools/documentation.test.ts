@@ -10,7 +10,9 @@ import { KNOWN_MODELS } from "../../src/tools/vram-estimate/models.ts";
 import { estimate } from "./vram-estimate/estimate.ts";
 
 const page = readFileSync(new URL("../../docs/tools.md", import.meta.url), "utf8");
-const inference = { models: [], complete: () => Promise.reject(new Error("not asked")) };
+/** A model that is for sale. */
+const MODEL = { id: "m", inputRate: 1n, outputRate: 1n, contextLength: 100, maxOutputTokens: 10, bytesPerToken: 1 };
+const inference = { models: [MODEL], complete: () => Promise.reject(new Error("not asked")) };
 const tools = makeTools({
   version: "1",
   balance: async () => 0n,

@@ -3,7 +3,9 @@ import type { ChatModels } from "../../src/domain/chat.ts";
 import { makeTools } from "../../src/tools/index.ts";
 import { pricesSchema } from "../../src/tools/prices.ts";
 
-const inference: ChatModels = { models: [], complete: () => Promise.reject(new Error("not asked")) };
+/** A model that is for sale. */
+const MODEL = { id: "m", inputRate: 1n, outputRate: 1n, contextLength: 100, maxOutputTokens: 10, bytesPerToken: 1 };
+const inference: ChatModels = { models: [MODEL], complete: () => Promise.reject(new Error("not asked")) };
 const deps = {
   version: "1.0.0",
   balance: async () => 0n,

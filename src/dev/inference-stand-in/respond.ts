@@ -3,12 +3,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { answerTo, STAND_IN_MODEL } from "./answer.ts";
+import { sendChunks, usageOf } from "./chunks.ts";
 
 const chatBody = z.object({
   model: z.string(),
   messages: z.array(z.object({ role: z.string(), content: z.string() })).min(1),
   max_tokens: z.int().min(1).nullish(),
   stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
 });
 
 /** Answers GET /v1/models and POST /v1/chat/completions in the shapes of the OpenAI API reference; everything else is an error in its shape. */
@@ -35,21 +37,17 @@ export async function respond(request: IncomingMessage, response: ServerResponse
 async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const parsed = chatBody.safeParse(await readJson(request));
   if (!parsed.success) return refuse(response, 400, z.prettifyError(parsed.error));
-  const { model, messages, max_tokens, stream } = parsed.data;
-  if (stream) return refuse(response, 400, "stream: the stand-in does not stream; leave it out or send false");
+  const { model, messages, max_tokens, stream, stream_options } = parsed.data;
   if (model !== STAND_IN_MODEL.id) return refuse(response, 404, `model: there is only ${STAND_IN_MODEL.id}`);
-  const { content, finishReason, promptTokens, completionTokens } = answerTo(messages, max_tokens ?? undefined);
+  const answer = answerTo(messages, max_tokens ?? undefined);
+  const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model };
+  if (stream) return sendChunks(response, head, answer, stream_options?.include_usage ?? false);
+  const message = { role: "assistant", content: answer.content };
   send(response, 200, {
-    id: `chatcmpl-${randomUUID()}`,
+    ...head,
     object: "chat.completion",
-    created: Math.floor(Date.now() / 1000),
-    model,
-    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: finishReason }],
-    usage: {
-      prompt_tokens: promptTokens,
-      completion_tokens: completionTokens,
-      total_tokens: promptTokens + completionTokens,
-    },
+    choices: [{ index: 0, message, finish_reason: answer.finishReason }],
+    usage: usageOf(answer),
   });
 }
 

@@ -2,66 +2,114 @@ import { z } from "zod";
 import { CHAT_ROLES, type ChatCompletion, type ChatModel, type ChatModels } from "../../domain/chat.ts";
 import { invalidField } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import { priceOfTokens } from "../../domain/token-rate.ts";
+import { formatTokenRate, priceOfTokens } from "../../domain/token-rate.ts";
 import type { Tool } from "../../domain/tool.ts";
-import { defineTool } from "../define-tool.ts";
+import { announce, defineTool } from "../define-tool.ts";
 import { fewestPromptTokens, pricedPromptTokens } from "./prompt-tokens.ts";
 
+const NAME = "inference_chat";
+const DESCRIPTION =
+  "Completes a conversation with a selectable language model. The price depends on the model, the length of the conversation and max_tokens.";
+
 const MOST_MESSAGES = 1_024;
-/** Models that an error names before it stops. */
+/** Models that an error or a description names before it stops. */
 const MOST_MODELS_NAMED = 50;
 
-const params = z.strictObject({
-  model: z.string().min(1).max(256).describe("Identifier of the model"),
-  messages: z
-    .array(
-      z.strictObject({
-        role: z.enum(CHAT_ROLES).describe("Who speaks"),
-        content: z.string().max(1_048_576).describe("What is said"),
-      }),
-    )
-    .min(1)
-    .max(MOST_MESSAGES)
-    .describe("The conversation so far, oldest turn first"),
-  max_tokens: z
-    .int()
-    .min(1)
-    .optional()
-    .describe("Most tokens of the answer, which the price is a ceiling for; the model's own limit when left out"),
-  temperature: z
-    .number()
-    .min(0)
-    .max(2)
-    .optional()
-    .describe("Randomness of the answer; the model server's default when left out"),
-});
+const messages = z
+  .array(
+    z.strictObject({
+      role: z.enum(CHAT_ROLES).describe("Who speaks"),
+      content: z.string().max(1_048_576).describe("What is said"),
+    }),
+  )
+  .min(1)
+  .max(MOST_MESSAGES)
+  .describe("The conversation so far, oldest turn first");
 
-type Params = z.output<typeof params>;
+const temperature = z
+  .number()
+  .min(0)
+  .max(2)
+  .optional()
+  .describe("Randomness of the answer; the model server's default when left out");
+
+/** The parameters, with the models that are for sale. What is wrong with a model is told in words of its own, so the enum is only shown. */
+function paramsFor(models: readonly ChatModel[]) {
+  return z.strictObject({
+    model: z
+      .string()
+      .min(1)
+      .max(256)
+      .meta({ description: `Identifier of the model:\n${listOf(models)}`, enum: models.map(({ id }) => id) }),
+    messages,
+    max_tokens: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        "Most tokens of the answer, which the price is a ceiling for; when left out, and at most, what the model's description says",
+      ),
+    temperature,
+  });
+}
+
+type Params = z.output<ReturnType<typeof paramsFor>>;
 
 /**
  * `inference_chat`: one answer of a language model (specification 2.1, 2.2). The price is a ceiling that is known before the call:
  * the prompt at {@link pricedPromptTokens} and the answer at `max_tokens`, each at the model's rate. Answers are not streamed.
+ * As long as there are no models it is only announced.
  */
 export function inferenceChat(inference: ChatModels): Tool {
-  const byId = new Map(inference.models.map((model) => [model.id, model]));
+  const waiting = announce({
+    name: NAME,
+    description: `${DESCRIPTION} Not available at present: no model server has answered yet.`,
+    scope: "inference:write",
+    billable: true,
+  });
+  let offered: { models: readonly ChatModel[]; tool: Tool } = { models: [], tool: waiting };
+  const current = (): Tool => {
+    const { models } = inference;
+    if (models !== offered.models) offered = { models, tool: models.length === 0 ? waiting : sell(models, inference) };
+    return offered.tool;
+  };
+  return {
+    name: NAME,
+    billable: waiting.billable,
+    scope: waiting.scope,
+    fixedPrice: undefined,
+    get status() {
+      return current().status;
+    },
+    get description() {
+      return current().description;
+    },
+    get inputSchema() {
+      return current().inputSchema;
+    },
+    prepare: (input) => current().prepare(input),
+  };
+}
+
+/** The tool with these models. A call that it has prepared keeps the terms that it was priced on. */
+function sell(models: readonly ChatModel[], inference: ChatModels): Tool {
+  const byId = new Map(models.map((model) => [model.id, model]));
 
   function modelOf(call: Params): ChatModel {
     const model = byId.get(call.model);
     if (model) return model;
     const names = [...byId.keys()];
-    const more = names.length > MOST_MODELS_NAMED ? ` and ${names.length - MOST_MODELS_NAMED} more` : "";
     throw invalidField(
       "params.model",
-      `is not offered; there are ${names.slice(0, MOST_MODELS_NAMED).join(", ")}${more}`,
+      `is not offered; there are ${names.slice(0, MOST_MODELS_NAMED).join(", ")}${more(names)}`,
     );
   }
 
   return defineTool({
-    name: "inference_chat",
-    description:
-      "Completes a conversation with a selectable language model. The price depends on the model, the length of the conversation and max_tokens.",
+    name: NAME,
+    description: DESCRIPTION,
     scope: "inference:write",
-    params,
+    params: paramsFor(models),
     check: (call) => demandFit(call, modelOf(call)),
     price: (call) => {
       const model = modelOf(call);
@@ -76,6 +124,22 @@ export function inferenceChat(inference: ChatModels): Tool {
       return resultOf(model, await inference.complete({ model, messages, maxTokens, temperature }, { signal, runId }));
     },
   });
+}
+
+/** A line for each model: what it takes, and what it costs. */
+function listOf(models: readonly ChatModel[]): string {
+  const lines = models
+    .slice(0, MOST_MODELS_NAMED)
+    .map(
+      ({ id, contextLength, maxOutputTokens, inputRate, outputRate }) =>
+        `${id}: context ${contextLength} tokens, answer at most ${maxOutputTokens}; USD ${formatTokenRate(inputRate)} per million tokens of the prompt, ${formatTokenRate(outputRate)} of the answer`,
+    );
+  return lines.join("\n") + more(models);
+}
+
+/** How many are not named. */
+function more({ length }: readonly unknown[]): string {
+  return length > MOST_MODELS_NAMED ? ` and ${length - MOST_MODELS_NAMED} more` : "";
 }
 
 function maxTokensOf(call: Params, model: ChatModel): number {

@@ -173,6 +173,12 @@ describe("a model server that is too busy", () => {
     expect(Number(busy.headers.get("retry-after"))).toBeGreaterThan(0);
     model.status = 200;
     await expectAccount(world, agent, { balance: paid.price, receipts: 0 });
+    await expect
+      .poll(async () => (await chat(world, agent, { headers: paid.headers })).status, {
+        timeout: 10_000,
+        interval: 200,
+      })
+      .toBe(200);
     expectChatBought(await chat(world, agent, { headers: paid.headers }), paid);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });

@@ -1,0 +1,94 @@
+import { z } from "zod";
+import type { ChatCompletion, ChatUsage } from "../domain/chat.ts";
+import { unusable } from "./upstream-failure.ts";
+
+/** Longest text of an answer, bytes of UTF-8: whole answers have to fit into gRPC's 4 MiB with what stands around them. */
+export const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
+
+/** More than any server counts in one answer; what is above was not counted. */
+const MOST_TOKENS = 1_000_000_000;
+
+const tokens = z.int().min(0).max(MOST_TOKENS);
+const usageBody = z
+  .object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens })
+  .refine((usage) => usage.prompt_tokens + usage.completion_tokens === usage.total_tokens);
+
+/** What is said in an answer, or in a piece of it. Reasoning and calls of tools are not sold, so they are not read. */
+const saying = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
+
+const choice = z.object({
+  index: z.int().nullish(),
+  message: saying.nullish(),
+  delta: saying.nullish(),
+  finish_reason: z.string().nullish(),
+});
+
+/** As much of a chat completion object, or of a chunk of one, as is used. Some servers tell of a failure in place of choices. */
+const answerBody = z.object({
+  choices: z.array(choice).nullish(),
+  usage: z.unknown().optional(),
+  error: z.unknown().optional(),
+});
+
+/** Puts an answer together, from one object or from the chunks of a stream (OpenAI API reference, "Chat Completions"). */
+export class Completion {
+  #content = "";
+  #bytes = 0;
+  #refusal = "";
+  #finishReason: string | null = null;
+  #usage: ChatUsage | null = null;
+
+  /** Whether the server has said why the answer ended: what comes after that is not part of it. */
+  get finished(): boolean {
+    return this.#finishReason !== null;
+  }
+
+  /**
+   * Takes the whole answer or the next chunk.
+   * @throws ModelServerError when it is no such thing, tells of a failure, or is too long
+   */
+  take(body: unknown): void {
+    const parsed = answerBody.safeParse(body);
+    if (!parsed.success) throw unusable("the model server's answer could not be read", parsed.error);
+    const { choices, usage, error } = parsed.data;
+    if (error !== undefined && error !== null)
+      throw unusable("the model server failed while it answered", new Error(JSON.stringify(error)));
+    // Only the first answer was asked for, and is sold.
+    const first = choices?.find(({ index }) => (index ?? 0) === 0);
+    if (first && !this.finished) this.#say(first);
+    const counted = usageBody.safeParse(usage);
+    if (counted.success)
+      this.#usage = {
+        promptTokens: counted.data.prompt_tokens,
+        completionTokens: counted.data.completion_tokens,
+        totalTokens: counted.data.total_tokens,
+      };
+  }
+
+  /**
+   * The answer.
+   * @throws ModelServerError when there is no text in it: there is nothing to sell
+   */
+  result(): ChatCompletion {
+    // A model that refuses in words has answered, wherever its server puts them.
+    const content = this.#content === "" ? this.#refusal : this.#content;
+    if (content === "") throw unusable("the model answered without any text", undefined, "served");
+    return { content: content.toWellFormed(), finishReason: reasonOf(this.#finishReason), usage: this.#usage };
+  }
+
+  #say({ delta, message, finish_reason }: z.output<typeof choice>): void {
+    const said = delta ?? message;
+    if (finish_reason === "error") throw unusable("the model server failed while it answered", undefined);
+    this.#content += said?.content ?? "";
+    this.#refusal += said?.refusal ?? "";
+    this.#bytes += Buffer.byteLength(said?.content ?? "") + Buffer.byteLength(said?.refusal ?? "");
+    if (this.#bytes > MAX_CONTENT_BYTES)
+      throw unusable(`the answer is longer than ${MAX_CONTENT_BYTES} bytes; lower max_tokens`, undefined, "served");
+    this.#finishReason = finish_reason || null;
+  }
+}
+
+/** A word such as "stop"; null for anything else, which callers could not make use of. */
+function reasonOf(reason: string | null): string | null {
+  return reason !== null && /^[a-z_]{1,32}$/.test(reason) ? reason : null;
+}

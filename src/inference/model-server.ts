@@ -1,0 +1,95 @@
+import { CircuitBreaker } from "../domain/circuit-breaker.ts";
+import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../log.ts";
+import { offersOf } from "./sold-models.ts";
+import { busy, ModelServerError } from "./upstream-failure.ts";
+import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
+import { Upstream } from "./upstream.ts";
+
+/** A conversation can be what makes a server fail, so it takes more failures in a row than usual. */
+const FAILURES_TO_OPEN = 5;
+
+/** An upstream with what is known of it: what it sells, and whether it can be asked at present. */
+export class ModelServer {
+  readonly settings: UpstreamSettings;
+  readonly #upstream: Upstream;
+  readonly #breaker: CircuitBreaker;
+  readonly #log: Logger;
+  #models: readonly TableModel[] | undefined;
+
+  constructor(settings: UpstreamSettings, clock: Clock, log: Logger) {
+    this.settings = settings;
+    this.#upstream = new Upstream(settings);
+    this.#breaker = new CircuitBreaker(clock, { failuresToOpen: FAILURES_TO_OPEN });
+    this.#log = log.child({ upstream: settings.name });
+    this.#models = settings.models;
+  }
+
+  /** What it sells; undefined as long as that is not known. */
+  get models(): readonly TableModel[] | undefined {
+    return this.#models;
+  }
+
+  /**
+   * Asks what it lists. What was known stays where it does not answer, or lists nothing.
+   * @returns whether it answered with models
+   */
+  async look(signal: AbortSignal): Promise<boolean> {
+    try {
+      const listed = await this.#upstream.list(signal);
+      const { models, tooCheap } = offersOf(listed, this.settings);
+      if (listed.length === 0) throw new RangeError("it lists no models");
+      if (this.#models === undefined || this.#models.length !== models.length)
+        this.#log.info({ models: models.length, belowCost: tooCheap }, "the inference upstream lists its models");
+      this.#models = models;
+      return true;
+    } catch (error) {
+      if (!signal.aborted)
+        this.#log.warn(
+          { err: error },
+          "the inference upstream does not list its models; check its address and key, or give it a table of models",
+        );
+      return false;
+    }
+  }
+
+  /**
+   * Completes a conversation, unless the server is left alone at present.
+   * @param request its model by the server's own name
+   * @throws ModelServerError
+   */
+  async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
+    const breaker = this.#breaker;
+    if (!breaker.admit()) throw busy(Math.max(1, Math.ceil(breaker.waitMs / 1_000)), undefined);
+    try {
+      const completion = await this.#upstream.complete(request, options);
+      this.#answered();
+      return completion;
+    } catch (error) {
+      this.#failed(error);
+      throw error;
+    }
+  }
+
+  #answered(): void {
+    if (this.#breaker.succeeded()) this.#log.info("the inference upstream answers again");
+  }
+
+  #failed(error: unknown): void {
+    const verdict = error instanceof ModelServerError ? error.verdict : "unknown";
+    switch (verdict) {
+      case "broken":
+        if (this.#breaker.failed())
+          this.#log.warn({ err: error }, "the inference upstream fails and is left alone for a while");
+        return;
+      case "busy":
+        this.#breaker.pause(1_000 * (error instanceof ModelServerError ? (error.retryAfterSeconds ?? 1) : 1));
+        return;
+      case "served":
+        return this.#answered();
+      case "unknown":
+        return this.#breaker.abandoned();
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
+import { offersOf } from "../../src/inference/sold-models.ts";
+import { Upstream } from "../../src/inference/upstream.ts";
+import { json, modelServer } from "./model-server.ts";
+import { settingsFor, TERMS } from "./upstream-settings.ts";
+
+/** What is sold of what a server answers, by path. */
+async function sold(answers: Record<string, unknown>, settings: Partial<UpstreamSettings>) {
+  await using server = await modelServer((response, { url = "" }) =>
+    json(response, answers[url] === undefined ? 404 : 200, answers[url] ?? {}),
+  );
+  const all = settingsFor(server.baseUrl, { models: undefined, ...settings });
+  return offersOf(await new Upstream(all).list(new AbortController().signal), all);
+}
+
+describe("an OpenAI-compatible server's or vLLM's list", () => {
+  it("is sold on the default terms, within the context that it tells", async () => {
+    const data = [
+      { id: "a", object: "model" },
+      { id: "b", max_model_len: 64 },
+      { id: "c", max_model_len: null },
+      { id: "d", max_model_len: "many" },
+      { id: "" },
+      "e",
+      null,
+    ];
+    for (const kind of ["openai", "vllm"] as const)
+      expect(await sold({ "/v1/models": { object: "list", data } }, { kind })).toEqual({
+        models: [
+          { id: "a", upstreamModel: "a", ...TERMS },
+          { id: "b", upstreamModel: "b", ...TERMS, contextLength: 64, maxOutputTokens: 63 },
+          { id: "c", upstreamModel: "c", ...TERMS },
+          { id: "d", upstreamModel: "d", ...TERMS },
+        ],
+        tooCheap: 0,
+      });
+  });
+
+  it.each([{}, { data: {} }, [], "models"])("that is %j is none", async (body) => {
+    await expect(sold({ "/v1/models": body }, {})).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringContaining("could not be read"),
+    });
+  });
+});
+
+describe("an Ollama server's list", () => {
+  it("has the context that each model is loaded with, and no models that do not complete", async () => {
+    const shown: Record<string, unknown> = {
+      "llama:8b": {
+        model_info: { "general.architecture": "llama", "llama.context_length": 8_192 },
+        parameters: 'num_keep 24\nnum_ctx                        400\nstop "x"',
+        capabilities: ["completion", "tools"],
+      },
+      "tiny:1b": { model_info: { "tiny.context_length": 80 }, capabilities: ["completion"] },
+      "large:70b": { model_info: { "large.context_length": 131_072 }, parameters: null },
+      "embed:1": { model_info: { "bert.context_length": 512 }, capabilities: ["embedding"] },
+      odd: [],
+    };
+    await using server = await modelServer((response, { url, method }) => {
+      const { body } = server.received.at(-1) ?? { body: "{}" };
+      if (url === "/v1/models") return json(response, 200, { data: Object.keys(shown).map((id) => ({ id })) });
+      if (url !== "/api/show" || method !== "POST") return json(response, 404, {});
+      const asked: unknown = JSON.parse(body);
+      const name = typeof asked === "object" && asked && "model" in asked ? String(asked.model) : "";
+      return json(response, 200, shown[name]);
+    });
+    const settings = settingsFor(server.baseUrl, { kind: "ollama", models: undefined });
+    const { models } = offersOf(await new Upstream(settings).list(new AbortController().signal), settings);
+    expect(models.map(({ id, contextLength, maxOutputTokens }) => [id, contextLength, maxOutputTokens])).toEqual([
+      ["llama:8b", 400, 100],
+      ["tiny:1b", 80, 79],
+      ["large:70b", 1_000, 100],
+      ["odd", 1_000, 100],
+    ]);
+  });
+});
+
+describe("OpenRouter's list", () => {
+  const model = (id: string, prompt: unknown, completion: unknown, more: object = {}) => ({
+    id,
+    context_length: 32_768,
+    top_provider: { context_length: 500, max_completion_tokens: 64 },
+    pricing: { prompt, completion, request: "0" },
+    ...more,
+  });
+  // TERMS: 0.2 and 0.6 USD per million.
+  const data = [
+    model("cheap", "0.0000001", "0.0000006"),
+    model("free", "0", "0", { top_provider: null }),
+    model("dear-prompt", "0.00000020000000001", "0.0000006"),
+    model("dear-answer", "0.0000002", "0.000015"),
+    model("by-router", "-1", "-1"),
+    model("in-numbers", 0.1, 0.1),
+    model("with-a-fee", "0.0000001", "0.0000001", { pricing: { prompt: "0", completion: "0", request: "0.01" } }),
+    model("paints", "0", "0", { architecture: { output_modalities: ["image"] } }),
+  ];
+
+  it("is sold within the limits of the provider, and never for less than it costs", async () => {
+    const { models, tooCheap } = await sold({ "/v1/models": { data } }, { kind: "openrouter" });
+    expect(models).toEqual([
+      { id: "cheap", upstreamModel: "cheap", ...TERMS, contextLength: 500, maxOutputTokens: 64 },
+      { id: "free", upstreamModel: "free", ...TERMS, contextLength: 32_768, maxOutputTokens: 100 },
+    ]);
+    expect(tooCheap).toBe(5);
+  });
+
+  it("is sold at its own prices and a markup where the operator says so, rounded up", async () => {
+    const { models } = await sold({ "/v1/models": { data } }, { kind: "openrouter", markupPercent: 10 });
+    expect(models.map(({ id, inputRate, outputRate }) => [id, inputRate, outputRate])).toEqual([
+      ["cheap", 110_000_000n, 660_000_000n],
+      ["free", 0n, 0n],
+      ["dear-prompt", 220_000_002n, 660_000_000n],
+      ["dear-answer", 220_000_000n, 16_500_000_000n],
+    ]);
+  });
+});

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ChatCompletion } from "../../src/domain/chat.ts";
+import { ModelServerError } from "../../src/inference/upstream-failure.ts";
+import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
+import { Upstream } from "../../src/inference/upstream.ts";
+import { modelServer } from "./model-server.ts";
+import { startOddServer, type OddServer } from "./odd-server/start.ts";
+import { settingsFor } from "./upstream-settings.ts";
+
+const KEY = "sk-or-v1-0123456789abcdef";
+const USAGE = { promptTokens: 11, completionTokens: 2, totalTokens: 13 };
+let server: OddServer;
+beforeAll(async () => {
+  server = await startOddServer();
+});
+afterAll(() => server.close());
+
+function ask(model: string, settings: Partial<UpstreamSettings> = {}, signal = new AbortController().signal) {
+  const upstream = new Upstream(
+    settingsFor(server.baseUrl, { apiKey: KEY, timeoutMs: 8_000, stallTimeoutMs: 300, ...settings }),
+  );
+  const messages = [{ role: "user" as const, content: "2+2?" }];
+  return upstream.complete({ model, messages, maxTokens: 5, temperature: undefined }, { signal, runId: "run_1" });
+}
+
+async function failure(completion: Promise<ChatCompletion>): Promise<ModelServerError> {
+  const error: unknown = await completion.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ModelServerError) return error;
+  throw new Error("no ModelServerError", { cause: error });
+}
+
+describe("a model server's answer", () => {
+  it.each([
+    ["good"],
+    ["plain"],
+    ["plain-with-bom"],
+    ["crlf"],
+    ["cr"],
+    ["bom"],
+    ["bom-in-data"],
+    ["comments"],
+    ["data-in-lines"],
+    ["no-space"],
+    ["no-done"],
+    ["open-after-done"],
+  ])("is read: %s", async (model) => {
+    expect(await ask(model)).toEqual({ content: "Four.", finishReason: "stop", usage: USAGE });
+  });
+
+  it.each([
+    ["no-last-line", "stop"],
+    ["open-after-reason", "stop"],
+    ["junk-after-reason", "stop"],
+    ["junk-after-done", "stop"],
+    ["more-after-reason", "stop"],
+    ["two-choices", "stop"],
+    ["message-in-stream", "stop"],
+    ["reasoning", "stop"],
+    ["no-reason", null],
+    ["odd-reason", null],
+  ])("is what it says before it goes wrong, or beside it: %s", async (model, finishReason) => {
+    expect(await ask(model)).toEqual({ content: "Four.", finishReason, usage: null });
+  });
+
+  it("is read across whatever pieces it comes in", async () => {
+    expect(await ask("in-bytes")).toEqual({ content: "Foür 😀.", finishReason: "stop", usage: USAGE });
+    expect(await ask("surrogate-apart")).toMatchObject({ content: "😀" });
+  });
+
+  it("keeps NUL and loses half a surrogate pair, which has no UTF-8 form", async () => {
+    expect(await ask("nul")).toMatchObject({ content: "a\u0000b" });
+    expect(await ask("surrogate-lone")).toMatchObject({ content: "a\ufffd" });
+  });
+
+  it.each(["refusal", "refusal-streamed"])("may be a refusal in words: %s", async (model) => {
+    expect(await ask(model)).toMatchObject({ content: "I cannot do that.", finishReason: "stop" });
+  });
+
+  it.each(["usage-negative", "usage-overflowing", "usage-inconsistent", "usage-text"])(
+    "has no usage where the server's does not add up: %s",
+    async (model) => {
+      expect(await ask(model)).toEqual({ content: "Four.", finishReason: "stop", usage: null });
+    },
+  );
+
+  it("tells more tokens than were asked for as they were counted", async () => {
+    expect(await ask("more-than-asked")).toMatchObject({ usage: { completionTokens: 9_999_999 } });
+  });
+
+  it("is asked for in pieces or whole, with either name of the limit, and with the operator's headers", async () => {
+    await ask("good", { headers: { "X-Title": "a shop" }, limitParameter: "max_completion_tokens" });
+    await ask("plain", { stream: false });
+    const { asked } = await server.seen();
+    const [good, plain] = asked.slice(-2);
+    expect(good?.body).toMatchObject({
+      stream: true,
+      stream_options: { include_usage: true },
+      max_completion_tokens: 5,
+    });
+    expect(good?.body).not.toHaveProperty("max_tokens");
+    expect(good?.headers).toMatchObject({ "x-title": "a shop", authorization: `Bearer ${KEY}` });
+    expect(plain?.body).toMatchObject({ stream: false, max_tokens: 5 });
+    expect(plain?.body).not.toHaveProperty("stream_options");
+  });
+});
+
+describe("what is no answer", () => {
+  it.each([
+    ["reasoning-only", "the model answered without any text"],
+    ["tool-calls", "the model answered without any text"],
+    ["empty", "the model answered without any text"],
+    ["no-choices", "the model answered without any text"],
+    ["no-message", "the model answered without any text"],
+    ["done-only", "the model answered without any text"],
+    ["too-long", "the answer is longer than 2097152 bytes"],
+    ["event-too-long", "the connection to the model server broke"],
+    ["bomb", "the model server's answer is too long"],
+    ["headers-too-long", "the connection to the model server broke"],
+    ["html", "the model server's answer could not be read"],
+    ["bad-json", "the model server's answer could not be read"],
+    ["odd-chunk", "the model server's answer could not be read"],
+    ["array-content", "the model server's answer could not be read"],
+    ["half-chunk", "the model server's answer could not be read"],
+    ["ends-early", "the model server's answer broke off"],
+    ["nothing", "the model server's answer broke off"],
+    ["cut", "the connection to the model server broke"],
+    ["error-in-200", "the model server failed while it answered"],
+    ["error-in-stream", "the model server failed while it answered"],
+    ["error-as-reason", "the model server failed while it answered"],
+    ["stall", "the model server stopped in the middle of its answer for 0.3 s"],
+    ["echoes-key", "the model server's answer holds what callers must not see"],
+  ])("fails the tool, and nobody else is asked: %s", async (model, words) => {
+    const error = await failure(ask(model));
+    expect(error).toMatchObject({ code: "TOOL_FAILED", elsewhere: false });
+    expect(error.message).toContain(`inference_chat: ${words}`);
+    expect(error.message).not.toMatch(/internal-host|127\.0\.0\.1|0123456789abcdef/);
+  });
+
+  it.each(["silent", "kept-alive"])("is waited for until the time is up: %s", async (model) => {
+    const error = await failure(ask(model, { timeoutMs: 250 }));
+    expect(error).toMatchObject({ code: "TOOL_FAILED", elsewhere: false });
+    expect(error.message).toContain("did not answer within 0.25 s");
+  });
+
+  it.each(["stall", "silent"])(
+    "is not waited for once nobody wants it, and the server sees that: %s",
+    async (model) => {
+      const { hungUp } = await server.seen();
+      const gone = new AbortController();
+      const asking = failure(ask(model, { stallTimeoutMs: 8_000 }, gone.signal));
+      const before = await server.asked(model);
+      await expect.poll(() => server.asked(model)).toBeGreaterThanOrEqual(Math.max(1, before));
+      gone.abort();
+      expect(await asking).toMatchObject({ code: "UNAVAILABLE", verdict: "unknown", elsewhere: false });
+      await expect.poll(async () => (await server.seen()).hungUp).toBeGreaterThan(hungUp);
+    },
+  );
+
+  it("is withheld where it holds the value of a header, and not where the key is a word", async () => {
+    const words = { apiKey: "key", headers: { "X-Key": "Bearer key." } };
+    expect(await ask("echoes-key", words)).toMatchObject({ content: "The key is Bearer key." });
+    const header = { apiKey: "key", headers: { "X-Key": "The key is Bearer key." } };
+    expect(await failure(ask("echoes-key", header))).toMatchObject({ verdict: "unknown" });
+  });
+});
+
+describe("a refusal", () => {
+  it.each([
+    ["busy", "UNAVAILABLE", "busy", 1],
+    ["busy-long", "UNAVAILABLE", "busy", 300],
+    ["overloaded", "UNAVAILABLE", "busy", 5],
+    ["key-refused", "TOOL_FAILED", "broken", undefined],
+    ["unknown", "TOOL_FAILED", "served", undefined],
+  ])("that was surely not computed may be sent elsewhere: %s", async (model, code, verdict, retryAfterSeconds) => {
+    expect(await failure(ask(model))).toMatchObject({ code, verdict, retryAfterSeconds, elsewhere: true });
+  });
+
+  it.each([
+    ["fails", "broken"],
+    ["too-much", "served"],
+  ])("that says nothing of that may not: %s", async (model, verdict) => {
+    expect(await failure(ask(model))).toMatchObject({ code: "TOOL_FAILED", verdict, elsewhere: false });
+  });
+
+  it("by nobody being there may be sent elsewhere", async () => {
+    const gone = await modelServer(() => {});
+    await gone[Symbol.asyncDispose]();
+    const error = await failure(ask("good", { baseUrl: gone.baseUrl }));
+    expect(error).toMatchObject({ code: "TOOL_FAILED", verdict: "broken", elsewhere: true });
+    expect(error.message).toContain("the model server cannot be reached");
+  });
+});

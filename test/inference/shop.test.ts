@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { ChatCompletion } from "../../src/domain/chat.ts";
+import { UpstreamModels } from "../../src/inference/upstream-models.ts";
+import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
+import { json, modelServer } from "./model-server.ts";
+import { startOddServer, type OddServer } from "./odd-server/start.ts";
+import { settingsFor, SHOP, TERMS } from "./upstream-settings.ts";
+
+/** One model that several upstreams serve, each under a name that says how it behaves. */
+let server: OddServer;
+let closed: string;
+let now = 0;
+let count = 0;
+beforeAll(async () => {
+  server = await startOddServer();
+  const gone = await modelServer(() => {});
+  await gone[Symbol.asyncDispose]();
+  closed = gone.baseUrl;
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  now = 0;
+  count++;
+});
+
+/** Names of their own for each test. */
+const name = (upstream: string) => `${upstream}-${count}`;
+
+async function shopOf(
+  ...upstreams: readonly (readonly [string, Partial<UpstreamSettings>?])[]
+): Promise<UpstreamModels> {
+  const settings = upstreams.map(([upstream, more]) =>
+    settingsFor(server.baseUrl, {
+      name: upstream,
+      models: [{ id: "sold", upstreamModel: name(upstream), ...TERMS }],
+      stallTimeoutMs: 100,
+      ...more,
+    }),
+  );
+  return UpstreamModels.open(settings, { ...SHOP, clock: { now: () => now } });
+}
+
+function buy(shop: UpstreamModels): Promise<ChatCompletion> {
+  const request = { model: "sold", messages: [], maxTokens: 5, temperature: undefined };
+  return shop.complete(request, { signal: new AbortController().signal, runId: "run_1" });
+}
+
+const GOOD = { content: "Four." };
+
+describe("a model that several upstreams serve", () => {
+  it.each(["busy", "overloaded", "key-refused", "unknown"])(
+    "is bought from the next one where the first surely computed nothing: %s",
+    async (behaviour) => {
+      await server.become(name("a"), behaviour);
+      await server.become(name("b"), "good");
+      expect(await buy(await shopOf(["a"], ["b"]))).toMatchObject(GOOD);
+      expect([await server.asked(name("a")), await server.asked(name("b"))]).toEqual([1, 1]);
+    },
+  );
+
+  it("is bought from the next one where the first cannot be reached", async () => {
+    await server.become(name("b"), "good");
+    expect(await buy(await shopOf(["a", { baseUrl: closed }], ["b"]))).toMatchObject(GOOD);
+  });
+
+  it.each(["fails", "cut", "stall", "ends-early", "empty", "too-much", "error-in-200"])(
+    "is asked for once where the first one may have computed an answer: %s",
+    async (behaviour) => {
+      await server.become(name("a"), behaviour);
+      await server.become(name("b"), "good");
+      await expect(buy(await shopOf(["a"], ["b"]))).rejects.toMatchObject({ code: "TOOL_FAILED" });
+      expect(await server.asked(name("b"))).toBe(0);
+    },
+  );
+
+  it("is UNAVAILABLE where all are busy, for as long as the first of them to come back asks", async () => {
+    await server.become(name("a"), "busy-long");
+    await server.become(name("b"), "overloaded");
+    const shop = await shopOf(["a"], ["b"], ["c", { baseUrl: closed }]);
+    await expect(buy(shop)).rejects.toMatchObject({ code: "UNAVAILABLE", status: 503, retryAfterSeconds: 5 });
+    now += 4_001;
+    await expect(buy(shop), "left alone meanwhile").rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryAfterSeconds: 1,
+    });
+    expect([await server.asked(name("a")), await server.asked(name("b"))]).toEqual([1, 1]);
+    await server.become(name("b"), "good");
+    now += 999;
+    expect(await buy(shop)).toMatchObject(GOOD);
+  });
+
+  it("fails where none can be reached", async () => {
+    const shop = await shopOf(["a", { baseUrl: closed }], ["b", { baseUrl: closed }]);
+    await expect(buy(shop)).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: "inference_chat: no server for the model can be reached; nothing was charged",
+    });
+  });
+
+  it("is shared out by weight; who has none only steps in", async () => {
+    for (const upstream of ["a", "b", "c"]) await server.become(name(upstream), "plain");
+    const shop = await shopOf(["a"], ["b", { weight: 2 }], ["c", { weight: 1 }]);
+    for (let bought = 0; bought < 6; bought++) await buy(shop);
+    const shares = () => Promise.all(["a", "b", "c"].map((upstream) => server.asked(name(upstream))));
+    expect(await shares()).toEqual([0, 4, 2]);
+    await server.become(name("b"), "busy-long");
+    await server.become(name("c"), "busy-long");
+    expect(await buy(shop)).toMatchObject(GOOD);
+    expect((await shares())[0]).toBe(1);
+  });
+
+  it("has the least limits of them", async () => {
+    const models = [{ id: "sold", upstreamModel: "x", ...TERMS, contextLength: 300, maxOutputTokens: 20 }];
+    const shop = await shopOf(["a"], ["b", { models }]);
+    expect(shop.models).toEqual([{ id: "sold", ...TERMS, contextLength: 300, maxOutputTokens: 20 }]);
+  });
+});
+
+describe("an upstream that fails", () => {
+  it("is left alone after five failures in a row, tried again after a second, and used once it answers", async () => {
+    await server.become(name("a"), "fails");
+    const shop = await shopOf(["a"]);
+    for (let failed = 0; failed < 5; failed++) await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect(buy(shop)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
+    expect(await server.asked(name("a"))).toBe(5);
+    now += 1_000;
+    await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect(buy(shop)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 2 });
+    await server.become(name("a"), "good");
+    now += 2_000;
+    expect(await buy(shop)).toMatchObject(GOOD);
+    expect(await buy(shop)).toMatchObject(GOOD);
+  });
+
+  it("is passed by meanwhile where another one serves the model", async () => {
+    await server.become(name("a"), "fails");
+    await server.become(name("b"), "good");
+    const shop = await shopOf(["a"], ["b"]);
+    for (let failed = 0; failed < 5; failed++) await buy(shop).catch(() => undefined);
+    expect(await buy(shop)).toMatchObject(GOOD);
+  });
+
+  it.each(["too-much", "empty"])("because of the conversation is no worse for it: %s", async (behaviour) => {
+    await server.become(name("a"), behaviour);
+    const shop = await shopOf(["a"]);
+    for (let failed = 0; failed < 7; failed++) await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+  });
+});
+
+describe("an upstream without a table", () => {
+  it("that does not answer at the start is offered from when it does; a later failure takes nothing away", async () => {
+    let status = 500;
+    let ids = ["a"];
+    await using lists = await modelServer((response) => json(response, status, { data: ids.map((id) => ({ id })) }));
+    const shop = await UpstreamModels.open(
+      [settingsFor(lists.baseUrl, { models: undefined, refreshMs: 50 }), settingsFor(closed)],
+      SHOP,
+    );
+    try {
+      const names = () => shop.models.map(({ id }) => id);
+      expect(names(), "the others' models are there").toEqual(["m1"]);
+      status = 200;
+      await expect.poll(names, { timeout: 5_000 }).toEqual(["a", "m1"]);
+      const { models } = shop;
+      const asked = lists.received.length;
+      await expect.poll(() => lists.received.length).toBeGreaterThan(asked + 1);
+      expect(shop.models, "the same array as long as nothing changes").toBe(models);
+      ids = ["a", "b"];
+      await expect.poll(names).toEqual(["a", "b", "m1"]);
+      for (const bad of [500, 200]) {
+        status = bad;
+        ids = [];
+        const before = lists.received.length;
+        await expect.poll(() => lists.received.length).toBeGreaterThan(before + 1);
+        expect(names()).toEqual(["a", "b", "m1"]);
+      }
+    } finally {
+      shop.close();
+    }
+    const asked = lists.received.length;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(lists.received.length, "asks no more once it is closed").toBeLessThanOrEqual(asked + 1);
+  });
+
+  it("does not serve what another one's table names, so that nothing about it depends on who is up", async () => {
+    await using lists = await modelServer((response) =>
+      json(response, 200, { data: [{ id: "sold", max_model_len: 50 }] }),
+    );
+    await server.become(name("b"), "good");
+    const shop = await shopOf(["a", { baseUrl: lists.baseUrl, models: undefined }], ["b"]);
+    expect(shop.models).toEqual([{ id: "sold", ...TERMS }]);
+    expect(await buy(shop)).toMatchObject(GOOD);
+    shop.close();
+  });
+});
