@@ -60,9 +60,14 @@ export class GuestProcess {
 
   /** Kills the whole group at once; nothing in it can put that off. */
   kill(): void {
-    const { pid } = this.#child;
     // Once it was waited for, its number may be somebody else's.
-    if (this.#over || pid === undefined) return;
+    if (!this.#over) this.killGroup();
+  }
+
+  /** Kills the group also when its first process is gone: only where another one is known to live. */
+  killGroup(): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
     try {
       process.kill(-pid, "SIGKILL");
     } catch {

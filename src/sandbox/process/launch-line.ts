@@ -58,22 +58,32 @@ function limitsLine({ dataKb, cpuSeconds }: KernelLimits): [string, ...string[]]
   return ["/bin/sh", "-c", limits, "sh"];
 }
 
+/** A process, network, message and host name table of its own, which end with whoever started them. */
+const NAMESPACES =
+  "--die-with-parent --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup-try".split(" ");
+/** Root keeps what it needs to become somebody else. */
+const AS_ROOT = "--cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP".split(" ");
+const AS_USER = "--unshare-user --uid 65534 --gid 65534".split(" ");
+/** What every program needs of a system, and nobody can write to. */
+const SYSTEM = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].flatMap((folder) => ["--ro-bind-try", folder, folder]);
+const FOLDER = "--perms 0755 --dir /sandbox".split(" ");
+const SEALED = "--dev /dev --proc /proc --remount-ro / --chdir / --clearenv".split(" ");
+
 function namespacesLine({ bubblewrap }: Enclosure, programs: Programs): string[] {
   if (bubblewrap === "") return [];
   const asRoot = bubblewrap === "as-root";
-  const capabilities = ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((name) => ["--cap-add", name]);
-  const libraries = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].flatMap((folder) => ["--ro-bind-try", folder, folder]);
+  const bind = (place: string, inside: string) => ["--ro-bind", place, inside];
   return [
     "bwrap",
-    "--die-with-parent",
-    ...["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
-    ...(asRoot ? ["--cap-drop", "ALL", ...capabilities] : ["--unshare-user", "--uid", "65534", "--gid", "65534"]),
-    ...["--perms", "0755", "--dir", "/sandbox", ...libraries],
-    ...["--ro-bind", programs.deno, INSIDE.deno],
-    ...["--ro-bind", programs.pyodide, INSIDE.pyodide],
-    ...["--ro-bind", programs.guest, INSIDE.guest],
-    ...(asRoot ? ["--ro-bind", "/usr/bin/setpriv", "/sandbox/setpriv"] : []),
-    ...["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/", "--chdir", "/", "--clearenv"],
+    ...NAMESPACES,
+    ...(asRoot ? AS_ROOT : AS_USER),
+    ...FOLDER,
+    ...SYSTEM,
+    ...bind(programs.deno, INSIDE.deno),
+    ...bind(programs.pyodide, INSIDE.pyodide),
+    ...bind(programs.guest, INSIDE.guest),
+    ...(asRoot ? bind("/usr/bin/setpriv", "/sandbox/setpriv") : []),
+    ...SEALED,
     ...Object.entries(ENVIRONMENT).flatMap(([name, value]) => ["--setenv", name, value]),
     "--",
   ];
@@ -89,12 +99,13 @@ function privilegesLine({ bubblewrap, setpriv, dropTo }: Enclosure): string[] {
   return [command, ...drop, "--no-new-privs", "--pdeathsig=KILL", "--"];
 }
 
-/** Nothing is allowed, nothing is asked, nothing is fetched; Python's worker may read its interpreter until it gives that up. */
+/** Nothing is asked, and nothing is fetched. */
+const RUN = "run --quiet --no-prompt --no-config --no-lock --no-remote --no-npm".split(" ");
+/** Nothing is allowed. */
+const DENY = "--deny-net --deny-env --deny-run --deny-write --deny-sys --deny-ffi --deny-import".split(" ");
+
+/** Python's worker may read its interpreter, until it gives that up. */
 function denoLine(language: SandboxLanguage, { deno, pyodide, guest }: Programs): string[] {
-  return [
-    ...[deno, "run", "--quiet", "--no-prompt", "--no-config", "--no-lock", "--no-remote", "--no-npm"],
-    ...["--deny-net", "--deny-env", "--deny-run", "--deny-write", "--deny-sys", "--deny-ffi", "--deny-import"],
-    language === "python" ? `--allow-read=${pyodide}` : "--deny-read",
-    `${guest}/${language}.mjs`,
-  ];
+  const read = language === "python" ? `--allow-read=${pyodide}` : "--deny-read";
+  return [deno, ...RUN, ...DENY, read, `${guest}/${language}.mjs`];
 }

@@ -1,3 +1,5 @@
+const asError = (reason: unknown) => (reason instanceof Error ? reason : new Error("Given up.", { cause: reason }));
+
 /** So many at once, and so many that wait for their turn, first come, first served. */
 export class Places {
   readonly #waiting: (() => void)[] = [];
@@ -24,7 +26,7 @@ export class Places {
     return new Promise((resolve, reject) => {
       const forget = () => {
         this.#waiting.splice(this.#waiting.indexOf(turn), 1);
-        reject(signal.reason);
+        reject(asError(signal.reason));
       };
       const turn = () => {
         signal.removeEventListener("abort", forget);

@@ -38,7 +38,7 @@ export interface ProcessEngineOptions {
   readonly wheelsDir?: string | undefined;
   /** Longest that a worker may take to be ready, ms. Default a minute. */
   readonly startMs?: number;
-  /** Longest that a call waits for its worker, ms. Default 20 s. */
+  /** Longest that a call waits for its worker, ms. Default 30 s. */
   readonly waitMs?: number;
   /** Workers that nobody wanted for so long are ended, ms. Default ten minutes. */
   readonly retireMs?: number;
@@ -82,7 +82,8 @@ export class ProcessEngine implements SandboxEngine {
     const walls = [
       ...(enclosure.bubblewrap === "" ? [] : ["bubblewrap"]),
       ...(enclosure.dropTo === undefined ? [] : ["unprivileged user"]),
-      ...["rlimits", "deno"],
+      "rlimits",
+      "deno",
     ];
     return { languages: SANDBOX_LANGUAGES, walls, packages: wheels.map((wheel) => wheel.package) };
   }
@@ -96,9 +97,10 @@ export class ProcessEngine implements SandboxEngine {
       isRoot: process.getuid?.() === 0,
       enclosure: setup.enclosure,
       limits: this.#limits,
-      startWorker: (language) => this.#startWorker(language),
+      startWorker: (language) => this.#startWorker(language, signal),
       run: (worker, job, limits) => new Run(worker, job, this.#runLimits(setup, limits), signal).done,
-      line: (language) => this.#line(setup, language),
+      line: this.#line(setup, "javascript"),
+      pyodide: programsSeen(setup.enclosure, setup.programs).pyodide,
       signal,
     });
     for (const language of SANDBOX_LANGUAGES) this.#pools[language].warm();
@@ -142,19 +144,20 @@ export class ProcessEngine implements SandboxEngine {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const pool of Object.values(this.#pools)) pool.close();
-    const runs = [...this.#active.values()];
-    for (const { giveUp, run } of runs) {
+    const pools = Object.values(this.#pools).map((pool) => pool.close());
+    const runs: Promise<unknown>[] = [];
+    for (const { giveUp, run } of this.#active.values()) {
       giveUp.abort();
       run?.cancel();
+      if (run !== undefined) runs.push(run.done);
     }
-    await Promise.allSettled(runs.map(({ run }) => run?.done));
+    await Promise.allSettled([...pools, ...runs]);
   }
 
   /** Waits for its turn and for a worker, and hands the code over. */
   async #begin(job: SandboxJob, { giveUp }: Active, signal: AbortSignal): Promise<Run> {
     const setup = await this.#ready();
-    const late = AbortSignal.timeout(this.#options.waitMs ?? 20_000);
+    const late = AbortSignal.timeout(this.#options.waitMs ?? 30_000);
     const waiting = AbortSignal.any([signal, giveUp.signal, late]);
     const place = this.#places.take(waiting);
     if (place === undefined) throw busy();
@@ -193,12 +196,12 @@ export class ProcessEngine implements SandboxEngine {
       language,
       idle: this.#options.idle?.[language] ?? idle,
       retireMs: this.#options.retireMs ?? 600_000,
-      start: () => this.#startWorker(language),
+      start: (signal) => this.#startWorker(language, signal),
       onFailure: (error) => this.#options.log.error({ err: error, language }, "a worker of the sandbox did not start"),
     });
   }
 
-  async #startWorker(language: SandboxLanguage): Promise<Worker> {
+  async #startWorker(language: SandboxLanguage, signal: AbortSignal): Promise<Worker> {
     const setup = await this.#ready();
     const { wheelsDir, startMs = 60_000 } = this.#options;
     const line = this.#line(setup, language);
@@ -208,7 +211,7 @@ export class ProcessEngine implements SandboxEngine {
       const { pyodide } = programsSeen(setup.enclosure, setup.programs);
       input.push(frameOf({ folder: pyodide, wheels: wheels.length }), ...wheels.map(frameOf));
     }
-    return await Worker.start({ language, line, input, mostMs: startMs });
+    return await Worker.start({ language, line, input, mostMs: startMs, signal });
   }
 
   #line(setup: Setup, language: SandboxLanguage): LaunchLine {

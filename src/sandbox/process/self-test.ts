@@ -1,17 +1,92 @@
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:net";
 import type { SandboxJob, SandboxLanguage, SandboxOutcome } from "../../domain/sandbox.ts";
 import type { Enclosure, LaunchLine } from "./launch-line.ts";
 import type { ProcessLimits } from "./limits.ts";
+import { deathWithParent, kernelWalls } from "./host-probes.ts";
+import { PROBES, type Probe } from "./probes.ts";
 import type { Worker } from "./worker.ts";
 
-/** What the test works with. */
+/** What the test works with: the very ways in which executions are begun. */
 export interface SelfTest {
   readonly isRoot: boolean;
   readonly enclosure: Enclosure;
   readonly limits: ProcessLimits;
+  /** Pyodide's folder as a worker sees it. */
+  readonly pyodide: string;
   readonly startWorker: (language: SandboxLanguage) => Promise<Worker>;
   readonly run: (worker: Worker, job: SandboxJob, limits: ProcessLimits) => Promise<SandboxOutcome>;
-  readonly line: (language: SandboxLanguage) => LaunchLine;
+  /** The line of a JavaScript worker. */
+  readonly line: LaunchLine;
   readonly signal: AbortSignal;
 }
 
-export async function selfTest(_test: SelfTest): Promise<void> {}
+/** A wall that does not hold. */
+class WallDown extends Error {
+  override readonly name = "WallDown";
+}
+
+/**
+ * Tries every wall from inside, with code that wants through, and looks at what the kernel says of a worker.
+ * @throws Error that names each wall that does not hold, and says what to do
+ */
+export async function selfTest(test: SelfTest): Promise<void> {
+  const canary = await openCanary();
+  try {
+    const probes = PROBES.map(async (probe) => await tryProbe(test, probe, canary.port));
+    const problems = await Promise.all([...probes, tryKernel(test), tryDeath(test)]);
+    test.signal.throwIfAborted();
+    if (canary.visits() > 0) problems.push(down("no network", "a guest reached a port of this machine"));
+    const found = problems.filter((problem) => problem !== undefined);
+    if (found.length > 0) throw new WallDown(`The sandbox stays closed. ${found.join(" ")}`);
+  } finally {
+    canary.close();
+  }
+}
+
+const down = (wall: string, how: string, advice = "See docs/sandbox.md, “When the self-test refuses”.") =>
+  `The wall “${wall}” does not hold: ${how}. ${advice}`;
+
+async function tryProbe(test: SelfTest, probe: Probe, port: number): Promise<string | undefined> {
+  const worker = await test.startWorker(probe.language);
+  const job: SandboxJob = {
+    runId: `self-test-${randomBytes(4).toString("hex")}`,
+    language: probe.language,
+    code: probe.code({ port, pyodide: test.pyodide, memoryMb: test.limits.memoryMb[probe.language] }),
+    stdin: "",
+    timeoutMs: probe.timeoutMs ?? 20_000,
+  };
+  const outcome = await test.run(worker, job, { ...test.limits, ...probe.limits });
+  const problem = probe.problem(outcome);
+  return problem === undefined ? undefined : down(probe.wall, problem);
+}
+
+async function tryKernel(test: SelfTest): Promise<string | undefined> {
+  const worker = await test.startWorker("javascript");
+  const problem = kernelWalls(worker.leaf, test);
+  worker.end();
+  await worker.process.closed;
+  return problem === undefined ? undefined : down(problem.wall, problem.how);
+}
+
+async function tryDeath({ line }: SelfTest): Promise<string | undefined> {
+  if (await deathWithParent(line)) return undefined;
+  const advice = "Install bubblewrap, or util-linux with a setpriv that knows --pdeathsig.";
+  return down("no guest outlives the gateway", "a worker went on after whoever had started it was killed", advice);
+}
+
+/** A port of this machine that no guest may reach. */
+async function openCanary(): Promise<{ port: number; visits: () => number; close: () => void }> {
+  let visits = 0;
+  const server = createServer((socket) => {
+    visits += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return { port, visits: () => visits, close: () => server.close() };
+}

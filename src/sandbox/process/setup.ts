@@ -33,6 +33,8 @@ export interface SetupOptions {
   readonly startMs: number;
 }
 
+const NEVER = new AbortController().signal;
+
 /** The user without rights: "nobody" on most systems, and nobody's on all. */
 const NOBODY = 65_534;
 
@@ -59,7 +61,7 @@ export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Pr
       complaints.push(complaint);
       continue;
     }
-    const idle = await Worker.start({ language: "javascript", line, input: [], mostMs: startMs });
+    const idle = await Worker.start({ language: "javascript", line, input: [], mostMs: startMs, signal: NEVER });
     const baseDataMb = usageOf(idle.leaf)?.dataMb ?? 0;
     idle.end();
     const withoutBubblewrap = isolation === "auto" && enclosure.bubblewrap === "" ? complaints[0] : undefined;

@@ -10,7 +10,7 @@ async function isOpen(place: string): Promise<boolean> {
   const { mode } = await stat(place);
   if ((await stat(place)).isFile()) return (mode & 0o004) !== 0;
   if ((mode & 0o005) !== 0o005) return false;
-  const entries = await readdir(place);
+  const entries: string[] = await readdir(place);
   const open = await Promise.all(entries.map((entry) => isOpen(path.join(place, entry))));
   return open.every(Boolean);
 }

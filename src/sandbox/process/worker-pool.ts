@@ -8,7 +8,7 @@ export interface PoolOptions {
   readonly idle: number;
   /** Workers that wait are ended when nobody wanted one for so long, ms. */
   readonly retireMs: number;
-  readonly start: () => Promise<Worker>;
+  readonly start: (signal: AbortSignal) => Promise<Worker>;
   /** Hears why a worker could not be started. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -16,7 +16,7 @@ export interface PoolOptions {
 /** A caller that waits for a worker. */
 interface Waiter {
   readonly resolve: (worker: Worker) => void;
-  readonly reject: (error: unknown) => void;
+  readonly reject: (error: Error) => void;
 }
 
 /** Workers of one language, each for one job: one that is taken is replaced in the background. */
@@ -24,9 +24,9 @@ export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #idle: Worker[] = [];
   readonly #waiters: Waiter[] = [];
-  #starting = 0;
+  readonly #beginnings = new Set<Promise<void>>();
+  readonly #end = new AbortController();
   #wanted = false;
-  #closed = false;
   #retire: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions) {
@@ -51,7 +51,7 @@ export class WorkerPool {
     return new Promise((resolve, reject) => {
       const forget = () => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        reject(signal.reason);
+        reject(new Error("Given up while no worker was ready.", { cause: signal.reason }));
       };
       const waiter: Waiter = {
         resolve: (worker) => (signal.removeEventListener("abort", forget), resolve(worker)),
@@ -64,12 +64,18 @@ export class WorkerPool {
     });
   }
 
-  /** Ends every worker that waits, and every one that is ready later. */
-  close(): void {
-    this.#closed = true;
+  /** Ends every worker that waits or is being started; resolves when none is left. */
+  async close(): Promise<void> {
+    this.#end.abort();
     clearTimeout(this.#retire);
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error("The sandbox is being closed."));
+    const ends = this.#idle.map((worker) => worker.process.closed);
     this.#empty();
+    await Promise.allSettled([...ends, ...this.#beginnings]);
+  }
+
+  get #closed(): boolean {
+    return this.#end.signal.aborted;
   }
 
   #touch(): void {
@@ -87,34 +93,44 @@ export class WorkerPool {
 
   #fill(): void {
     const target = this.#waiters.length + (this.#wanted ? this.#options.idle : 0);
-    while (!this.#closed && this.#starting + this.#idle.length < target) {
-      this.#starting += 1;
-      void this.#startOne();
+    while (!this.#closed && this.#beginnings.size + this.#idle.length < target) {
+      const beginning = this.#startOne().finally(() => this.#beginnings.delete(beginning));
+      this.#beginnings.add(beginning);
     }
   }
 
   async #startOne(): Promise<void> {
     let worker: Worker;
     try {
-      worker = await this.#options.start();
+      worker = await this.#options.start(this.#end.signal);
     } catch (error) {
-      this.#starting -= 1;
       if (this.#closed) return;
       this.#options.onFailure(error);
       // Nobody knows that the next one would start: who waits is told, and the next who asks tries again.
       this.#wanted = false;
-      for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
+      const others = this.#beginnings.size - 1;
+      if (this.#waiters.length <= others) return;
+      this.#waiters.shift()?.reject(new Error("A worker did not start.", { cause: error }));
       return;
     }
-    this.#starting -= 1;
-    if (this.#closed) return worker.end();
+    if (this.#closed) {
+      worker.end();
+      await worker.process.closed;
+      return;
+    }
     const waiter = this.#waiters.shift();
     if (waiter !== undefined) return waiter.resolve(worker);
     if (!this.#wanted) return worker.end();
     this.#idle.push(worker);
-    void worker.process.closed.then(() => {
-      const at = this.#idle.indexOf(worker);
-      if (at >= 0) this.#idle.splice(at, 1);
-    });
+    void this.#forgetWhenOver(worker);
+  }
+
+  /** One that ends while it waits, which only an emergency of the machine makes it do, is not handed out. */
+  async #forgetWhenOver(worker: Worker): Promise<void> {
+    await worker.process.closed;
+    const at = this.#idle.indexOf(worker);
+    if (at < 0) return;
+    this.#idle.splice(at, 1);
+    this.#fill();
   }
 }

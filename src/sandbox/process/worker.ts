@@ -18,6 +18,8 @@ export interface WorkerStart {
   readonly input: readonly Buffer[];
   /** Longest that it may take to be ready, ms. */
   readonly mostMs: number;
+  /** Ends it when it is not wanted any more before it is ready. */
+  readonly signal: AbortSignal;
 }
 
 /** A frame as a worker reads it: the length in eight hexadecimal digits, and the bytes. */
@@ -44,11 +46,14 @@ export class Worker {
    * Starts one.
    * @throws Error with what it said when it ended before it was ready, or was not ready in time
    */
-  static async start({ language, line, input, mostMs }: WorkerStart): Promise<Worker> {
+  static async start({ language, line, input, mostMs, signal }: WorkerStart): Promise<Worker> {
     const process = new GuestProcess(line);
     const complaint = new BoundedText(MOST_COMPLAINT_BYTES);
     process.onStderr = (bytes) => void complaint.add(bytes);
-    const timer = setTimeout(() => process.kill(), mostMs);
+    const giveUp = () => process.kill();
+    const timer = setTimeout(giveUp, mostMs);
+    signal.addEventListener("abort", giveUp, { once: true });
+    if (signal.aborted) giveUp();
     try {
       const isReady = readiness(process);
       for (const bytes of input) process.write(bytes);
@@ -60,6 +65,7 @@ export class Worker {
       throw error;
     } finally {
       clearTimeout(timer);
+      signal.removeEventListener("abort", giveUp);
     }
   }
 

@@ -1,0 +1,78 @@
+import { readlinkSync } from "node:fs";
+import process from "node:process";
+import { GuestProcess } from "./guest-process.ts";
+import type { Enclosure, LaunchLine } from "./launch-line.ts";
+import { read, statusLine } from "./process-table.ts";
+
+/** Longest that a worker may go on after its parent, ms. */
+const MOST_AFTERLIFE_MS = 5_000;
+
+/** Limits that the kernel must keep for a worker, and the most that each may be; in the words of /proc/PID/limits. */
+const LIMITS: readonly (readonly [name: string, most: number])[] = [
+  ["Max cpu time", 3_600],
+  ["Max file size", 0],
+  ["Max data size", 2 ** 40],
+  ["Max core file size", 0],
+  ["Max open files", 256],
+];
+
+/** What the kernel says of a worker that has no job yet: the first that is not as it must be. */
+export function kernelWalls(
+  leaf: number,
+  { isRoot, enclosure }: { readonly isRoot: boolean; readonly enclosure: Enclosure },
+): { wall: string; how: string } | undefined {
+  const limits = read(`/proc/${leaf}/limits`) ?? "";
+  for (const [name, most] of LIMITS) {
+    const hard = new RegExp(String.raw`^${name}\s+\S+\s+(\S+)`, "m").exec(limits)?.[1] ?? "missing";
+    if (!(Number(hard) <= most)) return { wall: "limits of the kernel", how: `“${name}” of a worker is ${hard}` };
+  }
+  if (statusLine(leaf, "NoNewPrivs") !== "1") return { wall: "no new privileges", how: "a worker could gain some" };
+  if (Number.parseInt(statusLine(leaf, "CapEff") ?? "1", 16) !== 0)
+    return { wall: "no capabilities", how: "a worker has some" };
+  const uid = statusLine(leaf, "Uid")?.split(/\s+/)[0];
+  if (isRoot && enclosure.dropTo !== undefined && uid !== String(enclosure.dropTo)) {
+    return { wall: "an unprivileged user", how: `a worker runs as user ${uid}` };
+  }
+  if (enclosure.bubblewrap === "") return undefined;
+  // Its number here, and its number in there.
+  if ((statusLine(leaf, "NSpid")?.split(/\s+/) ?? []).length < 2)
+    return { wall: "bubblewrap", how: "a worker sees this machine's processes" };
+  const shared = ["net", "pid", "mnt", "ipc", "uts"].filter(
+    (name) => namespaceOf(leaf, name) === namespaceOf("self", name),
+  );
+  return shared.length === 0
+    ? undefined
+    : { wall: "bubblewrap", how: `a worker shares ${shared.join(", ")} with this machine` };
+}
+
+/** Which namespace a process is in; "hidden" when the kernel does not tell one user of another. */
+function namespaceOf(pid: number | "self", name: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/${name}`);
+  } catch {
+    return "hidden";
+  }
+}
+
+/** Starts a worker through a shell, kills the shell, and sees whether the worker ends, though its input stays open. */
+export async function deathWithParent(line: LaunchLine): Promise<boolean> {
+  const parent = new GuestProcess(["/bin/sh", "-c", 'exec 3<&0; "$@" <&3 & wait', "sh", ...line]);
+  let heard = "";
+  const isReady = new Promise<void>((resolve) => {
+    parent.onStdout = (bytes) => {
+      heard += bytes.toString("latin1");
+      if (heard.includes("ready")) resolve();
+    };
+  });
+  const late = AbortSignal.timeout(60_000);
+  await Promise.race([isReady, parent.closed, aborted(late)]);
+  if (parent.pid !== undefined) process.kill(parent.pid, "SIGKILL");
+  // Whoever holds its output is alive.
+  const ended = await Promise.race([parent.closed.then(() => true), aborted(AbortSignal.timeout(MOST_AFTERLIFE_MS))]);
+  if (ended !== true) parent.killGroup();
+  return ended === true && heard.includes("ready");
+}
+
+function aborted(signal: AbortSignal): Promise<false> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(false), { once: true }));
+}

@@ -1,0 +1,159 @@
+import type { SandboxLanguage, SandboxOutcome } from "../../domain/sandbox.ts";
+import type { ProcessLimits } from "./limits.ts";
+
+/** What a probe may know. */
+export interface ProbeSite {
+  /** Where this machine listens for guests that got out. */
+  readonly port: number;
+  readonly pyodide: string;
+  readonly memoryMb: number;
+}
+
+/** Code that wants through one wall. */
+export interface Probe {
+  /** The wall in words. */
+  readonly wall: string;
+  readonly language: SandboxLanguage;
+  readonly code: (site: ProbeSite) => string;
+  /** Smaller limits than the usual ones, to be quick. */
+  readonly limits?: Partial<ProcessLimits>;
+  readonly timeoutMs?: number;
+  /** What is wrong with what came of it; undefined: the wall holds. */
+  readonly problem: (outcome: SandboxOutcome) => string | undefined;
+}
+
+/** Expects the guest to be ended for that reason. */
+const ends = (status: SandboxOutcome["status"]) => (outcome: SandboxOutcome) =>
+  outcome.status === status ? undefined : `a guest that should have ended with ${status} ended with ${told(outcome)}`;
+
+/** Expects a list with nothing in it. */
+const nothingFrom = (outcome: SandboxOutcome) =>
+  Array.isArray(outcome.result) && outcome.result.length === 0
+    ? undefined
+    : `a guest ended with ${told(outcome)} and got ${JSON.stringify(outcome.result)}`;
+
+function told({ status, error, stderr }: SandboxOutcome): string {
+  const why = error === null ? stderr.trim().slice(0, 200) : `${error.name}: ${error.value.slice(0, 200)}`;
+  return why === "" ? status : `${status} (${why})`;
+}
+
+/** Collects in `got` what was not refused for want of a permission. */
+const JS_ATTEMPTS = ({ port }: ProbeSite) => `
+import fs from "node:fs";
+import net from "node:net";
+import process from "node:process";
+import { spawnSync } from "node:child_process";
+const got = [];
+const REFUSED = /NotCapable|PermissionDenied|ERR_ACCESS_DENIED|EPERM|EACCES/;
+const attempt = async (name, act) => {
+  try { await act(); got.push(name); } catch (error) {
+    const text = error.name + " " + error.code + " " + error.message;
+    if (!REFUSED.test(text) && !/Requires \\w+ access/.test(text)) got.push(name + " (" + text.slice(0, 120) + ")");
+  }
+};
+await attempt("read a file", () => Deno.readTextFileSync("/etc/hosts"));
+await attempt("read a file through Node", () => fs.readFileSync("/etc/hosts"));
+await attempt("read the process table", () => Deno.readTextFileSync("/proc/self/environ"));
+await attempt("list a folder", () => [...Deno.readDirSync("/")]);
+await attempt("write a file", () => Deno.writeTextFileSync("/tmp/toolgate-self-test", "x"));
+await attempt("make a temporary file", () => Deno.makeTempFileSync());
+await attempt("read the environment", () => Deno.env.toObject());
+await attempt("read the environment through Node", () => { if (process.env.PATH !== undefined) return; throw new Error("EPERM"); });
+await attempt("connect", async () => (await Deno.connect({ hostname: "127.0.0.1", port: ${port} })).close());
+await attempt("connect through Node", () => new Promise((resolve, reject) => net.connect(${port}, "127.0.0.1", resolve).on("error", reject)));
+await attempt("fetch", () => fetch("http://127.0.0.1:${port}/"));
+await attempt("listen", () => Deno.listen({ port: 0 }).close());
+await attempt("start a program", () => new Deno.Command("/bin/true").outputSync());
+await attempt("start a program through Node", () => { const { error } = spawnSync("/bin/true"); if (error) throw error; });
+await attempt("open a library", () => Deno.dlopen("libc.so.6", {}));
+await attempt("ask for the host's name", () => Deno.hostname());
+await attempt("import from the network", () => import("http://127.0.0.1:${port}/x.js"));
+await attempt("import a file", () => import("file:///etc/hosts"));
+await attempt("kill a process", () => Deno.kill(1, "SIGCONT"));
+export default got;
+`;
+
+const PY_ATTEMPTS = ({ port, pyodide }: ProbeSite) => `
+import os, socket
+got = []
+def attempt(name, act):
+    try:
+        act()
+        got.append(name)
+    except BaseException:
+        pass
+import js
+attempt("read a host's file", lambda: open("/etc/hosts").read())
+attempt("read what the interpreter was read from", lambda: js.Deno.readTextFileSync("${pyodide}/package.json"))
+attempt("read through JavaScript", lambda: js.Deno.readTextFileSync("/proc/self/environ"))
+attempt("write through JavaScript", lambda: js.Deno.writeTextFileSync("/tmp/toolgate-self-test", "x"))
+attempt("read the environment", lambda: js.Deno.env.toObject())
+attempt("connect through JavaScript", lambda: js.Deno.listen(js.JSON.parse('{"port":0}')))
+attempt("start a program", lambda: js.Deno.Command.new("/bin/true").outputSync())
+try:
+    await js.Deno.connect(js.JSON.parse('{"hostname":"127.0.0.1","port":${port}}'))
+    got.append("connect")
+except BaseException:
+    pass
+got
+`;
+
+const LEAVE = `try { localStorage.setItem("left", "x"); } catch {}
+globalThis.left = 1;
+try { const cache = await caches.open("left"); await cache.put("http://left/", new Response("x")); } catch {}
+export default [];`;
+
+const LOOK = `const found = [];
+try { if (localStorage.getItem("left") !== null) found.push("localStorage"); } catch {}
+if (globalThis.left !== undefined) found.push("globalThis");
+try { if ((await (await caches.open("left")).match("http://left/")) !== undefined) found.push("caches"); } catch {}
+export default found;`;
+
+/** Memory that is asked for and not touched: nothing but the kernel's own limit can refuse that. */
+const ASK = ({ memoryMb }: ProbeSite) => `const kept = [];
+try { for (let i = 0; i < ${Math.ceil(memoryMb / 16)} + 4; i += 1) kept.push(new ArrayBuffer(16 * 1048576)); } catch {}
+export default kept.length * 16 > ${memoryMb} ? ["more memory than there may be"] : [];`;
+
+/** Every wall that can be tried from inside. */
+export const PROBES: readonly Probe[] = [
+  { wall: "no permissions (JavaScript)", language: "javascript", code: JS_ATTEMPTS, problem: nothingFrom },
+  { wall: "no permissions (Python)", language: "python", code: PY_ATTEMPTS, problem: nothingFrom },
+  {
+    wall: "memory (RLIMIT_DATA)",
+    language: "javascript",
+    code: ASK,
+    // Some runtimes end at once instead of saying that there is no more.
+    problem: (outcome) => (outcome.status === "memory_limit" ? undefined : nothingFrom(outcome)),
+  },
+  {
+    wall: "memory in use",
+    language: "javascript",
+    code: () => `const kept = []; for (let i = 0; i < 10; i += 1) { kept.push(new Uint8Array(16 * 1048576).fill(1)); await new Promise((go) => setTimeout(go, 20)); }
+await new Promise((go) => setTimeout(go, 20_000));`,
+    limits: { memoryMb: { javascript: 16, python: 16 } },
+    problem: ends("memory_limit"),
+  },
+  {
+    wall: "processor time",
+    language: "javascript",
+    code: () => "for (;;);",
+    limits: { cpuMs: 100 },
+    problem: ends("cpu_limit"),
+  },
+  {
+    wall: "wall-clock time",
+    language: "javascript",
+    code: () => "setInterval(() => {}, 1000);",
+    timeoutMs: 100,
+    problem: ends("timeout"),
+  },
+  {
+    wall: "output",
+    language: "javascript",
+    code: () => 'for (;;) console.log("x".repeat(1000));',
+    limits: { outputBytes: 4096 },
+    problem: ends("output_limit"),
+  },
+  { wall: "nothing is left behind", language: "javascript", code: () => LEAVE, problem: nothingFrom },
+  { wall: "nothing is left behind", language: "javascript", code: () => LOOK, problem: nothingFrom },
+];
