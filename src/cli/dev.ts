@@ -34,8 +34,13 @@ async function dev(options: DevOptions): Promise<void> {
   const endQuitting = onStop((signal) => process.exit(exitCodeOf(signal)));
   const tell = options.json ? (step: string) => outputFor(true).record({ step }) : print;
   const environment: NodeJS.ProcessEnv = { HOST: "127.0.0.1", SANDBOX_ISOLATION: "auto", ...readEnvironment() };
-  const { DATA_DIR, LOG_LEVEL, upstreams } = readConfig(environment);
-  const world = await openWorld({ dataDir: path.resolve(DATA_DIR), withInference: upstreams.length === 0, tell });
+  const { DATA_DIR, LOG_LEVEL, TOOLGATE_CONFIG, upstreams } = readConfig(environment);
+  const world = await openWorld({
+    dataDir: path.resolve(DATA_DIR),
+    withInference: upstreams.length === 0,
+    withApi: TOOLGATE_CONFIG === undefined,
+    tell,
+  });
   let gateway: Gateway | undefined;
   try {
     const config = requireServeConfig(readConfig({ ...environment, ...world.environment }));

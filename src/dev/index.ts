@@ -8,6 +8,7 @@ import { createLogger } from "../log.ts";
 import { openPostgres } from "../postgres/index.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { systemClock, systemRandom } from "../system.ts";
+import { registerApi } from "./api-stand-in/registration.ts";
 import { buyOneCall } from "./demo.ts";
 import { claimDataDir } from "./data-dir-claim.ts";
 import { loadState, saveState, writeDevJson, type DevJson, type DevState } from "./dev-state.ts";
@@ -73,6 +74,7 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
         SOLANA_RPC_URLS: world.rpcUrl,
         TREASURY_OWNER: state.treasury.publicKey.toBase58(),
         ...(world.inferenceUrl !== undefined && { INFERENCE_BASE_URL: world.inferenceUrl }),
+        ...(world.api && registerApi(dataDir, world.api)),
       },
       ready: async (doors) => {
         const devJson: DevJson = {

@@ -2,6 +2,7 @@ import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { apiReady } from "./api-stand-in/registration.ts";
 import { startChild, type Child } from "./child.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-postgres/index.ts";
 
@@ -14,6 +15,8 @@ export interface DevWorld {
   rpcUrl: string;
   /** OpenAI-compatible stand-in; undefined when the configuration names a real server. */
   inferenceUrl: string | undefined;
+  /** Stand-in for somebody else's API; undefined when the operator registers tools, or none. */
+  api: z.output<typeof apiReady> | undefined;
   /** Ends everything, the database last. */
   stop(): Promise<void>;
 }
@@ -22,11 +25,12 @@ export interface DevWorld {
 export interface DevWorldOptions {
   dataDir: string;
   withInference: boolean;
+  withApi: boolean;
   tell: (line: string) => void;
 }
 
-/** Starts PostgreSQL, the local Solana chain and the inference stand-in, each a process of its own, side by side. */
-export async function startDevWorld({ dataDir, withInference, tell }: DevWorldOptions): Promise<DevWorld> {
+/** Starts PostgreSQL, the local Solana chain and the stand-ins, each a process of its own, side by side. */
+export async function startDevWorld({ dataDir, withInference, withApi, tell }: DevWorldOptions): Promise<DevWorld> {
   const started: { stop(): Promise<void> }[] = [];
   const keep = <Part extends { stop(): Promise<void> }>(part: Part): Part => {
     started.push(part);
@@ -36,17 +40,19 @@ export async function startDevWorld({ dataDir, withInference, tell }: DevWorldOp
     for (const part of started.reverse()) await part.stop();
   };
   try {
-    const [postgres, chain, inference] = await settleAll([
+    const [postgres, chain, inference, api] = await settleAll([
       startEmbeddedPostgres({ dataDir, onProgress: tell }).then(keep<EmbeddedPostgres>),
       startChild(file("../localchain/main.ts"), ["--port", "0", "--data-dir", path.join(dataDir, "chain")]).then(
         keep<Child>,
       ),
       withInference ? startChild(file("inference-stand-in/main.ts"), []).then(keep<Child>) : undefined,
+      withApi ? startChild(file("api-stand-in/main.ts"), []).then(keep<Child>) : undefined,
     ]);
     return {
       databaseUrl: postgres.url,
       rpcUrl: chainReady.parse(chain.ready).url,
       inferenceUrl: inference && inferenceReady.parse(inference.ready).url,
+      api: api && apiReady.parse(api.ready),
       stop,
     };
   } catch (error) {

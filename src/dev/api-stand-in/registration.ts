@@ -1,0 +1,35 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+
+/** What the stand-in prints when it is ready. */
+export const apiReady = z.object({ url: z.string(), key: z.string() });
+
+/** The variable that holds its key. */
+const KEY = "SUN_API_KEY";
+
+/**
+ * Registers the stand-in's operation as a tool the way any operator registers an API: in a configuration file, with the key in the
+ * environment. The file is written into the folder, for the gateway and for whoever wants to see how it is done.
+ * @returns the settings that the gateway needs
+ */
+export function registerApi(dataDir: string, { url, key }: z.output<typeof apiReady>): Record<string, string> {
+  const file = path.join(dataDir, "tools.json");
+  const tool = {
+    name: "sun_times",
+    price: { expression: "100 * (has(params.days) ? params.days : 1)" },
+    scope: "compute:read",
+    timeout_ms: 5_000,
+    headers_env: { "X-Api-Key": KEY },
+    // It runs on this machine, where no tool leads unless its operator says so.
+    allow_hosts: ["127.0.0.1"],
+    http: {
+      openapi: fileURLToPath(new URL("openapi.yaml", import.meta.url)),
+      operation_id: "sunTimes",
+      server_url: url,
+    },
+  };
+  writeFileSync(file, `${JSON.stringify({ tools: [tool] }, undefined, 2)}\n`);
+  return { TOOLGATE_CONFIG: file, [KEY]: key };
+}
