@@ -15,12 +15,16 @@ export class ModelServer {
   readonly settings: UpstreamSettings;
   readonly #upstream: Upstream;
   readonly #breaker: CircuitBreaker;
+  readonly #clock: Clock;
+  /** Until when a model is not asked for, because the server said so; by the server's own name. */
+  readonly #pausedUntil = new Map<string, number>();
   readonly #log: Logger;
   #models: readonly TableModel[] | undefined;
 
   constructor(settings: UpstreamSettings, clock: Clock, log: Logger) {
     this.settings = settings;
     this.#upstream = new Upstream(settings);
+    this.#clock = clock;
     this.#breaker = new CircuitBreaker(clock, { failuresToOpen: FAILURES_TO_OPEN });
     this.#log = log.child({ upstream: settings.name });
     this.#models = settings.models;
@@ -60,14 +64,15 @@ export class ModelServer {
    * @throws ModelServerError
    */
   async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
-    const breaker = this.#breaker;
-    if (!breaker.admit()) throw busy(Math.max(1, Math.ceil(breaker.waitMs / 1_000)), undefined);
+    const pausedMs = (this.#pausedUntil.get(request.model) ?? 0) - this.#clock.now();
+    if (pausedMs > 0 || !this.#breaker.admit())
+      throw busy(Math.max(1, Math.ceil(Math.max(pausedMs, this.#breaker.waitMs) / 1_000)), undefined);
     try {
       const completion = await this.#upstream.complete(request, options);
       this.#answered();
       return completion;
     } catch (error) {
-      this.#failed(error);
+      this.#failed(error, request.model);
       throw error;
     }
   }
@@ -76,7 +81,7 @@ export class ModelServer {
     if (this.#breaker.succeeded()) this.#log.info("the inference upstream answers again");
   }
 
-  #failed(error: unknown): void {
+  #failed(error: unknown, model: string): void {
     const verdict = error instanceof ModelServerError ? error.verdict : "unknown";
     switch (verdict) {
       case "broken":
@@ -84,12 +89,17 @@ export class ModelServer {
           this.#log.warn({ err: error }, "the inference upstream fails and is left alone for a while");
         return;
       case "busy":
-        this.#breaker.pause(1_000 * (error instanceof ModelServerError ? (error.retryAfterSeconds ?? 1) : 1));
-        return;
+        // Only this model waits: behind one address there may be many machines, each with limits of its own.
+        this.#pausedUntil.set(model, this.#clock.now() + 1_000 * (retryAfterOf(error) ?? 0));
+        return this.#breaker.abandoned();
       case "served":
         return this.#answered();
       case "unknown":
         return this.#breaker.abandoned();
     }
   }
+}
+
+function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof ModelServerError ? error.retryAfterSeconds : undefined;
 }

@@ -135,6 +135,8 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "refusal-streamed": events(chunk([{ index: 0, delta: { refusal: "I cannot do that." } }]), FINISH, DONE),
   reasoning: events(chunk([{ index: 0, delta: { reasoning_content: "Hm." } }]), say("Four."), FINISH, DONE),
 
+  longest: events(...Array.from({ length: 8 }, () => say("ü".repeat(128 * 1024))), FINISH, DONE),
+
   // Nothing that could be sold.
   "reasoning-only": events(chunk([{ index: 0, delta: { reasoning_content: "Hm.", content: null } }]), FINISH, DONE),
   "tool-calls": body(answer({ content: null, tool_calls: [{ id: "1", type: "function", function: { name: "f" } }] })),

@@ -1,0 +1,185 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { request, startWorld, type Agent, type Answer, type World } from "../support/world.ts";
+import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
+import { json, modelServer, type ModelServer } from "./model-server.ts";
+import { startOddServer, type OddServer } from "./odd-server/start.ts";
+
+/** Upstreams that answer, fail, stop and lie, behind a whole gateway. */
+const BALANCE = 1_000_000n;
+const TERMS = {
+  input_usd_per_million: 0.2,
+  output_usd_per_million: "0.60",
+  context_length: 1_000,
+  max_output_tokens: 500,
+};
+/** The models of the upstream `first`, each named as it behaves there. */
+const FIRST = ["good", "busy", "stall", "fails", "echoes-key", "longest", "more-than-asked"];
+const KEY = "sk-first-0123456789abcdef";
+
+let folder: string;
+let server: OddServer;
+let lists: ModelServer;
+/** What the upstream without a table answers. */
+let listed = 500;
+let world: World;
+let agent: Agent;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-inference-"));
+  server = await startOddServer();
+  lists = await modelServer((response) => json(response, listed, { data: [{ id: "listed", max_model_len: 300 }] }));
+  const first = {
+    name: "first",
+    api_key_env: "FIRST_KEY",
+    stall_timeout_ms: 200,
+    models: [...FIRST.map((id) => ({ id, ...TERMS })), { id: "pair", upstream_model: "overloaded", ...TERMS }],
+  };
+  const second = { name: "second", models: [{ id: "pair", upstream_model: "good", ...TERMS }] };
+  world = await startWorld(await settings("shop.json", { upstreams: [first, second] }));
+});
+afterAll(async () => {
+  await world.close();
+  await server.close();
+  await lists[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  agent = await world.agent({ balance: BALANCE });
+});
+afterEach(async () => {
+  expect(await world.violations()).toEqual([]);
+});
+
+/** What a gateway with this `inference` part has in its environment. */
+async function settings(name: string, inference: object): Promise<Record<string, string>> {
+  const file = path.join(folder, name);
+  await writeFile(file, JSON.stringify({ inference }));
+  return { TOOLGATE_CONFIG: file, INFERENCE_BASE_URL: server.baseUrl, FIRST_KEY: KEY };
+}
+
+const params = (model: string) => ({ model, max_tokens: 100, messages: [{ role: "user", content: "2+2?" }] });
+/** (64 + 8 + 4) * 0.2 + 100 * 0.6 = 75.2 micro-USD, rounded up. */
+const PRICE = 76n;
+
+function chat(model: string, who = agent): Promise<Answer> {
+  return world.call(who, "inference_chat", params(model));
+}
+
+/** What is left after so many charges. */
+async function expectCharged(times: bigint): Promise<void> {
+  const { body } = await world.call(agent, "get_status", {});
+  expect(Math.round(Number(body.result.balance_usdc) * 1e6)).toBe(Number(BALANCE - times * PRICE));
+  expect((await world.get(agent, "/receipts")).body.items).toHaveLength(Number(times));
+}
+
+interface ListedTool {
+  name: string;
+  status: string;
+  description: string;
+  input_schema: { properties: { model: { enum: string[]; description: string } } };
+}
+
+async function offered(gateway = world.gateway): Promise<ListedTool> {
+  const { body } = await request(gateway, undefined, "/mcp/capabilities", { method: "GET" });
+  return body.tools.find(({ name }: ListedTool) => name === "inference_chat");
+}
+
+describe("inference_chat", () => {
+  it("costs what the quote says, whatever the server counts, and the streamed answer comes whole", async () => {
+    const { status, body } = await chat("good", await world.agent());
+    expect([status, body.quote.price_usdc_microusd]).toEqual([402, Number(PRICE)]);
+    for (const model of ["good", "more-than-asked"]) {
+      const bought = await chat(model);
+      expect(bought.body).toMatchObject({
+        result: { type: "text", content: "Four.", model, finish_reason: "stop" },
+        receipt: { quoted_usdc_microusd: Number(PRICE), debited_usdc_microusd: Number(PRICE), paid_by: "balance" },
+      });
+    }
+    await expectCharged(2n);
+  });
+
+  it("is UNAVAILABLE while the only server is busy: nothing is charged or held, and it works in time", async () => {
+    const busy = await chat("busy");
+    expect(busy).toMatchObject({ status: 503, body: { code: "UNAVAILABLE" } });
+    expect(busy.headers.get("retry-after")).toBe("1");
+    expect(busy.body.message).toContain("nothing was charged");
+    await expectCharged(0n);
+    expect((await chat("busy")).body.code).toBe("UNAVAILABLE");
+    expect(await server.asked("busy"), "the server is left alone").toBe(1);
+    expect((await chat("good")).status, "but not for its other models").toBe(200);
+    await server.become("busy", "good");
+    await expect.poll(async () => (await chat("busy")).status, { timeout: 10_000, interval: 200 }).toBe(200);
+    await expectCharged(2n);
+  });
+
+  it("fails uncharged where the server stops in the middle of its answer", async () => {
+    const stalled = await chat("stall");
+    expect(stalled).toMatchObject({ status: 500, body: { code: "TOOL_FAILED" } });
+    expect(stalled.body.message).toContain("stopped in the middle of its answer for 0.2 s; nothing was charged");
+    await expectCharged(0n);
+  });
+
+  it("never hands out the operator's key", async () => {
+    const { status, body } = await chat("echoes-key");
+    expect([status, body.code]).toEqual([500, "TOOL_FAILED"]);
+    expect(JSON.stringify(body)).not.toContain(KEY);
+    await expectCharged(0n);
+  });
+
+  it("hands out the longest answer over gRPC as well, whose messages are limited", async () => {
+    const client = grpcClient(world.gateway.grpcAddress);
+    const metadata = { authorization: `Bearer ${agent.apiKey}` };
+    const call = { tool: "inference_chat", params: params("longest") };
+    const { message } = await callGrpc(client, ToolService.method.callTool, call, { metadata });
+    client.close();
+    expect(message.result?.["content"]).toBe("ü".repeat(1024 * 1024));
+    await expectCharged(1n);
+  });
+
+  it("is sold by the next server where the first is busy, and charged once", async () => {
+    const bought = await chat("pair");
+    expect(bought.body, JSON.stringify(bought.body)).toMatchObject({ result: { content: "Four.", model: "pair" } });
+    await expectCharged(1n);
+  });
+
+  it("is refused at once while the server keeps failing, and sold again when it has recovered", async () => {
+    expect((await chat("good")).status).toBe(200);
+    const failures: string[] = [];
+    while (failures.at(-1) !== "UNAVAILABLE" && failures.length < 9) failures.push((await chat("fails")).body.code);
+    expect(failures).toEqual([...Array.from({ length: 5 }, () => "TOOL_FAILED"), "UNAVAILABLE"]);
+    expect(await server.asked("fails")).toBe(5);
+    await expect.poll(async () => (await chat("good")).status, { timeout: 10_000, interval: 200 }).toBe(200);
+    await expectCharged(2n);
+  });
+});
+
+describe("what is offered", () => {
+  it("is told in the schema: each model with what it takes and costs", async () => {
+    const { status, input_schema } = await offered();
+    const { model } = input_schema.properties;
+    expect(status).toBe("active");
+    expect(model.enum).toEqual([...FIRST, "pair"]);
+    expect(model.description.split("\n")).toContain(
+      "pair: context 1000 tokens, answer at most 500; USD 0.2 per million tokens of the prompt, 0.6 of the answer",
+    );
+  });
+
+  it("is announced while the only server is down, and sold from when it answers", async () => {
+    const upstreams = [{ name: "late", base_url: lists.baseUrl }];
+    const gateway = await world.startAnother(await settings("late.json", { upstreams }));
+    const call = { method: "POST", body: JSON.stringify({ tool: "inference_chat", params: params("listed") }) };
+    expect(await offered(gateway)).toMatchObject({ status: "coming_soon" });
+    const early = await request(gateway, agent, "/v1/mcp/tools/call", call);
+    expect(early).toMatchObject({ status: 404, body: { code: "TOOL_UNAVAILABLE" } });
+    listed = 200;
+    await expect.poll(async () => (await offered(gateway)).status, { timeout: 15_000 }).toBe("active");
+    const { input_schema } = await offered(gateway);
+    expect(input_schema.properties.model.enum).toEqual(["listed"]);
+    const quoted = await request(gateway, await world.agent(), "/v1/mcp/tools/call", call);
+    expect(quoted.status).toBe(402);
+  });
+});
