@@ -9,6 +9,10 @@ import type { Logger } from "../log.ts";
 export async function openEngine(config: ServeConfig, log: Logger): Promise<SandboxEngine> {
   const { SANDBOX_ISOLATION: isolation, sandbox } = config;
   if (isolation === "off") throw new Error("the sandbox is off");
+  if (sandbox.kubernetes !== undefined) {
+    const { openKubernetesEngine } = await import("../sandbox/kubernetes/engine.ts");
+    return openKubernetesEngine(sandbox.kubernetes, log);
+  }
   const { ProcessEngine } = await import("../sandbox/process/process-engine.ts");
   const { concurrency, queue, idle_workers: idle, memory_mb: memoryMb, cpu_seconds: cpuSeconds } = sandbox.process;
   return ProcessEngine.open({

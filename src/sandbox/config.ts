@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { kubernetesSchema } from "./kubernetes/config.ts";
 
 /** Megabytes that guests of a language may have. */
 const memory = z.int().min(64).max(65_536);
@@ -29,6 +30,8 @@ export const sandboxSchema = z
     /** Executions that one API key may have at once, over all instances. */
     concurrency_per_key: z.int().min(1).max(1_000).prefault(2),
     process: processSchema,
+    /** Given: executions are Jobs of this cluster, and none runs on the gateway's own machine. */
+    kubernetes: kubernetesSchema.optional(),
   })
   .prefault({});
 

@@ -1,0 +1,68 @@
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { SANDBOX_LANGUAGES, type SandboxCapabilities, type SandboxOutcome } from "../../domain/sandbox.ts";
+import { Execution, type ExecutionParts } from "./execution.ts";
+import { aborted } from "./failures.ts";
+
+/** How long the canary may try, ms: both interpreters start, and each address is given its time. */
+const CANARY_MS = 30_000;
+
+/** What the canary tells. */
+export const probeSchema = z.strictObject({
+  /** The addresses that it got to. */
+  reached: z.array(z.string()),
+  languages: z.array(z.enum(SANDBOX_LANGUAGES)),
+  walls: z.array(z.string()),
+  packages: z.array(z.string()),
+});
+
+/**
+ * Runs the canary: a Job like any other, whose pod starts the interpreters, sees that they are kept in, and tries by itself, as nobody's
+ * code could, to reach the API server and addresses outside.
+ * @throws Error that says what it got to
+ */
+export async function runCanary(
+  server: URL,
+  parts: Omit<ExecutionParts, "command">,
+  signal: AbortSignal,
+): Promise<SandboxCapabilities> {
+  const port = server.port === "" ? (server.protocol === "https:" ? "443" : "80") : server.port;
+  const targets = [`${server.hostname}:${port}`, ...parts.section.denied_targets];
+  const job = {
+    runId: `run_${randomBytes(16).toString("hex")}`,
+    language: "javascript" as const,
+    code: JSON.stringify(targets),
+    stdin: "",
+    timeoutMs: CANARY_MS,
+  };
+  const { languages, walls, packages, reached } = probeSchema.parse((await outcomeOf(job, parts, signal)).result);
+  if (reached.length > 0) {
+    throw new Error(
+      `a pod of the sandbox reached ${reached.join(", ")}: the cluster's network plugin does not enforce network policies; use one that does`,
+    );
+  }
+  const { runtime_class } = parts.section;
+  const outer = ["pod", ...(runtime_class === null ? [] : [`runtime class ${runtime_class}`]), "network policy"];
+  return { languages, walls: [...outer, ...walls], packages };
+}
+
+async function outcomeOf(
+  job: ConstructorParameters<typeof Execution>[0],
+  parts: Omit<ExecutionParts, "command">,
+  signal: AbortSignal,
+): Promise<SandboxOutcome> {
+  const execution = new Execution(job, { ...parts, command: "probe" });
+  const end = () => execution.end(aborted());
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    return await execution.done;
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    throw new Error(`the canary came to nothing: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause: error,
+    });
+  } finally {
+    signal.removeEventListener("abort", end);
+    await execution.cleared;
+  }
+}

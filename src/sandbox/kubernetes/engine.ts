@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import type { SandboxCapabilities, SandboxEngine, SandboxExecution, SandboxJob } from "../../domain/sandbox.ts";
+import { ClusterApi } from "./cluster-api.ts";
+import { type ClusterAccess, openClusterAccess } from "./cluster-access.ts";
+import type { KubernetesSection } from "./config.ts";
+import type { EngineLog } from "./engine-log.ts";
+import { Execution, type ExecutionParts } from "./execution.ts";
+import { AlreadyBegun, ExecutionsApi } from "./executions-api.ts";
+import { aborted, closed, refusal } from "./failures.ts";
+import { checkCluster } from "./health.ts";
+import { nameOf } from "./manifest.ts";
+import { jobIsOver } from "./objects.ts";
+import { endedAs } from "./outcomes.ts";
+import { PodWatch } from "./pod-watch.ts";
+import { Room } from "./room.ts";
+
+/** Why one that waited no longer does. */
+const CANCELLED = new Error("cancelled while it waited for its place");
+
+/** An execution that waits for its place, or is under way. */
+interface Entry {
+  readonly waiting: AbortController;
+  execution: Execution | undefined;
+}
+
+/** Opens the engine; nothing is asked of the cluster yet. @throws Error when the access to it cannot be read */
+export async function openKubernetesEngine(section: KubernetesSection, log: EngineLog): Promise<SandboxEngine> {
+  return new KubernetesEngine(section, await openClusterAccess(section), log);
+}
+
+/** Runs each piece of code as a Job of its own in a cluster. Several instances may share its namespace. */
+class KubernetesEngine implements SandboxEngine {
+  readonly name = "kubernetes";
+  readonly #cluster: ClusterApi;
+  readonly #room: Room;
+  readonly #parts: ExecutionParts;
+  readonly #entries = new Map<string, Entry>();
+  readonly #clearing = new Set<Promise<void>>();
+  #capabilities: SandboxCapabilities | undefined;
+  #closed = false;
+
+  constructor(section: KubernetesSection, access: ClusterAccess, log: EngineLog) {
+    const instance = randomBytes(8).toString("hex");
+    this.#cluster = new ClusterApi(access);
+    this.#room = new Room(section.concurrency, section.queue);
+    const api = new ExecutionsApi(this.#cluster, section.namespace);
+    this.#parts = { api, watch: new PodWatch(api, instance, log), section, instance, log };
+  }
+
+  async capabilities(): Promise<SandboxCapabilities> {
+    if (this.#capabilities === undefined)
+      throw new Error("what the image offers is known once the cluster was checked");
+    return this.#capabilities;
+  }
+
+  async health(signal: AbortSignal): Promise<void> {
+    this.#capabilities = await checkCluster(this.#cluster, this.#parts, signal);
+  }
+
+  async start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution> {
+    if (this.#closed) throw closed();
+    if (signal.aborted) throw aborted();
+    if (this.#entries.has(job.runId)) throw refusal(new AlreadyBegun(job.runId), false);
+    const entry: Entry = { waiting: new AbortController(), execution: undefined };
+    this.#entries.set(job.runId, entry);
+    const abort = () => {
+      entry.waiting.abort(aborted());
+      entry.execution?.end(aborted());
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    const forget = () => {
+      signal.removeEventListener("abort", abort);
+      this.#entries.delete(job.runId);
+    };
+    try {
+      const leave = await this.#room.enter(entry.waiting.signal);
+      if (entry.waiting.signal.aborted) {
+        leave();
+        entry.waiting.signal.throwIfAborted();
+      }
+      entry.execution = this.#begin(job, leave, forget);
+    } catch (error) {
+      forget();
+      if (error === CANCELLED) return { done: Promise.resolve(endedAs("cancelled", 0)) };
+      throw error;
+    }
+    await entry.execution.begun;
+    return { done: entry.execution.done };
+  }
+
+  /** @param leave gives its place back, once nothing of it is left in the cluster */
+  #begin(job: SandboxJob, leave: () => void, forget: () => void): Execution {
+    const execution = new Execution(job, this.#parts);
+    const cleared = execution.cleared.finally(() => {
+      this.#clearing.delete(cleared);
+      leave();
+    });
+    this.#clearing.add(cleared);
+    void execution.done.then(forget, forget);
+    return execution;
+  }
+
+  async cancel(runId: string): Promise<boolean> {
+    const entry = this.#entries.get(runId);
+    if (entry?.execution !== undefined) return entry.execution.cancel();
+    if (entry !== undefined) {
+      entry.waiting.abort(CANCELLED);
+      return true;
+    }
+    const { api } = this.#parts;
+    const job = await api.findJob(nameOf(runId));
+    if (job === undefined || jobIsOver(job)) return false;
+    return (await api.deleteJob(job.metadata.name, job.metadata.uid)) !== "absent";
+  }
+
+  async reap(olderThan: Date): Promise<number> {
+    const { api } = this.#parts;
+    const underWay = new Set([...this.#entries.keys()].map(nameOf));
+    let reaped = 0;
+    for (const { metadata } of await api.listJobs()) {
+      const created = metadata.creationTimestamp === undefined ? Number.NaN : Date.parse(metadata.creationTimestamp);
+      if (!(created < olderThan.getTime()) || underWay.has(metadata.name)) continue;
+      if ((await api.deleteJob(metadata.name, metadata.uid)) === "deleted") reaped += 1;
+    }
+    return reaped;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { waiting, execution } of this.#entries.values()) {
+      waiting.abort(closed());
+      execution?.end(closed());
+    }
+    await Promise.allSettled(this.#clearing);
+    await this.#parts.watch.close();
+    this.#cluster.close();
+  }
+}

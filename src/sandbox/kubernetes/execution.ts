@@ -1,0 +1,236 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ToolgateError } from "../../domain/errors.ts";
+import type { SandboxJob, SandboxOutcome } from "../../domain/sandbox.ts";
+import type { KubernetesSection } from "./config.ts";
+import { deathOf } from "./death.ts";
+import type { EngineLog } from "./engine-log.ts";
+import type { ExecutionsApi } from "./executions-api.ts";
+import { refusal } from "./failures.ts";
+import { readLog, type LogFinding } from "./log-reader.ts";
+import { jobManifest, nameOf, resultWithinMs, secretData, secretManifest } from "./manifest.ts";
+import type { Pod } from "./objects.ts";
+import { endedAs, endedBy } from "./outcomes.ts";
+import { cannotBegin, hasBegun, isOver, waitsFor } from "./pod-state.ts";
+import type { PodWatch } from "./pod-watch.ts";
+
+/** Pause before a log is read again that ended too early, ms. */
+const READ_AGAIN_MS = 200;
+
+/** How long a pod that was told to end may take to tell what was said, ms; the cluster kills it after three seconds. */
+const LAST_WORDS_MS = 4_000;
+
+/** What an execution needs. */
+export interface ExecutionParts {
+  readonly api: ExecutionsApi;
+  readonly watch: PodWatch;
+  readonly section: KubernetesSection;
+  readonly instance: string;
+  readonly log: EngineLog;
+  /** What the image's program is asked for; to run the code when left out. */
+  readonly command?: "run" | "probe";
+}
+
+/** One execution in the cluster: its Job, its Secret, its pod and that pod's log. Who deletes the Job decides how it ended. */
+export class Execution {
+  readonly #job: SandboxJob;
+  readonly #name: string;
+  readonly #parts: ExecutionParts;
+  /** What the pod signs its result with; only the pod's Secret has it. */
+  readonly #nonce = randomBytes(16).toString("hex");
+  /** Its Job's uid, once it is made; undefined: it was not. */
+  readonly #made = Promise.withResolvers<string | undefined>();
+  readonly #handedOver = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<never>();
+  /** Ends the reading of the log. */
+  readonly #silence = new AbortController();
+  #changed = Promise.withResolvers<void>();
+  #patience: NodeJS.Timeout | undefined;
+  #pod: Pod | undefined;
+  #podGone = false;
+  #begunAt: number | undefined;
+  #late = false;
+  #cancelled = false;
+  #over = false;
+  #jobGone = false;
+  /** Resolves when the code was handed over, or it is over; rejects with what `start` is to throw. */
+  readonly begun: Promise<void>;
+  readonly done: Promise<SandboxOutcome>;
+  /** Resolves once nothing of it is left, as far as that can be seen to. */
+  readonly cleared: Promise<void>;
+
+  constructor(job: SandboxJob, parts: ExecutionParts) {
+    this.#job = job;
+    this.#name = nameOf(job.runId);
+    this.#parts = parts;
+    const carried = this.#carry();
+    this.done = Promise.race([carried, this.#ended.promise]).finally(() => this.#settle());
+    this.begun = Promise.race([this.#handedOver.promise, this.done.then(() => undefined)]);
+    this.cleared = this.#clear(carried);
+    for (const promise of [this.done, this.begun]) promise.catch(() => undefined);
+  }
+
+  /** Nobody wants its result any more: `done` rejects with this. */
+  end(error: ToolgateError): void {
+    this.#ended.reject(error);
+  }
+
+  /** @returns whether it was ended by this */
+  async cancel(): Promise<boolean> {
+    const uid = await this.#made.promise;
+    if (uid === undefined || this.#over) return false;
+    const deleted = await this.#parts.api.deleteJob(this.#name, uid);
+    if (deleted === "absent") return false;
+    this.#jobGone = true;
+    this.#cancelled = true;
+    // What it has said so far is worth a moment.
+    setTimeout(() => this.#silence.abort(), LAST_WORDS_MS).unref();
+    this.#wake();
+    return true;
+  }
+
+  async #carry(): Promise<SandboxOutcome> {
+    const { watch, section } = this.#parts;
+    const stopHearing = watch.hear(this.#name, (pod) => this.#look(pod));
+    this.#waitAtMost(section.start_timeout_seconds * 1_000);
+    try {
+      await this.#make();
+      const pod = await this.#running();
+      return await this.#judge(pod === undefined ? "nothing" : await this.#read(pod));
+    } catch (error) {
+      const refused = refusal(error, this.#begunAt !== undefined);
+      if (!this.#over)
+        this.#parts.log.warn({ err: error, run: this.#job.runId }, `an execution was lost: ${refused.code}`);
+      throw refused;
+    } finally {
+      clearTimeout(this.#patience);
+      stopHearing();
+    }
+  }
+
+  /** The Job first: only what belongs to it is cleared away with it, and without its Secret it cannot begin. */
+  async #make(): Promise<void> {
+    const { api, section, instance, command = "run" } = this.#parts;
+    const parts = { section, instance, attempt: randomBytes(8).toString("hex") };
+    const job = await api
+      .createJob(jobManifest(this.#name, this.#job.timeoutMs, parts, command))
+      .finally(() => this.#wake())
+      .catch((error: unknown) => {
+        this.#made.resolve(undefined);
+        throw error;
+      });
+    const { uid } = job.metadata;
+    this.#made.resolve(uid);
+    if (this.#over || this.#cancelled) return;
+    await api.createSecret(secretManifest(this.#name, uid, secretData(this.#job, this.#nonce, section), parts));
+  }
+
+  /** Waits for the container. @returns the pod's name; undefined when there is nothing to wait for any more */
+  async #running(): Promise<string | undefined> {
+    while (!this.#over && !this.#cancelled && !this.#podGone) {
+      const pod = this.#pod;
+      const trouble = pod === undefined ? undefined : cannotBegin(pod);
+      if (trouble !== undefined) throw new Error(trouble);
+      if (pod !== undefined && hasBegun(pod)) return pod.metadata.name;
+      if (this.#late) throw new Error(`it did not begin in time: ${waitsFor(pod)}`);
+      await this.#changed.promise;
+    }
+    return undefined;
+  }
+
+  /** Reads the log, again if it is cut, until it tells the result or can tell no more. */
+  async #read(pod: string): Promise<LogFinding> {
+    const { signal } = this.#silence;
+    for (;;) {
+      const complete = this.#podGone || (this.#pod !== undefined && isOver(this.#pod));
+      const found = await readLog(this.#parts.api, pod, this.#nonce, () => this.#markBegun(), signal);
+      if (found !== "nothing" || complete || signal.aborted) return found;
+      await sleep(READ_AGAIN_MS);
+      // The watch may lag behind.
+      this.#look(await this.#parts.api.findPod(pod));
+    }
+  }
+
+  async #judge(found: LogFinding): Promise<SandboxOutcome> {
+    if (this.#over) throw new Error("nobody waits for it any more");
+    const elapsed = this.#begunAt === undefined ? 0 : Date.now() - this.#begunAt;
+    if (found === "too-much") return endedAs("output_limit", elapsed);
+    if (typeof found === "object" && "failure" in found) throw new Error(`in its pod: ${found.failure.message}`);
+    const said = typeof found === "object" ? found.outcome : undefined;
+    const endedFrom = (how: "cancelled" | "timeout") => (said ? endedBy(how, said) : endedAs(how, elapsed));
+    if (this.#cancelled) return endedFrom("cancelled");
+    if (said !== undefined && said.status !== "cancelled") {
+      return (await this.#conclude()) ? said : endedFrom("cancelled");
+    }
+    const death = await deathOf(
+      () => ({ pod: this.#pod, podGone: this.#podGone, late: this.#late }),
+      () => this.#findJob(),
+    );
+    if (death.kind === "cancelled") return endedFrom("cancelled");
+    if (death.kind === "lost") throw new Error(death.why);
+    if (this.#begunAt === undefined) throw new Error(`it ended before the code was handed over: ${death.kind}`);
+    return death.kind === "timeout" ? endedFrom("timeout") : endedAs(death.kind, elapsed);
+  }
+
+  /** Deletes the Job. @returns false when another has deleted it: then it was cancelled, however far it had come */
+  async #conclude(): Promise<boolean> {
+    try {
+      const deleted = await this.#parts.api.deleteJob(this.#name, (await this.#made.promise) ?? "");
+      this.#jobGone = true;
+      return deleted !== "absent";
+    } catch (error) {
+      this.#parts.log.warn(
+        { err: error, job: this.#name },
+        "a finished Job could not be deleted; it is cleared away later",
+      );
+      return true;
+    }
+  }
+
+  /** Its own Job, not another of the same name. */
+  async #findJob() {
+    const job = await this.#parts.api.findJob(this.#name);
+    return job?.metadata.uid === (await this.#made.promise) ? job : undefined;
+  }
+
+  #look(pod: Pod | undefined): void {
+    if (pod === undefined) this.#podGone = true;
+    else this.#pod = pod;
+    this.#wake();
+  }
+
+  #markBegun(): void {
+    if (this.#begunAt !== undefined) return;
+    this.#begunAt = Date.now();
+    this.#waitAtMost(resultWithinMs(this.#job.timeoutMs));
+    this.#handedOver.resolve();
+  }
+
+  /** The gateway's own patience, should the cluster never say anything. */
+  #waitAtMost(ms: number): void {
+    clearTimeout(this.#patience);
+    this.#patience = setTimeout(() => {
+      this.#late = true;
+      this.#silence.abort();
+      this.#wake();
+    }, ms);
+  }
+
+  #settle(): void {
+    this.#over = true;
+    this.#silence.abort();
+    this.#wake();
+  }
+
+  #wake(): void {
+    const { resolve } = this.#changed;
+    this.#changed = Promise.withResolvers();
+    resolve();
+  }
+
+  async #clear(carried: Promise<unknown>): Promise<void> {
+    await carried.catch(() => undefined);
+    const uid = await this.#made.promise;
+    if (uid !== undefined && !this.#jobGone) await this.#conclude();
+  }
+}

@@ -1,0 +1,36 @@
+import { ToolgateError } from "../../domain/errors.ts";
+import { ApiFailure } from "./api-failure.ts";
+import { AlreadyBegun } from "./executions-api.ts";
+
+/** After which the cluster may have room, unless it says so itself, s. */
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * What a caller is told when an execution came to nothing; what happened in the cluster is the operator's, as the cause.
+ * @param begun whether the code was handed over: then it may have run
+ */
+export function refusal(cause: unknown, begun: boolean): ToolgateError {
+  if (cause instanceof ToolgateError) return cause;
+  if (cause instanceof AlreadyBegun) {
+    return new ToolgateError("REQUEST_IN_PROGRESS", "This execution was begun already; it is not begun again.", {
+      cause,
+    });
+  }
+  if (begun)
+    return new ToolgateError("TOOL_FAILED", "The sandbox lost the execution before its result was known.", { cause });
+  const asked = cause instanceof ApiFailure ? cause.retryAfterSeconds : undefined;
+  return new ToolgateError("UNAVAILABLE", "The sandbox could not begin the execution; nothing was run.", {
+    retryAfterSeconds: asked ?? RETRY_AFTER_SECONDS,
+    cause,
+  });
+}
+
+/** Its result is no longer wanted. */
+export function aborted(): ToolgateError {
+  return new ToolgateError("UNAVAILABLE", "The execution was aborted.", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
+
+/** The engine was closed. */
+export function closed(): ToolgateError {
+  return new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}

@@ -1,0 +1,141 @@
+import type { SandboxCapabilities } from "../../domain/sandbox.ts";
+import { ApiFailure } from "./api-failure.ts";
+import { runCanary } from "./canary.ts";
+import type { ClusterApi } from "./cluster-api.ts";
+import type { ExecutionParts } from "./execution.ts";
+import { MANAGED_LABELS } from "./manifest.ts";
+import { networkGaps } from "./network-policies.ts";
+import { accessReviewSchema, namespaceSchema, networkPolicyListSchema, runtimeClassSchema } from "./objects.ts";
+
+/** What the gateway must be allowed to do in its namespace, and nothing else: deploy/kubernetes/role.yaml. */
+const PERMISSIONS = [
+  ...["create", "get", "list", "delete"].map((verb) => ({ group: "batch", resource: "jobs", verb })),
+  ...["get", "list", "watch"].map((verb) => ({ group: "", resource: "pods", verb })),
+  { group: "", resource: "pods", subresource: "log", verb: "get" },
+  { group: "", resource: "secrets", verb: "create" },
+  { group: "networking.k8s.io", resource: "networkpolicies", verb: "list" },
+] as const;
+
+/** The label by which a namespace takes only pods that keep to the restricted standard (Pod Security Admission). */
+const ENFORCE_LABEL = "pod-security.kubernetes.io/enforce";
+
+/** The parts of an engine that its check needs. */
+type Parts = Pick<ExecutionParts, "api" | "watch" | "section" | "instance" | "log">;
+
+/**
+ * Sees that code can be run and that every wall holds; the last check is a Job that tries to get out.
+ * @throws Error that names every wall that does not hold, each with what to do
+ */
+export async function checkCluster(
+  cluster: ClusterApi,
+  parts: Parts,
+  signal: AbortSignal,
+): Promise<SandboxCapabilities> {
+  const check = new ClusterCheck(cluster, parts, signal);
+  await check.reachable();
+  const problems = await check.problems();
+  // A Job is made only once it is known that it may be.
+  if (problems.length === 0) return runCanary(cluster.server, parts, signal);
+  throw new Error(
+    `the cluster does not keep code in its place:\n${problems.map((problem) => `- ${problem}`).join("\n")}`,
+  );
+}
+
+class ClusterCheck {
+  readonly #cluster: ClusterApi;
+  readonly #section: Parts["section"];
+  readonly #signal: AbortSignal;
+
+  constructor(cluster: ClusterApi, { section }: Parts, signal: AbortSignal) {
+    this.#cluster = cluster;
+    this.#section = section;
+    this.#signal = signal;
+  }
+
+  async reachable(): Promise<void> {
+    try {
+      await this.#get("/version");
+    } catch (error) {
+      const { host } = this.#cluster.server;
+      throw new Error(`the cluster's API server at ${host} cannot be asked; see sandbox.kubernetes.kubeconfig`, {
+        cause: error,
+      });
+    }
+  }
+
+  async problems(): Promise<string[]> {
+    const found = await Promise.all([this.#namespace(), this.#permissions(), this.#runtimeClass(), this.#network()]);
+    return found.flat();
+  }
+
+  async #namespace(): Promise<string[]> {
+    const { namespace } = this.#section;
+    return this.#told(`the namespace ${namespace}`, "deploy/kubernetes/namespace.yaml", async () => {
+      const { metadata } = namespaceSchema.parse(await this.#get(`/api/v1/namespaces/${namespace}`));
+      if (metadata.labels[ENFORCE_LABEL] === "restricted") return [];
+      return [
+        `the namespace ${namespace} takes pods of any kind: kubectl label namespace ${namespace} ${ENFORCE_LABEL}=restricted`,
+      ];
+    });
+  }
+
+  async #permissions(): Promise<string[]> {
+    const missing = await Promise.all(PERMISSIONS.map((permission) => this.#refused(permission)));
+    return missing.flat();
+  }
+
+  async #refused(permission: (typeof PERMISSIONS)[number]): Promise<string[]> {
+    const { namespace } = this.#section;
+    const what = "subresource" in permission ? `${permission.resource}/${permission.subresource}` : permission.resource;
+    const words = `to ${permission.verb} ${what} in ${namespace}`;
+    return this.#told(`whether it may be allowed ${words}`, "deploy/kubernetes/role.yaml", async () => {
+      const review = {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectAccessReview",
+        spec: { resourceAttributes: { namespace, ...permission } },
+      };
+      const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+      const answer = await this.#cluster.json({ method: "POST", path, body: review, signal: this.#signal });
+      if (accessReviewSchema.parse(answer).status.allowed) return [];
+      return [`the gateway is not allowed ${words}: apply deploy/kubernetes/role.yaml`];
+    });
+  }
+
+  async #runtimeClass(): Promise<string[]> {
+    const { runtime_class } = this.#section;
+    if (runtime_class === null) return [];
+    const advice =
+      "install gVisor on the nodes and apply deploy/kubernetes/runtime-class.yaml, or name another in sandbox.kubernetes.runtime_class";
+    return this.#told(`the RuntimeClass ${runtime_class}`, advice, async () => {
+      runtimeClassSchema.parse(await this.#get(`/apis/node.k8s.io/v1/runtimeclasses/${runtime_class}`));
+      return [];
+    });
+  }
+
+  async #network(): Promise<string[]> {
+    const path = `/apis/networking.k8s.io/v1/namespaces/${this.#section.namespace}/networkpolicies`;
+    return this.#told("the network policies", "deploy/kubernetes/role.yaml", async () => {
+      const { items } = networkPolicyListSchema.parse(await this.#get(path));
+      return networkGaps(items, MANAGED_LABELS);
+    });
+  }
+
+  #get(path: string): Promise<unknown> {
+    return this.#cluster.json({ method: "GET", path, signal: this.#signal });
+  }
+
+  /** Makes of a refused question a problem with what to do about it; trouble of the server is thrown. */
+  async #told(what: string, advice: string, ask: () => Promise<string[]>): Promise<string[]> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || error.passing) throw error;
+      if (error.status === 404) return [`${what} does not exist: ${applied(advice)}`];
+      return [`${what} cannot be looked at (${error.message}): ${applied(advice)}`];
+    }
+  }
+}
+
+function applied(advice: string): string {
+  return advice.startsWith("deploy/") ? `apply ${advice}` : advice;
+}

@@ -1,0 +1,40 @@
+import { ApiFailure } from "./api-failure.ts";
+import type { ExecutionsApi } from "./executions-api.ts";
+import { FrameReader } from "./frames.ts";
+import { type PodResult, podResultSchema } from "./outcomes.ts";
+
+/** Most bytes of a log that are read: a result at its longest, packed, and what the interpreter may have to complain of. */
+const MAX_LOG_BYTES = 8 * 1024 * 1024;
+
+/** What one reading of a log found. "nothing": it ended, or was cut, before it told the result. */
+export type LogFinding = PodResult | "too-much" | "nothing";
+
+/**
+ * Reads a pod's log from its start until it tells the result.
+ * @param onBegun hears, perhaps once in each reading, that the code was handed over
+ */
+export async function readLog(
+  api: ExecutionsApi,
+  pod: string,
+  nonce: string,
+  onBegun: () => void,
+  signal: AbortSignal,
+): Promise<LogFinding> {
+  const frames = new FrameReader(nonce);
+  let bytes = 0;
+  try {
+    for await (const chunk of api.followLog(pod, signal)) {
+      bytes += chunk.length;
+      if (bytes > MAX_LOG_BYTES) return "too-much";
+      for (const frame of frames.read(chunk)) {
+        if (frame.kind === "result") return podResultSchema.parse(frame.value);
+        onBegun();
+      }
+    }
+  } catch (error) {
+    // It was cut, or is not there (yet): whoever asked looks at the pod and decides whether to read again.
+    if (error instanceof ApiFailure) return "nothing";
+    throw error;
+  }
+  return "nothing";
+}

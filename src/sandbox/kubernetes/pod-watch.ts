@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ApiFailure, failureOfEvent } from "./api-failure.ts";
+import type { EngineLog } from "./engine-log.ts";
+import type { ExecutionsApi } from "./executions-api.ts";
+import { INSTANCE_LABEL, RUN_LABEL } from "./manifest.ts";
+import { type Pod, podSchema, watchEventSchema } from "./objects.ts";
+
+/** How long one watch lasts before the server ends it, s. */
+const WATCH_SECONDS = 240;
+
+/** Pause before the pods are looked at anew after trouble, ms. */
+const PAUSE_MS = 500;
+
+/** Hears of a pod as it is now; undefined once it is gone. */
+export type PodHearer = (pod: Pod | undefined) => void;
+
+/**
+ * Hears of the pods of one engine: one list and one watch, whatever the number of executions (Kubernetes API concepts, "Efficient detection
+ * of changes"). When a version is too old (410) or the stream is cut, it lists again and tells what has vanished meanwhile.
+ */
+export class PodWatch {
+  readonly #api: ExecutionsApi;
+  readonly #selector: string;
+  readonly #log: EngineLog;
+  readonly #closed = new AbortController();
+  readonly #hearers = new Map<string, PodHearer>();
+  /** The pods that were last seen, by their names, with the name of their execution. */
+  readonly #seen = new Map<string, string>();
+  #running: Promise<void> | undefined;
+
+  constructor(api: ExecutionsApi, instance: string, log: EngineLog) {
+    this.#api = api;
+    this.#selector = `${INSTANCE_LABEL}=${instance}`;
+    this.#log = log;
+  }
+
+  /** Hears of the pod of one execution, from now on. @returns what ends the hearing */
+  hear(name: string, hearer: PodHearer): () => void {
+    this.#hearers.set(name, hearer);
+    this.#running ??= this.#run();
+    return () => this.#hearers.delete(name);
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closed;
+    let version = "";
+    while (!signal.aborted) {
+      try {
+        if (version === "") version = await this.#list();
+        version = await this.#follow(version);
+      } catch (error) {
+        version = "";
+        if (signal.aborted) return;
+        const expired = error instanceof ApiFailure && error.status === 410;
+        if (expired) continue;
+        this.#log.warn({ err: error }, "the watch of the sandbox's pods was cut; they are listed anew");
+      }
+      // Also after a clean end, which could come at once each time.
+      await sleep(version === "" ? PAUSE_MS : PAUSE_MS / 10, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #list(): Promise<string> {
+    const { pods, resourceVersion } = await this.#api.listPods(this.#selector, this.#closed.signal);
+    const there = new Set(pods.map(({ metadata }) => metadata.name));
+    for (const [pod, name] of this.#seen) {
+      if (there.has(pod)) continue;
+      this.#seen.delete(pod);
+      this.#hearers.get(name)?.(undefined);
+    }
+    for (const pod of pods) this.#tell(pod, false);
+    return resourceVersion;
+  }
+
+  /** @returns the version to go on from, once the server ends the watch */
+  async #follow(from: string): Promise<string> {
+    let version = from;
+    let rest = "";
+    const decoder = new TextDecoder();
+    const stream = this.#api.watchPods(this.#selector, version, WATCH_SECONDS, this.#closed.signal);
+    for await (const chunk of stream) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) version = this.#take(line) || version;
+    }
+    return version;
+  }
+
+  /** @returns the version that an event leads to */
+  #take(line: string): string {
+    const { type, object } = watchEventSchema.parse(JSON.parse(line));
+    if (type === "ERROR") throw failureOfEvent(object);
+    const pod = podSchema.parse(object);
+    if (type !== "BOOKMARK") this.#tell(pod, type === "DELETED");
+    return pod.metadata.resourceVersion;
+  }
+
+  #tell(pod: Pod, gone: boolean): void {
+    const name = pod.metadata.labels[RUN_LABEL] ?? "";
+    if (gone) this.#seen.delete(pod.metadata.name);
+    else this.#seen.set(pod.metadata.name, name);
+    this.#hearers.get(name)?.(gone ? undefined : pod);
+  }
+}

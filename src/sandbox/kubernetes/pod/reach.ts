@@ -1,0 +1,31 @@
+import { connect } from "node:net";
+import { z } from "zod";
+
+/** How long one address may take to answer, ms; in a cluster that drops packets, all of them take as long. */
+const ANSWER_MS = 3_000;
+
+const targetsSchema = z.array(z.string());
+
+/** The addresses ("host:port") that a connection can be made to from here. A refusal is none: some networks deny with one. */
+export async function reachedOf(targets: unknown): Promise<string[]> {
+  const wanted = targetsSchema.parse(targets);
+  const reached = await Promise.all(wanted.map((target) => isReached(target)));
+  return wanted.filter((_, index) => reached[index]);
+}
+
+async function isReached(target: string): Promise<boolean> {
+  const at = target.lastIndexOf(":");
+  const host = target.slice(0, at).replace(/^\[(.*)\]$/, "$1");
+  const port = Number(target.slice(at + 1));
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const end = (answer: boolean) => {
+      clearTimeout(late);
+      socket.destroy();
+      resolve(answer);
+    };
+    const late = setTimeout(() => end(false), ANSWER_MS);
+    socket.once("connect", () => end(true));
+    socket.once("error", () => end(false));
+  });
+}

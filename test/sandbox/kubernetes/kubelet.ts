@@ -1,0 +1,301 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { V1Pod, V1PodSpec } from "@kubernetes/client-node";
+import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
+import { readJob } from "../../../src/sandbox/kubernetes/pod/job-file.ts";
+import { serveJob } from "../../../src/sandbox/kubernetes/pod/serve-job.ts";
+import type { FakeApiServer } from "./api-server.ts";
+import { restrictedProblems } from "./admission.ts";
+import type { KubeObject } from "./object-store.ts";
+
+/** The program of the sandbox's image. */
+const PROGRAM = path.resolve(import.meta.dirname, "../../../src/sandbox/kubernetes/pod/main.ts");
+
+/** Lets no process beyond its own machine, as a network plugin does that enforces a policy which denies everything. */
+const NO_NETWORK = path.resolve(import.meta.dirname, "no-network.mjs");
+
+/** What a played pod may do instead of running the image's program. */
+export interface PlayedPod {
+  readonly name: string;
+  /** What its Secret holds; waits for it. */
+  job(): Promise<{ nonce: string; runId: string }>;
+  running(): void;
+  /** Writes to its log. */
+  say(text: string): void;
+  /** Ends its container. */
+  end(exitCode: number, reason?: string): void;
+  /** Changes its status as the cluster would. */
+  status(change: Record<string, unknown>): void;
+}
+
+/** Plays a pod. */
+export type Play = (pod: PlayedPod) => void | Promise<void>;
+
+/** A pod on the node. */
+interface Local {
+  log: Buffer[];
+  begun: boolean;
+  over: boolean;
+  readonly hearers: Set<() => void>;
+  child: ChildProcess | undefined;
+  /** Tells it to end. */
+  terminate: (() => void) | undefined;
+  folder: string | undefined;
+}
+
+/**
+ * The rest of a cluster, in little: the Job controller makes pods and keeps deadlines, and a node runs them. Each really runs what its own
+ * Secret holds: as the image's program in a process of this machine, or, which is sooner ready, by the same code in this process with
+ * interpreters that are warm already; unless a test plays it.
+ */
+export class Kubelet {
+  readonly #server: FakeApiServer;
+  readonly #pods = new Map<string, Local>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #stop: () => void;
+  /** What the next pods do; the image's program, once nothing is left. */
+  readonly plays: Play[] = [];
+  /** Runs pods in this process. */
+  warm: SandboxEngine | undefined;
+  /** Whether network policies are enforced. */
+  enforcesPolicies = true;
+  /** Cuts so many logs after so many bytes each. */
+  logCuts: number[] = [];
+  #closed = false;
+
+  constructor(server: FakeApiServer) {
+    this.#server = server;
+    server.logs = { log: (pod) => this.#follow(pod) };
+    this.#stop = server.store.hear((change) => {
+      const { resource, type, object } = change;
+      if (resource === "jobs" && type === "ADDED") void this.#control(object);
+      if (resource === "pods" && type === "ADDED") void this.#run(object.metadata.name);
+      if (resource === "pods" && type === "MODIFIED" && object.metadata.deletionTimestamp !== undefined)
+        this.#terminate(object);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stop();
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const { child } of this.#pods.values()) child?.kill("SIGKILL");
+    await Promise.all([...this.#pods.values()].map(({ folder }) => this.#clean(folder)));
+  }
+
+  /** The Job controller. */
+  async #control({ metadata, spec }: KubeObject): Promise<void> {
+    const { template, activeDeadlineSeconds } = spec as {
+      template: { metadata: object; spec: V1PodSpec };
+      activeDeadlineSeconds?: number;
+    };
+    await sleep(5);
+    if (this.#server.store.get("jobs", metadata.name)?.metadata.uid !== metadata.uid) return;
+    if (this.#admissionProblems(template.spec).length > 0) return; // an event of the Job says so
+    const owner = { apiVersion: "batch/v1", kind: "Job", name: metadata.name, uid: metadata.uid, controller: true };
+    const name = `${metadata.name}-${Math.random().toString(36).slice(2, 7)}`;
+    const pod = { ...structuredClone(template), apiVersion: "v1", kind: "Pod" };
+    const own = { ...template.metadata, name, namespace: metadata.namespace ?? "", ownerReferences: [owner] };
+    this.#server.store.create("pods", { ...pod, metadata: own, status: { phase: "Pending" } });
+    if (activeDeadlineSeconds !== undefined)
+      this.#later(activeDeadlineSeconds * 1_000, () => this.deadline(metadata.name));
+  }
+
+  /** What activeDeadlineSeconds does once they are over: the Job fails, and its pod is deleted. */
+  deadline(job: string): void {
+    const condition = {
+      status: "True",
+      reason: "DeadlineExceeded",
+      message: "Job was active longer than specified deadline",
+    };
+    this.#server.store.update("jobs", job, (object) => {
+      object["status"] = { conditions: [{ type: "FailureTarget", ...condition }] };
+    });
+    for (const { metadata } of this.#server.store.list("pods")) {
+      if (metadata.ownerReferences?.some(({ name }) => name === job)) this.#server.deletePod(metadata.name);
+    }
+  }
+
+  /** The admission of pods: the namespace's Pod Security Standard, and the RuntimeClass. */
+  #admissionProblems(spec: V1PodSpec): string[] {
+    const unknown =
+      spec.runtimeClassName !== undefined &&
+      this.#server.store.get("runtimeclasses", spec.runtimeClassName) === undefined;
+    return [...restrictedProblems(spec), ...(unknown ? ["runtimeClassName"] : [])];
+  }
+
+  /** The node: a container that waits, runs and ends. */
+  async #run(name: string): Promise<void> {
+    const local: Local = {
+      log: [],
+      begun: false,
+      over: false,
+      hearers: new Set(),
+      child: undefined,
+      terminate: undefined,
+      folder: undefined,
+    };
+    this.#pods.set(name, local);
+    const play = this.plays.shift();
+    if (play !== undefined) return play(this.#played(name, local));
+    this.#status(name, {
+      containerStatuses: [{ name: "sandbox", state: { waiting: { reason: "ContainerCreating" } } }],
+    });
+    const pod = this.#server.store.get("pods", name) as unknown as V1Pod | undefined;
+    const container = pod?.spec?.containers[0];
+    const data = await this.#secretOf(name, pod);
+    if (container === undefined || data === undefined || this.#closed) return;
+    local.folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-pod-"));
+    // The mount: the path that the container sees is a folder of this machine.
+    const mounts = (container.volumeMounts ?? []).map(({ mountPath }) => mountPath);
+    const seen = path.join(local.folder, "job");
+    await mkdir(seen);
+    for (const [key, value] of Object.entries(data))
+      await writeFile(path.join(seen, key), Buffer.from(value, "base64"));
+    const args = (container.args ?? []).map((argument) => (mounts.includes(argument) ? seen : argument));
+    const denied = this.enforcesPolicies ? ["--import", NO_NETWORK] : [];
+    if (this.#server.store.get("pods", name) === undefined) return;
+    if (this.warm !== undefined && args[0] === "run") return this.#runWarm(name, local, this.warm, seen);
+    local.child = spawn(process.execPath, [...denied, PROGRAM, "/opt/toolgate/wheels", ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { PATH: "/usr/bin:/bin" },
+    });
+    local.terminate = () => void local.child?.kill("SIGTERM");
+    local.child.stdout?.on("data", (bytes: Buffer) => this.#write(local, bytes));
+    local.child.stderr?.on("data", (bytes: Buffer) => this.#write(local, bytes));
+    this.#begin(name, local);
+    local.child.once("close", (code, signal) => {
+      this.#end(name, local, code ?? 128 + (os.constants.signals[signal ?? "SIGKILL"] ?? 9), "");
+    });
+  }
+
+  async #runWarm(name: string, local: Local, engine: SandboxEngine, folder: string): Promise<void> {
+    this.#begin(name, local);
+    const { job, nonce } = await readJob(folder);
+    local.terminate = () => void engine.cancel(job.runId);
+    if (this.#server.store.get("pods", name)?.metadata.deletionTimestamp !== undefined) local.terminate();
+    await serveJob(engine, { job, nonce, command: "run" }, async (line) => this.#write(local, Buffer.from(line)));
+    this.#end(name, local, 0, "");
+  }
+
+  /** Mounting waits for the Secret, as the real one does. */
+  async #secretOf(name: string, pod: V1Pod | undefined): Promise<Record<string, string> | undefined> {
+    const secretName = pod?.spec?.volumes?.find(({ secret }) => secret !== undefined)?.secret?.secretName ?? "";
+    while (!this.#closed && this.#server.store.get("pods", name) !== undefined) {
+      const secret = this.#server.store.get("secrets", secretName);
+      if (secret !== undefined) return secret["data"] as Record<string, string>;
+      await sleep(5);
+    }
+    return undefined;
+  }
+
+  #played(name: string, local: Local): PlayedPod {
+    return {
+      name,
+      job: async () => {
+        const data = await this.#secretOf(name, this.#server.store.get("pods", name) as unknown as V1Pod);
+        return JSON.parse(Buffer.from(data?.["job.json"] ?? "", "base64").toString("utf8"));
+      },
+      running: () => this.#begin(name, local),
+      say: (text) => this.#write(local, Buffer.from(text)),
+      end: (exitCode, reason = "") => this.#end(name, local, exitCode, reason),
+      status: (change) => this.#status(name, change),
+    };
+  }
+
+  #begin(name: string, local: Local): void {
+    local.begun = true;
+    this.#status(name, { phase: "Running", containerStatuses: [{ name: "sandbox", state: { running: {} } }] });
+  }
+
+  #write(local: Local, bytes: Buffer): void {
+    local.log.push(bytes);
+    for (const hear of local.hearers) hear();
+  }
+
+  #end(name: string, local: Local, exitCode: number, reason: string): void {
+    local.over = true;
+    for (const hear of local.hearers) hear();
+    const terminated = { exitCode, reason: reason === "" ? (exitCode === 0 ? "Completed" : "Error") : reason };
+    const phase = exitCode === 0 ? "Succeeded" : "Failed";
+    this.#status(name, { phase, containerStatuses: [{ name: "sandbox", state: { terminated } }] });
+    const pod = this.#server.store.get("pods", name);
+    if (pod?.metadata.deletionTimestamp !== undefined) this.#server.store.remove("pods", name);
+    const job = pod?.metadata.ownerReferences?.[0]?.name ?? "";
+    const condition =
+      exitCode === 0
+        ? { type: "Complete", reason: "CompletionsReached" }
+        : { type: "Failed", reason: "BackoffLimitExceeded" };
+    this.#server.store.update("jobs", job, (object) => {
+      const status = object["status"] as { conditions?: object[] } | undefined;
+      object["status"] ??= { conditions: [...(status?.conditions ?? []), { ...condition, status: "True" }] };
+    });
+    void this.#clean(local.folder);
+  }
+
+  /** A pod that was told to end: SIGTERM, its grace, SIGKILL, and it is gone. */
+  #terminate({ metadata, spec }: KubeObject): void {
+    const local = this.#pods.get(metadata.name);
+    if (local === undefined) return;
+    if (local.terminate === undefined || local.over) {
+      local.over = true;
+      for (const hear of local.hearers) hear();
+      this.#server.store.remove("pods", metadata.name);
+      return;
+    }
+    const { terminationGracePeriodSeconds = 30 } = spec as V1PodSpec;
+    local.terminate();
+    this.#later(terminationGracePeriodSeconds * 1_000, () => local.child?.kill("SIGKILL"));
+  }
+
+  #status(name: string, change: Record<string, unknown>): void {
+    this.#server.store.update("pods", name, (pod) => {
+      pod["status"] = { ...(pod["status"] as object), ...change };
+    });
+  }
+
+  #follow(name: string): AsyncIterable<Buffer> | undefined {
+    const local = this.#pods.get(name);
+    return local === undefined || !local.begun ? undefined : this.#chunks(local);
+  }
+
+  async *#chunks(local: Local): AsyncGenerator<Buffer> {
+    const most = this.logCuts.shift() ?? Number.POSITIVE_INFINITY;
+    let sent = 0;
+    for (let at = 0; ;) {
+      const chunk = local.log[at];
+      if (chunk !== undefined) {
+        yield chunk.subarray(0, most - sent);
+        sent += chunk.length;
+        if (sent >= most) throw new Error("cut");
+        at += 1;
+      } else if (local.over) {
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          const hear = () => {
+            local.hearers.delete(hear);
+            resolve();
+          };
+          local.hearers.add(hear);
+        });
+      }
+    }
+  }
+
+  #later(ms: number, then: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      then();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  async #clean(folder: string | undefined): Promise<void> {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
