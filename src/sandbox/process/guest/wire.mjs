@@ -3,6 +3,13 @@
 // job's nonce. Everything that is used after the guest has begun is taken hold of here, before it could be replaced.
 /* global Deno */
 const { parse, stringify } = JSON;
+/** A method as a function of its receiver, which no change of a prototype reaches. */
+const uncurried = Function.prototype.bind.bind(Function.prototype.call);
+const slice = uncurried(String.prototype.slice);
+const padStart = uncurried(String.prototype.padStart);
+const hexOf = uncurried(Number.prototype.toString);
+const subarray = uncurried(Uint8Array.prototype.subarray);
+const lengthOf = uncurried(Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length").get);
 const readSync = Deno.stdin.readSync.bind(Deno.stdin);
 const writeSync = Deno.stdout.writeSync.bind(Deno.stdout);
 const encoder = new TextEncoder();
@@ -39,7 +46,7 @@ export function readJson() {
 
 function writeAll(bytes) {
   let written = 0;
-  while (written < bytes.length) written += writeSync(bytes.subarray(written));
+  while (written < lengthOf(bytes)) written += writeSync(subarray(bytes, written));
 }
 
 /** Tells the host that a job may come. */
@@ -49,7 +56,7 @@ export function ready() {
 
 const cut = (value) => {
   try {
-    return `${value}`.slice(0, MOST_ERROR_UNITS);
+    return slice(`${value}`, 0, MOST_ERROR_UNITS);
   } catch {
     return "";
   }
@@ -60,24 +67,22 @@ export function errorOf(name, value, traceback) {
   return { name: cut(name), value: cut(value), traceback: cut(traceback) };
 }
 
+/** The JSON of an error, its texts one by one: an object would be asked for a toJSON that the guest may have given to all. */
+const errorJson = ({ name, value, traceback }) =>
+  `{"name":${stringify(name)},"value":${stringify(value)},"traceback":${stringify(traceback)}}`;
+
 /** What the worker tells the host when the guest is done, once: false when it was told already. */
 export function ending(nonce) {
-  const open = encode(`\0${nonce}`);
   let told = false;
   /** @param {string | undefined} result JSON @param {object | null} error */
   return (result, error) => {
     if (told) return false;
     told = true;
-    const json = encode(result ?? "null");
-    const tooLarge = json.length > MOST_RESULT_BYTES;
-    const body = encode(
-      `{"result":${tooLarge ? "null" : (result ?? "null")},"tooLarge":${tooLarge},"error":${stringify(error)}}`,
-    );
-    const frame = new Uint8Array(open.length + 8 + body.length);
-    frame.set(open);
-    frame.set(encode(body.length.toString(16).padStart(8, "0")), open.length);
-    frame.set(body, open.length + 8);
-    writeAll(frame);
+    const json = result ?? "null";
+    const tooLarge = lengthOf(encode(json)) > MOST_RESULT_BYTES;
+    const body = `{"result":${tooLarge ? "null" : json},"tooLarge":${tooLarge},"error":${error === null ? "null" : errorJson(error)}}`;
+    const length = padStart(hexOf(lengthOf(encode(body)), 16), 8, "0");
+    writeAll(encode(`\0${nonce}${length}${body}`));
     return true;
   };
 }
