@@ -33,8 +33,10 @@ export async function openToolParts(
   metrics: Metrics,
   log: Logger,
 ): Promise<ToolParts> {
-  const inference = config.upstreams.length === 0 ? undefined : await openModels(config.upstreams, log);
-  const registered = await openRegistered(config, log);
+  const [inference, registered] = await Promise.all([
+    config.upstreams.length === 0 ? undefined : openModels(config.upstreams, log),
+    openRegistered(config, log),
+  ]);
   const sandbox = await openSandbox(config, postgres, metrics, log);
   return {
     inference,

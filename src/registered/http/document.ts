@@ -1,16 +1,14 @@
 import { readFile } from "node:fs/promises";
-import SwaggerParser from "@apidevtools/swagger-parser";
 import { parse as parseYaml } from "yaml";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import type { Fetch } from "../../outbound/guarded-fetch.ts";
+import { expectValidDocument } from "./document-check.ts";
 
 /** Longest document, characters of JSON. */
 const LONGEST = 8 * 1024 * 1024;
 
 /** How many references may lead to one another before one leads to something. */
 const MOST_HOPS = 32;
-
-type ApiDocument = Exclude<Parameters<typeof SwaggerParser.validate>[0], string>;
 
 /** An OpenAPI document (3.0 or 3.1), valid, complete in itself. */
 export interface OpenApiDocument {
@@ -69,7 +67,11 @@ async function documentFrom(text: string, source: string): Promise<OpenApiDocume
   const version = typeof openapi === "string" ? /^3\.[01](?=\.)/.exec(openapi)?.[0] : undefined;
   if (version !== "3.0" && version !== "3.1")
     throw new Error(`${source} is no OpenAPI document of version 3.0 or 3.1 (its member openapi says so)`);
-  await expectValid(root, source);
+  try {
+    await expectValidDocument(root);
+  } catch (error) {
+    throw new Error(`${source} is no valid OpenAPI document (${reasonOf(error)})`, { cause: error });
+  }
   return { version, root };
 }
 
@@ -85,31 +87,6 @@ function parseDocument(text: string, source: string): JsonObject {
   }
   if (isJsonObject(parsed)) return parsed;
   throw new Error(`${source} is no OpenAPI document`);
-}
-
-/** By the schema of OpenAPI itself. References stay as they are: no file and no address is opened for them, and none is copied to its places. */
-async function expectValid(root: JsonObject, source: string): Promise<void> {
-  const copy: unknown = structuredClone(root);
-  if (!isApiDocument(copy)) return;
-  try {
-    await SwaggerParser.validate(copy, {
-      resolve: { external: false },
-      dereference: { circular: "ignore", excludedPathMatcher: () => true },
-    });
-  } catch (error) {
-    const [first = "", ...rest] = reasonOf(error)
-      .split("\n")
-      .map((line) => line.trim())
-      .filter((line) => line !== "" && !line.startsWith("Swagger schema validation failed"));
-    throw new Error(
-      `${source} is no valid OpenAPI document (${first}${rest.length > 0 ? `, and ${rest.length} more` : ""})`,
-      { cause: error },
-    );
-  }
-}
-
-function isApiDocument(value: unknown): value is ApiDocument {
-  return isJsonObject(value);
 }
 
 /** By JSON Pointer in a URI fragment (RFC 6901, section 6). */
