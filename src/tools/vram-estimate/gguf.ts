@@ -2,12 +2,16 @@ import type { Architecture } from "./architecture.ts";
 import { BLOCKS, mixOf, type GgmlType, type GgufMix, type Layers, type Mix, type Rule } from "./gguf-mixes.ts";
 import type { Role, Tensors } from "./tensors.ts";
 
-/** Bytes of these matrices in a file of that type. */
-export function ggufBytes(mix: GgufMix, tensors: Tensors, architecture: Architecture): bigint {
+/**
+ * Bytes of these matrices in a file of that type.
+ * @param shapeGuessed whether widths were guessed: then rows are taken to be whole blocks, as those of published models mostly are
+ */
+export function ggufBytes(mix: GgufMix, tensors: Tensors, architecture: Architecture, shapeGuessed: boolean): bigint {
   const perLayer = BigInt(tensors.matrices) * BigInt(tensors.inputs) * BigInt(tensors.outputs);
   const layersOf = new Map<GgmlType, bigint>();
   for (let layer = tensors.first; layer < tensors.first + tensors.layers; layer++) {
-    const type = fitting(typeOf(mixOf(mix), tensors, architecture, layer), tensors.inputs);
+    const wanted = typeOf(mixOf(mix), tensors, architecture, layer);
+    const type = shapeGuessed ? wanted : fitting(wanted, tensors.inputs);
     layersOf.set(type, (layersOf.get(type) ?? 0n) + 1n);
   }
   let bytes = 0n;

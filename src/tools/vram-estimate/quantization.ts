@@ -53,10 +53,17 @@ const GGUF_UNQUANTISED = 4n;
 /** What no format of the kind quantises: embeddings, as they are looked up and not multiplied, the head and the router. */
 const KEPT: ReadonlySet<Role> = new Set(["embedding", "output", "router"]);
 
+/** What is quantised, and whether its widths were guessed. */
+export interface Quantised {
+  readonly architecture: Architecture;
+  readonly shapeGuessed: boolean;
+}
+
 /** Bytes of these matrices, scales and zero points included. */
-export function quantisedBytes(format: Quantization, tensors: Tensors, architecture: Architecture): bigint {
+export function quantisedBytes(format: Quantization, tensors: Tensors, quantised: Quantised): bigint {
+  const { architecture, shapeGuessed } = quantised;
   const mix = GGUF_MIXES.find((name) => format === `gguf-${name}`);
-  if (mix) return ggufBytes(mix, tensors, architecture);
+  if (mix) return ggufBytes(mix, tensors, architecture, shapeGuessed);
   const plain = PLAIN_FORMATS.find((name) => format === name);
   const numbers = numbersOf(tensors);
   if (!plain) return numbers * UNQUANTISED;

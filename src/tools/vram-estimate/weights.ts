@@ -1,11 +1,10 @@
 import type { Architecture } from "./architecture.ts";
 import { bytesOf, type Dtype } from "./dtypes.ts";
-import { quantisedBytes, unquantisedBytes, type Quantization } from "./quantization.ts";
+import { quantisedBytes, unquantisedBytes, type Quantised, type Quantization } from "./quantization.ts";
 import { numbersOf, tensorsOf, type Split } from "./tensors.ts";
 
 /** Whose weights, in what format. */
-export interface Weights {
-  readonly architecture: Architecture;
+export interface Weights extends Quantised {
   readonly parameters: number;
   /** The part of the parameters in an image encoder: kept in 16 bits, and whole on every GPU. */
   readonly encoderParameters: number;
@@ -41,7 +40,7 @@ export function weightsHeld(weights: Weights, gpus: number): Held {
   let total = unsplit;
   let replicated = unsplit;
   for (const group of tensors) {
-    const bytes = quantization ? quantisedBytes(quantization, group, architecture) : bytesOf(numbersOf(group), dtype);
+    const bytes = quantization ? quantisedBytes(quantization, group, weights) : bytesOf(numbersOf(group), dtype);
     const scaled = explained ? bytes : (bytes * BigInt(parameters - encoderParameters)) / counted;
     const held = share(scaled, group.split, architecture, gpus);
     total += held;

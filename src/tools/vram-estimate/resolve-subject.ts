@@ -1,0 +1,111 @@
+import { invalidField } from "../../domain/errors.ts";
+import { architectureOfSize, plainArchitecture, SIZE_ASSUMPTION, usualIntermediateSize } from "./architecture.ts";
+import { findModel } from "./find-model.ts";
+import { KNOWN_MODELS, type KnownModel } from "./models.ts";
+import { ARCHITECTURE_MEMBERS, type VramParams } from "./params.ts";
+import type { Quantised } from "./quantization.ts";
+import type { Divisible } from "./tensor-parallel.ts";
+import { countParameters } from "./tensors.ts";
+
+const DEFAULT_HEAD_DIM = 128;
+const DEFAULT_VOCABULARY = 128_000;
+/** As many as parameters_b can say; numbers stay exact far beyond. */
+const MOST_PARAMETERS = 1e14;
+
+const GUESSED = { headsGuessed: true, shapeGuessed: true } as const;
+const KNOWN = { headsGuessed: false, shapeGuessed: false } as const;
+
+/** Which model is meant. */
+export interface Subject extends Quantised, Divisible {
+  /** The published model, if one was named. */
+  readonly model: KnownModel | undefined;
+  readonly parameters: number;
+  /** What was assumed about the model because it was not said. */
+  readonly assumptions: readonly string[];
+}
+
+/**
+ * The model that the parameters name, size or describe.
+ * @throws ToolgateError INVALID_REQUEST for parameters that do not go together
+ */
+export function resolveSubject(params: VramParams): Subject {
+  const given = ARCHITECTURE_MEMBERS.filter((member) => params[member] !== undefined);
+  if (params.model !== undefined) {
+    const extra = params.parameters_b === undefined ? given[0] : "parameters_b";
+    if (extra)
+      throw invalidField(
+        `params.${extra}`,
+        "cannot go together with model, which says it already; leave one of them out",
+      );
+    return knownSubject(params.model);
+  }
+  if (given.length > 0) return describedSubject(params);
+  if (params.parameters_b === undefined) {
+    throw invalidField("params", "give a model, or parameters_b, or the architecture (num_layers, hidden_size, …)");
+  }
+  const parameters = Math.round(params.parameters_b * 1e9);
+  const architecture = architectureOfSize(parameters);
+  return { model: undefined, architecture, parameters, ...GUESSED, assumptions: [SIZE_ASSUMPTION] };
+}
+
+function knownSubject(name: string): Subject {
+  const model = findModel(name);
+  if (!model) {
+    const names = KNOWN_MODELS.map((known) => known.id).join(", ");
+    throw invalidField(
+      "params.model",
+      `is not in the table; give parameters_b or the architecture instead, or one of ${names}`,
+    );
+  }
+  return { model, architecture: model, parameters: model.parameters, ...KNOWN, assumptions: [] };
+}
+
+function describedSubject(params: VramParams): Subject {
+  const { num_layers: numLayers, hidden_size: hiddenSize } = params;
+  if (numLayers === undefined) throw invalidField("params.num_layers", "is required when the architecture is given");
+  if (hiddenSize === undefined) throw invalidField("params.hidden_size", "is required when the architecture is given");
+  const headDim = params.head_dim ?? headDimOf(hiddenSize, params.num_attention_heads);
+  const numHeads = params.num_attention_heads ?? Math.max(1, Math.round(hiddenSize / headDim));
+  const numKvHeads = params.num_kv_heads ?? numHeads;
+  if (numHeads % numKvHeads !== 0) {
+    throw invalidField(
+      "params.num_kv_heads",
+      `must divide the number of query heads, ${numHeads}; each key-value head serves as many of them`,
+    );
+  }
+  const guessed = {
+    headsGuessed: params.num_attention_heads === undefined,
+    shapeGuessed: params.intermediate_size === undefined,
+  };
+  const architecture = plainArchitecture({
+    numLayers,
+    hiddenSize,
+    numHeads,
+    numKvHeads,
+    headDim,
+    intermediateSize: params.intermediate_size ?? usualIntermediateSize(hiddenSize),
+    vocabSize: params.vocab_size ?? DEFAULT_VOCABULARY,
+    tiedEmbeddings: false,
+  });
+  if (params.parameters_b !== undefined) {
+    const parameters = Math.round(params.parameters_b * 1e9);
+    return { model: undefined, architecture, parameters, ...guessed, assumptions: [] };
+  }
+  const parameters = countParameters(architecture);
+  if (parameters > MOST_PARAMETERS)
+    throw invalidField("params", "the architecture has more than 100000 billion parameters");
+  return { model: undefined, architecture, parameters, ...guessed, assumptions: [COUNT_ASSUMPTION] };
+}
+
+const COUNT_ASSUMPTION =
+  "the parameters are counted from the architecture of a dense decoder with a gated feed-forward network and separate input and output embeddings; " +
+  "give parameters_b as well for other models";
+
+function headDimOf(hiddenSize: number, numHeads: number | undefined): number {
+  if (numHeads === undefined) return DEFAULT_HEAD_DIM;
+  if (hiddenSize % numHeads === 0) return hiddenSize / numHeads;
+  throw invalidField(
+    "params.head_dim",
+    `is required, as hidden_size ${hiddenSize} is no multiple of num_attention_heads ${numHeads}`,
+  );
+}
