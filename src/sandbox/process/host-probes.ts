@@ -69,8 +69,8 @@ export async function deathWithParent(line: LaunchLine): Promise<boolean> {
   if (parent.pid !== undefined) process.kill(parent.pid, "SIGKILL");
   // Whoever holds its output is alive.
   const ended = await Promise.race([parent.closed.then(() => true), aborted(AbortSignal.timeout(MOST_AFTERLIFE_MS))]);
-  if (ended !== true) parent.killGroup();
-  return ended === true && heard.includes("ready");
+  if (!ended) parent.killGroup();
+  return ended && heard.includes("ready");
 }
 
 function aborted(signal: AbortSignal): Promise<false> {

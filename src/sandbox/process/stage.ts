@@ -7,9 +7,9 @@ import type { Programs } from "./programs.ts";
 
 /** Whether anybody may read the file, or every file of the folder. */
 async function isOpen(place: string): Promise<boolean> {
-  const { mode } = await stat(place);
-  if ((await stat(place)).isFile()) return (mode & 0o004) !== 0;
-  if ((mode & 0o005) !== 0o005) return false;
+  const found = await stat(place);
+  if (found.isFile()) return (found.mode & 0o004) !== 0;
+  if ((found.mode & 0o005) !== 0o005) return false;
   const entries: string[] = await readdir(place);
   const open = await Promise.all(entries.map((entry) => isOpen(path.join(place, entry))));
   return open.every(Boolean);
@@ -28,7 +28,7 @@ async function isReachable(place: string): Promise<boolean> {
  * @param throughFolders whether the folders on the way count; inside bubblewrap they do not
  */
 export async function readablePrograms(programs: Programs, throughFolders: boolean): Promise<Programs> {
-  const places = Object.values(programs);
+  const places = [programs.deno, programs.pyodide, programs.guest];
   const open = await Promise.all(
     places.map(async (place) => (await isOpen(place)) && (!throughFolders || (await isReachable(place)))),
   );
@@ -84,11 +84,11 @@ async function ownFolder(): Promise<string> {
 async function versionOf(programs: Programs): Promise<string> {
   const hash = createHash("sha256");
   const note = async (place: string): Promise<void> => {
-    const { size, mtimeMs } = await stat(place);
-    hash.update(`${place} ${size} ${mtimeMs}\n`);
-    if ((await stat(place)).isFile()) return;
+    const found = await stat(place);
+    hash.update(`${place} ${found.size} ${found.mtimeMs}\n`);
+    if (found.isFile()) return;
     for (const entry of (await readdir(place)).sort()) await note(path.join(place, entry));
   };
-  for (const place of Object.values(programs)) await note(place);
+  for (const place of [programs.deno, programs.pyodide, programs.guest]) await note(place);
   return hash.digest("hex").slice(0, 16);
 }

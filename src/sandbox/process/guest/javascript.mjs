@@ -4,7 +4,7 @@ import { ending, errorOf, readJson, ready } from "./wire.mjs";
 
 const { stringify } = JSON;
 const { exit } = Deno;
-const { createObjectURL } = URL;
+const createObjectURL = URL.createObjectURL.bind(URL);
 const queue = queueMicrotask;
 
 const moduleUrl = (code) => createObjectURL(new Blob([code], { type: "application/typescript" }));
@@ -33,12 +33,15 @@ const stackOf = (thrown) => {
 /** The name and the message; Deno calls text that is no module a TypeError. */
 const named = ({ name, message }) => {
   const text = `${message}`.replaceAll(url, "main.ts");
-  return text.startsWith("SyntaxError: ") ? ["SyntaxError", text.slice(13)] : [name, text];
+  return text.startsWith("SyntaxError: ") ? { name: "SyntaxError", text: text.slice(13) } : { name, text };
 };
 
 const describe = (thrown) => {
   try {
-    if (thrown instanceof Error) return errorOf(...named(thrown), stackOf(thrown));
+    if (thrown instanceof Error) {
+      const { name, text } = named(thrown);
+      return errorOf(name, text, stackOf(thrown));
+    }
     return errorOf("Error", typeof thrown === "string" ? thrown : (stringify(thrown) ?? String(thrown)), "");
   } catch {
     return errorOf("Error", "", "");
@@ -88,13 +91,15 @@ const jsonOf = (value) => {
   }
 };
 
-void import(url)
-  .then((module) => module.default)
-  .then((value) => {
+// Not at the top level: a worker that waits there could not be told from a guest that never ends.
+async function runModule() {
+  try {
+    const value = await (await import(url)).default;
     result = jsonOf(value);
     settled = true;
-  })
-  .catch((thrown) => {
+  } catch (thrown) {
     settled = true;
     fail(thrown);
-  });
+  }
+}
+void runModule();

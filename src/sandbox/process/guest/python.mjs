@@ -12,7 +12,7 @@ const writerTo = (stream) => {
   return (bytes) => writeSync(bytes);
 };
 
-const python = await loadPyodide({ indexURL: `${folder}/`, env: { HOME: "/home/pyodide", LANG: "C.UTF-8" } });
+const python = await loadPyodide({ indexURL: `${folder}/`, env: { LANG: "C.UTF-8" } });
 for (let wheel = 0; wheel < wheels; wheel += 1) python.unpackArchive(readBytes(), "wheel");
 
 python.setStdin({ read: (buffer) => readSync(buffer) ?? 0, isatty: false });
@@ -94,10 +94,13 @@ addEventListener("unhandledrejection", (event) => {
   lost(event.reason);
 });
 
-void execute(code)
-  .then((answer) => {
-    const told = parse(answer);
-    tell(told.result ?? undefined, told.error === null ? null : errorOf(...told.error));
+async function runProgram() {
+  try {
+    const told = parse(await execute(code));
+    tell(told.result ?? undefined, told.error === null ? null : errorOf(told.error[0], told.error[1], told.error[2]));
     exit(told.code);
-  })
-  .catch(lost);
+  } catch (thrown) {
+    lost(thrown);
+  }
+}
+void runProgram();

@@ -2,6 +2,7 @@
 // job's frame is the guest's own standard input. Out: the guest's output, and in the end one frame on stdout, which starts with NUL and the
 // job's nonce. Everything that is used after the guest has begun is taken hold of here, before it could be replaced.
 /* global Deno */
+/* oxlint-disable typescript/unbound-method -- taken from their prototypes on purpose, and bound by `uncurried` */
 const { parse, stringify } = JSON;
 /** A method as a function of its receiver, which no change of a prototype reaches. */
 const uncurried = Function.prototype.bind.bind(Function.prototype.call);
