@@ -63,6 +63,7 @@ export async function startWorld(): Promise<World> {
       SOLANA_RPC_URLS: rpcUrl,
       TREASURY_OWNER: await makeTreasury(rpcUrl),
       LOG_LEVEL: "error",
+      SANDBOX_ISOLATION: "off",
     };
     await migrate(postgres.url);
     return {

@@ -293,5 +293,6 @@ function settingsOf(ground: Ground, endpoints: readonly RpcEndpoint[]): Record<s
     PAYMENT_WAIT_MS: "1500",
     WATCH_INTERVAL_MS: "500",
     LOG_LEVEL: "warn",
+    SANDBOX_ISOLATION: "off",
   };
 }

@@ -21,6 +21,7 @@ export interface Instance {
   readonly baseUrl: string;
   /** host:port of its figures; undefined unless METRICS_PORT is set. */
   readonly metricsAddress: string | undefined;
+  readonly pid: number;
   /** Sends a signal to this process, and to no other. */
   signal(name: NodeJS.Signals): void;
   /** Sends a signal to its process group, as a terminal or a supervisor does. Only for one that was served in a group. */
@@ -93,6 +94,7 @@ export class Instances {
     if (addresses === undefined) throw new Error(`serve ended before it was ready: ${log}`);
     return {
       ...addresses,
+      pid: child.pid ?? Number.NaN,
       ended,
       log: () => log,
       signal: (name) => void child.kill(name),

@@ -7,6 +7,7 @@ import { resolveUpstreams } from "../../src/inference/upstream-settings.ts";
 import { makeTools } from "../../src/tools/index.ts";
 import { pricesSchema } from "../../src/tools/prices.ts";
 import { KNOWN_MODELS } from "../../src/tools/vram-estimate/models.ts";
+import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 import { estimate } from "./vram-estimate/estimate.ts";
 
 const page = readFileSync(new URL("../../docs/tools.md", import.meta.url), "utf8");
@@ -18,7 +19,7 @@ const tools = makeTools({
   balance: async () => 0n,
   prices: pricesSchema.parse(undefined),
   inference,
-  sandbox: undefined,
+  sandbox: unaskedSandbox(),
   registered: [],
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ChatModels } from "../../src/domain/chat.ts";
 import { makeTools } from "../../src/tools/index.ts";
 import { pricesSchema } from "../../src/tools/prices.ts";
+import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 
 /** A model that is for sale. */
 const MODEL = { id: "m", inputRate: 1n, outputRate: 1n, contextLength: 100, maxOutputTokens: 10, bytesPerToken: 1 };
@@ -46,6 +47,16 @@ describe("the catalogue of tools", () => {
     const chat = makeTools({ ...deps, inference: undefined }).find(({ name }) => name === "inference_chat");
     expect(chat).toMatchObject({ status: "coming_soon", billable: true, scope: "inference:write" });
     expect(() => chat?.prepare({})).toThrow(expect.objectContaining({ code: "TOOL_UNAVAILABLE", status: 404 }));
+  });
+
+  it("lists the tools of the sandbox as active once it is seen to hold", () => {
+    let proven = false;
+    const tools = makeTools({ ...deps, sandbox: unaskedSandbox(() => proven) });
+    const status = () => tools.filter(({ name }) => name.startsWith("sandbox_")).map((tool) => tool.status);
+    expect(status()).toEqual(["coming_soon", "coming_soon"]);
+    proven = true;
+    expect(status()).toEqual(["active", "active"]);
+    expect(tools.map(({ name }) => name)).toEqual(makeTools(deps).map(({ name }) => name));
   });
 
   it("never quotes a tool that is only announced", () => {

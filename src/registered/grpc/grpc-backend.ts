@@ -35,6 +35,11 @@ export class GrpcBackend implements Backend {
     return { description: commentAbove(method), inputSchema: requestSchema(method.input) };
   }
 
+  /** The little that a schema cannot say, such as times on the edge of the calendar. */
+  check(params: JsonObject): void {
+    if (this.#method) encode(this.#method, params);
+  }
+
   async call(params: JsonObject, { signal, runId }: BackendCall): Promise<JsonObject> {
     const { tool } = this.#options;
     const found = await this.#find(signal).catch((error: unknown) => {
@@ -128,7 +133,7 @@ function detailsOf(error: unknown): string {
   return error instanceof Error && "details" in error && typeof error.details === "string" ? error.details : "";
 }
 
-/** @throws ToolgateError INVALID_REQUEST for the little that a schema cannot say, such as dates that no calendar has */
+/** @throws ToolgateError INVALID_REQUEST where protobuf does not read the parameters */
 function encode({ method, registry }: UnaryMethod, params: JsonObject): Buffer {
   try {
     const bytes = toBinary(method.input, fromJson(method.input, params, { registry }));

@@ -1,31 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { SandboxRuns } from "../../../src/app/sandbox-ports.ts";
 import type { JsonValue } from "../../../src/domain/json.ts";
-import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 import { pricesSchema } from "../../../src/tools/prices.ts";
 import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";
 import { sandboxExecute } from "../../../src/tools/sandbox/execute.ts";
 import { resultOf } from "../../../src/tools/sandbox/result.ts";
 import { refusalOf } from "../tool-context.ts";
-import { ScriptedEngine, SUCCEEDED } from "./scripted-engine.ts";
+import { SUCCEEDED, unaskedSandbox } from "./scripted-engine.ts";
 
 /** What a call of the sandbox's tools may say and what it costs: decided before anything runs. */
-const unasked = () => Promise.reject(new Error("not asked"));
-const runs: SandboxRuns = {
-  begin: unasked,
-  end: unasked,
-  find: unasked,
-  requestCancel: unasked,
-  onCancel: () => () => {},
-};
 let proven = true;
-const deps = {
-  engine: new ScriptedEngine(),
-  runs,
-  proven: () => proven,
-  concurrencyPerKey: 2,
-  metrics: silentMetrics,
-};
+const deps = unaskedSandbox(() => proven);
 const prices = pricesSchema.parse(undefined).sandbox_execute;
 const execute = sandboxExecute(deps, prices);
 const cancel = sandboxCancel(deps);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { request, type Agent, type Answer } from "../../support/world.ts";
 
@@ -32,7 +32,14 @@ export async function statusOf(door: Door, tool: string): Promise<string> {
 
 /** Until its walls were seen to hold. */
 export async function untilProven(door: Door): Promise<void> {
-  await expect.poll(() => statusOf(door, "sandbox_execute"), { timeout: 60_000, interval: 100 }).toBe("active");
+  const proven = async () => expect(await statusOf(door, "sandbox_execute")).toBe("active");
+  await vi.waitFor(proven, { timeout: 110_000, interval: 100 });
+}
+
+/** What comes with a call. */
+export interface Extra {
+  key?: string;
+  headers?: Record<string, string>;
 }
 
 /** POST /v1/mcp/tools/call */
@@ -41,7 +48,7 @@ export function callTool(
   agent: Agent,
   tool: string,
   params: JsonObject,
-  { key, headers }: { key?: string; headers?: Record<string, string> } = {},
+  { key, headers }: Extra = {},
 ): Promise<Answer> {
   const body = JSON.stringify({ tool, params, ...(key !== undefined && { idempotency_key: key }) });
   return request(door, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);

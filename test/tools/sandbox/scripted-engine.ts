@@ -1,5 +1,14 @@
 import { ToolgateError } from "../../../src/domain/errors.ts";
 import type { SandboxEngine, SandboxJob, SandboxOutcome } from "../../../src/domain/sandbox.ts";
+import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
+import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
+
+/** A sandbox whose tools are described and checked, and never called. @param proven whether it was seen to hold */
+export function unaskedSandbox(proven: () => boolean = () => true): SandboxDeps {
+  const unasked = () => Promise.reject(new Error("not asked"));
+  const runs = { begin: unasked, end: unasked, find: unasked, requestCancel: unasked, onCancel: () => () => {} };
+  return { engine: new ScriptedEngine(), runs, proven, concurrencyPerKey: 2, metrics: silentMetrics };
+}
 
 /** An outcome of code that said nothing and worked. */
 export const SUCCEEDED: SandboxOutcome = {

@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startGround, type Agent, type Ground } from "../support/world.ts";
+import {
+  accountOf,
+  activeRuns,
+  beginWaiting,
+  callTool,
+  sandboxSettings,
+  untilProven,
+} from "../tools/sandbox/sandbox.ts";
+import { expectCleanAudit } from "./calls.ts";
+import { Instances, type Instance } from "./process.ts";
+
+/** Code that runs on one of three instances, is cancelled at another, and what becomes of it when its instance ends. */
+const LEASE_MS = 1_000;
+let ground: Ground;
+let one: Instance;
+let two: Instance;
+let three: Instance;
+let agent: Agent;
+const instances = new Instances();
+beforeAll(async () => {
+  ground = await startGround();
+  agent = await ground.agent({ balance: 10_000n });
+  const settings = {
+    ...ground.settings,
+    ...(await sandboxSettings({ process: { idle_workers: { javascript: 1, python: 0 } } })),
+    RUN_LEASE_MS: String(LEASE_MS),
+    SHUTDOWN_GRACE_MS: "500",
+  };
+  [one, two, three] = (await Promise.all([1, 2, 3].map(() => instances.serve(settings)))) as [
+    Instance,
+    Instance,
+    Instance,
+  ];
+  await Promise.all([one, two, three].map(untilProven));
+}, 120_000);
+afterAll(async () => {
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await instances.close();
+    await ground.close();
+  }
+});
+
+/** The processes that an instance has started, and theirs, by the table of processes; those that are over but not yet cleared away left out. */
+function descendants(of: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    const found = /^\d+$/.test(name) ? parentOf(Number(name)) : undefined;
+    if (found !== undefined) parents.set(Number(name), found);
+  }
+  const below = new Set([of]);
+  for (let grown = 0; grown !== below.size;) {
+    grown = below.size;
+    for (const [pid, parent] of parents) if (below.has(parent)) below.add(pid);
+  }
+  below.delete(of);
+  return [...below];
+}
+
+/** Undefined when it is over. */
+function parentOf(pid: number): number | undefined {
+  try {
+    // The name of the program may hold anything, brackets too.
+    const [state, parent] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+    return state === "Z" || state === "X" ? undefined : Number(parent);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The processes of an instance that runs code. */
+async function processesOf({ pid }: Instance): Promise<number[]> {
+  await expect.poll(() => descendants(pid).length, { timeout: 10_000 }).toBeGreaterThan(0);
+  return descendants(pid);
+}
+
+const isThere = (pid: number) => parentOf(pid) !== undefined;
+
+it("is ended by a cancel at any other instance, by its name and by its run", async () => {
+  for (const [at, by] of [
+    [three, (begun: { runId: string }) => begun.runId],
+    [two, () => "mine"],
+  ] as const) {
+    const before = (await accountOf(two, agent)).receipts;
+    const begun = await beginWaiting(one, agent, { run_id: "mine" });
+    const cancelled = await callTool(at, agent, "sandbox_cancel", { run_id: by(begun) });
+    expect(cancelled.body.result).toMatchObject({ cancelled: true, status: "cancelled" });
+    const { status, body } = await begun.answer;
+    expect([status, body.result]).toEqual([200, expect.objectContaining({ run_id: "mine", status: "cancelled" })]);
+    expect((await accountOf(three, agent)).receipts).toBe(before + 1);
+  }
+});
+
+it("is aborted at the end of a shutdown's grace period, costs nothing, and leaves no process", async () => {
+  const before = await accountOf(two, agent);
+  const { answer } = await beginWaiting(three, agent);
+  const started = await processesOf(three);
+  three.signal("SIGTERM");
+  const aborted = await answer;
+  expect([aborted.status, aborted.body.code]).toEqual([503, "UNAVAILABLE"]);
+  expect(await three.ended).toBe(0);
+  await expect.poll(() => started.filter(isThere), { timeout: 10_000 }).toEqual([]);
+  expect(await accountOf(two, agent)).toEqual(before);
+});
+
+it("ends with an instance that is killed: its hold is released, nothing is charged, and no process is left", async () => {
+  const before = await accountOf(two, agent);
+  const { answer, runId } = await beginWaiting(one, agent, { run_id: "doomed" });
+  const started = await processesOf(one);
+  one.signal("SIGKILL");
+  await expect(answer).rejects.toThrow();
+  await expect.poll(() => started.filter(isThere), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => activeRuns(two, agent), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual([]);
+  expect(await accountOf(two, agent)).toEqual(before);
+  const cancelled = await callTool(two, agent, "sandbox_cancel", { run_id: "doomed" });
+  expect(cancelled.body.result).toEqual({ run_id: "doomed", cancelled: false, status: "failed" });
+  expect((await callTool(two, agent, "sandbox_cancel", { run_id: runId })).body.result.status).toBe("failed");
+});

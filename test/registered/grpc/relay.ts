@@ -1,0 +1,45 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+
+/** A relay before a server, whose connections a test can count and cut. */
+export interface Relay {
+  port: number;
+  /** Connections so far. */
+  made(): number;
+  cut(): void;
+  close(): void;
+}
+
+/** Starts one that leads to a port of this machine. */
+export async function startRelay(target: number): Promise<Relay> {
+  const sockets = new Set<Socket>();
+  let made = 0;
+  const server = createServer((outer) => {
+    made += 1;
+    const inner = connect(target, "127.0.0.1");
+    for (const socket of [outer, inner]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        outer.destroy();
+        inner.destroy();
+      });
+    }
+    outer.pipe(inner).pipe(outer);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    made: () => made,
+    cut,
+    close() {
+      server.close();
+      cut();
+    },
+  };
+}
