@@ -1,0 +1,282 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { LookupFunction } from "node:net";
+import { priceFrom } from "../../../src/registered/price.ts";
+import { RegisteredTool } from "../../../src/registered/registered-tool.ts";
+import {
+  backendOf,
+  CALL,
+  documentFolder,
+  json,
+  openapi,
+  operation,
+  settingsOf,
+  startThirdParty,
+  type ThirdParty,
+} from "./third-party.ts";
+
+/** A server of somebody else's that succeeds, lies, stalls, floods, redirects and cuts. */
+
+const folder = documentFolder();
+let party: ThirdParty;
+let file: string;
+const open: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  party = await startThirdParty();
+  file = folder.write("op.json", openapi({ "/op": { post: operation("op") } }));
+});
+afterEach(() => {
+  party.received.length = 0;
+});
+afterAll(async () => {
+  await Promise.all(open.map((one) => one.close()));
+  await party.close();
+  folder[Symbol.dispose]();
+});
+
+type Entry = NonNullable<Parameters<typeof backendOf>[2]>;
+
+/** Calls the operation once, as the tool `t`. */
+async function call(answer: ThirdParty["answer"], entry: Entry = {}, document = file): Promise<unknown> {
+  party.answer = answer;
+  const { lookup, env, ...rest } = entry;
+  const url = lookup ? party.url.replace("127.0.0.1", "api.example") : party.url;
+  const backend = await backendOf(document, url, entry);
+  open.push(backend);
+  const http = { openapi: document, operation_id: "op" };
+  const tool = new RegisteredTool(settingsOf({ http, ...rest }, env), backend, await priceFrom({ free: true }));
+  await tool.describe(AbortSignal.timeout(60_000));
+  const caller = { accountId: "a", keyId: "k", scopes: new Set<never>(), operator: false };
+  return tool.prepare({}).run({ caller, runId: "run_1", signal: CALL.signal } as never);
+}
+
+describe("an answer becomes a result", () => {
+  it.each([
+    ["a JSON object", { "Content-Type": "application/json" }, '{"a":[1,"ü"]}', { a: [1, "ü"] }],
+    ["other JSON", { "Content-Type": "application/problem+json" }, "[1,2]", { value: [1, 2] }],
+    ["text", { "Content-Type": "text/plain; charset=iso-8859-1" }, Buffer.from([0xfc]), { text: "ü" }],
+    ["an image", { "Content-Type": "image/png" }, Buffer.from([1, 255]), { base64: "Af8=", media_type: "image/png" }],
+    ["bytes of no kind", {}, "x", { base64: "eA==", media_type: "application/octet-stream" }],
+    ["nothing", { "Content-Type": "application/json" }, "", {}],
+    [
+      "compressed JSON",
+      { "Content-Type": "application/json", "Content-Encoding": "gzip" },
+      gzipSync('{"a":1}'),
+      { a: 1 },
+    ],
+  ])("%s", async (_, headers, body, result) => {
+    const anything = folder.write("any.json", openapi({ "/op": { post: { ...operation("op"), responses: {} } } }));
+    expect(await call((response) => response.writeHead(200, headers).end(body), {}, anything)).toEqual(result);
+  });
+
+  it("and 204 an empty one", async () => {
+    expect(await call((response) => response.writeHead(204).end())).toEqual({});
+  });
+});
+
+describe("a server that does not do its work", () => {
+  it.each([
+    [400, /refused the call \(HTTP 400\)/],
+    [401, /refused the operator's credentials/],
+    [404, /refused the call \(HTTP 404\)/],
+    [500, /failed \(HTTP 500\)/],
+    [302, /redirects elsewhere, which is not followed/],
+    [307, /redirects elsewhere/],
+  ])("with HTTP %s is TOOL_FAILED, without its words", async (status, message) => {
+    const answer = call((response) =>
+      json(response, status, { secret_detail: "internal" }, { Location: `${party.url}/admin` }),
+    );
+    await expect(answer).rejects.toMatchObject({ code: "TOOL_FAILED", message: expect.stringMatching(message) });
+    await expect(answer).rejects.not.toThrow(/internal|127\.0\.0\.1/);
+    expect(party.received).toHaveLength(1);
+  });
+
+  it.each([
+    [429, "7", 7],
+    [503, "99999", 300],
+    [503, "Wed, 21 Oct 2026 07:28:00 GMT", 5],
+  ])("with HTTP %s and Retry-After %s is UNAVAILABLE", async (status, header, retryAfterSeconds) => {
+    const answer = call((response) => json(response, status, {}, { "Retry-After": header }));
+    await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds });
+  });
+
+  it.each<[string, ThirdParty["answer"], RegExp, object?]>([
+    [
+      "answers with a page instead of JSON",
+      (r) => r.setHeader("Content-Type", "text/html").end("<p>"),
+      /another kind of content/,
+    ],
+    [
+      "answers with JSON that is none",
+      (r) => r.setHeader("Content-Type", "application/json").end("{"),
+      /could not be read/,
+    ],
+    [
+      "answers in bytes that are no UTF-8",
+      (r) => r.setHeader("Content-Type", "application/json").end(Buffer.from([34, 255, 34])),
+      /could not be read/,
+    ],
+    [
+      "answers with half a character",
+      (r) => r.setHeader("Content-Type", "application/json").end(String.raw`{"a":"\ud800"}`),
+      /JSON cannot carry/,
+    ],
+    [
+      "answers with a number beyond all",
+      (r) => r.setHeader("Content-Type", "application/json").end('{"a":1e999}'),
+      /JSON cannot carry/,
+    ],
+    [
+      "nests",
+      (r) => r.setHeader("Content-Type", "application/json").end(`${"[".repeat(5000)}${"]".repeat(5000)}`),
+      /nests deeper/,
+    ],
+    ["floods", (r) => flood(r), /too long/],
+    [
+      "floods, compressed",
+      (r) =>
+        r
+          .writeHead(200, { "Content-Type": "application/json", "Content-Encoding": "gzip" })
+          .end(gzipSync(" ".repeat(2_000_000))),
+      /too long/,
+    ],
+    [
+      "becomes too large for gRPC only as protobuf",
+      (r) =>
+        json(
+          r,
+          200,
+          Array.from({ length: 500_000 }, () => 1),
+        ),
+      /longer than/,
+    ],
+    [
+      "cuts its answer",
+      (r) =>
+        r
+          .writeHead(200, { "Content-Type": "application/json", "Content-Length": "100" })
+          .write('{"a":', () => r.destroy()),
+      /connection to the server broke/,
+    ],
+    ["cuts before it answers", (r) => r.destroy(), /cannot be reached/],
+    ["stalls", () => {}, /did not answer within 0\.2 s/, { timeout_ms: 200 }],
+    [
+      "stalls in its answer",
+      (r) => r.writeHead(200, { "Content-Type": "application/json" }).write("{"),
+      /did not answer within 0\.2 s/,
+      { timeout_ms: 200 },
+    ],
+  ])("and %s is TOOL_FAILED", async (_, answer, message, entry = {}) => {
+    const failure = call(answer, { ...entry });
+    await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED", message: expect.stringMatching(message) });
+    // Nothing is sent twice: the server may have done its work.
+    expect(party.received).toHaveLength(1);
+  });
+
+  it("and repeats a secret, however it writes it, is TOOL_FAILED", async () => {
+    const token = "s3cr3t-token-value";
+    const headers_env = { Authorization: "TOKEN" };
+    const entry = { headers_env, env: { TOKEN: `Bearer ${token}` } };
+    const bodies = [
+      JSON.stringify({ you_sent: `Bearer ${token}` }),
+      JSON.stringify([Buffer.from(token).toString("base64")]),
+      `{"a":"${[...token].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join("")}"}`,
+      JSON.stringify({ [token]: 1 }),
+    ];
+    for (const body of bodies) {
+      const failure = call((response) => response.setHeader("Content-Type", "application/json").end(body), entry);
+      await expect(failure).rejects.toMatchObject({
+        code: "TOOL_FAILED",
+        message: /repeats what was meant for it alone/,
+      });
+      expect(party.received.at(-1)?.headers.authorization).toBe(`Bearer ${token}`);
+      await expect(failure).rejects.not.toThrow(token);
+    }
+  });
+});
+
+describe("what a server is sent", () => {
+  it("has the run as Idempotency-Key where it changes something, the operator's headers, and what the document promises in Accept", async () => {
+    await call((response) => json(response, 200, {}), { headers_env: { "X-Key": "KEY" }, env: { KEY: "abcdef1" } });
+    expect(party.received[0]).toMatchObject({
+      method: "POST",
+      url: "/op",
+      headers: { "idempotency-key": "run_1", "x-key": "abcdef1", accept: "application/json", "user-agent": "toolgate" },
+    });
+    const get = folder.write("get.json", openapi({ "/op": { get: operation("op") } }));
+    await call((response) => json(response, 200, {}), {}, get);
+    expect(party.received.at(-1)?.headers).not.toHaveProperty("idempotency-key");
+  });
+
+  it("comes over connections that are kept", async () => {
+    party.answer = (response) => json(response, 200, {});
+    const backend = await backendOf(file, party.url);
+    open.push(backend);
+    const before = party.connections;
+    for (let turn = 0; turn < 20; turn++) await backend.call({}, CALL);
+    expect(party.received).toHaveLength(20);
+    expect(party.connections - before).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("a server that is somewhere else than it says", () => {
+  const found = (...answers: string[]): { lookup: LookupFunction } => ({
+    lookup: (_, { all }, callback) => {
+      const address = answers.length > 1 ? (answers.shift() ?? "") : (answers[0] ?? "");
+      const family = address.includes(":") ? 6 : 4;
+      process.nextTick(() => (all ? callback(null, [{ address, family }]) : callback(null, address, family)));
+    },
+  });
+
+  it.each([
+    "127.0.0.1",
+    "10.0.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "::1",
+    "::ffff:127.0.0.1",
+    "fd00::1",
+    "fe80::1",
+    "64:ff9b::7f00:1",
+  ])("is not asked where its name means %s", async (address) => {
+    const failure = call((response) => json(response, 200, {}), found(address));
+    await expect(failure).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringMatching(/cannot be reached/),
+    });
+    expect(party.received).toEqual([]);
+  });
+
+  it("is asked where the operator allows its name, but never at addresses of this link", async () => {
+    const answer: ThirdParty["answer"] = (response) => json(response, 200, {});
+    const entry = { allow_hosts: ["API.example"] };
+    expect(await call(answer, { ...entry, ...found("127.0.0.1") })).toEqual({});
+    await expect(call(answer, { ...entry, ...found("169.254.169.254") })).rejects.toThrow(/cannot be reached/);
+    await expect(call(answer, { ...entry, network: "any", ...found("169.254.169.254") })).rejects.toThrow(/cannot be/);
+  });
+
+  it.each([
+    "http://127.0.0.1:1",
+    "http://2130706433",
+    "http://0x7f.1",
+    "http://[::1]:1",
+    "http://[::ffff:7f00:1]",
+    "http://169.254.169.254",
+  ])("is a problem of the document where it names %s", async (url) => {
+    const document = folder.write("inside.json", openapi({ "/op": { post: operation("op") } }, { servers: [{ url }] }));
+    const backend = backendOf(document, "", { http: { openapi: document, operation_id: "op" }, allow_hosts: [] });
+    await expect(backend).rejects.toThrow(/names the server .* where no connection is made/);
+  });
+});
+
+/** Sends until nobody listens any more. */
+function flood(response: Parameters<ThirdParty["answer"]>[0]): void {
+  response.writeHead(200, { "Content-Type": "application/json" });
+  const more = () => {
+    while (!response.destroyed && response.write(" ".repeat(65_536)));
+    response.once("drain", more);
+  };
+  more();
+}
