@@ -20,6 +20,7 @@ const ENDPOINTS = "treasury/endpoints.test.ts";
 const VANISHED = "treasury/vanished.test.ts";
 const STANDINGS = "solana/payment-standings.test.ts";
 const ROLE = "security/serving-role.test.ts";
+const SANDBOX = "tools/sandbox/gateway.test.ts";
 const LOST = "instances/lost-answers.test.ts";
 
 /** The rows of docs/decisions.md, "Proof", "Money" and "Keeper", by their first column, and the tests that show them. */
@@ -231,7 +232,9 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["metrics/gateway.test.ts", "tells its figures at a port of their own, and not at the door that callers come to"],
     ["metrics/gateway.test.ts", "names the setting when the port is taken, and measures nothing where it is not set"],
   ],
+  "guest code that fails in sandbox_execute": [
+    [SANDBOX, "whose code %s is a result, and paid for"],
+    [SANDBOX, "wait for theirs, can be cancelled there, and are refused without a charge when too many wait"],
+    ["instances/sandbox-cancel.test.ts", "ends with an instance that is killed"],
+  ],
 };
-
-/** Rows whose subject has no door yet. */
-export const NOT_BUILT: readonly string[] = ["guest code that fails in sandbox_execute"];

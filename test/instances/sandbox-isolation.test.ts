@@ -1,0 +1,55 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startGround, type Ground } from "../support/world.ts";
+import { run } from "./process.ts";
+
+/** What `serve` and `doctor` make of a machine without bubblewrap: this one, with the program covered up where there is one. */
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const BUBBLEWRAP = "/usr/bin/bwrap";
+const COVER = existsSync(BUBBLEWRAP) ? [BUBBLEWRAP, "--dev-bind", "/", "/", "--ro-bind", "/dev/null", BUBBLEWRAP] : [];
+
+let ground: Ground;
+beforeAll(async () => {
+  ground = await startGround();
+});
+afterAll(() => ground.close());
+
+async function withoutBubblewrap(args: readonly string[], isolation: string) {
+  const [command = "", ...rest] = [...COVER, process.execPath, "src/main.ts", ...args];
+  const env = { PATH: process.env["PATH"] ?? "", ...ground.settings, SANDBOX_ISOLATION: isolation };
+  const child = spawn(command, rest, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code: Number(code), out, err };
+}
+
+it("is a problem where walls are required: doctor tells it, and serve does not start", async () => {
+  const doctor = await withoutBubblewrap(["doctor", "--json"], "required");
+  expect(doctor.code, doctor.err).toBe(1);
+  expect(JSON.parse(doctor.out)).toMatchObject({
+    ok: false,
+    problems: [expect.stringMatching(/^SANDBOX_ISOLATION: .*bubblewrap/)],
+  });
+  const serve = await withoutBubblewrap(["serve"], "required");
+  expect([serve.code, serve.out]).toEqual([2, ""]);
+  expect(serve.err).toMatch(/SANDBOX_ISOLATION: .*bubblewrap/);
+});
+
+it("is a warning where nothing is said: the tools stay announced", async () => {
+  const { code, out } = await withoutBubblewrap(["doctor", "--json"], "");
+  expect([code, JSON.parse(out)]).toEqual([
+    0,
+    { ok: true, problems: [], warnings: [expect.stringMatching(/^SANDBOX_ISOLATION: .*announced only.*bubblewrap/)] },
+  ]);
+});
+
+it("is nothing to tell where the sandbox is off, or less was asked for", async () => {
+  for (const isolation of ["off", "process"]) {
+    const { exitCode, stdout } = await run(["doctor"], { ...ground.settings, SANDBOX_ISOLATION: isolation });
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining("everything is fine")]);
+  }
+});
