@@ -3,7 +3,7 @@ import type { ChatCompletion, ChatUsage } from "../domain/chat.ts";
 import { unusable } from "./upstream-failure.ts";
 
 /** Longest text of an answer, bytes of UTF-8: whole answers have to fit into gRPC's 4 MiB with what stands around them. */
-export const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
+const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 
 /** More than any server counts in one answer; what is above was not counted. */
 const MOST_TOKENS = 1_000_000_000;

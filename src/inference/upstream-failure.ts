@@ -3,8 +3,8 @@ import { ToolgateError, type ErrorCode } from "../domain/errors.ts";
 import { neverConnected } from "../outbound/guarded-fetch.ts";
 
 /** Seconds to wait when a busy server does not say how long, and the most that is passed on when it does. */
-export const DEFAULT_RETRY_SECONDS = 5;
-export const MOST_RETRY_SECONDS = 300;
+const DEFAULT_RETRY_SECONDS = 5;
+const MOST_RETRY_SECONDS = 300;
 
 /**
  * What a failed call says of its server: it is broken; it is busy and wants to be left alone; it served the call as well as the call could

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import {
   type ChatCompletion,
   type ChatModel,
@@ -8,6 +9,7 @@ import {
 } from "../../../src/domain/chat.ts";
 import { ToolgateError } from "../../../src/domain/errors.ts";
 import { parseTokenRate } from "../../../src/domain/token-rate.ts";
+import type { Tool } from "../../../src/domain/tool.ts";
 import { inferenceChat } from "../../../src/tools/inference-chat/tool.ts";
 import { call, refusalOf, toolContext } from "../tool-context.ts";
 
@@ -32,7 +34,7 @@ const LARGE: ChatModel = {
 
 /** A shop that remembers what it was asked. */
 class Shop implements ChatModels {
-  readonly models = [SMALL, LARGE];
+  models: readonly ChatModel[] = [SMALL, LARGE];
   readonly asked: [ChatRequest, ChatOptions][] = [];
   answer: Promise<ChatCompletion> = Promise.resolve({
     content: "Four.",
@@ -101,6 +103,46 @@ describe("inference_chat", () => {
     shop.answer = Promise.reject(new ToolgateError("UNAVAILABLE", "busy", { retryAfterSeconds: 9 }));
     const answer = call(inferenceChat(shop), JSON.stringify({ model: "small", messages }));
     await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 9 });
+  });
+});
+
+describe("the models that are for sale", () => {
+  const modelIn = (tool: Tool) =>
+    z
+      .object({ properties: z.object({ model: z.object({ enum: z.array(z.string()), description: z.string() }) }) })
+      .parse(tool.inputSchema).properties.model;
+
+  it("stand in the schema, each with what it takes and costs", () => {
+    const { description, ...model } = modelIn(tool);
+    expect(model.enum).toEqual(["small", "large"]);
+    expect(description.split("\n").slice(1)).toEqual([
+      "small: context 2000 tokens, answer at most 500; USD 0.2 per million tokens of the prompt, 0.6 of the answer",
+      "large: context 200000 tokens, answer at most 8000; USD 3 per million tokens of the prompt, 15 of the answer",
+    ]);
+  });
+
+  it("may change while the tool is offered; without any it is announced only", () => {
+    const shop = new Shop();
+    shop.models = [];
+    const chat = inferenceChat(shop);
+    expect(chat).toMatchObject({ status: "coming_soon", inputSchema: { type: "object" } });
+    expect(() => chat.prepare({ model: "small", messages })).toThrow(
+      expect.objectContaining({ code: "TOOL_UNAVAILABLE", status: 404 }),
+    );
+    shop.models = [LARGE];
+    expect([chat.status, modelIn(chat).enum]).toEqual(["active", ["large"]]);
+    expect(chat.prepare({ model: "large", messages }).price).toBeGreaterThan(0n);
+    expect(chat.inputSchema, "is not made anew for every look").toBe(chat.inputSchema);
+    shop.models = [];
+    expect(chat.status).toBe("coming_soon");
+  });
+
+  it("keep the terms that a call was priced on until it has run", async () => {
+    const shop = new Shop();
+    const prepared = inferenceChat(shop).prepare({ model: "small", messages });
+    shop.models = [{ ...SMALL, maxOutputTokens: 1_500 }];
+    await prepared.run(toolContext(new AbortController().signal));
+    expect(shop.asked[0]?.[0].maxTokens).toBe(500);
   });
 });
 
@@ -211,5 +253,10 @@ describe("a conversation that cannot be had", () => {
     const models = Array.from({ length: 70 }, (_, index) => ({ ...SMALL, id: `model-${index}` }));
     const wide = inferenceChat({ models, complete: (request, options) => shop.complete(request, options) });
     expect(refusalOf(wide, `{"model":"x",${one}}`)).toMatch(/model-49 and 20 more$/);
+    const { properties } = z
+      .object({ properties: z.object({ model: z.object({ enum: z.array(z.string()), description: z.string() }) }) })
+      .parse(wide.inputSchema);
+    expect(properties.model.enum, "but the schema names all").toHaveLength(70);
+    expect(properties.model.description).toMatch(/^model-49: .* and 20 more$/m);
   });
 });
