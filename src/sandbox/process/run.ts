@@ -65,6 +65,11 @@ export class Run {
     return this.#end("cancelled");
   }
 
+  /** Ends it without a result: `done` rejects, and nobody is charged for what the host broke off. */
+  giveUp(): void {
+    this.#end("aborted");
+  }
+
   #end(reason: HostReason | "aborted"): boolean {
     if (this.#reason !== undefined) return false;
     this.#reason = reason;
