@@ -26,12 +26,17 @@ export function withinMs<Value>(ms: number, work: () => Value): Value {
   try {
     script.runInContext(context, { timeout: ms });
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT")
-      throw new TookTooLongError(ms);
-    throw error;
+    throw isTimeout(error) ? new TookTooLongError(ms) : error;
   } finally {
     context["work"] = () => {};
   }
   if (!outcome.done) throw new TookTooLongError(ms);
   return outcome.done.value;
+}
+
+/** An error of the context's own, and so no `Error` of ours. */
+function isTimeout(error: unknown): boolean {
+  return (
+    typeof error === "object" && error !== null && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
+  );
 }

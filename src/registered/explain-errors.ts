@@ -1,42 +1,37 @@
 import type { ErrorObject } from "ajv";
 import { fieldPath, kindOf, nameOfType } from "../domain/field-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
+import { isComposite, withinAlternatives } from "./alternatives.ts";
 
 const MOST_ERRORS = 5;
 const MOST_ALTERNATIVES = 3;
-const COMPOSITES: ReadonlySet<string> = new Set(["anyOf", "oneOf"]);
 
 /**
  * Says what is wrong with a call's parameters and what to do, one sentence per field, each with its path, in the words of the gateway's
  * own tools, e.g. `params.city: is required, a string`.
  * @param errors of ajv, with `allErrors` and `verbose`
+ * @param schema of the parameters
  */
-export function explainErrors(errors: readonly ErrorObject[], params: JsonObject): string {
-  const composites = errors.filter(({ keyword }) => COMPOSITES.has(keyword));
-  // What is wrong with one alternative says nothing on its own.
-  const whole = errors.filter((error) => !composites.some((composite) => isWithin(error, composite)));
-  const sentences = whole.map((error) => sentence(error, errors, params));
+export function explainErrors(errors: readonly ErrorObject[], params: JsonObject, schema: JsonObject): string {
+  const composites = errors
+    .filter(isComposite)
+    .map((composite) => ({ composite, isWithin: withinAlternatives(composite, schema) }));
+  const isInner = (error: ErrorObject) => composites.some(({ isWithin }) => isWithin(error));
+  const innerOf = (error: ErrorObject) => {
+    const isWithin = composites.find(({ composite }) => composite === error)?.isWithin;
+    return isWithin ? errors.filter(isWithin) : [];
+  };
+  const sentences = errors
+    .filter((error) => !isInner(error))
+    .map((error) =>
+      isComposite(error)
+        ? `${fieldPath(pathOf(error.instancePath, params))}: ${alternatives(error, innerOf(error), params)}`
+        : sentence(error, params),
+    );
   return [...new Set(sentences)].slice(0, MOST_ERRORS).join("; ");
 }
 
-function isWithin({ schemaPath, instancePath }: ErrorObject, composite: ErrorObject): boolean {
-  return (
-    instancePath.startsWith(composite.instancePath) &&
-    (schemaPath.startsWith(`${composite.schemaPath}/`) || isReferred(schemaPath, composite))
-  );
-}
-
-/** ajv names an error behind a reference by the path of what is referred to. */
-function isReferred(schemaPath: string, { schema }: ErrorObject): boolean {
-  if (!Array.isArray(schema)) return false;
-  const references = schema.flatMap((alternative: unknown) => {
-    const reference = isJsonObject(alternative) ? alternative["$ref"] : undefined;
-    return typeof reference === "string" ? [reference] : [];
-  });
-  return references.some((reference) => schemaPath.startsWith(`${reference}/`));
-}
-
-function sentence(error: ErrorObject, errors: readonly ErrorObject[], params: JsonObject): string {
+function sentence(error: ErrorObject, params: JsonObject): string {
   const path = pathOf(error.instancePath, params);
   switch (error.keyword) {
     case "required":
@@ -45,26 +40,21 @@ function sentence(error: ErrorObject, errors: readonly ErrorObject[], params: Js
       return `${fieldPath([...path, member(error, "additionalProperty")])}: ${unknownMember(error)}`;
     case "unevaluatedProperties":
       return `${fieldPath([...path, member(error, "unevaluatedProperty")])}: is unknown, leave it out`;
-    case "anyOf":
-    case "oneOf":
-      return `${fieldPath(path)}: ${alternatives(error, errors, params)}`;
     default:
       return `${fieldPath(path)}: ${problem(error)}`;
   }
 }
 
-function alternatives(composite: ErrorObject, errors: readonly ErrorObject[], params: JsonObject): string {
+function alternatives(composite: ErrorObject, inner: readonly ErrorObject[], params: JsonObject): string {
   if (Array.isArray(composite.params["passingSchemas"]))
     return "fits more than one of its alternatives, and must fit exactly one";
-  const inner = errors.filter((error) => error !== composite && isWithin(error, composite));
   const problems = inner
+    .filter((error) => !isComposite(error))
     .slice(0, MOST_ALTERNATIVES)
     .map((error) =>
       error.instancePath === composite.instancePath && error.keyword === "type"
         ? problem(error)
-        : COMPOSITES.has(error.keyword)
-          ? `${fieldPath(pathOf(error.instancePath, params))}: fits none of its alternatives`
-          : sentence(error, errors, params),
+        : sentence(error, params),
     );
   return `fits none of its alternatives: ${problems.join(", or ")}`;
 }

@@ -11,10 +11,12 @@ const CHECK_MS = 200;
 
 /** Checks parameters against a JSON Schema (2020-12) that somebody else wrote. */
 export class ParameterCheck {
+  readonly #schema: JsonObject;
   readonly #validate: ValidateFunction;
 
   /** @throws Error when the schema is none */
   constructor(schema: JsonObject) {
+    this.#schema = schema;
     this.#validate = withinMs(COMPILE_MS, () => {
       const ajv = new Ajv2020({
         // Foreign schemas have keywords and formats of their own.
@@ -42,7 +44,7 @@ export class ParameterCheck {
   #problems(params: JsonObject): string | undefined {
     try {
       return withinMs(CHECK_MS, () =>
-        this.#validate(params) ? undefined : explainErrors(this.#validate.errors ?? [], params),
+        this.#validate(params) ? undefined : explainErrors(this.#validate.errors ?? [], params, this.#schema),
       );
     } catch (error) {
       if (!(error instanceof TookTooLongError)) throw error;
