@@ -8,6 +8,9 @@ const SCHEME = "toolgate-guarded";
 /** The channel option that carries a channel's guard. */
 const GUARD = "toolgate.guard";
 
+/** Least time between two look-ups, ms: while a server cannot be reached, each result makes grpc-js ask for another at once. */
+const PAUSE_MS = 1_000;
+
 /** Where grpc-js looks up names that only {@link Guard} lets it connect to, and the options that this needs. */
 export function guardedTarget(address: string, guard: Guard): { target: string; options: ChannelOptions } {
   experimental.registerResolver(SCHEME, GuardedResolver);
@@ -43,6 +46,10 @@ class GuardedResolver implements experimental.Resolver {
   readonly #listener: experimental.ResolverListener;
   /** Which look-up counts; an older one's result is dropped. */
   #generation = 0;
+  /** Runs until the name may be looked up again. */
+  #pause: NodeJS.Timeout | undefined;
+  /** Whether it is to be looked up as soon as that is so. */
+  #wanted = false;
 
   constructor(target: experimental.GrpcUri, listener: experimental.ResolverListener, options: ChannelOptions) {
     const address = experimental.splitHostPort(target.path);
@@ -60,7 +67,12 @@ class GuardedResolver implements experimental.Resolver {
   }
 
   updateResolution(): void {
-    this.#generation += 1;
+    if (this.#pause) {
+      this.#wanted = true;
+      return;
+    }
+    this.#wanted = false;
+    this.#pause = setTimeout(() => this.#resume(), PAUSE_MS).unref();
     const generation = this.#generation;
     // Never before this method has returned, which is what grpc-js counts on.
     guardedAddresses(this.#guard, this.#host).then(
@@ -71,6 +83,14 @@ class GuardedResolver implements experimental.Resolver {
 
   destroy(): void {
     this.#generation += 1;
+    clearTimeout(this.#pause);
+    this.#pause = undefined;
+    this.#wanted = false;
+  }
+
+  #resume(): void {
+    this.#pause = undefined;
+    if (this.#wanted) this.updateResolution();
   }
 
   #succeed(addresses: readonly string[]): void {

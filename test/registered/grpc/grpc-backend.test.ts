@@ -258,13 +258,12 @@ describe("a gRPC method behind a tool", () => {
 
     it("at the address that a name was found to have, looked up again when the connection is lost", async () => {
       const asked: string[] = [];
-      const found = { address: "127.0.0.1", family: 4 };
       const guard: Guard = {
         network: "public",
         allowHosts: new Set(["odd.test"]),
         lookup: (name, _options, callback) => {
           asked.push(name);
-          process.nextTick(() => callback(null, [found]));
+          process.nextTick(() => callback(null, [{ address: "127.0.0.1", family: 4 }]));
         },
       };
       const one = await another({});
@@ -272,12 +271,23 @@ describe("a gRPC method behind a tool", () => {
       const backend = open("Perform", { section, guard });
       await call(backend, { what: "x" });
       expect(asked).toEqual(["odd.test"]);
-      // From now on the name leads to where clouds hand out credentials.
-      found.address = "169.254.169.254";
       one.cut();
-      await vi.waitFor(() => expect(asked.length).toBeGreaterThan(1), 10_000);
-      await expect(call(backend, { what: "x" })).rejects.toThrow();
-      expect(one.connections()).toBe(1);
+      await vi.waitFor(async () => {
+        await call(backend, { what: "x" });
+        expect(asked.length).toBeGreaterThan(1);
+      }, 10_000);
+    });
+
+    it("never where clouds hand out credentials, whatever is allowed", async () => {
+      const guard: Guard = {
+        network: "any",
+        allowHosts: new Set(["odd.test"]),
+        lookup: (_name, _options, callback) => callback(null, [{ address: "169.254.169.254", family: 4 }]),
+      };
+      const section = { descriptor_set: types.file, address: `odd.test:${server.port}` };
+      await expect(call(open("Perform", { section, guard }), { what: "x" })).rejects.toMatchObject({
+        cause: { code: status.PERMISSION_DENIED, details: expect.stringContaining("odd.test") },
+      });
     });
 
     it("over TLS with certificates of the operator's own, which must be the server's", async () => {
