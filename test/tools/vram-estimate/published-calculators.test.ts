@@ -54,7 +54,7 @@ describe("sizes of published GGUF files", () => {
 
   it("Kimi K2 in q8_0 is 1016.623 GiB, 8.504 bits per weight (llama.cpp's load log, ik_llama.cpp pull request 616)", async () => {
     const { weights, inputs } = await estimate({ model: "Kimi-K2-Instruct", quantization: "gguf-q8_0" });
-    // Its converter adds the heads' matrices of latent attention a second time: half a thousandth.
+    // The file holds kv_b and besides its two parts, 61 * 512 * 64 * 256 numbers: half a thousandth.
     expect(Math.abs(weights.bytes / GIB / 1_016.623 - 1)).toBeLessThan(0.001);
     expect(inputs.bits_per_weight).toBeCloseTo(8.504, 2);
   });

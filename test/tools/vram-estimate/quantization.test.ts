@@ -22,7 +22,7 @@ describe("a quantised model", () => {
   );
 
   it.each([
-    // Two matrices of 128 by 128 in one layer, of 2^20 in all: embeddings out of the way by a vocabulary of one.
+    // All matrices square, and embeddings out of the way by a vocabulary of one.
     ["gptq-int4-g128", 4.156 + 32 / 4_096],
     ["gptq-int4-g32", 4.625 + 32 / 4_096],
     ["gptq-int8-g128", 8.1875 + 32 / 4_096],
