@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SandboxEngine, SandboxJob, SandboxOutcome } from "../../src/domain/sandbox.ts";
+import type { SandboxEngine, SandboxJob, SandboxLanguage, SandboxOutcome } from "../../src/domain/sandbox.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { ANSWERS_42, ENDLESS, job } from "./contract-code.ts";
 import { codeContract } from "./code-contract.ts";
@@ -16,6 +16,8 @@ export interface EngineRoom {
 export interface ContractParts {
   /** Whether it really runs code. Without it only what happens around the code is asked, with the code of contract-code.ts alone. */
   readonly runsCode: boolean;
+  /** Languages of which only the most needful is asked, because their interpreter takes seconds to start. */
+  readonly brief?: readonly SandboxLanguage[];
 }
 
 /** An engine as the contract asks for it; it is closed afterwards, and `end` called. */
@@ -33,12 +35,16 @@ const NEVER = new AbortController().signal;
 export function engineContract(
   name: string,
   make: (room: EngineRoom) => Promise<MadeEngine>,
-  { runsCode }: ContractParts,
+  { runsCode, brief = [] }: ContractParts,
 ): void {
   describe(`the sandbox engine ${name}`, () => {
     const roomy = opened(make, ROOMY);
 
     describe("around the code", () => {
+      it("is healthy", { timeout: 200_000 }, async () => {
+        await expect(roomy.engine().health(AbortSignal.timeout(190_000))).resolves.toBeUndefined();
+      });
+
       it("says what it runs and what stands between the code and the host", async () => {
         const { languages, walls } = await roomy.engine().capabilities();
         expect([...languages].sort()).toEqual(["javascript", "python"]);
@@ -160,7 +166,7 @@ export function engineContract(
       });
     });
 
-    if (runsCode) codeContract(roomy.engine);
+    if (runsCode) codeContract(roomy.engine, brief);
   });
 }
 
@@ -187,7 +193,6 @@ function opened(make: (room: EngineRoom) => Promise<MadeEngine>, room: EngineRoo
   };
   beforeAll(async () => {
     made = await make(room);
-    await engine().health(AbortSignal.timeout(50_000));
   });
   afterAll(async () => {
     await made?.engine.close();

@@ -1,0 +1,99 @@
+import { readdir } from "node:fs/promises";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { SandboxOutcome } from "../../src/domain/sandbox.ts";
+import { ProcessEngine } from "../../src/sandbox/process/process-engine.ts";
+import { job } from "./contract-code.ts";
+import { startCanaryHost, type CanaryHost } from "./corpus/canary-host.ts";
+import type { Case } from "./corpus/case.ts";
+import { CASES, codeOf, PAIRS } from "./corpus/cases.ts";
+import { DEFAULT_TIMEOUT_MS, judge } from "./corpus/judge.ts";
+import { programOf, shareOf } from "./corpus/together.ts";
+import { isolations } from "./isolations.ts";
+import { ProcessWatch } from "./process-watch.ts";
+import { outcomeOf } from "./engine-contract.ts";
+import { silent } from "./silent-log.ts";
+
+const LIMITS = { memoryMb: { javascript: 128, python: 384 }, cpuMs: 5_000, outputBytes: 65_536 };
+/** What the programs' own pages may add, and what a bomb gets between two looks, MiB. */
+const SLACK_MB = 256;
+
+describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ isolation, whole }) => {
+  const wanted = CASES.filter((one) => whole || one.sharp === true);
+  const alone = wanted.filter((one) => one.shares !== true && isWanted(one));
+  const shared = wanted.filter((one) => one.shares === true);
+  let host: CanaryHost;
+  let engine: ProcessEngine;
+  let watch: ProcessWatch;
+  beforeAll(async () => {
+    host = await startCanaryHost();
+    watch = new ProcessWatch();
+    engine = ProcessEngine.open({
+      ...{ log: silent, isolation, limits: LIMITS, concurrency: 3, queue: 1_000, waitMs: 600_000 },
+      idle: { javascript: 2, python: 1 },
+    });
+  });
+  afterAll(async () => {
+    await engine.close();
+    await host.end();
+  });
+
+  const run = async (one: Case): Promise<SandboxOutcome> => {
+    const code = await codeOf(one, host.told);
+    return outcomeOf(engine, job(code, one.language, { timeoutMs: one.timeoutMs ?? DEFAULT_TIMEOUT_MS }));
+  };
+
+  it.concurrent.for(alone)("$language/$name goes for $attacks", { timeout: 300_000 }, async (one) => {
+    expect(judge(one, await run(one), host, LIMITS)).toEqual([]);
+  });
+
+  describe.runIf(shared.length > 0)("snippets of Python that share an interpreter", () => {
+    let outcome: SandboxOutcome;
+    beforeAll(async () => {
+      const program = await programOf(shared, host.told);
+      outcome = await outcomeOf(engine, job(program, "python", { timeoutMs: 30_000 }));
+    }, 300_000);
+
+    it.for(shared)("$name goes for $attacks", (one) => {
+      expect(judge(one, shareOf(one, outcome), host, LIMITS)).toEqual([]);
+    });
+  });
+
+  it.concurrent.for(whole ? PAIRS : PAIRS.slice(0, 1))(
+    "what one run plants, the next does not find ($plants.language)",
+    { timeout: 300_000 },
+    async ({ plants, looks }) => {
+      expect(judge(plants, await run(plants), host, LIMITS)).toEqual([]);
+      expect(judge(looks, await run(looks), host, LIMITS)).toEqual([]);
+    },
+  );
+
+  it("left the host as it was: no file, no connection, no process", { timeout: 60_000 }, async () => {
+    await engine.close();
+    expect(await watch.end()).toEqual([]);
+    expect(await host.traces()).toEqual([]);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    expect(watch.count).toBeGreaterThan(alone.length);
+    expect(watch.mostResidentMb).toBeLessThan(LIMITS.memoryMb.python + SLACK_MB);
+  });
+});
+
+/** Python's interpreter takes seconds of both cores to start: those that ask for one each run with SANDBOX_CORPUS=all. */
+function isWanted(one: Case): boolean {
+  return one.language === "javascript" || one.sharp === true || process.env.SANDBOX_CORPUS === "all";
+}
+
+describe("the corpus of attacks", () => {
+  it("runs every snippet that there is", async () => {
+    const folder = path.join(import.meta.dirname, "corpus");
+    const files = await Promise.all(["javascript", "python"].map((language) => readdir(path.join(folder, language))));
+    const named = [...CASES, ...PAIRS.flatMap(({ plants, looks }) => [plants, looks])].map(({ name }) => name).sort();
+    expect(
+      files
+        .flat()
+        .map((file) => path.parse(file).name)
+        .sort(),
+    ).toEqual(named);
+    expect(named.length).toBeGreaterThanOrEqual(64);
+  });
+});

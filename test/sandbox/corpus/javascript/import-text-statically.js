@@ -1,0 +1,2 @@
+import secret from "file://{{file}}" with { type: "text" };
+console.log(`ESCAPED ${secret}`);

@@ -1,0 +1,2 @@
+const all = [];
+for (;;) all.push({ a: [all.length, "x", {}] });

@@ -1,0 +1,2 @@
+const deeper = (n) => deeper(n + 1) + deeper(n + 2);
+deeper(0);

@@ -1,0 +1,1 @@
+export default "x".repeat(64 << 20);

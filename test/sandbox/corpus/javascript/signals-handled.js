@@ -1,0 +1,7 @@
+for (const name of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGPIPE"]) {
+  try {
+    Deno.addSignalListener(name, () => {});
+  } catch {}
+}
+console.log("begun");
+for (;;);

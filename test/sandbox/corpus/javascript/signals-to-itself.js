@@ -1,0 +1,2 @@
+console.log("begun");
+Deno.kill(Deno.pid, "SIGSTOP");

@@ -1,0 +1,10 @@
+addEventListener("beforeunload", (event) => event.preventDefault());
+addEventListener("unload", () => {
+  for (;;);
+});
+process.on("exit", () => {
+  for (;;);
+});
+process.on("beforeExit", () => setTimeout(() => {}, 10));
+console.log("begun");
+process.exit(0);

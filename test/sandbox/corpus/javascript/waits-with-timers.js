@@ -1,0 +1,3 @@
+console.log("begun");
+setInterval(() => {}, 1_000);
+await new Promise(() => {});

@@ -1,0 +1,65 @@
+import type { SandboxOutcome } from "../../../src/domain/sandbox.ts";
+import type { Case } from "./case.ts";
+import type { CanaryHost } from "./canary-host.ts";
+
+/** What an engine may let through, bytes. */
+export interface Caps {
+  readonly outputBytes: number;
+}
+
+const MOST_RESULT_BYTES = 262_144;
+/** How long after its time an execution may be told of at the latest, on a machine that has much else to do, ms. */
+const GRACE_MS = 5_000;
+
+/** What is wrong with an outcome, one line each; nothing: the wall held, and the attack was made. */
+export function judge(one: Case, outcome: SandboxOutcome, host: CanaryHost, caps: Caps): string[] {
+  const told = JSON.stringify([outcome.result, outcome.error]);
+  const texts = [outcome.stdout, outcome.stderr, told];
+  const problems = [...escapesIn(outcome.stdout), ...escapesIn(outcome.stderr)];
+  if (texts.some((text) => text.includes(host.secret))) problems.push("the host's secret came out");
+  if (told.includes("ESCAPED")) problems.push(`it told of an escape: ${told.slice(0, 200)}`);
+  if (!one.ends.includes(outcome.status)) {
+    problems.push(
+      `it ended ${outcome.status}, not ${one.ends.join(" or ")}: ${told.slice(0, 500)} ${outcome.stderr.slice(-300)}`,
+    );
+  }
+  problems.push(...madeItsAttack(one, outcome, told));
+  for (const text of [outcome.stdout, outcome.stderr]) {
+    if (Buffer.byteLength(text) > caps.outputBytes) problems.push(`it said ${Buffer.byteLength(text)} bytes`);
+  }
+  if (Buffer.byteLength(JSON.stringify(outcome.result)) > MOST_RESULT_BYTES) problems.push("its result is too long");
+  if (told.length > 2 * MOST_RESULT_BYTES) problems.push("its error is too long");
+  if (!texts.every((text) => text.isWellFormed())) problems.push("it said what is no Unicode");
+  const most = (one.timeoutMs ?? DEFAULT_TIMEOUT_MS) + GRACE_MS;
+  if (outcome.durationMs > most) problems.push(`it took ${outcome.durationMs} ms`);
+  return problems;
+}
+
+/** Time for code that ends by itself, ms: on a machine with much else to do, even that takes a while. */
+export const DEFAULT_TIMEOUT_MS = 20_000;
+
+/** Lines that a snippet writes when it gets through. */
+export function escapesIn(text: string): string[] {
+  return text.split("\n").filter((line) => line.startsWith("ESCAPED"));
+}
+
+/** How many attempts were made, by the lines that tell of them. */
+export function triesIn(text: string): number {
+  return text.split("\n").filter((line) => /^tried |^\S+ ?\?? ?tried /.test(line)).length;
+}
+
+/** That nothing got through says nothing of code that did not run. */
+function madeItsAttack(one: Case, { stdout, result }: SandboxOutcome, told: string): string[] {
+  const problems: string[] = [];
+  const tries = triesIn(stdout);
+  if (one.tries !== undefined && tries !== one.tries)
+    problems.push(`it made ${tries} attempts, not ${one.tries}:\n${stdout}`);
+  if (one.says !== undefined && !stdout.includes(one.says))
+    problems.push(`it never said ${one.says}: ${stdout.slice(0, 500)}`);
+  if (one.error !== undefined && !told.includes(one.error))
+    problems.push(`its error is not ${one.error}: ${told.slice(0, 500)}`);
+  if (one.result !== undefined && JSON.stringify(result) !== JSON.stringify(one.result)) {
+    problems.push(`its result is ${JSON.stringify(result).slice(0, 300)}`);
+  }
+  return problems;
+}

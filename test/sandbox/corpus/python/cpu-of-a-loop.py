@@ -1,0 +1,2 @@
+print("begun", flush=True)
+while True: pass

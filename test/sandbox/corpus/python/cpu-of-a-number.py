@@ -1,0 +1,2 @@
+print("begun", flush=True)
+len(str(7 ** (10**7) % (3 ** (10**7))))

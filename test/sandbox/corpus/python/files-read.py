@@ -1,0 +1,11 @@
+import os, pathlib, glob, shutil
+attempt("open of a host file", lambda: open("{{file}}").read())
+attempt("open of /etc/passwd", lambda: "root:" in open("/etc/passwd").read())
+attempt("os.open", lambda: os.read(os.open("{{file}}", os.O_RDONLY), 100))
+attempt("os.listdir", lambda: os.listdir("{{dir}}"))
+attempt("os.stat", lambda: os.stat("{{file}}").st_size)
+attempt("pathlib", lambda: pathlib.Path("{{file}}").read_text())
+attempt("glob", lambda: glob.glob("{{dir}}/*"))
+attempt("shutil.copy", lambda: shutil.copy("{{file}}", "/tmp/copy") and open("/tmp/copy").read())
+attempt("a link", lambda: os.symlink("{{file}}", "/tmp/link") or open("/tmp/link").read())
+attempt("directories of a host", lambda: [name for name in os.listdir("/") if name in ("etc", "usr", "root", "var", "boot", "sys")])

@@ -1,0 +1,7 @@
+print("begun", flush=True)
+all = []
+while True:
+    try:
+        all.append(bytearray(4 << 20))
+    except BaseException:
+        pass

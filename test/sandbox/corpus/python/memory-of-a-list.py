@@ -1,0 +1,3 @@
+print("begun", flush=True)
+all = []
+while True: all.append([0] * 1_000_000)

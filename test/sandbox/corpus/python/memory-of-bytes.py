@@ -1,0 +1,3 @@
+print("begun", flush=True)
+all = []
+while True: all.append(b"x" * (16 << 20))

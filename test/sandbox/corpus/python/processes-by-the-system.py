@@ -1,0 +1,2 @@
+import os
+attempt("os.system", lambda: os.system("sleep {{spawned}} & echo out") == 0)

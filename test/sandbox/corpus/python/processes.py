@@ -1,0 +1,10 @@
+import os, subprocess, multiprocessing
+attempt("subprocess.run", lambda: subprocess.run(["sleep", "{{spawned}}"]).returncode == 0)
+attempt("subprocess.Popen", lambda: subprocess.Popen(["sleep", "{{spawned}}"]).pid)
+attempt("subprocess with a shell", lambda: subprocess.check_output("id", shell=True))
+attempt("os.fork", lambda: os.fork())
+attempt("os.posix_spawn", lambda: os.posix_spawn("/bin/sleep", ["sleep", "{{spawned}}"], {}))
+attempt("os.execv", lambda: os.execv("/bin/echo", ["echo"]))
+attempt("os.popen", lambda: os.popen("id").read())
+attempt("multiprocessing", lambda: multiprocessing.Process(target=print).start() or "started")
+attempt("pty", lambda: __import__("pty").fork())

@@ -1,0 +1,3 @@
+import time
+print("begun", flush=True)
+time.sleep(60)
