@@ -8,12 +8,13 @@ import { openEngine } from "./sandbox-engine.ts";
 const PROOF_MS = 60_000;
 
 /**
- * Whether the sandbox will hold here. Where it is `required` that is proven, and what stands in the way is a problem; where nothing is
- * said it is enough to look whether the walls can be put up, and the tools stay announced where they cannot.
+ * Whether the sandbox will hold. Where it is `required` that is proven, and what stands in the way is a problem; where nothing is said it
+ * is enough to look whether walls can be put up on this machine, and the tools stay announced where they cannot.
  */
 export async function checkSandbox(config: ServeConfig, log: Logger): Promise<Findings> {
-  const { SANDBOX_ISOLATION: isolation } = config;
-  if (isolation !== "required" && isolation !== undefined) return { problems: [], warnings: [] };
+  const { SANDBOX_ISOLATION: isolation, sandbox } = config;
+  const elsewhere = sandbox.kubernetes !== undefined;
+  if (isolation !== "required" && (isolation !== undefined || elsewhere)) return { problems: [], warnings: [] };
   let engine: SandboxEngine | undefined;
   try {
     engine = await openEngine(config, log);
