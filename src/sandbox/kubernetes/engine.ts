@@ -5,14 +5,14 @@ import { type ClusterAccess, openClusterAccess } from "./cluster-access.ts";
 import type { KubernetesSection } from "./config.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { Execution, type ExecutionParts } from "./execution.ts";
+import { Places } from "../process/places.ts";
 import { AlreadyBegun, ExecutionsApi } from "./executions-api.ts";
-import { aborted, closed, refusal } from "./failures.ts";
+import { aborted, closed, full, refusal } from "./failures.ts";
 import { checkCluster } from "./health.ts";
 import { nameOf } from "./manifest.ts";
 import { jobIsOver } from "./objects.ts";
 import { endedAs } from "./outcomes.ts";
 import { PodWatch } from "./pod-watch.ts";
-import { Room } from "./room.ts";
 
 /** Why one that waited no longer does. */
 const CANCELLED = new Error("cancelled while it waited for its place");
@@ -32,7 +32,7 @@ export async function openKubernetesEngine(section: KubernetesSection, log: Engi
 class KubernetesEngine implements SandboxEngine {
   readonly name = "kubernetes";
   readonly #cluster: ClusterApi;
-  readonly #room: Room;
+  readonly #places: Places;
   readonly #parts: ExecutionParts;
   readonly #entries = new Map<string, Entry>();
   readonly #clearing = new Set<Promise<void>>();
@@ -42,7 +42,7 @@ class KubernetesEngine implements SandboxEngine {
   constructor(section: KubernetesSection, access: ClusterAccess, log: EngineLog) {
     const instance = randomBytes(8).toString("hex");
     this.#cluster = new ClusterApi(access);
-    this.#room = new Room(section.concurrency, section.queue);
+    this.#places = new Places(section.concurrency, section.queue);
     const api = new ExecutionsApi(this.#cluster, section.namespace);
     this.#parts = { api, watch: new PodWatch(api, instance, log), section, instance, log };
   }
@@ -73,12 +73,8 @@ class KubernetesEngine implements SandboxEngine {
       this.#entries.delete(job.runId);
     };
     try {
-      const leave = await this.#room.enter(entry.waiting.signal);
-      if (entry.waiting.signal.aborted) {
-        leave();
-        entry.waiting.signal.throwIfAborted();
-      }
-      entry.execution = this.#begin(job, leave, forget);
+      await this.#place(entry.waiting);
+      entry.execution = this.#begin(job, forget);
     } catch (error) {
       forget();
       if (error === CANCELLED) return { done: Promise.resolve(endedAs("cancelled", 0)) };
@@ -88,12 +84,22 @@ class KubernetesEngine implements SandboxEngine {
     return { done: entry.execution.done };
   }
 
-  /** @param leave gives its place back, once nothing of it is left in the cluster */
-  #begin(job: SandboxJob, leave: () => void, forget: () => void): Execution {
+  /** Waits for a place. @throws ToolgateError UNAVAILABLE when too many wait already */
+  async #place({ signal }: AbortController): Promise<void> {
+    const place = this.#places.take(signal);
+    if (place === undefined) throw full();
+    await place;
+    if (!signal.aborted) return;
+    this.#places.give();
+    signal.throwIfAborted();
+  }
+
+  /** Its place is given back once nothing of it is left in the cluster. */
+  #begin(job: SandboxJob, forget: () => void): Execution {
     const execution = new Execution(job, this.#parts);
     const cleared = execution.cleared.finally(() => {
       this.#clearing.delete(cleared);
-      leave();
+      this.#places.give();
     });
     this.#clearing.add(cleared);
     void execution.done.then(forget, forget);

@@ -144,7 +144,8 @@ export class Execution {
     for (;;) {
       const complete = this.#podGone || (this.#pod !== undefined && isOver(this.#pod));
       const found = await readLog(this.#parts.api, pod, this.#nonce, () => this.#markBegun(), signal);
-      if (found !== "nothing" || complete || signal.aborted) return found;
+      if (typeof found === "object" || found === "too-much" || signal.aborted) return found;
+      if (found === "nothing" && complete) return found;
       await sleep(READ_AGAIN_MS);
       // The watch may lag behind.
       this.#look(await this.#parts.api.findPod(pod));

@@ -30,6 +30,13 @@ export function aborted(): ToolgateError {
   return new ToolgateError("UNAVAILABLE", "The execution was aborted.", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
+/** As many wait as may. */
+export function full(): ToolgateError {
+  return new ToolgateError("UNAVAILABLE", "The sandbox has no place for another execution right now.", {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
 /** The engine was closed. */
 export function closed(): ToolgateError {
   return new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.", { retryAfterSeconds: RETRY_AFTER_SECONDS });

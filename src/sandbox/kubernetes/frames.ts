@@ -8,7 +8,7 @@ const MAX_RESULT_BYTES = 24 * 1024 * 1024;
 
 /**
  * How a pod tells what came of its job: lines of its log, `tg1.<nonce> <number> <kind> <text>`. Code in the pod does not write to that log;
- * should it ever, it does not know the nonce. Lines are numbered, so that a log that lost some is noticed; it can be read again.
+ * should it ever, it does not know the nonce. Lines are numbered, so that a log that lost some is noticed.
  */
 export type Frame = { readonly kind: "begun" } | { readonly kind: "result"; readonly value: unknown };
 

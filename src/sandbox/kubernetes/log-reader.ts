@@ -6,8 +6,8 @@ import { type PodResult, podResultSchema } from "./outcomes.ts";
 /** Most bytes of a log that are read: a result at its longest, packed, and what the interpreter may have to complain of. */
 const MAX_LOG_BYTES = 8 * 1024 * 1024;
 
-/** What one reading of a log found. "nothing": it ended, or was cut, before it told the result. */
-export type LogFinding = PodResult | "too-much" | "nothing";
+/** What one reading of a log found. "nothing": it ended without the result; "cut": it may go on. */
+export type LogFinding = PodResult | "too-much" | "nothing" | "cut";
 
 /**
  * Reads a pod's log from its start until it tells the result.
@@ -32,9 +32,9 @@ export async function readLog(
       }
     }
   } catch (error) {
-    // It was cut, or is not there (yet): whoever asked looks at the pod and decides whether to read again.
-    if (error instanceof ApiFailure) return "nothing";
-    throw error;
+    if (!(error instanceof ApiFailure)) throw error;
+    // With its pod, a log is gone for good; a container that is about to begin has none yet.
+    return error.status === 404 ? "nothing" : "cut";
   }
   return "nothing";
 }

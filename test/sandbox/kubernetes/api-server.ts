@@ -99,8 +99,9 @@ export class FakeApiServer {
     for (const watch of this.#watches) watch.destroy();
   }
 
-  get watches(): number {
-    return this.#watches.size;
+  /** Ends every watch, as the server does after a while. */
+  endWatches(): void {
+    for (const watch of this.#watches) watch.end();
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

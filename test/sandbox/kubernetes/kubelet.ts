@@ -198,7 +198,8 @@ export class Kubelet {
       name,
       job: async () => {
         const data = await this.#secretOf(name, this.#server.store.get("pods", name) as unknown as V1Pod);
-        return JSON.parse(Buffer.from(data?.["job.json"] ?? "", "base64").toString("utf8"));
+        if (data === undefined) return new Promise(() => {}); // it never begins
+        return JSON.parse(Buffer.from(data["job.json"] ?? "", "base64").toString("utf8"));
       },
       running: () => this.#begin(name, local),
       say: (text) => this.#write(local, Buffer.from(text)),

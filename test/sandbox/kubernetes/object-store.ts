@@ -35,6 +35,8 @@ export class ObjectStore {
   readonly #objects = new Map<string, KubeObject>();
   #history: Change[] = [];
   readonly #hearers = new Set<(change: Change) => void>();
+  readonly #untold: Change[] = [];
+  #telling = false;
   #version = 1_000;
   /** Watches from versions before this one are refused. */
   #oldest = 1_000;
@@ -96,13 +98,24 @@ export class ObjectStore {
     this.#oldest = this.#version;
   }
 
+  /** In order for everybody, also when hearing of one change makes another. */
+  #tell(): void {
+    if (this.#telling) return;
+    this.#telling = true;
+    for (let change = this.#untold.shift(); change !== undefined; change = this.#untold.shift()) {
+      for (const hearer of [...this.#hearers]) hearer(change);
+    }
+    this.#telling = false;
+  }
+
   #put(type: Change["type"], resource: string, key: string, object: KubeObject, keep = true): KubeObject {
     this.#version += 1;
     object.metadata.resourceVersion = String(this.#version);
     if (keep) this.#objects.set(key, object);
     const change = { version: this.#version, resource, type, object: structuredClone(object) };
     this.#history.push(change);
-    for (const hearer of this.#hearers) hearer(change);
+    this.#untold.push(change);
+    this.#tell();
     return object;
   }
 }

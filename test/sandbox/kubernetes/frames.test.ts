@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { begunLine, FrameReader, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
+
+const NONCE = "a".repeat(32);
+/** What cannot be packed into one line. */
+const VALUE = Array.from({ length: 500 }, (_, at) => createHash("sha256").update(String(at)).digest("base64"));
+
+const lines = (value: unknown = VALUE) => [begunLine(NONCE), ...resultLines(NONCE, 1, value)];
+const read = (text: string, size = text.length) => {
+  const reader = new FrameReader(NONCE);
+  const bytes = Buffer.from(text);
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => [
+    ...reader.read(bytes.subarray(at * size, (at + 1) * size)),
+  ]).flat();
+};
+
+describe("what a pod tells on its log", () => {
+  it("is read whatever pieces it comes in, between what others write", () => {
+    expect(lines().length).toBeGreaterThan(4);
+    const text = lines().join("{level:50} something else\r\n\n");
+    for (const size of [1, 7, 4_096, text.length]) {
+      expect(read(text, size)).toEqual([{ kind: "begun" }, { kind: "result", value: VALUE }]);
+    }
+  });
+
+  it("is nobody else's who does not know the nonce", () => {
+    expect(read([...resultLines("b".repeat(32), 0, { forged: true })].join(""))).toEqual([]);
+    expect(read(`x${begunLine(NONCE)}`)).toEqual([]);
+  });
+
+  it("is not believed with a line missing, or twice there", () => {
+    const [begun = "", first = "", ...rest] = lines();
+    expect(() => read([begun, ...rest].join(""))).toThrow("line 1 of the result is missing");
+    expect(() => read([begun, first, first, ...rest].join(""))).toThrow("line 2 of the result is missing");
+  });
+
+  it("is nothing as long as it has no end", () => {
+    expect(read(lines().slice(0, -1).join(""))).toEqual([{ kind: "begun" }]);
+  });
+
+  it("takes no more memory than a result may have, however small it was packed", () => {
+    expect(() => read(lines("x".repeat(30 * 1024 * 1024)).join(""))).toThrow(/larger than/);
+  });
+
+  it("forgets a line that never ends", () => {
+    const reader = new FrameReader(NONCE);
+    for (let at = 0; at < 20; at += 1) expect([...reader.read(Buffer.alloc(1 << 20, 120))]).toEqual([]);
+    expect([...reader.read(Buffer.from(`\n${begunLine(NONCE)}`))]).toEqual([{ kind: "begun" }]);
+  });
+});

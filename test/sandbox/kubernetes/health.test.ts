@@ -1,0 +1,152 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
+import { begunLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
+import { endedAs } from "../../../src/sandbox/kubernetes/outcomes.ts";
+import { reachedOf } from "../../../src/sandbox/kubernetes/pod/reach.ts";
+import { Cluster, manifests } from "./cluster.ts";
+import type { Play } from "./kubelet.ts";
+import { strangers } from "./strict-schema.ts";
+
+let cluster: Cluster;
+let engine: SandboxEngine;
+beforeEach(async () => {
+  cluster = await Cluster.start();
+  engine = await cluster.engine({ start_timeout_seconds: 20 });
+});
+afterEach(() => cluster.close());
+
+const healthy = () => engine.health(AbortSignal.timeout(20_000));
+
+/** A canary that reached these. */
+function canary(reached: string[]): Play {
+  return async (pod) => {
+    const { nonce } = await pod.job();
+    pod.running();
+    pod.say(begunLine(nonce));
+    const result = {
+      reached,
+      languages: ["javascript", "python"],
+      walls: ["rlimits", "deno"],
+      packages: ["six 1.17.0"],
+    };
+    const outcome = { ...endedAs("succeeded", 0), exitCode: 0, result };
+    for (const line of resultLines(nonce, 1, { outcome })) pod.say(line);
+    pod.end(0);
+  };
+}
+
+describe("the check of a cluster", () => {
+  it("knows what the image offers, and what stands around it", async () => {
+    cluster.node.plays.push(canary([]));
+    await healthy();
+    expect(await engine.capabilities()).toEqual({
+      languages: ["javascript", "python"],
+      walls: ["pod", "runtime class gvisor", "network policy", "rlimits", "deno"],
+      packages: ["six 1.17.0"],
+    });
+    await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
+  });
+
+  it("asks for nothing that the shipped Role does not allow, and needs all of it", async () => {
+    const { rules } = cluster.server;
+    for (const rule of rules) {
+      for (const verb of rule.verbs) {
+        const verbs = rule.verbs.filter((other) => other !== verb);
+        cluster.server.rules = rules.map((other) => (other === rule ? { ...rule, verbs } : other));
+        await expect(healthy(), `without ${verb} of ${rule.resources.join()}`).rejects.toThrow(
+          /apply deploy\/kubernetes\//,
+        );
+      }
+    }
+  });
+
+  it("says what the canary reached", async () => {
+    cluster.node.plays.push(canary(["1.1.1.1:443"]));
+    await expect(healthy()).rejects.toThrow(/a pod of the sandbox reached 1\.1\.1\.1:443.*network plugin/);
+  });
+
+  it("says why the canary came to nothing", async () => {
+    cluster.node.plays.push((pod) =>
+      pod.status({ containerStatuses: [{ name: "sandbox", state: { waiting: { reason: "ImagePullBackOff" } } }] }),
+    );
+    await expect(healthy()).rejects.toThrow(/the canary came to nothing: ImagePullBackOff/);
+  });
+
+  it("names every wall that is missing, each with what to do, and makes no Job", async () => {
+    const { store } = cluster.server;
+    store.remove("networkpolicies", "deny-all");
+    store.remove("runtimeclasses", "gvisor");
+    store.update("namespaces", "toolgate-sandbox", ({ metadata }) => (metadata.labels = {}));
+    const refused = await healthy().catch((error: unknown) => error);
+    for (const part of [
+      "kubectl label namespace toolgate-sandbox pod-security.kubernetes.io/enforce=restricted",
+      "the RuntimeClass gvisor does not exist",
+      "no network policy denies the sandbox's pods egress: apply deploy/kubernetes/network-policy.yaml",
+      "no network policy denies the sandbox's pods ingress",
+    ]) {
+      expect(refused).toMatchObject({ message: expect.stringContaining(part) });
+    }
+    expect(cluster.server.requests.filter((line) => /^POST .*\/jobs/.test(line))).toEqual([]);
+  });
+
+  it("believes no policy that another one opens, or that selects other pods", async () => {
+    const { store } = cluster.server;
+    const policy = (name: string, spec: object) =>
+      store.create("networkpolicies", {
+        apiVersion: "networking.k8s.io/v1",
+        kind: "NetworkPolicy",
+        metadata: { name },
+        spec,
+      });
+    policy("open", { podSelector: {}, policyTypes: ["Egress"], egress: [{}] });
+    await expect(healthy()).rejects.toThrow(/the network policy open allows/);
+    store.remove("networkpolicies", "open");
+    store.remove("networkpolicies", "deny-all");
+    policy("others", { podSelector: { matchLabels: { app: "web" } }, policyTypes: ["Ingress", "Egress"] });
+    policy("strangers", {
+      podSelector: { matchLabels: { "app.kubernetes.io/managed-by": "helm" } },
+      policyTypes: ["Ingress", "Egress"],
+      egress: [{}],
+    });
+    const refused = await healthy().catch((error: unknown) => error);
+    expect(refused).toMatchObject({ message: expect.stringContaining("denies the sandbox's pods egress") });
+    expect(refused).toMatchObject({ message: expect.not.stringContaining("allows") });
+  });
+
+  it("says that the server cannot be asked", async () => {
+    cluster.server.fail(/^GET \/version/, { status: 401 });
+    await expect(healthy()).rejects.toThrow(/API server at 127\.0\.0\.1:\d+ cannot be asked/);
+  });
+
+  it("is content without a RuntimeClass only when told so", async () => {
+    cluster.server.store.remove("runtimeclasses", "gvisor");
+    cluster.node.plays.push(canary([]));
+    const naked = await cluster.engine({ runtime_class: null });
+    await naked.health(AbortSignal.timeout(20_000));
+    expect((await naked.capabilities()).walls).not.toContain("runtime class gvisor");
+  });
+});
+
+describe("the canary", () => {
+  it("tells addresses that it gets to from those that it does not", async () => {
+    const open: Server = createServer();
+    await new Promise<void>((resolve) => {
+      open.listen(0, "127.0.0.1", resolve);
+    });
+    const { port } = open.address() as AddressInfo;
+    expect(await reachedOf([`127.0.0.1:${port}`, "127.0.0.1:1", "[::1]:1"])).toEqual([`127.0.0.1:${port}`]);
+    await new Promise((resolve) => {
+      open.close(resolve);
+    });
+  });
+});
+
+describe("the manifests for operators", () => {
+  it("have only members that the API knows", async () => {
+    for (const object of await manifests()) {
+      expect(strangers(object, `V1${object.kind}`), object.kind).toEqual([]);
+    }
+  });
+});

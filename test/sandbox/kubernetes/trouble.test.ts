@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/sandbox.ts";
+import { begunLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
+import { endedAs } from "../../../src/sandbox/kubernetes/outcomes.ts";
+import { job } from "../contract-code.ts";
+import { Cluster } from "./cluster.ts";
+import type { Play } from "./kubelet.ts";
+
+const NEVER = new AbortController().signal;
+const ANSWERED: SandboxOutcome = { ...endedAs("succeeded", 3), exitCode: 0, result: "x".repeat(30_000) };
+
+let cluster: Cluster;
+let engine: SandboxEngine;
+let pods: number;
+beforeAll(async () => {
+  cluster = await Cluster.start();
+  engine = await cluster.engine({ start_timeout_seconds: 20 });
+});
+afterAll(() => cluster.close());
+beforeEach(() => {
+  cluster.said.length = 0;
+  cluster.node.plays.length = 0;
+  pods = 0;
+});
+
+const answers: Play = async (pod) => {
+  pods += 1;
+  const { nonce } = await pod.job();
+  pod.running();
+  pod.say(begunLine(nonce));
+  for (const line of resultLines(nonce, 1, { outcome: ANSWERED })) pod.say(line);
+  pod.end(0);
+};
+
+async function outcome(play: Play = answers, asked = job("")): Promise<SandboxOutcome> {
+  cluster.node.plays.push(play);
+  const { done } = await engine.start(asked, NEVER);
+  return done;
+}
+
+describe("when the API server is in trouble", () => {
+  it.each([
+    ["it answers 500", { status: 500 }],
+    ["it answers 429 and says when to come back", { status: 429, headers: { "retry-after": "0" } }],
+    ["its answer is lost, though it has heard the request", "drop" as const],
+  ])("an execution is run once all the same when %s", async (_, fault) => {
+    cluster.server.fail(/^POST .*\/jobs/, fault);
+    cluster.server.fail(/^POST .*\/secrets/, fault);
+    cluster.server.fail(/^GET .*\/log/, fault);
+    cluster.server.fail(/^DELETE .*\/jobs/, fault);
+    expect(await outcome()).toEqual(ANSWERED);
+    expect(pods).toBe(1);
+  });
+
+  it("tells the caller when to come back if it has to wait for long", async () => {
+    cluster.server.fail(/^POST .*\/jobs/, { status: 429, headers: { "retry-after": "77" } });
+    const refused = await engine.start(job(""), NEVER).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 77 });
+  });
+
+  it("says that nothing has run when it stays in trouble, or refuses", async () => {
+    cluster.server.fail(/^POST .*\/jobs/, { status: 503 }, 4);
+    await expect(engine.start(job(""), NEVER)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    const body = { kind: "Status", code: 403, reason: "Forbidden", message: "exceeded quota: executions" };
+    cluster.server.fail(/^POST .*\/jobs/, { status: 403, body });
+    await expect(engine.start(job(""), NEVER)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      cause: { message: expect.stringContaining("exceeded quota") },
+    });
+  });
+
+  it("deletes the Job again when its code cannot be handed over", async () => {
+    cluster.server.fail(/^POST .*\/secrets/, { status: 403 });
+    cluster.node.plays.push(answers);
+    await expect(engine.start(job(""), NEVER)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
+  });
+
+  it("reads a log again that is cut", async () => {
+    cluster.node.logCuts = [10, 60, 100];
+    expect(await outcome()).toEqual(ANSWERED);
+  });
+});
+
+describe("the watch of the pods", () => {
+  const slowly =
+    (during: () => Promise<void>): Play =>
+    async (pod) => {
+      const { nonce } = await pod.job();
+      await during();
+      pod.running();
+      pod.say(begunLine(nonce));
+      for (const line of resultLines(nonce, 1, { outcome: ANSWERED })) pod.say(line);
+      pod.end(0);
+    };
+
+  const lists = () => cluster.server.requests.filter((line) => /^GET .*\/pods\?labelSelector/.test(line)).length;
+
+  it.each([
+    ["is told so in the watch", []],
+    ["is told so before the watch", [{ status: 410 }]],
+  ])("lists them anew when its version is too old, and it %s", async (_, faults) => {
+    const before = lists();
+    const ended = outcome(
+      slowly(async () => {
+        cluster.server.store.compact();
+        for (const fault of faults) cluster.server.fail(/watch=true/, fault);
+        cluster.server.endWatches();
+        await expect.poll(lists).toBeGreaterThan(before);
+      }),
+    );
+    expect(await ended).toEqual(ANSWERED);
+    expect(cluster.said).toEqual([]);
+  });
+
+  it("goes on when it is cut, and when the list fails for a while", async () => {
+    const ended = outcome(
+      slowly(async () => {
+        cluster.server.fail(/^GET .*\/pods\?labelSelector/, { status: 500 }, 2);
+        cluster.server.cutWatches();
+      }),
+    );
+    expect(await ended).toEqual(ANSWERED);
+    expect(cluster.said).toContainEqual(expect.stringContaining("was cut"));
+  });
+
+  it("hears of a pod that vanished while nobody watched", async () => {
+    const asked = job("");
+    const ended = outcome(async (pod) => {
+      await pod.job();
+      cluster.server.fail(/watch=true/, { status: 500 }, 1);
+      cluster.server.cutWatches();
+      cluster.server.store.remove("jobs", asked.runId.replace("_", "-"));
+      cluster.server.store.remove("pods", pod.name);
+    }, asked);
+    expect((await ended).status).toBe("cancelled");
+  });
+});
