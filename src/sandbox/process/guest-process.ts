@@ -64,6 +64,11 @@ export class GuestProcess {
     if (!this.#over) this.killGroup();
   }
 
+  /** Kills the first process of the group alone. */
+  killFirst(): void {
+    this.#child.kill("SIGKILL");
+  }
+
   /** Kills the group also when its first process is gone: only where another one is known to live. */
   killGroup(): void {
     const { pid } = this.#child;

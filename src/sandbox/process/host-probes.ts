@@ -1,11 +1,15 @@
 import { readlinkSync } from "node:fs";
-import process from "node:process";
+import { setTimeout } from "node:timers/promises";
 import { GuestProcess } from "./guest-process.ts";
 import type { Enclosure, LaunchLine } from "./launch-line.ts";
 import { read, statusLine } from "./process-table.ts";
+import { frameOf } from "./worker.ts";
+
+/** Longest that it may take to begin, ms. */
+const MOST_START_MS = 60_000;
 
 /** Longest that a worker may go on after its parent, ms. */
-const MOST_AFTERLIFE_MS = 5_000;
+const MOST_AFTERLIFE_MS = 3_000;
 
 /** Limits that the kernel must keep for a worker, and the most that each may be; in the words of /proc/PID/limits. */
 const LIMITS: readonly (readonly [name: string, most: number])[] = [
@@ -54,25 +58,28 @@ function namespaceOf(pid: number | "self", name: string): string {
   }
 }
 
-/** Starts a worker through a shell, kills the shell, and sees whether the worker ends, though its input stays open. */
+/** Code that says when it has begun, and then waits for nothing that the end of its parent would bring. */
+const WAITS = { code: 'console.log("begun"); setInterval(() => {}, 1_000);', nonce: "0" };
+
+/** Gives a guest to a worker that a shell has started, kills the shell, and sees whether the guest ends. */
 export async function deathWithParent(line: LaunchLine): Promise<boolean> {
   const parent = new GuestProcess(["/bin/sh", "-c", 'exec 3<&0; "$@" <&3 & wait', "sh", ...line]);
   let heard = "";
-  const isReady = new Promise<void>((resolve) => {
+  const hasBegun = new Promise<void>((resolve) => {
     parent.onStdout = (bytes) => {
       heard += bytes.toString("latin1");
-      if (heard.includes("ready")) resolve();
+      if (heard.includes("begun")) resolve();
     };
   });
-  const late = AbortSignal.timeout(60_000);
-  await Promise.race([isReady, parent.closed, aborted(late)]);
-  if (parent.pid !== undefined) process.kill(parent.pid, "SIGKILL");
+  parent.write(frameOf(WAITS));
+  await Promise.race([hasBegun, parent.closed, after(MOST_START_MS)]);
+  parent.killFirst();
   // Whoever holds its output is alive.
-  const ended = await Promise.race([parent.closed.then(() => true), aborted(AbortSignal.timeout(MOST_AFTERLIFE_MS))]);
+  const ended = await Promise.race([parent.closed.then(() => true), after(MOST_AFTERLIFE_MS)]);
   if (!ended) parent.killGroup();
-  return ended && heard.includes("ready");
+  return ended && heard.includes("begun");
 }
 
-function aborted(signal: AbortSignal): Promise<false> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(false), { once: true }));
+async function after(ms: number): Promise<false> {
+  return await setTimeout(ms, false as const, { ref: false });
 }

@@ -14,6 +14,7 @@ import {
 import { launchLine, programsSeen, type LaunchLine } from "./launch-line.ts";
 import { DEFAULT_LIMITS, START_CPU_SECONDS, type ProcessLimits } from "./limits.ts";
 import { Places } from "./places.ts";
+import { PROBES } from "./probes.ts";
 import { Run, type RunLimits } from "./run.ts";
 import { selfTest } from "./self-test.ts";
 import { setUp, type Isolation, type Setup } from "./setup.ts";
@@ -102,6 +103,7 @@ export class ProcessEngine implements SandboxEngine {
       line: this.#line(setup, "javascript"),
       pyodide: programsSeen(setup.enclosure, setup.programs).pyodide,
       signal,
+      probes: PROBES,
     });
     for (const language of SANDBOX_LANGUAGES) this.#pools[language].warm();
   }
@@ -148,7 +150,7 @@ export class ProcessEngine implements SandboxEngine {
     const runs: Promise<unknown>[] = [];
     for (const { giveUp, run } of this.#active.values()) {
       giveUp.abort();
-      run?.cancel();
+      run?.giveUp();
       if (run !== undefined) runs.push(run.done);
     }
     await Promise.allSettled([...pools, ...runs]);
@@ -161,13 +163,15 @@ export class ProcessEngine implements SandboxEngine {
     const waiting = AbortSignal.any([signal, giveUp.signal, late]);
     const place = this.#places.take(waiting);
     if (place === undefined) throw busy();
-    await place;
+    await place.catch((error: unknown) => {
+      throw late.aborted ? busy() : error;
+    });
     try {
       const worker = await this.#pools[job.language].take(waiting);
       return new Run(worker, job, this.#runLimits(setup, this.#limits), signal);
     } catch (error) {
       this.#places.give();
-      throw error;
+      throw late.aborted ? busy() : error;
     }
   }
 
@@ -175,7 +179,6 @@ export class ProcessEngine implements SandboxEngine {
   #trouble(error: unknown, signal: AbortSignal): ToolgateError {
     if (error instanceof ToolgateError) return error;
     if (signal.aborted) return new ToolgateError("UNAVAILABLE", "The execution was given up.");
-    if (error instanceof DOMException && error.name === "TimeoutError") return busy();
     this.#options.log.error({ err: error }, "the sandbox could not begin an execution");
     return new ToolgateError("UNAVAILABLE", "The sandbox cannot run code right now; try again later.", {
       retryAfterSeconds: 10,

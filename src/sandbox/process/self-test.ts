@@ -4,7 +4,7 @@ import type { SandboxJob, SandboxLanguage, SandboxOutcome } from "../../domain/s
 import type { Enclosure, LaunchLine } from "./launch-line.ts";
 import type { ProcessLimits } from "./limits.ts";
 import { deathWithParent, kernelWalls } from "./host-probes.ts";
-import { PROBES, type Probe } from "./probes.ts";
+import type { Probe } from "./probes.ts";
 import type { Worker } from "./worker.ts";
 
 /** What the test works with: the very ways in which executions are begun. */
@@ -19,6 +19,7 @@ export interface SelfTest {
   /** The line of a JavaScript worker. */
   readonly line: LaunchLine;
   readonly signal: AbortSignal;
+  readonly probes: readonly Probe[];
 }
 
 /** A wall that does not hold. */
@@ -33,7 +34,7 @@ class WallDown extends Error {
 export async function selfTest(test: SelfTest): Promise<void> {
   const canary = await openCanary();
   try {
-    const probes = PROBES.map(async (probe) => await tryProbe(test, probe, canary.port));
+    const probes = test.probes.map(async (probe) => await tryProbe(test, probe, canary.port));
     const problems = await Promise.all([...probes, tryKernel(test), tryDeath(test)]);
     test.signal.throwIfAborted();
     if (canary.visits() > 0) problems.push(down("no network", "a guest reached a port of this machine"));

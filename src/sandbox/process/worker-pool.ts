@@ -19,6 +19,8 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
+const givenUp = ({ reason }: AbortSignal) => new Error("Given up before a worker was ready.", { cause: reason });
+
 /** Workers of one language, each for one job: one that is taken is replaced in the background. */
 export class WorkerPool {
   readonly #options: PoolOptions;
@@ -40,8 +42,15 @@ export class WorkerPool {
     this.#fill();
   }
 
+  /** The workers that wait for a job. */
+  get idle(): readonly Worker[] {
+    return this.#idle;
+  }
+
   /** A worker that is ready; the next one that is, when none waits. */
   take(signal: AbortSignal): Promise<Worker> {
+    if (this.#closed) return Promise.reject(new Error("The sandbox is being closed."));
+    if (signal.aborted) return Promise.reject(givenUp(signal));
     this.warm();
     const worker = this.#idle.shift();
     if (worker !== undefined) {
@@ -51,7 +60,7 @@ export class WorkerPool {
     return new Promise((resolve, reject) => {
       const forget = () => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        reject(new Error("Given up while no worker was ready.", { cause: signal.reason }));
+        reject(givenUp(signal));
       };
       const waiter: Waiter = {
         resolve: (worker) => (signal.removeEventListener("abort", forget), resolve(worker)),
@@ -59,7 +68,6 @@ export class WorkerPool {
       };
       this.#waiters.push(waiter);
       signal.addEventListener("abort", forget, { once: true });
-      if (signal.aborted) forget();
       this.#fill();
     });
   }
@@ -94,7 +102,11 @@ export class WorkerPool {
   #fill(): void {
     const target = this.#waiters.length + (this.#wanted ? this.#options.idle : 0);
     while (!this.#closed && this.#beginnings.size + this.#idle.length < target) {
-      const beginning = this.#startOne().finally(() => this.#beginnings.delete(beginning));
+      const beginning = this.#startOne().finally(() => {
+        this.#beginnings.delete(beginning);
+        // Whoever asked in the same moment still saw this one as on its way.
+        this.#fill();
+      });
       this.#beginnings.add(beginning);
     }
   }

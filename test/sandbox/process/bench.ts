@@ -1,0 +1,52 @@
+import process from "node:process";
+import type { SandboxJob, SandboxLanguage } from "../../../src/domain/sandbox.ts";
+import { launchLine, type LaunchLine } from "../../../src/sandbox/process/launch-line.ts";
+import { DEFAULT_LIMITS } from "../../../src/sandbox/process/limits.ts";
+import type { Probe } from "../../../src/sandbox/process/probes.ts";
+import { Run, type RunLimits } from "../../../src/sandbox/process/run.ts";
+import { selfTest, type SelfTest } from "../../../src/sandbox/process/self-test.ts";
+import { setUp, type Isolation, type Setup } from "../../../src/sandbox/process/setup.ts";
+import { Worker } from "../../../src/sandbox/process/worker.ts";
+
+/** Nobody aborts. */
+export const NEVER = new AbortController().signal;
+
+let lastRun = 0;
+
+/** A job of its own name. */
+export function jobOf(code: string, rest: Partial<SandboxJob> = {}): SandboxJob {
+  lastRun += 1;
+  return { runId: `run_${lastRun}`, language: "javascript", code, stdin: "", timeoutMs: 20_000, ...rest };
+}
+
+/** Everything that the self-test works with, for JavaScript, made anew so that a test can take a part away. */
+export async function selfTestParts(
+  isolation: Isolation,
+): Promise<{ setup: Setup; line: LaunchLine; limits: RunLimits }> {
+  const setup = await setUp({ isolation, wheelsDir: undefined, startMs: 120_000 });
+  const dataMb = setup.baseDataMb + DEFAULT_LIMITS.memoryMb.javascript;
+  const line = launchLine("javascript", setup.programs, setup.enclosure, { dataKb: dataMb * 1024, cpuSeconds: 70 });
+  return { setup, line, limits: { ...DEFAULT_LIMITS, dataMb: { javascript: dataMb, python: dataMb } } };
+}
+
+/** Runs the self-test with workers from that line. */
+export async function tryWalls(
+  { setup, limits }: { setup: Setup; limits: RunLimits },
+  line: LaunchLine,
+  probes: readonly Probe[],
+  run?: SelfTest["run"],
+): Promise<void> {
+  const startWorker = (language: SandboxLanguage) =>
+    Worker.start({ language, line, input: [], mostMs: 120_000, signal: NEVER });
+  await selfTest({
+    isRoot: process.getuid?.() === 0,
+    enclosure: setup.enclosure,
+    limits,
+    pyodide: "",
+    startWorker,
+    run: run ?? ((worker, job, smaller) => new Run(worker, job, { ...limits, ...smaller }, NEVER).done),
+    line,
+    signal: NEVER,
+    probes,
+  });
+}

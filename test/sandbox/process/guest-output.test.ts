@@ -1,0 +1,87 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BoundedText, FrameReader } from "../../../src/sandbox/process/guest-output.ts";
+
+const NONCE = "0123456789abcdef0123456789abcdef";
+
+const frame = (body: unknown, nonce = NONCE) => {
+  const json = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return Buffer.concat([Buffer.from(`\0${nonce}${json.length.toString(16).padStart(8, "0")}`), json]);
+};
+const ANSWER = { result: { a: [1] }, tooLarge: false, error: null };
+
+/** Reads what is written in these pieces. */
+function readAll(pieces: readonly Buffer[]) {
+  const guest: Buffer[] = [];
+  const reader = new FrameReader(NONCE, (bytes) => guest.push(Buffer.from(bytes)));
+  for (const piece of pieces) reader.add(piece);
+  const told = reader.end();
+  return { told, guest: Buffer.concat(guest) };
+}
+
+describe("what a worker writes", () => {
+  it("is the guest's but for the frame, wherever it is cut", () => {
+    const pieces = fc.array(fc.nat(200), { maxLength: 8 });
+    const noise = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes));
+    fc.assert(
+      fc.property(noise, noise, pieces, (before, after, cuts) => {
+        const whole = Buffer.concat([before, Buffer.from("\0"), frame(ANSWER), after]);
+        const at = [...new Set(cuts.map((cut) => cut % whole.length))].sort((one, other) => one - other);
+        const parts = [0, ...at].map((start, index) => whole.subarray(start, at[index] ?? whole.length));
+        const { told, guest } = readAll(parts);
+        expect(told).toEqual(ANSWER);
+        expect(guest).toEqual(Buffer.concat([before, Buffer.from("\0"), after]));
+      }),
+    );
+  });
+
+  it.each([
+    ["of another run", frame(ANSWER, "f".repeat(32))],
+    ["that is longer than any", Buffer.from(`\0${NONCE}7fffffff{}`)],
+    ["without a length", Buffer.from(`\0${NONCE}zzzzzzzz{}`)],
+  ])("is all the guest's when it is a frame %s", (_what, bytes) => {
+    const { told, guest } = readAll([bytes]);
+    expect(told).toBeUndefined();
+    expect(guest.length).toBeGreaterThan(0);
+  });
+
+  it.each(["{", "[]", '{"result":1}', '{"result":1,"tooLarge":false,"error":{"name":1}}'])(
+    "tells nothing in %s",
+    (body) => {
+      expect(readAll([frame(body)]).told).toBeUndefined();
+    },
+  );
+
+  it("makes every text of a result well-formed, keeps odd names, and refuses what is too deep", () => {
+    const odd = String.raw`{"result":{"\ud800":"\udfff","__proto__":[null,true,1.5]},"tooLarge":false,"error":null}`;
+    const { told } = readAll([frame(odd)]);
+    expect(JSON.stringify(told?.result)).toBe('{"\ufffd":"\ufffd","__proto__":[null,true,1.5]}');
+    const deep = `{"result":${"[".repeat(40_000)}${"]".repeat(40_000)},"tooLarge":false,"error":null}`;
+    expect(readAll([frame(deep)]).told).toEqual({ result: null, tooLarge: true, error: null });
+  });
+});
+
+describe("a text with a limit", () => {
+  it("is cut between characters, at so many bytes as they are told", () => {
+    const text = new BoundedText(7);
+    expect(text.add(Buffer.from("aé"))).toBe(true);
+    expect(text.add(Buffer.from("😀"))).toBe(true);
+    expect(text.add(Buffer.from("b"))).toBe(false);
+    expect([text.text(), text.truncated]).toEqual(["aé😀", true]);
+  });
+
+  it("counts what is no UTF-8 as what stands for it", () => {
+    const text = new BoundedText(6);
+    expect(text.add(Buffer.from([255, 255]))).toBe(true);
+    expect(text.add(Buffer.from([255]))).toBe(false);
+    expect(text.text()).toBe("\ufffd\ufffd");
+  });
+
+  it("puts characters together that come in two parts, and keeps a byte order mark and NUL", () => {
+    const text = new BoundedText(100);
+    const bytes = Buffer.from("\ufeff\0😀");
+    text.add(bytes.subarray(0, 6));
+    text.add(bytes.subarray(6));
+    expect(text.text()).toBe("\ufeff\0😀");
+  });
+});

@@ -1,0 +1,88 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { LaunchLine } from "../../../src/sandbox/process/launch-line.ts";
+import { PROBES } from "../../../src/sandbox/process/probes.ts";
+import { Run } from "../../../src/sandbox/process/run.ts";
+import { hasBubblewrap } from "../isolations.ts";
+import { NEVER, selfTestParts, tryWalls } from "./bench.ts";
+
+type Parts = Awaited<ReturnType<typeof selfTestParts>>;
+
+const probesOf = (...walls: string[]) => PROBES.filter(({ wall }) => walls.includes(wall));
+const PERMISSIONS = "no permissions (JavaScript)";
+
+/** The line with one of its words, or a part of one, replaced; it must have been there. */
+function without(line: LaunchLine, part: string, instead = ""): LaunchLine {
+  expect(line.join("\n")).toContain(part);
+  const [command, ...words] = line;
+  return [command, ...words.map((word) => word.replace(part, instead)).filter((word) => word !== "")];
+}
+
+describe("the self-test of the sandbox, without bubblewrap", { timeout: 180_000 }, () => {
+  let parts: Parts;
+  beforeAll(async () => {
+    parts = await selfTestParts("process");
+  }, 180_000);
+
+  it.each([
+    [/memory \(RLIMIT_DATA\)/, /ulimit -d \d+ && /, "", ["memory (RLIMIT_DATA)"]],
+    [/“Max cpu time” of a worker is unlimited/, /ulimit -t \d+ && /, "", []],
+    [/“Max core file size”/, "ulimit -c 0 && ", "", []],
+    [/no permissions.*read a file/, "--deny-read", "--allow-read", [PERMISSIONS]],
+    [/no network.*no permissions|no permissions.*no network/, "--deny-net", "--allow-net", [PERMISSIONS]],
+    [/no permissions.*read the environment/, "--deny-env", "--allow-env", [PERMISSIONS]],
+    [/no permissions.*start a program/, "--deny-run", "--allow-run", [PERMISSIONS]],
+    [/no permissions.*open a library/, "--deny-ffi", "--allow-ffi", [PERMISSIONS]],
+    [/no new privileges/, "--no-new-privs", "", []],
+    [/no guest outlives the gateway.*Install bubblewrap/, "--pdeathsig=KILL", "", []],
+  ] as const)("says %s when %s is not there", async (sentence, part, instead, walls) => {
+    const found = typeof part === "string" ? part : (part.exec(parts.line.join("\n"))?.[0] ?? "nothing");
+    const line = without(parts.line, found, instead);
+    await expect(tryWalls(parts, line, probesOf(...walls))).rejects.toThrow(sentence);
+  });
+
+  it.each(["memory in use", "processor time", "output", "wall-clock time"])(
+    "says that %s is not held when the host does not watch it",
+    async (wall) => {
+      const watchNothing = { cpuMs: 60_000, outputBytes: 2 ** 22, memoryMb: { javascript: 4_096, python: 4_096 } };
+      const limits = { ...parts.limits, ...watchNothing };
+      const tried = tryWalls(parts, parts.line, probesOf(wall), async (worker, job) => {
+        const code =
+          wall === "output"
+            ? 'console.log("x".repeat(100_000))'
+            : "export default await new Promise((go) => setTimeout(go, 300))";
+        return await new Run(worker, { ...job, code, timeoutMs: 20_000 }, limits, NEVER).done;
+      });
+      await expect(tried).rejects.toThrow(`The wall “${wall}” does not hold`);
+    },
+  );
+
+  it("is content with every wall in its place", async () => {
+    const javascript = PROBES.filter(({ language }) => language === "javascript");
+    await expect(tryWalls(parts, parts.line, javascript)).resolves.toBeUndefined();
+  });
+});
+
+const bubblewrap = hasBubblewrap();
+if (!bubblewrap) process.stderr.write("bubblewrap does not work here: its part of the self-test is skipped\n");
+
+describe.runIf(bubblewrap)("the self-test of the sandbox, with bubblewrap", { timeout: 180_000 }, () => {
+  let parts: Parts;
+  beforeAll(async () => {
+    parts = await selfTestParts("required");
+  }, 180_000);
+
+  it.each([
+    [/shares net/, "--unshare-net"],
+    [/no guest outlives the gateway/, "--die-with-parent"],
+  ] as const)("says %s when %s is not there", async (sentence, part) => {
+    let line = without(parts.line, part);
+    // Either of the two is enough.
+    if (part === "--die-with-parent" && line.includes("--pdeathsig=KILL")) line = without(line, "--pdeathsig=KILL");
+    await expect(tryWalls(parts, line, [])).rejects.toThrow(sentence);
+  });
+
+  it("is content with every wall in its place", async () => {
+    const javascript = PROBES.filter(({ language }) => language === "javascript");
+    await expect(tryWalls(parts, parts.line, javascript)).resolves.toBeUndefined();
+  });
+});

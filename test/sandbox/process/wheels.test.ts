@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { findWheels, readWheels } from "../../../src/sandbox/process/wheels.ts";
+
+let folder: string;
+beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-wheels-"))));
+afterEach(async () => await rm(folder, { recursive: true }));
+
+const put = async (file: string, content = "wheel") => await writeFile(path.join(folder, file), content);
+const sum = (content: string) => createHash("sha256").update(content).digest("hex");
+const NAME = "greeting-1.2.0-py3-none-any.whl";
+
+describe("the operator's wheels", () => {
+  it("are found in the order of their names, and are nothing in an empty folder", async () => {
+    expect(await findWheels(folder)).toEqual([]);
+    await put("zebra-2.0-py2.py3-none-any.whl");
+    await put(NAME);
+    await put("notes.txt");
+    expect((await findWheels(folder)).map((wheel) => wheel.package)).toEqual(["greeting 1.2.0", "zebra 2.0"]);
+  });
+
+  it("are refused when they hold machine code", async () => {
+    await put("numpy-2.0-cp314-cp314-manylinux_2_17_x86_64.whl");
+    await expect(findWheels(folder)).rejects.toThrow("is no wheel of pure Python");
+  });
+
+  it("are held to the sums that are written beside them", async () => {
+    await put(NAME);
+    await put("SHA256SUMS", `${sum("wheel")}  ${NAME}\n`);
+    const [wheel] = await findWheels(folder);
+    expect(wheel?.sha256).toBe(sum("wheel"));
+    await put(NAME, "another");
+    await expect(findWheels(folder)).rejects.toThrow("is another file than the one pinned");
+    await put("SHA256SUMS", "");
+    await expect(findWheels(folder)).rejects.toThrow("is not pinned");
+    await put("SHA256SUMS", `${sum("another")}  ${NAME}\n${sum("x")}  gone-1-py3-none-any.whl\n`);
+    await expect(findWheels(folder)).rejects.toThrow("which is not there");
+    await put("SHA256SUMS", "what is this");
+    await expect(findWheels(folder)).rejects.toThrow("is not a line as `sha256sum *.whl` writes it");
+  });
+
+  it("are not read when they were changed since", async () => {
+    await put(NAME);
+    const wheels = await findWheels(folder);
+    expect(await readWheels(folder, wheels)).toEqual([Buffer.from("wheel")]);
+    await put(NAME, "another");
+    await expect(readWheels(folder, wheels)).rejects.toThrow("was changed while the gateway ran");
+  });
+
+  it("are missed when there is no such folder", async () => {
+    await expect(findWheels(path.join(folder, "nowhere"))).rejects.toThrow("ENOENT");
+  });
+});

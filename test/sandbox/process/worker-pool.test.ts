@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { WorkerPool, type PoolOptions } from "../../../src/sandbox/process/worker-pool.ts";
+import { Worker } from "../../../src/sandbox/process/worker.ts";
+import { jobOf, NEVER, selfTestParts } from "./bench.ts";
+import { Run } from "../../../src/sandbox/process/run.ts";
+
+let parts: Awaited<ReturnType<typeof selfTestParts>>;
+let started = 0;
+let pool: WorkerPool | undefined;
+
+beforeAll(async () => {
+  parts = await selfTestParts("process");
+}, 180_000);
+afterEach(async () => await pool?.close());
+
+const start = async (signal: AbortSignal) => {
+  started += 1;
+  return await Worker.start({ language: "javascript", line: parts.line, input: [], mostMs: 120_000, signal });
+};
+
+function open(options: Partial<PoolOptions> = {}): WorkerPool {
+  started = 0;
+  pool = new WorkerPool({ language: "javascript", idle: 1, retireMs: 600_000, start, onFailure: () => {}, ...options });
+  return pool;
+}
+
+const until = async (holds: () => boolean) => {
+  for (let round = 0; round < 600 && !holds(); round += 1) await sleep(50);
+  expect(holds()).toBe(true);
+};
+
+const runOn = async (worker: Worker) => await new Run(worker, jobOf("export default 1;"), parts.limits, NEVER).done;
+
+describe("the pool of workers", { timeout: 120_000 }, () => {
+  it("starts nothing before it is asked", async () => {
+    open();
+    await sleep(50);
+    expect(started).toBe(0);
+  });
+
+  it("gives each job a worker of its own, and starts the next one meanwhile", async () => {
+    const workers = open();
+    const first = await workers.take(NEVER);
+    const second = await workers.take(NEVER);
+    expect(second.process.pid).not.toBe(first.process.pid);
+    expect((await runOn(first)).result).toBe(1);
+    expect((await runOn(second)).result).toBe(1);
+    await until(() => workers.idle.length === 1);
+    expect(started).toBe(3);
+  });
+
+  it("hands out no worker that has ended while it waited, and starts another", async () => {
+    const workers = open();
+    workers.warm();
+    await until(() => workers.idle.length === 1);
+    const [before] = workers.idle;
+    before?.end();
+    await until(() => started === 2 && workers.idle.length === 1);
+    const taken = await workers.take(NEVER);
+    expect(taken.process.pid).not.toBe(before?.process.pid);
+    taken.end();
+  });
+
+  it("ends the workers that nobody wanted for a while, and starts one for the next who asks", async () => {
+    const workers = open({ retireMs: 200 });
+    workers.warm();
+    await until(() => started === 1);
+    await sleep(200);
+    await until(() => workers.idle.length === 0);
+    expect((await runOn(await workers.take(NEVER))).result).toBe(1);
+  });
+
+  it("forgets a caller that has gone", async () => {
+    const workers = open({ idle: 0 });
+    const gone = new AbortController();
+    const taking = workers.take(gone.signal);
+    gone.abort();
+    await expect(taking).rejects.toThrow("Given up");
+    expect((await runOn(await workers.take(NEVER))).result).toBe(1);
+  });
+
+  it("tells who waits that no worker starts, and tries again for the next", async () => {
+    const said: unknown[] = [];
+    let broken = true;
+    const workers = open({
+      idle: 0,
+      start: async (signal) => {
+        if (broken) throw new Error("no more processes");
+        return await start(signal);
+      },
+      onFailure: (error) => said.push(error),
+    });
+    await expect(workers.take(NEVER)).rejects.toThrow("A worker did not start");
+    expect(String(said[0])).toContain("no more processes");
+    broken = false;
+    expect((await runOn(await workers.take(NEVER))).result).toBe(1);
+  });
+
+  it("ends everything when it is closed, what is being started too", async () => {
+    const workers = open({ idle: 2 });
+    workers.warm();
+    await until(() => workers.idle.length >= 1);
+    const ends = workers.idle.map((worker) => worker.process.closed);
+    const waits = workers.take(AbortSignal.abort());
+    await expect(waits).rejects.toThrow("Given up");
+    await workers.close();
+    await Promise.all(ends);
+    await expect(workers.take(NEVER)).rejects.toThrow("closed");
+  });
+});
