@@ -23,7 +23,7 @@ export interface ToolParts {
 
 /** The models for sale, and the end of asking for them. */
 interface OpenModels extends ChatModels {
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Opens it. What a configuration does not use is not even loaded. */
@@ -44,8 +44,7 @@ export async function openToolParts(
     registered: registered.tools,
     start: () => sandbox?.start(),
     close: async () => {
-      inference?.close();
-      await Promise.all([registered.close(), sandbox?.close()]);
+      await Promise.all([inference?.close(), registered.close(), sandbox?.close()]);
     },
   };
 }

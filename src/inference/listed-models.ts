@@ -1,3 +1,4 @@
+import { APIError } from "openai";
 import { z } from "zod";
 import type { TokenRate } from "../domain/token-rate.ts";
 import type { KINDS } from "./config.ts";
@@ -109,7 +110,7 @@ function ratePerToken(usd: string | null | undefined): TokenRate | undefined {
 async function shown(models: readonly ListedModel[], ask: ListRequests): Promise<ListedModel[]> {
   const known: ListedModel[] = [];
   for (const model of models) {
-    const { data } = showBody.safeParse(await ask.post("../api/show", { model: model.id }));
+    const { data } = showBody.safeParse(await answerOrRefusal(ask.post("../api/show", { model: model.id })));
     if (data?.capabilities && !data.capabilities.includes("completion")) continue;
     const loaded = /^num_ctx\s+(\d{1,9})$/m.exec(data?.parameters ?? "")?.[1];
     const own = Object.entries(data?.model_info ?? {}).find(([name]) => name.endsWith(".context_length"))?.[1];
@@ -121,4 +122,14 @@ async function shown(models: readonly ListedModel[], ask: ListRequests): Promise
     });
   }
   return known;
+}
+
+/** An answer; undefined where the server refuses one, which is no reason to go without the others. */
+async function answerOrRefusal(answer: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof APIError && error.status !== undefined) return undefined;
+    throw error;
+  }
 }

@@ -77,6 +77,11 @@ export class ModelServer {
     }
   }
 
+  /** Ends its connections. */
+  close(): Promise<void> {
+    return this.#upstream.close();
+  }
+
   #answered(): void {
     if (this.#breaker.succeeded()) this.#log.info("the inference upstream answers again");
   }

@@ -76,10 +76,11 @@ export class UpstreamModels implements ChatModels {
     throw together(failures);
   }
 
-  /** Stops asking for lists. */
-  close(): void {
+  /** Stops asking for lists, and ends the connections. */
+  async close(): Promise<void> {
     this.#closing.abort();
     for (const timer of this.#timers.values()) clearTimeout(timer);
+    await Promise.all(this.#servers.map((server) => server.close()));
   }
 
   #inTurn({ model, sellers }: Sale<ModelServer>): Sale<ModelServer>["sellers"] {

@@ -1,7 +1,7 @@
 import type { LookupFunction } from "node:net";
 import OpenAI from "openai";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts";
-import { guardedFetch } from "../outbound/guarded-fetch.ts";
+import { openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";
 import { Patience } from "./patience.ts";
 import { readAnswer } from "./read-answer.ts";
@@ -35,6 +35,7 @@ const UNSENT_HEADERS = Object.fromEntries(
 export class Upstream {
   readonly #settings: UpstreamSettings;
   readonly #client: OpenAI;
+  readonly #connections: OpenFetch;
   readonly #secrets: readonly string[];
 
   /** @param lookup finds the addresses of a name; the system's resolver when left out */
@@ -43,6 +44,11 @@ export class Upstream {
     this.#secrets = [settings.apiKey ?? "", ...Object.values(settings.headers)]
       .filter((secret) => secret.length >= SHORTEST_SECRET)
       .flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")]);
+    this.#connections = openGuardedFetch({
+      network: settings.network,
+      maxBytes: MAX_ANSWER_BYTES,
+      ...(lookup && { lookup }),
+    });
     this.#client = new OpenAI({
       baseURL: settings.baseUrl,
       // The client insists on a key; servers without keys ignore this one.
@@ -53,7 +59,7 @@ export class Upstream {
       timeout: NO_LIMIT_MS,
       maxRetries: 0,
       logLevel: "off",
-      fetch: guardedFetch({ network: settings.network, maxBytes: MAX_ANSWER_BYTES, ...(lookup && { lookup }) }),
+      fetch: this.#connections.fetch,
       defaultHeaders: { ...UNSENT_HEADERS, ...settings.headers },
     });
   }
@@ -105,6 +111,11 @@ export class Upstream {
     return completion;
   }
 
+  /** Ends its connections. */
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
   #urlOf(path: string): string {
     return new URL(path, `${this.#settings.baseUrl}/`).href;
   }
@@ -133,7 +144,7 @@ async function drain(response: Response, patience: Patience): Promise<void> {
   patience.rest();
   const end = setTimeout(() => patience.end(), DRAIN_MS);
   try {
-    if (response.body && !response.bodyUsed) await response.body.pipeTo(new WritableStream());
+    await response.body?.pipeTo(new WritableStream());
   } catch {
     // It is closed, which is all that was left to do.
     patience.end();

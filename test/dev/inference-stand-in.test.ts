@@ -34,8 +34,6 @@ describe("the inference stand-in", () => {
     const shop = await UpstreamModels.open(upstreams, SHOP);
     expect(shop.models.map(({ id, contextLength }) => [id, contextLength])).toEqual([["local-stand-in", 8_192]]);
 
-    shop.close();
-
     const request = {
       model: "local-stand-in",
       messages: [{ role: "user" as const, content: "What is 2+2?" }],
@@ -52,6 +50,7 @@ describe("the inference stand-in", () => {
       finishReason: "length",
       usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5 },
     });
+    await shop.close();
   });
 
   it("answers in pieces or whole, as it is asked, with the same words and counts", async () => {

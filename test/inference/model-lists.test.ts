@@ -57,6 +57,7 @@ describe("an Ollama server's list", () => {
       "large:70b": { model_info: { "large.context_length": 131_072 }, parameters: null },
       "embed:1": { model_info: { "bert.context_length": 512 }, capabilities: ["embedding"] },
       odd: [],
+      refused: {},
     };
     await using server = await modelServer((response, { url, method }) => {
       const { body } = server.received.at(-1) ?? { body: "{}" };
@@ -64,7 +65,7 @@ describe("an Ollama server's list", () => {
       if (url !== "/api/show" || method !== "POST") return json(response, 404, {});
       const asked: unknown = JSON.parse(body);
       const name = typeof asked === "object" && asked && "model" in asked ? String(asked.model) : "";
-      return json(response, 200, shown[name]);
+      return json(response, name === "refused" ? 500 : 200, shown[name]);
     });
     const settings = settingsFor(server.baseUrl, { kind: "ollama", models: undefined });
     const { models } = offersOf(await new Upstream(settings).list(new AbortController().signal), settings);
@@ -73,6 +74,7 @@ describe("an Ollama server's list", () => {
       ["tiny:1b", 80, 79],
       ["large:70b", 1_000, 100],
       ["odd", 1_000, 100],
+      ["refused", 1_000, 100],
     ]);
   });
 });

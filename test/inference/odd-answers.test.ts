@@ -17,7 +17,7 @@ afterAll(() => server.close());
 
 function ask(model: string, settings: Partial<UpstreamSettings> = {}, signal = new AbortController().signal) {
   const upstream = new Upstream(
-    settingsFor(server.baseUrl, { apiKey: KEY, timeoutMs: 8_000, stallTimeoutMs: 300, ...settings }),
+    settingsFor(server.baseUrl, { apiKey: KEY, timeoutMs: 60_000, stallTimeoutMs: 300, ...settings }),
   );
   const messages = [{ role: "user" as const, content: "2+2?" }];
   return upstream.complete({ model, messages, maxTokens: 5, temperature: undefined }, { signal, runId: "run_1" });
@@ -48,6 +48,12 @@ describe("a model server's answer", () => {
     ["open-after-done"],
   ])("is read: %s", async (model) => {
     expect(await ask(model)).toEqual({ content: "Four.", finishReason: "stop", usage: USAGE });
+  });
+
+  it("is not waited for beyond its end, and a server that does not hang up is hung up on", async () => {
+    const { hungUp } = await server.seen();
+    await ask("open-after-done");
+    await expect.poll(async () => (await server.seen()).hungUp, { timeout: 10_000 }).toBeGreaterThan(hungUp);
   });
 
   it.each([
@@ -150,7 +156,7 @@ describe("what is no answer", () => {
     async (model) => {
       const { hungUp } = await server.seen();
       const gone = new AbortController();
-      const asking = failure(ask(model, { stallTimeoutMs: 8_000 }, gone.signal));
+      const asking = failure(ask(model, { stallTimeoutMs: 60_000 }, gone.signal));
       const before = await server.asked(model);
       await expect.poll(() => server.asked(model)).toBeGreaterThanOrEqual(Math.max(1, before));
       gone.abort();

@@ -175,7 +175,7 @@ describe("an upstream without a table", () => {
         expect(names()).toEqual(["a", "b", "m1"]);
       }
     } finally {
-      shop.close();
+      await shop.close();
     }
     const asked = lists.received.length;
     await new Promise((resolve) => setTimeout(resolve, 150));
@@ -190,6 +190,6 @@ describe("an upstream without a table", () => {
     const shop = await shopOf(["a", { baseUrl: lists.baseUrl, models: undefined }], ["b"]);
     expect(shop.models).toEqual([{ id: "sold", ...TERMS }]);
     expect(await buy(shop)).toMatchObject(GOOD);
-    shop.close();
+    await shop.close();
   });
 });
