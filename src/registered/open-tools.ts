@@ -1,6 +1,6 @@
 import type { Backend } from "./backend.ts";
 import { describeUntilKnown, type DescribingLog } from "./describing.ts";
-import { priceFrom, type Price } from "./price.ts";
+import { FREE, priceFrom, type Price } from "./price.ts";
 import { RegisteredTool } from "./registered-tool.ts";
 import { isUrl, type RegisteredSettings, type Target } from "./settings.ts";
 
@@ -34,8 +34,9 @@ export async function openTools(
     const price = await orProblem<Price>(`${at}.price.expression`, problems, () => priceFrom(settings.price));
     const backend = await orProblem<Backend>(at, problems, () => makeBackend(settings));
     if (backend) backends.push(backend);
-    if (!backend || !price) return [];
-    const tool = new RegisteredTool(settings, backend, price);
+    if (!backend) return [];
+    // Without a price nothing is opened; what else is wrong is told all the same.
+    const tool = new RegisteredTool(settings, backend, price ?? FREE);
     const file = fileOf(settings.target);
     if (file === undefined) return [tool];
     await orProblem(`${at}.${file}`, problems, () => tool.describe(AbortSignal.timeout(FILE_MS)));

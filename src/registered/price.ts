@@ -11,12 +11,15 @@ export interface Price {
   of(params: JsonObject): MicroUsd;
 }
 
+/** What free tools cost. */
+export const FREE: Price = { billable: false, fixed: undefined, of: () => 0n };
+
 /**
  * Makes the price of a tool. The library for expressions is loaded only where there is one.
  * @throws Error with a sentence for the operator
  */
 export async function priceFrom(section: PriceSection): Promise<Price> {
-  if ("free" in section) return { billable: false, fixed: undefined, of: () => 0n };
+  if ("free" in section) return FREE;
   if ("flat_microusd" in section) {
     const { flat_microusd: fixed } = section;
     return { billable: true, fixed, of: () => fixed };

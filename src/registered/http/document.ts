@@ -62,7 +62,13 @@ export function resolved(root: JsonObject, value: JsonValue | undefined): JsonOb
 }
 
 async function documentFrom(text: string, source: string): Promise<OpenApiDocument> {
-  const root = parseDocument(text, source);
+  const parsed = parseDocument(text, source);
+  // The one place where the schema of OpenAPI 3.1 does not see that a reference may stand.
+  const { paths } = parsed;
+  const items = isJsonObject(paths)
+    ? Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, resolved(parsed, item)]))
+    : paths;
+  const root = { ...parsed, ...(items !== undefined && { paths: items }) };
   const { openapi } = root;
   const version = typeof openapi === "string" ? /^3\.[01](?=\.)/.exec(openapi)?.[0] : undefined;
   if (version !== "3.0" && version !== "3.1")

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import { DOORS, type Call } from "../interop/doors.ts";
+import { mcpDoor } from "../interop/mcp-doors.ts";
+import { secret } from "../support/record.ts";
+import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
+import { documentFolder, json, openapi, operation, startThirdParty, type ThirdParty } from "./http/third-party.ts";
+
+/** An API of somebody else's, registered in the configuration file and sold per call: one real gateway, one real server. */
+
+const KEY = secret("a header's value", "third-party-key-4711");
+const folder = documentFolder();
+let party: ThirdParty;
+let world: World;
+
+beforeAll(async () => {
+  party = await startThirdParty();
+  const parameters = [
+    { name: "city", in: "path", required: true, schema: { type: "string", minLength: 2 } },
+    { name: "days", in: "query", schema: { type: "integer", minimum: 1, maximum: 5 } },
+  ];
+  const paths = {
+    "/weather/{city}": { get: operation("weather", { parameters, summary: "The weather" }) },
+    "/notes": {
+      post: operation("note", { requestBody: { content: { "application/json": { schema: { type: "object" } } } } }),
+    },
+  };
+  folder.write(
+    "weather.yaml",
+    openapi(paths, {
+      servers: [{ url: `http://{host}:${new URL(party.url).port}`, variables: { host: { default: "127.0.0.1" } } }],
+    }),
+  );
+  const common = { headers_env: { "X-Api-Key": "WEATHER_KEY" }, allow_hosts: ["127.0.0.1"], timeout_ms: 10_000 };
+  const config = folder.write("toolgate.json", {
+    tools: [
+      {
+        ...common,
+        name: "weather",
+        price: { expression: "has(params.days) ? params.days * 100 : 150", maximum_microusd: 400 },
+        scope: "compute:read",
+        http: { openapi: "weather.yaml", operation_id: "weather" },
+      },
+      {
+        ...common,
+        name: "take_note",
+        description: "Takes a note.",
+        price: { free: true },
+        http: { openapi: "weather.yaml", operation_id: "note" },
+      },
+      {
+        ...common,
+        name: "elsewhere",
+        price: { flat_microusd: 70 },
+        http: { openapi: `${party.url}/openapi.json`, operation_id: "op" },
+      },
+    ],
+  });
+  party.answer = (response) => json(response, 503, {});
+  world = await startWorld({ TOOLGATE_CONFIG: config, WEATHER_KEY: KEY });
+});
+beforeEach(() => {
+  party.received.length = 0;
+  party.answer = (response) => json(response, 200, { celsius: 21 });
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+  await party.close();
+  folder[Symbol.dispose]();
+});
+
+/** What came of calls: the document of `elsewhere` is asked for in the background. */
+const calls = () => party.received.filter(({ url }) => url !== "/openapi.json");
+const balanceOf = async (agent: Parameters<World["call"]>[0]) =>
+  (await world.call(agent, "get_status", {})).body.result.balance_usdc;
+
+describe("a registered tool", () => {
+  // The first: the longer the server does not answer, the longer the pauses.
+  it("whose server does not say yet what it takes is announced until it does", { timeout: 120_000 }, async () => {
+    const agent = await world.agent({ balance: 1_000n });
+    const statusOf = async () => (await world.get(undefined, "/mcp/capabilities")).body.tools.at(-1).status;
+    party.answer = (response) => json(response, 404, {});
+    // It may have been asked just before.
+    if ((await statusOf()) === "coming_soon")
+      expect(await world.call(agent, "elsewhere", {})).toMatchObject({
+        status: 404,
+        body: { code: "TOOL_UNAVAILABLE" },
+      });
+    party.answer = (response, { url }) =>
+      url === "/openapi.json"
+        ? json(response, 200, openapi({ "/op": { get: operation("op") } }, { servers: [{ url: "/v2" }] }))
+        : json(response, 200, { at: url });
+    await expect.poll(statusOf, { timeout: 100_000 }).toBe("active");
+    expect(
+      party.received
+        .filter(({ url }) => url === "/openapi.json")
+        .every(({ headers }) => headers["x-api-key"] === undefined),
+    ).toBe(true);
+    expect(await world.call(agent, "elsewhere", {})).toMatchObject({ status: 200, body: { result: { at: "/v2/op" } } });
+  });
+
+  it("is listed after the gateway's own, with what its document says, and its fixed price", async () => {
+    const { tools } = (await world.get(undefined, "/mcp/capabilities")).body;
+    expect(tools.at(-3)).toEqual({
+      name: "weather",
+      status: "active",
+      billable: true,
+      description: "The weather",
+      input_schema: {
+        type: "object",
+        properties: {
+          city: { type: "string", minLength: 2 },
+          days: { type: "integer", minimum: 1, maximum: 5 },
+        },
+        required: ["city"],
+        additionalProperties: false,
+      },
+    });
+    expect(tools.at(-2)).toMatchObject({ name: "take_note", billable: false, description: "Takes a note." });
+    expect(tools.at(-1)).toMatchObject({ name: "elsewhere", price: { price_usdc_microusd: 70 } });
+    const listed = await world.post(await world.agent(), "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" });
+    expect(listed.body.result.tools.find(({ name }: { name: string }) => name === "weather")).toMatchObject({
+      inputSchema: { required: ["city"] },
+    });
+  });
+
+  const sold = DOORS.filter(([name]) => name === "HTTP/JSON" || name === "gRPC, from grpc-js");
+  it.each([...sold, ["MCP", mcpDoor] as const])("is sold over %s, with a receipt", async (_, openDoor) => {
+    const door = openDoor(world.gateway);
+    const agent = await world.agent({ balance: 1_000n });
+    const body = { tool: "weather", params: { city: "Bad Ems", days: 2 } satisfies JsonObject };
+    const call: Call = { method: ToolService.method.callTool, request: body, path: "/v1/mcp/tools/call", body };
+    const outcome = await door.call(call, { Authorization: `Bearer ${agent.apiKey}` });
+    door.close();
+    expect(JSON.stringify(outcome)).toContain('"result":{"celsius":21}');
+    expect(JSON.stringify(outcome)).toContain('"debited_usdc_microusd":200');
+    expect(await balanceOf(agent)).toBe("0.000800");
+    expect(calls()).toEqual([
+      expect.objectContaining({
+        method: "GET",
+        url: "/weather/Bad%20Ems?days=2",
+        headers: expect.objectContaining({ "x-api-key": KEY }),
+      }),
+    ]);
+  });
+
+  it("is sold for a payment on the chain, at the price of its expression", async () => {
+    const agent = await world.agent();
+    const { quote } = (await world.call(agent, "weather", { city: "Köln", days: 5 })).body;
+    expect(quote).toMatchObject({ tool: "weather", price_usdc_microusd: 400 });
+    expect(calls()).toEqual([]);
+    const headers = xPayment(await world.pay(agent, 400n, memoOf(quote)), quote.quote_id);
+    const answer = await world.call(agent, "weather", { city: "Köln", days: 5 }, { headers });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { result: { celsius: 21 }, receipt: { debited_usdc_microusd: 400 } },
+    });
+    // The same call again is answered from store.
+    expect((await world.call(agent, "weather", { city: "Köln", days: 5 }, { headers })).body).toEqual(answer.body);
+    expect(calls()).toHaveLength(1);
+  });
+
+  it.each<[JsonObject, RegExp]>([
+    [{}, /^params\.city: is required, a string$/],
+    [{ city: "x", days: 9, more: 1 }, /params\.city: must have at least 2 characters; params\.days: must be at most 5/],
+    [{ city: "..", days: 1 }, /^params\.city: must not be \. or \.\.$/],
+    [{ city: "../admin" }, /^params\.city: must not hold slashes/],
+  ])("with %j is refused before anything is quoted or sent", async (params, message) => {
+    const { status, body } = await world.call(await world.agent(), "weather", params);
+    expect([status, body.code]).toEqual([400, "INVALID_REQUEST"]);
+    expect(body.message).toMatch(message);
+    expect(body).not.toHaveProperty("quote");
+    expect(calls()).toEqual([]);
+  });
+
+  it("needs its scope", async () => {
+    const agent = await world.agent({ scopes: ["compute:run"] });
+    expect(await world.call(agent, "weather", { city: "Ulm" })).toMatchObject({ status: 403 });
+    expect(await world.call(agent, "take_note", {})).toMatchObject({ status: 200 });
+  });
+
+  it("that fails costs nothing, and runs again under the same idempotency key", async () => {
+    const agent = await world.agent({ balance: 1_000n });
+    const again = () => world.call(agent, "weather", { city: "Ulm" }, { headers: { "Idempotency-Key": "k" } });
+    party.answer = (response) => json(response, 500, { error: KEY });
+    const failed = await again();
+    expect(failed).toMatchObject({ status: 500, body: { code: "TOOL_FAILED" } });
+    expect(failed.body.message).toMatch(/^weather: the server failed \(HTTP 500\); nothing was charged/);
+    party.answer = (response) => json(response, 429, {}, { "Retry-After": "9" });
+    expect(await again()).toMatchObject({ status: 503, body: { code: "UNAVAILABLE", retry_after_seconds: 9 } });
+    party.answer = (response) => json(response, 200, { your_key: KEY });
+    expect((await again()).body.message).toMatch(/repeats what was meant for it alone/);
+    expect(await balanceOf(agent)).toBe("0.001000");
+    party.answer = (response) => json(response, 200, { celsius: 3 });
+    expect(await again()).toMatchObject({ status: 200, body: { receipt: { debited_usdc_microusd: 150 } } });
+    expect(await balanceOf(agent)).toBe("0.000850");
+  });
+});
