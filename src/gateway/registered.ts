@@ -55,7 +55,8 @@ async function makeBackend(settings: RegisteredSettings): Promise<Backend> {
       return new GrpcBackend({ ...common, section: target.section });
     }
     case "mcp": {
-      throw new Error("not yet");
+      const { McpBackend } = await import("../registered/mcp/mcp-backend.ts");
+      return new McpBackend({ ...common, section: target.section });
     }
   }
 }

@@ -3,6 +3,7 @@ import { readConfig, type ConfigError } from "../../src/config/config.ts";
 import { secretsIn } from "../../src/config/secrets.ts";
 import { openRegistered } from "../../src/gateway/registered.ts";
 import { createLogger } from "../../src/log.ts";
+import { planOperation } from "../../src/registered/http/plan.ts";
 import { BUILT_IN_TOOLS } from "../../src/tools/names.ts";
 import { makeTools } from "../../src/tools/index.ts";
 import { pricesSchema } from "../../src/tools/prices.ts";
@@ -161,6 +162,14 @@ describe("a document that is not fit to be sold", () => {
       openapi({ "/a": { get: { operationId: "op", parameters: [{ name: "x", in: "nowhere" }] } } }, server),
       /is no valid OpenAPI document \(#\/paths/,
     ],
+    ["with references in a circle", openapi({ "/a": { $ref: "#/paths/~1a" } }, server), /leads to references only/],
+  ])("%s is a problem at start", async (_, document, problem) => {
+    await expect(startWith(document)).rejects.toMatchObject({
+      problems: [expect.stringMatching(problem)],
+    });
+  });
+
+  it.each<[string, object, RegExp]>([
     [
       "without the operation",
       openapi({ "/a": { get: operation("other") } }, server),
@@ -201,11 +210,10 @@ describe("a document that is not fit to be sold", () => {
       post({ parameters: [{ name: "x", in: "query", schema: { $ref: "#/components/schemas/X" } }] }),
       /leads to nothing/,
     ],
-    ["with references in a circle", openapi({ "/a": { $ref: "#/paths/~1a" } }, server), /leads to references only/],
-  ])("%s is a problem at start", async (_, document, problem) => {
-    await expect(startWith(document)).rejects.toMatchObject({
-      problems: [expect.stringMatching(problem)],
-    });
+  ])("%s has nothing to sell", (_, root, problem) => {
+    const plan = () =>
+      planOperation({ version: "3.1", root: JSON.parse(JSON.stringify(root)) }, http, [], { network: "public" });
+    expect(plan).toThrow(problem);
   });
 
   it("is told together with a price that does not compile", async () => {

@@ -68,7 +68,7 @@ async function documentFrom(text: string, source: string): Promise<OpenApiDocume
   const items = isJsonObject(paths)
     ? Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, resolved(parsed, item)]))
     : paths;
-  const root = { ...parsed, ...(items !== undefined && { paths: items }) };
+  const root: JsonObject = { ...parsed, ...(items !== undefined && { paths: items }) };
   const { openapi } = root;
   const version = typeof openapi === "string" ? /^3\.[01](?=\.)/.exec(openapi)?.[0] : undefined;
   if (version !== "3.0" && version !== "3.1")
