@@ -31,7 +31,7 @@ export const JAVASCRIPT: readonly Row[] = [
     attacks: "files, through imports, /proc and odd paths",
     ...SUCCEEDS,
     tries: 12,
-    bites: ["import of JSON", "require of JSON", "a path through /proc/self/root", "a path that changes its mind"],
+    bites: ["import of JSON", "require of JSON", "a path through /proc/self/root", "a path as bytes"],
   },
   {
     name: "files-write",

@@ -47,7 +47,7 @@ export const PYTHON: readonly Row[] = [
     name: "host-imports",
     attacks: "imports of JavaScript",
     ...SHARES,
-    tries: 8,
+    tries: 7,
     bites: ["import of file://{{file}}", "node:fs"],
   },
   {

@@ -11,9 +11,8 @@ await imported("npm:left-pad")
 await imported("jsr:@std/path")
 await imported("file://{{file}}", ", { with: { type: 'json' } }")
 await imported("file://{{file}}", ", { with: { type: 'text' } }")
-attempt("node:fs by import", lambda: None)
 reads = "import('node:fs').then((fs) => fs.readFileSync('{{file}}', 'utf8'))"
 try:
-    print("ESCAPED", await run_js(reads))
+    print("ESCAPED node:fs:", await run_js(reads))
 except BaseException as error:
     print(f"tried node:fs: {type(error).__name__}")

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { startCanaryHost, type CanaryHost } from "./corpus/canary-host.ts";
+import type { Case } from "./corpus/case.ts";
+import { CASES, codeOf, filled } from "./corpus/cases.ts";
+import { escapesIn } from "./corpus/judge.ts";
+import { programOf } from "./corpus/together.ts";
+import { runUnwalled } from "./unwalled.ts";
+
+const BITING = CASES.filter((one) => one.bites !== undefined);
+const IN_PYTHON = BITING.filter(({ language }) => language === "python");
+
+// A corpus that finds nothing may be one that cannot find anything.
+describe("the corpus, where the walls are missing", () => {
+  it.concurrent.for(BITING.filter(({ language }) => language === "javascript"))(
+    "tells that $name got through",
+    { timeout: 120_000 },
+    async (one) => {
+      // Listeners that came to be would keep it alive.
+      await expectEscapes(
+        [one],
+        async (host) => `${await codeOf(one, host.told)}\nsetTimeout(() => Deno.exit(0), 500);\n`,
+      );
+    },
+  );
+
+  it.concurrent("tells that Python got through", { timeout: 200_000 }, async () => {
+    await expectEscapes(IN_PYTHON, (host) => programOf(IN_PYTHON, host.told));
+  });
+});
+
+/** Runs the code of some cases, of one language, without walls: what they name must have got through. */
+async function expectEscapes(cases: readonly Case[], code: (host: CanaryHost) => Promise<string>): Promise<void> {
+  const host = await startCanaryHost();
+  try {
+    const said = await runUnwalled(cases[0]!.language, await code(host), host.told.dir!);
+    for (const bite of cases.flatMap(({ bites = [] }) => bites)) {
+      const line = `ESCAPED ${filled(bite, host.told)}`;
+      expect(escapesIn(said)).toContainEqual(expect.stringContaining(line));
+    }
+  } finally {
+    await host.end();
+  }
+}
