@@ -1,4 +1,5 @@
-import type { RequestOptions } from "node:https";
+import http from "node:http";
+import https, { type RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { KubernetesSection } from "./config.ts";
 
@@ -7,6 +8,8 @@ export interface ClusterAccess {
   readonly server: URL;
   /** What one request needs to be believed: certificates and headers, tokens renewed when they are due. */
   requestOptions(): Promise<RequestOptions>;
+  /** Ends the connections that are kept for the next request. */
+  close(): void;
 }
 
 /**
@@ -22,13 +25,17 @@ export async function openClusterAccess({ kubeconfig, context }: KubernetesSecti
   else loadFile(config, kubeconfig);
   if (context !== undefined) config.setCurrentContext(context);
   const server = checkedServer(config, kubeconfig);
+  // The library would make a connection for each request; one through a proxy is left to it.
+  const agent = new (server.protocol === "https:" ? https : http).Agent({ keepAlive: true });
+  const direct = config.getCurrentCluster()?.proxyUrl === undefined;
   return {
     server,
     requestOptions: async () => {
       const options: RequestOptions = {};
       await config.applyToHTTPSOptions(options);
-      return options;
+      return direct ? { ...options, agent } : options;
     },
+    close: () => agent.destroy(),
   };
 }
 

@@ -78,6 +78,7 @@ export class ClusterApi {
   /** Ends every request. */
   close(): void {
     this.#closed.abort();
+    this.#access.close();
   }
 
   async #once(request: ApiRequest): Promise<unknown> {

@@ -17,6 +17,9 @@ import type { PodWatch } from "./pod-watch.ts";
 /** Pause before a log is read again that ended too early, ms. */
 const READ_AGAIN_MS = 200;
 
+/** How often it is seen whether a Job is there still whose pod is not, ms. */
+const LOOK_AGAIN_MS = 1_000;
+
 /** How long a pod that was told to end may take to tell what was said, ms; the cluster kills it after three seconds. */
 const LAST_WORDS_MS = 4_000;
 
@@ -133,7 +136,10 @@ export class Execution {
       if (trouble !== undefined) throw new Error(trouble);
       if (pod !== undefined && hasBegun(pod)) return pod.metadata.name;
       if (this.#late) throw new Error(`it did not begin in time: ${waitsFor(pod)}`);
-      await this.#changed.promise;
+      const again = setTimeout(() => this.#wake(), LOOK_AGAIN_MS);
+      await this.#changed.promise.finally(() => clearTimeout(again));
+      // A Job that another instance deletes before it has a pod is heard of by nobody.
+      if (this.#pod === undefined && (await this.#findJob()) === undefined) return undefined;
     }
     return undefined;
   }

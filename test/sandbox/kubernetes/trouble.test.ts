@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/sandbox.ts";
 import { begunLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
+import { nameOf } from "../../../src/sandbox/kubernetes/manifest.ts";
 import { endedAs } from "../../../src/sandbox/kubernetes/outcomes.ts";
 import { job } from "../contract-code.ts";
 import { Cluster } from "./cluster.ts";
@@ -127,12 +128,26 @@ describe("the watch of the pods", () => {
   it("hears of a pod that vanished while nobody watched", async () => {
     const asked = job("");
     const ended = outcome(async (pod) => {
-      await pod.job();
-      cluster.server.fail(/watch=true/, { status: 500 }, 1);
+      const { nonce } = await pod.job();
+      pod.running();
+      pod.say(begunLine(nonce));
+      const log = `/pods/${pod.name}/log`;
+      await expect.poll(() => cluster.server.requests.some((line) => line.includes(log))).toBe(true);
+      cluster.server.fail(/watch=true/, { status: 500 });
       cluster.server.cutWatches();
-      cluster.server.store.remove("jobs", asked.runId.replace("_", "-"));
+      cluster.server.store.remove("jobs", nameOf(asked.runId));
       cluster.server.store.remove("pods", pod.name);
+      pod.end(137);
     }, asked);
     expect((await ended).status).toBe("cancelled");
+  });
+
+  it("is not needed for a Job that another instance deletes before it has a pod", async () => {
+    const asked = job("");
+    const reluctant = await cluster.engine({ runtime_class: "unknown" });
+    const started = reluctant.start(asked, NEVER);
+    await expect.poll(() => cluster.server.store.list("secrets")).toHaveLength(1);
+    expect(await engine.cancel(asked.runId)).toBe(true);
+    expect((await (await started).done).status).toBe("cancelled");
   });
 });
