@@ -44,14 +44,15 @@ interface Hearing {
   close(): Promise<void>;
 }
 
-function open(): Hearing {
+/** @param looks whether it looks for cancels besides being told of them */
+function open(looks = true): Hearing {
   const url = servingUrl(database.url);
   const instance = openInstance(url);
   const notifications = new Notifications({ url, log: silent });
   const runs = new PostgresSandboxRuns({ pool: instance.pool, notifications, log: silent });
   const heard: string[] = [];
   runs.onCancel((runId) => heard.push(runId));
-  runs.start();
+  if (looks) runs.start();
   notifications.start();
   const close = async () => {
     await Promise.all([runs.stop(), notifications.stop()]);
@@ -171,6 +172,20 @@ describe("a cancel", () => {
     await expect.poll(() => one.heard, { timeout: 10_000 }).toContain(start.runId);
     expect(two.heard).not.toContain(start.runId);
     await one.runs.end(start.runId, "cancelled");
+  });
+
+  it("is told to that instance, and not only found when it looks", async () => {
+    const told = open(false);
+    try {
+      const { start } = await started(told);
+      await told.runs.begin(start);
+      // It may not listen yet.
+      const heard = async () => (await two.runs.requestCancel(start.runId)) && told.heard;
+      await expect.poll(heard, { timeout: 10_000 }).toContain(start.runId);
+      await told.runs.end(start.runId, "cancelled");
+    } finally {
+      await told.close();
+    }
   });
 
   it("is heard time and again until the end, also when nothing was told of it", async () => {
