@@ -29,7 +29,9 @@ const DENO_PACKAGES: Readonly<Record<string, string>> = {
 export function findPrograms(platform = `${process.platform}-${process.arch}`): Programs {
   const name = DENO_PACKAGES[platform];
   if (name === undefined) {
-    throw new Error(`There is no Deno for ${platform}: run the gateway on x64 or arm64 Linux, or set sandbox.engine.`);
+    throw new Error(
+      `There is no Deno for ${platform}: run the gateway on x64 or arm64 Linux, or set sandbox.kubernetes.`,
+    );
   }
   const guest = path.join(import.meta.dirname, "guest");
   const pyodide = path.dirname(fileURLToPath(import.meta.resolve("pyodide")));

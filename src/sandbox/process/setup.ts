@@ -45,7 +45,7 @@ const NOBODY = 65_534;
 export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Promise<Setup> {
   if (process.platform !== "linux") {
     throw new Error(
-      `The built-in sandbox needs Linux: ${process.platform} does not keep its limits. Set sandbox.engine to another engine, or turn the tool off.`,
+      `The built-in sandbox needs Linux: ${process.platform} does not keep its limits. Set sandbox.kubernetes, or SANDBOX_ISOLATION=off.`,
     );
   }
   const wheels = wheelsDir === undefined ? [] : await findWheels(wheelsDir);
@@ -69,7 +69,7 @@ export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Pr
   }
   const advice =
     isolation === "required"
-      ? "sandbox.process.isolation is required, and bubblewrap does not work here: install it, and let this user make namespaces"
+      ? "bubblewrap does not work here: install it, and let this user make namespaces"
       : "No way was found to start a worker";
   throw new Error(`${advice}. What was tried said: ${complaints.join("; ")}`);
 }
