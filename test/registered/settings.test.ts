@@ -1,8 +1,11 @@
+import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { readConfig, type ConfigError } from "../../src/config/config.ts";
 import { secretsIn } from "../../src/config/secrets.ts";
 import { openRegistered } from "../../src/gateway/registered.ts";
 import { createLogger } from "../../src/log.ts";
+import { registeredToolsSchema } from "../../src/registered/config.ts";
 import { planOperation } from "../../src/registered/http/plan.ts";
 import { BUILT_IN_TOOLS } from "../../src/tools/names.ts";
 import { makeTools } from "../../src/tools/index.ts";
@@ -136,6 +139,16 @@ describe("tools in the configuration file", () => {
       registered: [],
     };
     expect(makeTools(deps).map(({ name }) => name)).toEqual(BUILT_IN_TOOLS);
+  });
+});
+
+describe("docs/registered-tools.md", () => {
+  it("shows a file that is accepted as it stands, with every member", () => {
+    const page = readFileSync("docs/registered-tools.md", "utf8");
+    const { tools } = parse(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
+    expect(problemsOf(tools, { WEATHER_KEY: "weather-key" })).toEqual([]);
+    const { element } = registeredToolsSchema.unwrap();
+    for (const member of Object.keys(element.shape)) expect(page).toMatch(new RegExp(`^  [- ] ${member}:`, "m"));
   });
 });
 
