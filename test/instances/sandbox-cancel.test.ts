@@ -102,6 +102,7 @@ it("is aborted at the end of a shutdown's grace period, costs nothing, and leave
   three.signal("SIGTERM");
   const aborted = await answer;
   expect([aborted.status, aborted.body.code]).toEqual([503, "UNAVAILABLE"]);
+  expect(aborted.body.message).toMatch(/stopping; nothing was charged, repeat the call/);
   expect(await three.ended).toBe(0);
   await expect.poll(() => started.filter(isThere), { timeout: 10_000 }).toEqual([]);
   expect(await accountOf(two, agent)).toEqual(before);

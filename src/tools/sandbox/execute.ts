@@ -1,3 +1,4 @@
+import { ToolgateError } from "../../domain/errors.ts";
 import type { MicroUsd } from "../../domain/money.ts";
 import type { SandboxJob, SandboxOutcome } from "../../domain/sandbox.ts";
 import type { Tool } from "../../domain/tool.ts";
@@ -45,10 +46,11 @@ async function runToEnd(deps: SandboxDeps, job: SandboxJob, signal: AbortSignal)
     const { done } = await engine.start(job, signal);
     outcome = await done;
   } catch (error) {
-    metrics.count("toolgate_sandbox_failures_total");
+    if (!signal.aborted) metrics.count("toolgate_sandbox_failures_total");
     // Should this fail as well, the end of the run in the ledger is the execution's.
     await runs.end(job.runId, "failed").catch(() => {});
-    throw error;
+    // Whoever aborts says why, and what to do.
+    throw signal.aborted && signal.reason instanceof ToolgateError ? signal.reason : error;
   }
   const status = await runs.end(job.runId, outcome.status);
   metrics.count("toolgate_sandbox_executions_total", 1, { status });

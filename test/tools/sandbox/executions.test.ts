@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ToolgateError } from "../../../src/domain/errors.ts";
 import { newId } from "../../../src/domain/ids.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { DEFAULT_TIER } from "../../../src/domain/rate-limit.ts";
@@ -119,8 +120,9 @@ describe("an execution", () => {
     const stopping = new AbortController();
     const { answer } = await begin({}, stopping.signal);
     await begun(1);
-    stopping.abort();
-    await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    const reason = new ToolgateError("UNAVAILABLE", "stopping");
+    stopping.abort(reason);
+    await expect(answer).rejects.toBe(reason);
   });
 });
 
