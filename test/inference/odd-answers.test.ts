@@ -145,6 +145,12 @@ describe("what is no answer", () => {
     expect(error.message).not.toMatch(/internal-host|127\.0\.0\.1|0123456789abcdef/);
   });
 
+  it("ends the connection, also where the server would go on", async () => {
+    const { hungUp } = await server.seen();
+    await failure(ask("bad-json-open", { stallTimeoutMs: 60_000 }));
+    await expect.poll(async () => (await server.seen()).hungUp, { timeout: 10_000 }).toBeGreaterThan(hungUp);
+  });
+
   it.each(["silent", "kept-alive"])("is waited for until the time is up: %s", async (model) => {
     const error = await failure(ask(model, { timeoutMs: 250 }));
     expect(error).toMatchObject({ code: "TOOL_FAILED", elsewhere: false });

@@ -62,7 +62,8 @@ function counted(usage: unknown): Behaviour {
 
 /** One byte at a time: characters and line ends fall apart. */
 const inBytes: Behaviour = (response) => {
-  const bytes = Buffer.from(wire([say("Fo"), say("ür 😀."), FINISH, COUNT, DONE], "\r\n"));
+  const text = wire([say("Fo"), say("ür 😀."), FINISH, COUNT, DONE], "\r\n");
+  const bytes = Buffer.from(text.replaceAll(',"choices"', ',\r\ndata: "choices"'));
   response.writeHead(200, { "Content-Type": "text/event-stream" });
   let at = 0;
   const next = (): void => {
@@ -150,6 +151,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "headers-too-long": body(answer({ content: "Four." }), 200, { "X-Long": "x".repeat(100_000) }),
   html: (response) => response.writeHead(200, { "Content-Type": "text/html" }).end("<html>Sign in</html>"),
   "bad-json": streamed(wire([say("Fo")]) + "data: {broken\n\n" + wire([FINISH, DONE])),
+  "bad-json-open": held([say("Fo"), "{broken"]),
   "odd-chunk": streamed(wire([say("Fo")]) + 'data: {"choices":"none"}\n\n'),
   "array-content": events(say([{ type: "text", text: "Four." }]), FINISH, DONE),
   "half-chunk": streamed(wire([say("Fo")]) + `data: ${say("ur.").slice(0, 40)}`),
