@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { McpBackend } from "../../../src/registered/mcp/mcp-backend.ts";
 import { secret } from "../../support/record.ts";
 import { startWorld, type World } from "../../support/world.ts";
-import { startOfficialServer, type OfficialServer } from "../mcp/servers.ts";
+import { startOfficialServer, startWatchedServer, type OfficialServer } from "../mcp/servers.ts";
 import { startOddServer, type OddServer } from "./odd-server.ts";
 import { buildOddTypes } from "./odd-types.ts";
 
@@ -77,6 +78,25 @@ describe("what is sold of other servers", () => {
       authorization: KEY,
       "idempotency-key": answer.body.receipt.run_id,
     });
+  });
+
+  it("could be this gateway's own tool, over the revision of MCP that it speaks", async () => {
+    const watched = await startWatchedServer(`${world.gateway.baseUrl}/mcp`);
+    const { apiKey } = await world.agent({ balance: 1_000n });
+    const backend = new McpBackend({
+      tool: "again",
+      section: { url: watched.url, tool: "add" },
+      headers: { authorization: `Bearer ${apiKey}` },
+      timeoutMs: 10_000,
+      maxResponseBytes: 100_000,
+      guard: { network: "any" },
+    });
+    const { signal } = new AbortController();
+    expect((await backend.describe(signal)).inputSchema).toMatchObject({ required: ["a", "b"] });
+    expect(await backend.call({ a: 2, b: 3 }, { signal, runId: undefined })).toMatchObject({ sum: 5 });
+    expect(watched.calls().map(({ headers }) => headers["mcp-protocol-version"])).toEqual(["2025-11-25"]);
+    await backend.close();
+    watched.close();
   });
 
   it.each([

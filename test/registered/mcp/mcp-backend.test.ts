@@ -3,7 +3,16 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import type { BackendOptions } from "../../../src/registered/backend-options.ts";
 import { McpBackend } from "../../../src/registered/mcp/mcp-backend.ts";
 import type { McpSection } from "../../../src/registered/mcp/section.ts";
-import { JSON_TYPE, reply, startLyingServer, startOfficialServer, type Lie, type OfficialServer } from "./servers.ts";
+import {
+  JSON_TYPE,
+  NEWEST,
+  reply,
+  startLyingServer,
+  startNewLyingServer,
+  startOfficialServer,
+  type Lie,
+  type OfficialServer,
+} from "./servers.ts";
 
 type Settings = Partial<Omit<BackendOptions<McpSection>, "section">>;
 
@@ -115,6 +124,17 @@ describe("a session with an MCP server", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
+  it("is none in the newest revision, in which each request stands for itself", async () => {
+    const structuredContent = { sum: 3 };
+    const server = await startNewLyingServer((response, id) =>
+      reply(response, id, { ...NEWEST, content: [], structuredContent }),
+    );
+    onTestFinished(() => server.close());
+    expect(await call(open(server.url, "odd"))).toEqual({ sum: 3 });
+    const methods = server.seen.map(({ message }) => message.method);
+    expect(new Set(methods)).toEqual(new Set(["server/discover", "tools/list", "tools/call"]));
+  });
+
   it("answers no request of the server", async () => {
     const server = await startOfficialServer("stateful");
     onTestFinished(() => server.close());
@@ -175,6 +195,21 @@ describe("an MCP server that lies", () => {
     // The stream is not kept open for what nobody waits for.
     await vi.waitFor(() => expect(closed).toHaveBeenCalled());
     expect(server.calls()).toHaveLength(1);
+  });
+
+  it.each([
+    ["says that headers did not match, as if it had not looked at the call", { code: -32_020, message: "mismatch" }],
+    ["asks for input instead", undefined],
+  ])("of the newest revision and %s gets the call once", async (_, error) => {
+    const result = { resultType: "input_required", inputRequests: { a: { method: "roots/list" } } };
+    const server = await startNewLyingServer((response, id) => {
+      if (!error) return reply(response, id, result);
+      response.writeHead(400, JSON_TYPE).end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+    });
+    onTestFinished(() => server.close());
+    await expect(call(open(server.url, "odd"))).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    expect(server.calls()).toHaveLength(1);
+    expect(server.calls()[0]?.headers).toMatchObject({ "mcp-protocol-version": "2026-07-28", "mcp-name": "odd" });
   });
 
   it("and sends without end is cut off", async () => {

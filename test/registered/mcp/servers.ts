@@ -124,6 +124,21 @@ function officialServer(): McpServer {
 /** What a server that lies does with a call of its only tool, `odd`. */
 export type Lie = (response: ServerResponse, id: number | undefined) => void;
 
+/** Of a server of the newest revision: it has no sessions, and more to say in each result (MCP 2026-07-28). */
+export const NEWEST = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
+const DISCOVERED = { ...NEWEST, supportedVersions: ["2026-07-28"], capabilities: { tools: {} } };
+
+/** The same, of the newest revision of MCP. */
+export async function startNewLyingServer(lie: Lie): Promise<TestServer> {
+  return listen(async (_request, response, body) => {
+    const { method, id } = body as Seen["message"];
+    if (method === "server/discover") reply(response, id, DISCOVERED);
+    else if (method === "tools/list")
+      reply(response, id, { ...NEWEST, tools: [{ name: "odd", inputSchema: NOTHING }] });
+    else lie(response, id);
+  });
+}
+
 /** Starts a server that opens as it should and then answers calls however it likes. */
 export async function startLyingServer(
   lie: Lie,
@@ -155,6 +170,22 @@ export function reply(response: ServerResponse, id: number | undefined, result: 
 function json(value: object): string {
   return JSON.stringify(value);
 }
+
+/** Passes everything on to another server, and looks at it. */
+export function startWatchedServer(target: string): Promise<TestServer> {
+  return listen(async (request, response, body) => {
+    const headers = Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.has(name));
+    const answer = await fetch(target, {
+      method: request.method ?? "POST",
+      headers: headers.map(([name, value]) => [name, String(value)]),
+      body: json(body as object),
+    });
+    response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+    response.end(await answer.text());
+  });
+}
+
+const HOP_BY_HOP = new Set(["host", "connection", "content-length", "transfer-encoding", "expect"]);
 
 type Handle = (request: IncomingMessage, response: ServerResponse, body: unknown) => Promise<void>;
 
