@@ -12,6 +12,7 @@ describe("the benchmark", () => {
         "gRPC echo: throughput",
         "paid call, one account, 16 connections: throughput",
         "audit of 5000 transfers",
+        "sandbox: JavaScript, warm",
       ]),
     );
     expect(code).toBe(0);
@@ -19,7 +20,7 @@ describe("the benchmark", () => {
 
   it("names its parts when asked for one that is not there", async () => {
     const { code, output } = await command("node", ["test/bench/main.ts", "--only", "nothing"]);
-    expect(output).toContain("there is no part nothing; there are start, echo, 402, grpc, paid, audit");
+    expect(output).toContain("there is no part nothing; there are start, echo, 402, grpc, paid, audit, sandbox");
     expect(code).toBe(1);
   });
 });

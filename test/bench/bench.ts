@@ -25,6 +25,8 @@ export interface Scale {
   readonly connections: readonly number[];
   /** How many transfers the ledger has that is audited. */
   readonly transfers: number;
+  /** How many executions of the sandbox follow on each other. */
+  readonly executions: number;
 }
 
 /** One part of the benchmark. */

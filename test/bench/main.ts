@@ -10,12 +10,13 @@ import { LoadProcess } from "./load.ts";
 import type { Plan } from "./measure.ts";
 import { paidCalls } from "./paid-part.ts";
 import { isMet, table, type Line } from "./report.ts";
+import { sandbox } from "./sandbox-part.ts";
 import { ServerProcess } from "./server-process.ts";
 import { start } from "./start-part.ts";
 import { startWorld } from "./world.ts";
 import { z } from "zod";
 
-// npm run bench [-- --short] [--only start,echo,402,grpc,paid,audit] [--rounds N] [--json] [--profile DIR]
+// npm run bench [-- --short] [--only start,echo,402,grpc,paid,audit,sandbox] [--rounds N] [--json] [--profile DIR]
 // Measures the gateway against bare peers on the same machine in the same minutes; docs/performance.md tells what and why.
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
@@ -25,15 +26,16 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ["grpc", grpcEcho],
   ["paid", paidCalls],
   ["audit", auditOfLedger],
+  ["sandbox", sandbox],
 ]);
 
 const LONG = {
   plan: { rounds: 5, windowMs: 2_500, warmUpMs: 700 },
-  scale: { accounts: 1000, connections: [16, 64], transfers: 1_000_000 },
+  scale: { accounts: 1000, connections: [16, 64], transfers: 1_000_000, executions: 500 },
 };
 const SHORT = {
   plan: { rounds: 1, windowMs: 200, warmUpMs: 50 },
-  scale: { accounts: 5, connections: [16], transfers: 5_000 },
+  scale: { accounts: 5, connections: [16], transfers: 5_000, executions: 20 },
 };
 
 const { values: options } = parseArgs({

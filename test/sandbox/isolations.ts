@@ -1,9 +1,11 @@
 import { spawnSync } from "node:child_process";
 import type { Isolation } from "../../src/sandbox/process/setup.ts";
 
+const BUBBLEWRAP = "bwrap";
+
 /** Whether bubblewrap is there and may make namespaces. */
 export function hasBubblewrap(): boolean {
-  const { status } = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"], { stdio: "ignore" });
+  const { status } = spawnSync(BUBBLEWRAP, ["--unshare-all", "--ro-bind", "/", "/", "true"], { stdio: "ignore" });
   return status === 0;
 }
 

@@ -44,7 +44,7 @@ export function escapesIn(text: string): string[] {
 }
 
 /** How many attempts were made, by the lines that tell of them. */
-export function triesIn(text: string): number {
+function triesIn(text: string): number {
   return text.split("\n").filter((line) => /^tried |^\S+ ?\?? ?tried /.test(line)).length;
 }
 

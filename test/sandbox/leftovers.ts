@@ -1,0 +1,76 @@
+import { readdir } from "node:fs/promises";
+import os from "node:os";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { SandboxEngine, SandboxStatus } from "../../src/domain/sandbox.ts";
+import { job } from "./contract-code.ts";
+import { outcomeOf } from "./engine-contract.ts";
+import { descendants } from "./process-watch.ts";
+
+/** What stands after some executions, less what stood before. */
+export interface Leftovers {
+  readonly processes: number;
+  readonly descriptors: number;
+  readonly files: number;
+  /** Memory of this process in use, MiB. */
+  readonly residentMb: number;
+}
+
+/** One of every way to end that takes no time. */
+const WAYS: readonly (readonly [string, SandboxStatus])[] = [
+  ["export default [1, 2, 3].map((n) => n * 2);", "succeeded"],
+  ['console.log("x".repeat(10_000)); console.error("y");', "succeeded"],
+  ['throw new Error("no");', "failed"],
+  ["Deno.exit(3);", "failed"],
+  ['for (;;) console.log("x".repeat(10_000));', "output_limit"],
+];
+
+/** Executions before the count begins, so that what is made once is there. */
+const WARM_UP = 10;
+
+/**
+ * Runs code so many times, one after another, and counts what it leaves behind.
+ * @param idle how many workers wait in the engine when nothing runs: they belong there
+ * @throws Error when one of them ends otherwise than it must
+ */
+export async function leftoversOf(engine: SandboxEngine, idle: number, runs: number): Promise<Leftovers> {
+  await runAll(engine, WARM_UP);
+  const before = await standing(idle);
+  await runAll(engine, runs);
+  const after = await standing(idle);
+  return {
+    processes: after.processes - before.processes,
+    descriptors: after.descriptors - before.descriptors,
+    files: after.files - before.files,
+    residentMb: after.residentMb - before.residentMb,
+  };
+}
+
+async function runAll(engine: SandboxEngine, runs: number): Promise<void> {
+  for (let run = 0; run < runs; run++) {
+    const [code, status] = WAYS[run % WAYS.length]!;
+    const outcome = await outcomeOf(engine, job(code));
+    if (outcome.status !== status) throw new Error(`${code} ended ${outcome.status}: ${JSON.stringify(outcome.error)}`);
+  }
+}
+
+/** What there is once the pool is full again and what was killed is gone. */
+async function standing(idle: number): Promise<Leftovers> {
+  let [processes, same] = [-1, 0];
+  for (let round = 0; round < 200 && same < 10; round++) {
+    await sleep(50);
+    const now = descendants(process.pid).length;
+    same = now === processes && now >= idle ? same + 1 : 0;
+    processes = now;
+  }
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  const [descriptors, files] = await Promise.all([readdir("/proc/self/fd"), readdir(os.tmpdir())]);
+  const own = files.filter((name) => name.startsWith("toolgate-sandbox") || name.includes(`deno`));
+  return {
+    ...{ processes, descriptors: descriptors.length, files: own.length },
+    residentMb: process.memoryUsage.rss() / 2 ** 20,
+  };
+}
