@@ -15,11 +15,12 @@ import { launchLine, programsSeen, type LaunchLine } from "./launch-line.ts";
 import { DEFAULT_LIMITS, START_CPU_SECONDS, type ProcessLimits } from "./limits.ts";
 import { Places } from "./places.ts";
 import { PROBES } from "./probes.ts";
+import { PythonStarter } from "./python-starter.ts";
 import { Run, type RunLimits } from "./run.ts";
 import { selfTest } from "./self-test.ts";
 import { setUp, type Isolation, type Setup } from "./setup.ts";
 import { readWheels } from "./wheels.ts";
-import { frameOf, Worker } from "./worker.ts";
+import { Worker } from "./worker.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** What the engine works with; everything but the log has a default. */
@@ -48,6 +49,7 @@ export interface ProcessEngineOptions {
 }
 
 const MEGABYTE = 1_048_576;
+const DEFAULT_START_MS = 60_000;
 
 /** An execution that was asked for, and its end. */
 interface Active {
@@ -63,11 +65,13 @@ export class ProcessEngine implements SandboxEngine {
   readonly #places: Places;
   readonly #pools: Readonly<Record<SandboxLanguage, WorkerPool>>;
   readonly #active = new Map<string, Active>();
+  readonly #python: PythonStarter;
   #setup: Promise<Setup> | undefined;
   #closed = false;
 
   private constructor(options: ProcessEngineOptions) {
     this.#options = options;
+    this.#python = new PythonStarter(options.log);
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#places = new Places(options.concurrency ?? defaultConcurrency(), options.queue ?? 16);
     this.#pools = { javascript: this.#pool("javascript", 2), python: this.#pool("python", 1) };
@@ -187,7 +191,7 @@ export class ProcessEngine implements SandboxEngine {
   }
 
   #ready(): Promise<Setup> {
-    const { isolation = "auto", wheelsDir, startMs = 60_000 } = this.#options;
+    const { isolation = "auto", wheelsDir, startMs = DEFAULT_START_MS } = this.#options;
     this.#setup ??= setUp({ isolation, wheelsDir, startMs });
     // What is missing now may be there the next time.
     this.#setup.catch(() => (this.#setup = undefined));
@@ -206,15 +210,15 @@ export class ProcessEngine implements SandboxEngine {
 
   async #startWorker(language: SandboxLanguage, signal: AbortSignal): Promise<Worker> {
     const setup = await this.#ready();
-    const { wheelsDir, startMs = 60_000 } = this.#options;
-    const line = this.#line(setup, language);
-    const input: Buffer[] = [];
-    if (language === "python") {
-      const wheels = wheelsDir === undefined ? [] : await readWheels(wheelsDir, setup.wheels);
-      const { pyodide } = programsSeen(setup.enclosure, setup.programs);
-      input.push(frameOf({ folder: pyodide, wheels: wheels.length }), ...wheels.map(frameOf));
-    }
-    return await Worker.start({ language, line, input, mostMs: startMs, signal });
+    const { startMs = DEFAULT_START_MS, wheelsDir } = this.#options;
+    const start = { language, line: this.#line(setup, language), mostMs: startMs, signal };
+    if (language === "javascript") return await Worker.start({ ...start, input: [] });
+    const { pyodide } = programsSeen(setup.enclosure, setup.programs);
+    return await this.#python.start(
+      start,
+      pyodide,
+      wheelsDir === undefined ? [] : await readWheels(wheelsDir, setup.wheels),
+    );
   }
 
   #line(setup: Setup, language: SandboxLanguage): LaunchLine {

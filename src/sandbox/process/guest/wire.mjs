@@ -50,6 +50,12 @@ function writeAll(bytes) {
   while (written < lengthOf(bytes)) written += writeSync(subarray(bytes, written));
 }
 
+/** A frame of bytes for the host. */
+export function writeBytes(bytes) {
+  writeAll(encode(bytes.length.toString(16).padStart(8, "0")));
+  writeAll(bytes);
+}
+
 /** Tells the host that a job may come. */
 export function ready() {
   writeAll(encode("\0ready\0"));
