@@ -74,8 +74,8 @@ export class McpBackend implements Backend {
       return await connection.call(call);
     } catch (error) {
       // A call that was given up says nothing of the session, whose end would take the server's notice of it along.
-      if (call.signal.aborted || error instanceof PatienceError) throw error;
-      // Whatever went wrong, what the server knows of the session is no longer known here.
+      if (call.signal.aborted || error instanceof PatienceError || error instanceof ProtocolError) throw error;
+      // What the server still knows of the session is no longer known here.
       await this.#drop(connection);
       if (!connection.hasSession || !forgotSession(error)) throw error;
     }
@@ -87,12 +87,15 @@ export class McpBackend implements Backend {
   /** The connection that is there, or a new one. */
   async #connect(signal: AbortSignal): Promise<McpConnection> {
     const { section, headers } = this.#options;
+    const another = this.#connection !== undefined;
     this.#connection ??= McpConnection.open(section.url, this.#fetch.fetch, headers, signal);
     const connecting = this.#connection;
     try {
       return await connecting;
     } catch (error) {
       if (this.#connection === connecting) this.#connection = undefined;
+      // It may have been given up along with the call that began it.
+      if (another && !signal.aborted) return this.#connect(signal);
       throw error;
     }
   }

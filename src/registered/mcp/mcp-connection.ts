@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { Client, type CallToolResult, type Tool } from "@modelcontextprotocol/client";
 import type { Fetch } from "../../outbound/guarded-fetch.ts";
 import { RequestTransport } from "./request-transport.ts";
@@ -7,6 +8,9 @@ const MOST_PAGES = 64;
 
 /** Time limits are the signals' alone; this is the longest that a timer can be set to, ms. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
+
+/** How long a server may take to hear that its session has ended, ms. */
+const GOODBYE_MS = 1_000;
 
 /** What a tool is called with. */
 export interface ToolCall {
@@ -89,7 +93,10 @@ export class McpConnection {
     if (this.#calls === 0) await this.#close();
   }
 
+  /** Servers keep sessions until they are told, which is not waited for long. */
   async #close(): Promise<void> {
+    const told = this.#transport.terminateSession().catch(() => {});
+    await Promise.race([told, wait(GOODBYE_MS, undefined, { ref: false })]);
     await this.#client.close().catch(() => {});
   }
 }

@@ -135,6 +135,32 @@ describe("a session with an MCP server", () => {
     expect(new Set(methods)).toEqual(new Set(["server/discover", "tools/list", "tools/call"]));
   });
 
+  it("ends with the tool, and the server is told", async () => {
+    const server = await startOfficialServer("stateful");
+    onTestFinished(() => server.close());
+    const backend = open(server.url, "throw");
+    await expect(call(backend)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect(call(backend)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await backend.close();
+    const [first, second] = server.calls().map(({ headers }) => headers["mcp-session-id"]);
+    expect(first).toBe(second);
+    const ended = server.seen.filter(({ method }) => method === "DELETE");
+    expect(ended.map(({ headers }) => headers["mcp-session-id"])).toContain(first);
+  });
+
+  it("is begun by one call for all, whether or not that one is given up", async () => {
+    const server = await startOfficialServer("stateful");
+    onTestFinished(() => server.close());
+    const backend = open(server.url, "add");
+    await backend.describe(never);
+    const leaving = new AbortController();
+    const first = call(backend, { a: 1, b: 1 }, leaving.signal);
+    const second = call(backend, { a: 2, b: 2 });
+    leaving.abort();
+    await expect(first).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    expect(await second).toEqual({ sum: 4 });
+  });
+
   it("answers no request of the server", async () => {
     const server = await startOfficialServer("stateful");
     onTestFinished(() => server.close());
