@@ -4,11 +4,14 @@ import { SANDBOX_LANGUAGES, type SandboxCapabilities, type SandboxOutcome } from
 import { Execution, type ExecutionParts } from "./execution.ts";
 import { aborted } from "./failures.ts";
 
-/** How long the canary may try, ms: both interpreters start, and each address is given its time. */
+/** How long it may then try them, ms. */
 const CANARY_MS = 30_000;
 
+/** How long it may take until it begins to try addresses, s: before that it starts both interpreters several times. */
+const CANARY_START_SECONDS = 110;
+
 /** What the canary tells. */
-export const probeSchema = z.strictObject({
+const probeSchema = z.strictObject({
   /** The addresses that it got to. */
   reached: z.array(z.string()),
   languages: z.array(z.enum(SANDBOX_LANGUAGES)),
@@ -51,7 +54,9 @@ async function outcomeOf(
   parts: Omit<ExecutionParts, "command">,
   signal: AbortSignal,
 ): Promise<SandboxOutcome> {
-  const execution = new Execution(job, { ...parts, command: "probe" });
+  const start_timeout_seconds = Math.max(parts.section.start_timeout_seconds, CANARY_START_SECONDS);
+  const section = { ...parts.section, start_timeout_seconds };
+  const execution = new Execution(job, { ...parts, section, command: "probe" });
   const end = () => execution.end(aborted());
   signal.addEventListener("abort", end, { once: true });
   try {

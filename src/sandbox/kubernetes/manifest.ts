@@ -8,7 +8,7 @@ import type { JobFile } from "./pod/job-file.ts";
 export const CONTAINER = "sandbox";
 
 /** Where the job is mounted. */
-export const JOB_DIRECTORY = "/run/toolgate/job";
+const JOB_DIRECTORY = "/run/toolgate/job";
 
 /** Marks all that engines of any instance make; what others have in the namespace is left alone. */
 export const MANAGED_LABELS = { "app.kubernetes.io/managed-by": "toolgate-sandbox" } as const;
@@ -80,7 +80,7 @@ export function jobManifest(name: string, timeoutMs: number, parts: ManifestPart
 }
 
 /** From its creation on, everything included, s. */
-export function deadlineSeconds(timeoutMs: number, { start_timeout_seconds }: KubernetesSection): number {
+function deadlineSeconds(timeoutMs: number, { start_timeout_seconds }: KubernetesSection): number {
   return start_timeout_seconds + Math.ceil(timeoutMs / 1_000) + MARGIN_SECONDS;
 }
 

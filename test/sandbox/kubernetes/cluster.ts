@@ -28,7 +28,8 @@ export async function manifests(): Promise<KubeObject[]> {
   return documents.flat();
 }
 
-async function documentsOf(file: string): Promise<KubeObject[]> {
+/** The objects of one file of deploy/kubernetes. */
+export async function documentsOf(file: string): Promise<KubeObject[]> {
   const text = await readFile(path.join(MANIFESTS, file), "utf8");
   return parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
 }

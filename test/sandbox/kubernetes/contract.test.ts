@@ -4,6 +4,7 @@ import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
 import { ProcessEngine } from "../../../src/sandbox/process/process-engine.ts";
 import { engineContract } from "../engine-contract.ts";
 import { Cluster } from "./cluster.ts";
+import { collectedImage } from "./image.ts";
 
 /** What runs the pods' code: its interpreters are warm, where those of a pod start with it. */
 const warm = ProcessEngine.open({
@@ -20,7 +21,15 @@ engineContract(
     const cluster = await Cluster.start();
     cluster.node.warm = warm;
     const engine = await cluster.engine({ concurrency: atOnce, queue: waiting });
-    return { engine: atOnce > 1 ? engine : believed(engine), end: () => cluster.close() };
+    if (atOnce === 1) return { engine: believed(engine), end: () => cluster.close() };
+    // The canary's pod has what the Dockerfile collects, and nothing of the project beside it.
+    const image = await collectedImage();
+    cluster.node.program = image.program;
+    const end = async () => {
+      await cluster.close();
+      await image.remove();
+    };
+    return { engine, end };
   },
   // What the code sees is the image's program, which is the engine of one machine: its own tests ask all of that.
   { runsCode: false },

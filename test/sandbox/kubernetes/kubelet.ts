@@ -12,11 +12,20 @@ import type { FakeApiServer } from "./api-server.ts";
 import { restrictedProblems } from "./admission.ts";
 import type { KubeObject } from "./object-store.ts";
 
-/** The program of the sandbox's image. */
-const PROGRAM = path.resolve(import.meta.dirname, "../../../src/sandbox/kubernetes/pod/main.ts");
+/** The program of the sandbox's image, as it stands in the sources. */
+const SOURCES = path.resolve(import.meta.dirname, "../../../src/sandbox/kubernetes/pod/main.ts");
 
-/** Lets no process beyond its own machine, as a network plugin does that enforces a policy which denies everything. */
-const NO_NETWORK = path.resolve(import.meta.dirname, "no-network.mjs");
+/** Lets a process connect to nothing, as a network plugin does that enforces a policy which denies everything; only without the wait. */
+const NO_NETWORK = `data:text/javascript,${encodeURIComponent(`
+  import { syncBuiltinESMExports } from "node:module";
+  import net from "node:net";
+  net.connect = () => {
+    const socket = new net.Socket();
+    setTimeout(() => socket.destroy(new Error("connect EHOSTUNREACH")), 50);
+    return socket;
+  };
+  syncBuiltinESMExports();
+`)}`;
 
 /** What a played pod may do instead of running the image's program. */
 export interface PlayedPod {
@@ -59,6 +68,8 @@ export class Kubelet {
   readonly #stop: () => void;
   /** What the next pods do; the image's program, once nothing is left. */
   readonly plays: Play[] = [];
+  /** What a pod's process runs. */
+  program = SOURCES;
   /** Runs pods in this process. */
   warm: SandboxEngine | undefined;
   /** Whether network policies are enforced. */
@@ -160,7 +171,7 @@ export class Kubelet {
     const denied = this.enforcesPolicies ? ["--import", NO_NETWORK] : [];
     if (this.#server.store.get("pods", name) === undefined) return;
     if (this.warm !== undefined && args[0] === "run") return this.#runWarm(name, local, this.warm, seen);
-    local.child = spawn(process.execPath, [...denied, PROGRAM, "/opt/toolgate/wheels", ...args], {
+    local.child = spawn(process.execPath, [...denied, this.program, "/opt/toolgate/wheels", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { PATH: "/usr/bin:/bin" },
     });

@@ -121,6 +121,6 @@ export class ObjectStore {
 }
 
 /** Times of the API have no fractions of a second. */
-export function rfc3339(date: Date): string {
+function rfc3339(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, "Z");
 }

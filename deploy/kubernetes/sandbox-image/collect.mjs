@@ -1,0 +1,29 @@
+// node collect.mjs FROM TO: puts into TO what the sandbox's program needs of the project at FROM, and nothing else of its packages.
+import { cp, mkdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import process from "node:process";
+
+/** What the program imports or starts; whatever these depend on comes along. */
+const ROOTS = ["deno", "pino", "pyodide", "zod"];
+
+/** The sources that it is made of. */
+const SOURCES = ["package.json", "src/log.ts", "src/domain", "src/sandbox"];
+
+const [from = "", to = ""] = process.argv.slice(2);
+if (from === "" || to === "") throw new Error("usage: node collect.mjs FROM TO");
+
+const wanted = [...ROOTS];
+const taken = new Set();
+await mkdir(path.join(to, "src"), { recursive: true });
+for (const source of SOURCES) await cp(path.join(from, source), path.join(to, source), { recursive: true });
+for (let name = wanted.shift(); name !== undefined; name = wanted.shift()) {
+  if (taken.has(name)) continue;
+  taken.add(name);
+  const folder = path.join(from, "node_modules", name);
+  const text = await readFile(path.join(folder, "package.json"), "utf8").catch(() => undefined);
+  // Packages for other platforms are not installed.
+  if (text === undefined) continue;
+  const { dependencies = {}, optionalDependencies = {} } = JSON.parse(text);
+  wanted.push(...Object.keys(dependencies), ...Object.keys(optionalDependencies));
+  await cp(folder, path.join(to, "node_modules", name), { recursive: true });
+}
