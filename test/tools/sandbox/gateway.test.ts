@@ -124,12 +124,12 @@ describe("an execution", () => {
   });
 
   it.each([
-    ["fails", 'throw new TypeError("no");', "failed"],
-    ["takes too long", WAITS.code, "timeout"],
-    ["says too much", 'for (;;) console.log("x".repeat(100_000));', "output_limit"],
-  ])("whose code %s is a result, and paid for", async (_, code, status) => {
+    ["fails", 'throw new TypeError("no");', "failed", 5_000],
+    ["takes too long", WAITS.code, "timeout", 500],
+    ["says too much", 'for (;;) console.log("x".repeat(100_000));', "output_limit", 5_000],
+  ])("whose code %s is a result, and paid for", async (_, code, status, timeoutMs) => {
     const agent = await world.agent({ balance: 1_000n });
-    const answer = await execute(agent, { language: "javascript", code, timeout_ms: 1_500 });
+    const answer = await execute(agent, { language: "javascript", code, timeout_ms: timeoutMs });
     expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(200);
     expect(answer.body).toMatchObject({ result: { status }, receipt: { debited_usdc_microusd: Number(PRICE) } });
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.000000", receipts: 1 });
