@@ -1,5 +1,5 @@
 import type { Logger } from "../../log.ts";
-import { frameOf, Worker, type WorkerStart } from "./worker.ts";
+import { frameLength, frameOf, Worker, type WorkerStart } from "./worker.ts";
 
 /** How a worker for Python is started, but for what it reads. */
 type Start = Omit<WorkerStart, "input">;
@@ -50,7 +50,8 @@ export class PythonStarter {
 }
 
 function inputOf(folder: string, wheels: readonly Buffer[], image: Buffer | undefined): Buffer[] {
-  const images = image === undefined ? [] : [frameOf(image)];
+  // As it is, not copied for each worker.
+  const images = image === undefined ? [] : [frameLength(image), image];
   return [frameOf({ folder, wheels: wheels.length, image: image !== undefined }), ...images, ...wheels.map(frameOf)];
 }
 
@@ -69,5 +70,5 @@ async function imageOf(maker: Worker): Promise<Buffer> {
   const length = Number.parseInt(frame.subarray(0, 8).toString("latin1"), 16);
   if (code !== 0 || frame.length !== length + 8)
     throw new Error(`The image is not whole: ${frame.length} bytes, code ${code}.`);
-  return frame.subarray(8);
+  return Buffer.from(frame.subarray(8));
 }

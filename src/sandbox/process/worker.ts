@@ -25,7 +25,12 @@ export interface WorkerStart {
 /** A frame as a worker reads it: the length in eight hexadecimal digits, and the bytes. */
 export function frameOf(content: Buffer | object): Buffer {
   const bytes = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content));
-  return Buffer.concat([Buffer.from(bytes.length.toString(16).padStart(8, "0")), bytes]);
+  return Buffer.concat([frameLength(bytes), bytes]);
+}
+
+/** What stands before the bytes of a frame. */
+export function frameLength({ length }: Buffer): Buffer {
+  return Buffer.from(length.toString(16).padStart(8, "0"));
 }
 
 /** A process that is ready for one job, and for no second one. */

@@ -1,0 +1,111 @@
+import { chmod, cp, mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { GuestProcess } from "../../../src/sandbox/process/guest-process.ts";
+import { launchLine, type LaunchLine } from "../../../src/sandbox/process/launch-line.ts";
+import { findPrograms } from "../../../src/sandbox/process/programs.ts";
+import { readablePrograms } from "../../../src/sandbox/process/stage.ts";
+import { Worker } from "../../../src/sandbox/process/worker.ts";
+import { statusLine } from "../../../src/sandbox/process/process-table.ts";
+import { hasBubblewrap } from "../isolations.ts";
+import { jobOf, NEVER, selfTestParts } from "./bench.ts";
+import { Run } from "../../../src/sandbox/process/run.ts";
+
+const isRoot = process.getuid?.() === 0;
+if (!isRoot) process.stderr.write("not root: what the sandbox does as root is skipped\n");
+
+const KERNEL = { dataKb: 1_000_000, cpuSeconds: 70 };
+
+describe("the line that starts a worker", () => {
+  const programs = findPrograms();
+
+  it("allows nothing to JavaScript, and to Python to read its interpreter alone", () => {
+    const alone = { bubblewrap: "", setpriv: true, dropTo: undefined } as const;
+    for (const language of ["javascript", "python"] as const) {
+      const line = launchLine(language, programs, alone, KERNEL);
+      const allowed = line.filter((word) => word.startsWith("--allow"));
+      expect(allowed).toEqual(language === "python" ? [`--allow-read=${programs.pyodide}`] : []);
+      for (const what of ["net", "env", "run", "write", "sys", "ffi", "import"])
+        expect(line).toContain(`--deny-${what}`);
+    }
+  });
+
+  it("sets every limit in a command of its own, before anything else is started", () => {
+    const line = launchLine("javascript", programs, { bubblewrap: "", setpriv: true, dropTo: 65_534 }, KERNEL);
+    expect(line.slice(0, 3)).toEqual([
+      "/bin/sh",
+      "-c",
+      'ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t 70 && ulimit -d 1000000 && exec "$@"',
+    ]);
+  });
+
+  it("says what is missing where there is no Deno", () => {
+    expect(() => findPrograms("sunos-sparc")).toThrow("There is no Deno for sunos-sparc");
+  });
+});
+
+/** Where a checkout stands that nobody but its owner can read. */
+let hidden: string;
+beforeAll(async () => {
+  hidden = await mkdtemp(path.join(os.tmpdir(), "toolgate-hidden-"));
+  await chmod(hidden, 0o700);
+  await cp(findPrograms().guest, path.join(hidden, "guest"), { recursive: true });
+});
+afterAll(async () => await rm(hidden, { recursive: true }));
+
+describe.runIf(isRoot)("as root", { timeout: 120_000 }, () => {
+  it("runs workers as a user without rights, who can read copies of what only root can", async () => {
+    const found = { ...findPrograms(), guest: path.join(hidden, "guest") };
+    const programs = await readablePrograms(found, true);
+    expect(programs.guest).not.toBe(found.guest);
+    expect(await readablePrograms(found, true)).toEqual(programs);
+    const line = launchLine("javascript", programs, { bubblewrap: "", setpriv: true, dropTo: 65_534 }, KERNEL);
+    const worker = await Worker.start({ language: "javascript", line, input: [], mostMs: 100_000, signal: NEVER });
+    expect(statusLine(worker.leaf, "Uid")?.split(/\s+/)).toEqual(["65534", "65534", "65534", "65534"]);
+    expect(statusLine(worker.leaf, "Groups")).toBe("");
+    expect(statusLine(worker.leaf, "CapBnd")).toBe("0000000000000000");
+    worker.end();
+    await worker.process.closed;
+    await rm(path.dirname(programs.guest), { recursive: true });
+  });
+
+  it("leaves alone what everybody can read", async () => {
+    const found = findPrograms();
+    expect(await readablePrograms(found, false)).toEqual(found);
+  });
+});
+
+/** The isolation that a user without rights would get, from the same sources: started through setpriv when this is root. */
+const asPlainUser = (line: LaunchLine): LaunchLine =>
+  isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", ...line] : line;
+
+describe("as a user without rights", { timeout: 120_000 }, () => {
+  const enclosures = [
+    { bubblewrap: "", setpriv: true, dropTo: undefined },
+    ...(hasBubblewrap() ? [{ bubblewrap: "as-user", setpriv: false, dropTo: undefined } as const] : []),
+  ] as const;
+
+  it.each(enclosures)("runs workers behind $bubblewrap and the limits", async (enclosure) => {
+    const programs = isRoot ? await readablePrograms(findPrograms(), true) : findPrograms();
+    const { limits } = await selfTestParts("process");
+    const dataKb = Math.ceil(limits.dataMb.javascript * 1024);
+    const line = asPlainUser(launchLine("javascript", programs, enclosure, { dataKb, cpuSeconds: 70 }));
+    const worker = await Worker.start({ language: "javascript", line, input: [], mostMs: 100_000, signal: NEVER });
+    expect(statusLine(worker.leaf, "NoNewPrivs")).toBe("1");
+    const outcome = await new Run(worker, jobOf("export default 6 * 7"), limits, NEVER).done;
+    expect(outcome).toMatchObject({ status: "succeeded", result: 42, exitCode: 0 });
+  });
+});
+
+describe("a process that cannot be started", () => {
+  it("says so, and is over", async () => {
+    const said: string[] = [];
+    const process = new GuestProcess(["/nowhere/at/all"]);
+    process.onStderr = (bytes) => said.push(bytes.toString());
+    expect(await process.closed).toEqual({ code: 127, signal: null });
+    expect(said.join("")).toContain("ENOENT");
+    process.kill();
+  });
+});
