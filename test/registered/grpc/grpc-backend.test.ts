@@ -14,6 +14,7 @@ import { startGateway } from "../../transport/gateway.ts";
 import { selfSigned } from "./certificate.ts";
 import { startOddServer, type OddServer, type OddServerOptions } from "./odd-server.ts";
 import { buildOddTypes, type OddTypes } from "./odd-types.ts";
+import { startRelay } from "./relay.ts";
 
 interface Settings extends Partial<Omit<BackendOptions<GrpcSection>, "section">> {
   section?: Partial<GrpcSection>;
@@ -276,6 +277,27 @@ describe("a gRPC method behind a tool", () => {
         await call(backend, { what: "x" });
         expect(asked.length).toBeGreaterThan(1);
       }, 10_000);
+    });
+
+    it("without looking its name up over and over while nobody is there", async () => {
+      let asked = 0;
+      const guard: Guard = {
+        network: "any",
+        lookup: (_name, _options, callback) => {
+          asked += 1;
+          setImmediate(() => callback(null, [{ address: "127.0.0.1", family: 4 }]));
+        },
+      };
+      const gone = await startRelay(1);
+      gone.close();
+      const section = { descriptor_set: types.file, address: `odd.test:${gone.port}` };
+      const backend = open("Perform", { section, guard });
+      for (const what of ["once", "twice"])
+        await expect(call(backend, { what })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      const before = asked;
+      // Time for thousands, if each look-up led to the next.
+      for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      expect(asked - before).toBeLessThan(5);
     });
 
     it("never where clouds hand out credentials, whatever is allowed", async () => {
