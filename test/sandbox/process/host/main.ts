@@ -1,8 +1,8 @@
 // A gateway's part of the sandbox in a process of its own, which a test kills: one execution under way, one worker waiting.
 import process from "node:process";
-import { ProcessEngine } from "../../../src/sandbox/process/process-engine.ts";
-import { silent } from "../silent-log.ts";
-import { jobOf, NEVER } from "./bench.ts";
+import { ProcessEngine } from "../../../../src/sandbox/process/process-engine.ts";
+import { silent } from "../../silent-log.ts";
+import { jobOf, NEVER } from "../bench.ts";
 
 const isolation = process.argv[2] === "required" ? "required" : "process";
 const engine = ProcessEngine.open({
