@@ -48,6 +48,11 @@ export class GuestProcess {
     return this.#child.pid;
   }
 
+  /** Whether it has ended; what it wrote may still be on its way. */
+  get isOver(): boolean {
+    return this.#over;
+  }
+
   /** Writes to its standard input. */
   write(bytes: Buffer): void {
     this.#child.stdin.write(bytes);

@@ -119,7 +119,6 @@ export class ProcessEngine implements SandboxEngine {
     this.#active.set(job.runId, active);
     try {
       const run = await this.#begin(job, active, signal);
-      active.run = run;
       const done = run.done.finally(() => {
         this.#active.delete(job.runId);
         this.#places.give();
@@ -161,21 +160,33 @@ export class ProcessEngine implements SandboxEngine {
   }
 
   /** Waits for its turn and for a worker, and hands the code over. */
-  async #begin(job: SandboxJob, { giveUp }: Active, signal: AbortSignal): Promise<Run> {
+  async #begin(job: SandboxJob, active: Active, signal: AbortSignal): Promise<Run> {
     const setup = await this.#ready();
     const late = AbortSignal.timeout(this.#options.waitMs ?? 30_000);
-    const waiting = AbortSignal.any([signal, giveUp.signal, late]);
+    const waiting = AbortSignal.any([signal, active.giveUp.signal, late]);
     const place = this.#places.take(waiting);
     if (place === undefined) throw busy();
     await place.catch((error: unknown) => {
       throw late.aborted ? busy() : error;
     });
     try {
-      const worker = await this.#pools[job.language].take(waiting);
-      return new Run(worker, job, this.#runLimits(setup, this.#limits), signal);
+      const worker = await this.#workerFor(job.language, waiting);
+      // From here on a cancel finds the run: nothing may come between.
+      active.run = new Run(worker, job, this.#runLimits(setup, this.#limits), signal);
+      return active.run;
     } catch (error) {
       this.#places.give();
       throw late.aborted ? busy() : error;
+    }
+  }
+
+  /** A worker that is ready, and lives. */
+  async #workerFor(language: SandboxLanguage, waiting: AbortSignal): Promise<Worker> {
+    for (;;) {
+      const worker = await this.#pools[language].take(waiting);
+      if (!waiting.aborted && !worker.process.isOver) return worker;
+      worker.end();
+      waiting.throwIfAborted();
     }
   }
 
@@ -183,6 +194,7 @@ export class ProcessEngine implements SandboxEngine {
   #trouble(error: unknown, signal: AbortSignal): ToolgateError {
     if (error instanceof ToolgateError) return error;
     if (signal.aborted) return new ToolgateError("UNAVAILABLE", "The execution was given up.");
+    if (this.#closed) return new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
     this.#options.log.error({ err: error }, "the sandbox could not begin an execution");
     return new ToolgateError("UNAVAILABLE", "The sandbox cannot run code right now; try again later.", {
       retryAfterSeconds: 10,
