@@ -165,7 +165,7 @@ describe("a registered tool", () => {
   it.each<[JsonObject, RegExp]>([
     [{}, /^params\.city: is required, a string$/],
     [{ city: "x", days: 9, more: 1 }, /params\.city: must have at least 2 characters; params\.days: must be at most 5/],
-    [{ city: "..", days: 1 }, /^params\.city: must not be \. or \.\.$/],
+    [{ city: "..", days: 1 }, /^params\.city: must not be \. or \.\./],
     [{ city: "../admin" }, /^params\.city: must not hold slashes/],
   ])("with %j is refused before anything is quoted or sent", async (params, message) => {
     const { status, body } = await world.call(await world.agent(), "weather", params);

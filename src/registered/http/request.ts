@@ -51,7 +51,14 @@ export function composeRequest({ server, path, inputs }: RequestPlan, params: Js
   const url = server.origin + pathname + (query.length > 0 ? `?${query.map(joined).join("&")}` : "");
   // Whoever reads the address must see the path that is meant: a URL forgets segments that are dots, however they are written.
   if (new URL(url).pathname !== pathname)
-    throw invalidField("params", "lead to another path than the operation's; leave out segments that are . or ..");
+    throw invalidField(
+      fieldPath(
+        at("path")
+          .slice(0, 1)
+          .map(({ member }) => member),
+      ),
+      "must not be . or .., alone or with what stands beside it",
+    );
   const body = inputs.body && Object.hasOwn(params, "body") ? bodyText(inputs.body, params["body"] ?? null) : undefined;
   if (inputs.body && body !== undefined) headers["Content-Type"] = inputs.body.mediaType;
   return { url, headers, body };
@@ -73,7 +80,6 @@ function filledPath(
     }
     const part = pathPart(input, value);
     if (textsOf(value).join("") === "") throw invalidField(fieldPath([input.member]), "must not be empty");
-    if (/^\.{1,2}$/.test(part)) throw invalidField(fieldPath([input.member]), "must not be . or ..");
     return part;
   });
 }
