@@ -115,6 +115,16 @@ describe("the check of a cluster", () => {
     expect(refused).toMatchObject({ message: expect.not.stringContaining("allows") });
   });
 
+  it("knows a policy that denies one direction from one that denies both", async () => {
+    const { store } = cluster.server;
+    store.update("networkpolicies", "deny-all", (policy) => {
+      policy["spec"] = { podSelector: {}, policyTypes: ["Ingress"] };
+    });
+    const refused = await healthy().catch((error: unknown) => error);
+    expect(refused).toMatchObject({ message: expect.stringContaining("pods egress") });
+    expect(refused).toMatchObject({ message: expect.not.stringContaining("pods ingress") });
+  });
+
   it("says that the server cannot be asked", async () => {
     cluster.server.fail(/^GET \/version/, { status: 401 });
     await expect(healthy()).rejects.toThrow(/API server at 127\.0\.0\.1:\d+ cannot be asked/);

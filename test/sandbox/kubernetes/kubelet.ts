@@ -76,6 +76,8 @@ export class Kubelet {
   enforcesPolicies = true;
   /** Cuts so many logs after so many bytes each. */
   logCuts: number[] = [];
+  /** Ends so many logs at their beginning as if there were no more, as a server does with one that it has followed for long. */
+  logEnds = 0;
   #closed = false;
 
   constructor(server: FakeApiServer) {
@@ -277,6 +279,10 @@ export class Kubelet {
 
   async *#chunks(local: Local): AsyncGenerator<Buffer> {
     const most = this.logCuts.shift() ?? Number.POSITIVE_INFINITY;
+    if (this.logEnds > 0) {
+      this.logEnds -= 1;
+      return;
+    }
     let sent = 0;
     for (let at = 0; ;) {
       const chunk = local.log[at];

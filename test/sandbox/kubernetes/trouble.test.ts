@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/sandbox.ts";
 import { begunLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
@@ -77,24 +78,38 @@ describe("when the API server is in trouble", () => {
     await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
   });
 
+  it("reads a log again that ended before its pod did", async () => {
+    cluster.node.logEnds = 2;
+    const ended = outcome(async (pod) => {
+      const { nonce } = await pod.job();
+      pod.running();
+      await expect.poll(() => cluster.node.logEnds).toBe(0);
+      pod.say(begunLine(nonce));
+      for (const line of resultLines(nonce, 1, { outcome: ANSWERED })) pod.say(line);
+      pod.end(0);
+    });
+    expect(await ended).toEqual(ANSWERED);
+  });
+
   it("reads a log again that is cut", async () => {
     cluster.node.logCuts = [10, 60, 100];
     expect(await outcome()).toEqual(ANSWERED);
   });
 });
 
-describe("the watch of the pods", () => {
-  const slowly =
-    (during: () => Promise<void>): Play =>
-    async (pod) => {
-      const { nonce } = await pod.job();
-      await during();
-      pod.running();
-      pod.say(begunLine(nonce));
-      for (const line of resultLines(nonce, 1, { outcome: ANSWERED })) pod.say(line);
-      pod.end(0);
-    };
+/** Answers once this is over. */
+const slowly =
+  (during: () => Promise<void>): Play =>
+  async (pod) => {
+    const { nonce } = await pod.job();
+    await during();
+    pod.running();
+    pod.say(begunLine(nonce));
+    for (const line of resultLines(nonce, 1, { outcome: ANSWERED })) pod.say(line);
+    pod.end(0);
+  };
 
+describe("the watch of the pods", () => {
   const lists = () => cluster.server.requests.filter((line) => /^GET .*\/pods\?labelSelector/.test(line)).length;
 
   it.each([
@@ -142,11 +157,24 @@ describe("the watch of the pods", () => {
     expect((await ended).status).toBe("cancelled");
   });
 
+  it("hears of a pod that vanished before it began", async () => {
+    const asked = job("");
+    const ended = outcome(async (pod) => {
+      await pod.job();
+      await sleep(300); // until the engine has seen it wait
+      cluster.server.fail(/watch=true/, { status: 500 });
+      cluster.server.cutWatches();
+      cluster.server.store.remove("jobs", nameOf(asked.runId));
+      cluster.server.store.remove("pods", pod.name);
+    }, asked);
+    expect((await ended).status).toBe("cancelled");
+  });
+
   it("is not needed for a Job that another instance deletes before it has a pod", async () => {
     const asked = job("");
     const reluctant = await cluster.engine({ runtime_class: "unknown" });
     const started = reluctant.start(asked, NEVER);
-    await expect.poll(() => cluster.server.store.list("secrets")).toHaveLength(1);
+    await expect.poll(() => cluster.server.store.get("secrets", nameOf(asked.runId))).toBeDefined();
     expect(await engine.cancel(asked.runId)).toBe(true);
     expect((await (await started).done).status).toBe("cancelled");
   });
