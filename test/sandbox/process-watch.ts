@@ -34,7 +34,7 @@ export class ProcessWatch {
   #look(): void {
     for (const pid of descendants(process.pid)) {
       const identity = identityOf(pid);
-      if (this.#before.has(identity)) continue;
+      if (identity === GONE || this.#before.has(identity)) continue;
       const peak = Number(/^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
       this.#seen.set(identity, Math.max(peak, this.#seen.get(identity) ?? 0));
     }
@@ -53,9 +53,13 @@ export function descendants(pid: number): number[] {
   return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
+/** Of a process that has ended, and was waited for. */
+const GONE = "";
+
 /** A number may be given again: with the time of its start it is a process's own. */
 function identityOf(pid: number): string {
   const stat = read(`/proc/${pid}/stat`);
+  if (stat === "") return GONE;
   return `${pid} ${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? ""}`;
 }
 

@@ -5,7 +5,7 @@ const SUCCEEDS = { ends: ["succeeded"] } as const;
 const FAILS = { ends: ["failed"] } as const;
 const HANGS = { ends: ["timeout"], timeoutMs: 700 } as const;
 /** The allocator may refuse, and the code fail; the kernel or the host may end it. What it held at most is asked of all together. */
-const BOMB = { ends: ["memory_limit", "failed", "cpu_limit", "timeout"], timeoutMs: 3_000 } as const;
+const BOMB = { ends: ["memory_limit", "failed", "cpu_limit", "timeout"], timeoutMs: 2_000 } as const;
 
 export const JAVASCRIPT: readonly Row[] = [
   {
@@ -234,7 +234,7 @@ export const JAVASCRIPT: readonly Row[] = [
     name: "cpu-of-the-pool",
     attacks: "processor time, by the runtime's own threads",
     ends: ["cpu_limit", "timeout", "memory_limit"],
-    timeoutMs: 3_000,
+    timeoutMs: 2_000,
   },
   {
     name: "source-that-is-deep",
@@ -247,7 +247,7 @@ export const JAVASCRIPT: readonly Row[] = [
     name: "cpu-of-threads",
     attacks: "processor time, by threads",
     ends: ["cpu_limit", "memory_limit", "failed"],
-    timeoutMs: 6_000,
+    timeoutMs: 8_000,
   },
   { name: "waits-for-ever", attacks: "time, asleep", ...HANGS, says: "begun", sharp: true },
   { name: "waits-with-timers", attacks: "time, by timers", ...HANGS, says: "begun" },

@@ -4,7 +4,7 @@ import type { Row } from "./case.ts";
 const SHARES = { ends: ["succeeded"], shares: true } as const;
 const FAILS = { ends: ["failed"] } as const;
 const HANGS = { ends: ["timeout"], timeoutMs: 1_000, says: "begun" } as const;
-const BOMB = { ends: ["memory_limit", "failed", "cpu_limit", "timeout"], timeoutMs: 4_000, says: "begun" } as const;
+const BOMB = { ends: ["memory_limit", "failed", "cpu_limit", "timeout"], timeoutMs: 2_500, says: "begun" } as const;
 
 export const PYTHON: readonly Row[] = [
   {
@@ -81,7 +81,6 @@ export const PYTHON: readonly Row[] = [
     attacks: "the host, by forged frames and halves of frames",
     ends: ["succeeded"],
     result: "honest",
-    sharp: true,
   },
   {
     name: "pollution-of-builtins",
@@ -143,7 +142,7 @@ export const PYTHON: readonly Row[] = [
     name: "decompression",
     attacks: "memory and time, by unpacking",
     ends: ["memory_limit", "timeout", "cpu_limit", "failed"],
-    timeoutMs: 3_000,
+    timeoutMs: 1_500,
     says: "begun",
   },
   { name: "cpu-of-a-loop", attacks: "time", ...HANGS, sharp: true },
@@ -180,7 +179,6 @@ export const PYTHON: readonly Row[] = [
     ends: ["output_limit"],
     timeoutMs: 6_000,
     says: "line 1",
-    sharp: true,
   },
   {
     name: "complaints-without-end",
@@ -198,7 +196,7 @@ export const PYTHON: readonly Row[] = [
     name: "recursion",
     attacks: "the stack",
     ends: ["failed", "timeout", "memory_limit"],
-    timeoutMs: 3_000,
+    timeoutMs: 1_500,
     says: "begun",
   },
   { name: "input-beyond-its-end", attacks: "time, by reading what will never come", ends: ["succeeded"], tries: 5 },
