@@ -33,6 +33,5 @@ export function strangers(value: unknown, type: string, path = ""): string[] {
 function scalar(value: unknown, type: string, path: string): string[] {
   const wanted = type === "Date" || type === "Buffer" || type === "IntOrString" ? "string" : type;
   if (!["string", "number", "boolean"].includes(wanted)) return [];
-  // oxlint-disable-next-line valid-typeof
   return typeof value === wanted || type === "IntOrString" ? [] : [`${path}: must be a ${wanted}`];
 }
