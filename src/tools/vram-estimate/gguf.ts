@@ -9,10 +9,13 @@ import type { Role, Tensors } from "./tensors.ts";
 export function ggufBytes(mix: GgufMix, tensors: Tensors, architecture: Architecture, shapeGuessed: boolean): bigint {
   const perLayer = BigInt(tensors.matrices) * BigInt(tensors.inputs) * BigInt(tensors.outputs);
   const layersOf = new Map<GgmlType, bigint>();
-  for (let layer = tensors.first; layer < tensors.first + tensors.layers; layer++) {
+  // Only of these the type depends on the layer.
+  const varies = tensors.role === "value" || tensors.role === "down";
+  const alike = varies ? 1 : Math.max(tensors.layers, 1);
+  for (let layer = tensors.first; layer < tensors.first + tensors.layers; layer += alike) {
     const wanted = typeOf(mixOf(mix), tensors, architecture, layer);
     const type = shapeGuessed ? wanted : fitting(wanted, tensors.inputs);
-    layersOf.set(type, (layersOf.get(type) ?? 0n) + 1n);
+    layersOf.set(type, (layersOf.get(type) ?? 0n) + BigInt(alike));
   }
   let bytes = 0n;
   for (const [type, layers] of layersOf) bytes += blockBytes(layers * perLayer, BLOCKS[type]);

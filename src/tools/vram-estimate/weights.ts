@@ -26,6 +26,35 @@ const VOCABULARY_PADDING = 64;
  * (arXiv 1909.08053, section 3) except what {@link Split} keeps whole; key-value heads are copied when they are fewer than GPUs.
  */
 export function weightsHeld(weights: Weights, gpus: number): Held {
+  let measured = MEASURED.get(weights);
+  if (!measured) {
+    measured = measure(weights);
+    MEASURED.set(weights, measured);
+  }
+  const { unsplit, groups } = measured;
+  let total = unsplit;
+  let replicated = unsplit;
+  for (const { bytes, split } of groups) {
+    const held = share(bytes, split, weights.architecture, gpus);
+    total += held;
+    if (split === "whole") replicated += held;
+  }
+  if (gpus === 1 && !weights.quantization) total = bytesOf(BigInt(weights.parameters), weights.dtype);
+  return { total, replicated: gpus === 1 ? 0n : replicated };
+}
+
+/** What is the same for any number of GPUs. */
+interface Measured {
+  /** Bytes that every GPU holds besides the matrices. */
+  readonly unsplit: bigint;
+  /** The matrices. */
+  readonly groups: readonly { readonly bytes: bigint; readonly split: Split }[];
+}
+
+/** An estimate asks for the shares of many numbers of GPUs, and a format's types are looked up layer by layer. */
+const MEASURED = new WeakMap<Weights, Measured>();
+
+function measure(weights: Weights): Measured {
   const { architecture, parameters, encoderParameters, dtype, quantization } = weights;
   const tensors = tensorsOf(architecture);
   const counted = tensors.reduce((sum, group) => sum + numbersOf(group), 0n);
@@ -37,17 +66,14 @@ export function weightsHeld(weights: Weights, gpus: number): Held {
   const encoder = BigInt(encoderParameters) * 2n;
   const unsplit =
     (explained ? inFormat(rest) : 0n) + (quantization ? encoder : bytesOf(BigInt(encoderParameters), dtype));
-  let total = unsplit;
-  let replicated = unsplit;
-  for (const group of tensors) {
+  const groups = tensors.map((group) => {
     const bytes = quantization ? quantisedBytes(quantization, group, weights) : bytesOf(numbersOf(group), dtype);
-    const scaled = explained ? bytes : (bytes * BigInt(parameters - encoderParameters)) / counted;
-    const held = share(scaled, group.split, architecture, gpus);
-    total += held;
-    if (group.split === "whole") replicated += held;
-  }
-  if (gpus === 1 && !quantization) total = bytesOf(BigInt(parameters), dtype);
-  return { total, replicated: gpus === 1 ? 0n : replicated };
+    return {
+      bytes: explained ? bytes : (bytes * BigInt(parameters - encoderParameters)) / counted,
+      split: group.split,
+    };
+  });
+  return { unsplit, groups };
 }
 
 /** Key-value heads on each GPU: at least one, so that they are copied when there are more GPUs. */

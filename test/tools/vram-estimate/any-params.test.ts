@@ -1,0 +1,119 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ToolgateError } from "../../../src/domain/errors.ts";
+import { KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
+import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
+import { QUANTIZATIONS } from "../../../src/tools/vram-estimate/quantization.ts";
+import { estimate, type Estimate } from "./estimate.ts";
+
+/** Small numbers, large ones and those at the limit. */
+const upTo = (max: number) =>
+  fc.oneof(fc.integer({ min: 1, max }), fc.integer({ min: 1, max: Math.min(max, 64) }), fc.constantFrom(1, max));
+const parametersB = fc.oneof(fc.double({ min: 1e-6, max: 1e5, noNaN: true }), fc.constantFrom(1e-6, 1e5));
+
+const subject = fc.oneof(
+  fc.record({ model: fc.constantFrom(...KNOWN_MODELS.map(({ id }) => id)) }),
+  fc.record({ parameters_b: parametersB }),
+  fc.record(
+    {
+      num_layers: upTo(10_000),
+      hidden_size: upTo(1_000_000),
+      num_attention_heads: upTo(10_000),
+      num_kv_heads: fc.oneof(fc.constant(1), upTo(10_000)),
+      head_dim: upTo(10_000),
+      intermediate_size: upTo(1_000_000),
+      vocab_size: upTo(10_000_000),
+      parameters_b: parametersB,
+    },
+    { requiredKeys: ["num_layers", "hidden_size"] },
+  ),
+);
+const common = { context_length: upTo(10_000_000), batch_size: upTo(65_536), tensor_parallel: upTo(128) };
+const workload = fc.oneof(
+  fc.record({ ...common, quantization: fc.constantFrom(...QUANTIZATIONS) }, { requiredKeys: ["quantization"] }),
+  fc.record(
+    {
+      ...common,
+      dtype: fc.constantFrom("float32", "float16", "bfloat16", "int8", "int4"),
+      kv_cache_dtype: fc.constantFrom("float32", "float8", "int8", "int4"),
+    },
+    { requiredKeys: [] },
+  ),
+  fc.record(
+    {
+      ...common,
+      mode: fc.constant("training"),
+      dtype: fc.constantFrom("float32", "float16", "bfloat16"),
+      activation_recomputation: fc.constantFrom("none", "selective", "full"),
+    },
+    { requiredKeys: ["mode"] },
+  ),
+);
+
+/** The estimate; undefined where the parameters are refused, which may only ever be with words for the caller. */
+async function estimateOrRefusal(params: Record<string, string | number>): Promise<Estimate | undefined> {
+  try {
+    return await estimate(params);
+  } catch (error) {
+    if (!(error instanceof ToolgateError)) throw error;
+    expect(error.code).toBe("INVALID_REQUEST");
+    expect(error.message).toMatch(/^params[.: ]/);
+    return undefined;
+  }
+}
+
+function expectToAddUp(found: Estimate): void {
+  for (const { total, ...sizes } of [{ ...found, communication: undefined }, found.per_gpu]) {
+    const parts = [
+      sizes.weights,
+      sizes.kv_cache,
+      sizes.recurrent_state,
+      sizes.activations,
+      sizes.gradients,
+      sizes.optimizer_state,
+      sizes.overhead,
+      ...(sizes.communication ? [sizes.communication] : []),
+    ].map(({ bytes }) => bytes);
+    expect(Math.min(...parts)).toBeGreaterThanOrEqual(0);
+    expect(parts.reduce((sum, bytes) => sum + bytes, 0)).toBe(total.bytes);
+  }
+  expect(found.inputs.active_parameters).toBeLessThanOrEqual(found.inputs.parameters);
+}
+
+/** GPUs that hold it are those with as much memory, and more memory never takes more GPUs. */
+function expectToFit({ per_gpu, gpus }: Estimate): void {
+  let fewest = Infinity;
+  for (const { name, memory_gib, needed, fits, tensor_parallel, pipeline_parallel } of gpus) {
+    expect(needed, name).toBe(tensor_parallel * pipeline_parallel);
+    expect(fits, name).toBe(needed === per_gpu.tensor_parallel);
+    if (Math.abs(per_gpu.total.gib - memory_gib) > 0.002) expect(fits, name).toBe(per_gpu.total.gib < memory_gib);
+    expect(needed, name).toBeLessThanOrEqual(fewest);
+    fewest = needed;
+  }
+}
+
+describe("an estimate of anything", () => {
+  it("adds up and agrees with itself, or is refused in words that name the field", async () => {
+    let estimated = 0;
+    const property = fc.asyncProperty(subject, workload, async (what, how) => {
+      const found = await estimateOrRefusal({ ...what, ...how });
+      if (!found) return;
+      estimated++;
+      expectToAddUp(found);
+      expectToFit(found);
+    });
+    await fc.assert(property, { numRuns: 300 });
+    expect(estimated).toBeGreaterThan(50);
+  });
+
+  it("is refused in such words for numbers that are none, too, before anything is computed", () => {
+    const odd = fc.constantFrom<unknown>(NaN, Infinity, -1, -0.5, 0, 1.5, 1e300, 2 ** 53, "1", null, [], {}, true);
+    const member = fc.constantFrom("parameters_b", "num_layers", "context_length", "batch_size", "tensor_parallel");
+    const property = fc.property(member, odd, (name, value) => {
+      fc.pre(!(name === "parameters_b" && value === 1.5));
+      const params = JSON.parse(JSON.stringify({ num_layers: 2, hidden_size: 256, [name]: value }));
+      expect(() => vramEstimate(1n).prepare(params)).toThrow(`params.${name}`);
+    });
+    fc.assert(property, { numRuns: 200 });
+  });
+});
