@@ -27,7 +27,7 @@ export interface Tool {
 
 /** A call whose parameters are good. */
 export interface PreparedCall {
-  /** What the call costs; 0n for free tools. */
+  /** What the call costs; 0n for free tools. Throws INVALID_REQUEST where only a quote of before can still be paid. */
   readonly price: MicroUsd;
   /**
    * Does the work.

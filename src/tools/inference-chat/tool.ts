@@ -3,8 +3,9 @@ import { CHAT_ROLES, type ChatCompletion, type ChatModel, type ChatModels } from
 import { invalidField } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { formatTokenRate, priceOfTokens } from "../../domain/token-rate.ts";
-import type { Tool } from "../../domain/tool.ts";
+import type { PreparedCall, Tool } from "../../domain/tool.ts";
 import { announce, defineTool } from "../define-tool.ts";
+import { FormerModels } from "./former-models.ts";
 import { fewestPromptTokens, pricedPromptTokens } from "./prompt-tokens.ts";
 
 const NAME = "inference_chat";
@@ -68,9 +69,13 @@ export function inferenceChat(inference: ChatModels): Tool {
     billable: true,
   });
   let offered: { models: readonly ChatModel[]; tool: Tool } = { models: [], tool: waiting };
+  const former = new FormerModels();
   const current = (): Tool => {
     const { models } = inference;
-    if (models !== offered.models) offered = { models, tool: models.length === 0 ? waiting : sell(models, inference) };
+    if (models !== offered.models) {
+      former.follow(offered.models, models);
+      offered = { models, tool: models.length === 0 ? waiting : sell(models, inference) };
+    }
     return offered.tool;
   };
   return {
@@ -87,7 +92,24 @@ export function inferenceChat(inference: ChatModels): Tool {
     get inputSchema() {
       return current().inputSchema;
     },
-    prepare: (input) => current().prepare(input),
+    prepare: (input) => {
+      const tool = current();
+      const gone = former.named(input["model"]);
+      return gone ? withoutPrice(tool, sell([gone], inference).prepare(input), input) : tool.prepare(input);
+    },
+  };
+}
+
+/**
+ * A call for a model that is not offered any more. Nobody is quoted a price for it, but who has paid a quote of before is not sent away
+ * either, which would leave the payment unread: it is credited, and the call then fails uncharged.
+ */
+function withoutPrice(tool: Tool, paid: PreparedCall, input: JsonObject): PreparedCall {
+  return {
+    get price() {
+      return tool.prepare(input).price;
+    },
+    run: (context) => paid.run(context),
   };
 }
 

@@ -260,3 +260,29 @@ describe("a conversation that cannot be had", () => {
     expect(properties.model.description).toMatch(/^model-49: .* and 20 more$/m);
   });
 });
+
+describe("a model that is not offered any more", () => {
+  const input = { model: "small", messages };
+  const shop = new Shop();
+  const changing = inferenceChat(shop);
+
+  it("is quoted to nobody, and still takes the call of who has paid before", async () => {
+    changing.prepare(input);
+    shop.models = [LARGE];
+    const prepared = changing.prepare(input);
+    expect(() => prepared.price).toThrow("params.model: is not offered; there are large");
+    await prepared.run(toolContext());
+    expect(shop.asked.at(-1)?.[0], "on its last terms").toMatchObject({ model: "small", maxTokens: 500 });
+  });
+
+  it("has its parameters checked all the same, and what never was a model is refused at once", () => {
+    expect(() => changing.prepare({ ...input, max_tokens: 501 })).toThrow("params.max_tokens");
+    for (const model of ["other", "", 1, null])
+      expect(() => changing.prepare({ ...input, model })).toThrow("params.model");
+  });
+
+  it("is sold again once it is back", () => {
+    shop.models = [SMALL, LARGE];
+    expect(changing.prepare(input).price).toBe(tool.prepare(input).price);
+  });
+});
