@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { parseTokenRate } from "../domain/token-rate.ts";
 
-/** Longest that one answer may take, and that its next piece may take, unless the upstream says otherwise, in ms. */
+/** Longest that one answer may take, and that its first and its next piece may take, unless the upstream says otherwise, in ms. */
 const DEFAULT_TIMEOUT_MS = 120_000;
+const DEFAULT_FIRST_PIECE_TIMEOUT_MS = 60_000;
 const DEFAULT_STALL_TIMEOUT_MS = 30_000;
 
 /** The kinds of servers, which differ in how they list their models. */
@@ -31,6 +32,16 @@ const usdPerMillion = z.union([z.string(), z.number()]).transform((value, contex
   return z.NEVER;
 });
 
+/**
+ * What a model is called. It stands in errors, in the log and in the tool's description, where each model has a line: what would begin
+ * another line, or is not seen, is no name. Nor is half a surrogate pair, which has no UTF-8 form.
+ */
+export const modelName = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u, "must be of visible characters and spaces");
+
 /** What a model costs and takes. */
 const offer = {
   input_usd_per_million: usdPerMillion,
@@ -42,9 +53,9 @@ const offer = {
 
 const model = z.strictObject({
   /** The name that it is sold by. */
-  id: z.string().min(1).max(256),
+  id: modelName,
   /** Its name at the server; the same when left out. */
-  upstream_model: z.string().min(1).max(256).optional(),
+  upstream_model: modelName.optional(),
   ...offer,
 });
 
@@ -59,6 +70,8 @@ const upstream = z.strictObject({
   /** More headers of every request: the environment variable that holds each one's value. */
   headers_env: z.record(headerName, z.string().min(1)).prefault({}),
   timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_TIMEOUT_MS),
+  /** Longest pause between the beginning of a streamed answer, its headers, and its first piece. */
+  first_piece_timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_FIRST_PIECE_TIMEOUT_MS),
   /** Longest pause within a streamed answer. */
   stall_timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_STALL_TIMEOUT_MS),
   /** Whether answers are asked for in pieces, so that a server that has stopped is noticed. */

@@ -1,7 +1,7 @@
 import { APIError } from "openai";
 import { z } from "zod";
 import type { TokenRate } from "../domain/token-rate.ts";
-import type { KINDS } from "./config.ts";
+import { modelName, type KINDS } from "./config.ts";
 import { unusable } from "./upstream-failure.ts";
 
 /** What a server says of one of its models, as far as it says it. */
@@ -32,7 +32,7 @@ const length = z.int().min(2).max(100_000_000).nullish().catch(undefined);
 const decimal = z.string().max(64).nullish().catch("?");
 
 const entry = z.object({
-  id: z.string().min(1).max(256),
+  id: modelName,
   /** vLLM, and several that follow it. */
   max_model_len: length,
   /** OpenRouter. */

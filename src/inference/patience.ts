@@ -4,7 +4,9 @@ import type { Circumstances } from "./upstream-failure.ts";
 export interface TimeLimits {
   /** From the request to the end of the answer. */
   readonly timeoutMs: number;
-  /** From one piece of a streamed answer to the next. The first one may take as long as the answer: models are loaded meanwhile. */
+  /** From the beginning of a streamed answer, its headers, to its first piece: prompts wait for their turn and are read meanwhile. */
+  readonly firstPieceTimeoutMs: number;
+  /** From one piece of a streamed answer to the next. */
   readonly stallTimeoutMs: number;
 }
 
@@ -16,9 +18,10 @@ export class Patience {
   readonly #limits: TimeLimits;
   readonly #inner = new AbortController();
   readonly #deadline: NodeJS.Timeout;
-  #stall: NodeJS.Timeout | undefined;
+  #pause: NodeJS.Timeout | undefined;
+  #silent = true;
   #late = false;
-  #stalled = false;
+  #stalledMs: number | undefined;
 
   constructor(outer: AbortSignal, limits: TimeLimits) {
     this.#outer = outer;
@@ -30,23 +33,25 @@ export class Patience {
     }, limits.timeoutMs);
   }
 
+  /** A streamed answer has begun. */
+  begin(): void {
+    this.#await(this.#limits.firstPieceTimeoutMs);
+  }
+
   /** A piece has arrived. */
   piece(): void {
-    if (this.#stall) this.#stall.refresh();
-    else
-      this.#stall = setTimeout(() => {
-        this.#stalled = true;
-        this.end();
-      }, this.#limits.stallTimeoutMs);
+    if (this.#silent) this.#await(this.#limits.stallTimeoutMs);
+    else this.#pause?.refresh();
+    this.#silent = false;
   }
 
   /** What has become of the request so far. */
   get circumstances(): Circumstances {
-    const { timeoutMs, stallTimeoutMs } = this.#limits;
+    const silent = this.#silent;
     return {
       stopped: this.#outer.aborted,
-      late: this.#late ? { timeoutMs, silent: this.#stall === undefined } : undefined,
-      stalledMs: this.#stalled ? stallTimeoutMs : undefined,
+      late: this.#late ? { timeoutMs: this.#limits.timeoutMs, silent } : undefined,
+      stalled: this.#stalledMs === undefined ? undefined : { pauseMs: this.#stalledMs, silent },
     };
   }
 
@@ -59,6 +64,14 @@ export class Patience {
   /** Nothing is waited for any more. */
   rest(): void {
     clearTimeout(this.#deadline);
-    clearTimeout(this.#stall);
+    clearTimeout(this.#pause);
+  }
+
+  #await(limitMs: number): void {
+    clearTimeout(this.#pause);
+    this.#pause = setTimeout(() => {
+      this.#stalledMs = limitMs;
+      this.end();
+    }, limitMs);
   }
 }

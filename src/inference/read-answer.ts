@@ -10,8 +10,13 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024;
 /** What ends a stream of chunks. */
 const DONE = "[DONE]";
 
+/** How a stream of events begins, which some servers and proxies send under another type. */
+const EVENTS = /^\s*(?:data|event|id|retry)?:/;
+
 /** What is told of an answer while it arrives. */
 export interface Progress {
+  /** A streamed answer begins. */
+  begin(): void;
   /** A part of a streamed answer has arrived. */
   piece(): void;
 }
@@ -24,12 +29,15 @@ export interface Progress {
 export async function readAnswer(response: Response, progress: Progress): Promise<ChatCompletion> {
   const completion = new Completion();
   const body = response.body ?? ReadableStream.from<Uint8Array>([]);
-  if (!/^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "")) {
-    completion.take(parse(await text(bounded(body))));
+  const streamed = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  const whole = streamed ? "" : await text(bounded(body));
+  if (!streamed && !EVENTS.test(whole)) {
+    completion.take(parse(whole));
     return completion.result();
   }
   try {
-    if (await readStream(body, completion, progress)) return completion.result();
+    const done = streamed ? await readStream(body, completion, progress) : readEvents(whole, completion);
+    if (done) return completion.result();
   } catch (error) {
     if (!completion.finished) throw error;
   }
@@ -46,6 +54,7 @@ async function readStream(
   const events = new EventDecoder();
   // Not iterated: that would end by waiting for a server which is done, but does not hang up.
   const reader = body.getReader();
+  progress.begin();
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -56,6 +65,12 @@ async function readStream(
   } finally {
     reader.releaseLock();
   }
+}
+
+/** @returns whether the events said that the answer is done */
+function readEvents(whole: string, completion: Completion): boolean {
+  const events = new EventDecoder();
+  return takeAll(events.decode(Buffer.from(whole)), completion) || takeAll(events.end(), completion);
 }
 
 /** @returns whether the last of them was the end */

@@ -1,7 +1,13 @@
 import type { ChatModel } from "../domain/chat.ts";
-import type { TokenRate } from "../domain/token-rate.ts";
+import { parseTokenRate, type TokenRate } from "../domain/token-rate.ts";
 import type { ListedModel } from "./listed-models.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
+
+/**
+ * The most that a token may cost, which is what a configuration can say: with it the price of the longest call stays below 2^53 micro-USD,
+ * whatever a server lists.
+ */
+const MOST_PER_TOKEN: TokenRate = parseTokenRate("999999.999999999") ?? 0n;
 
 /** What an upstream sells of what it lists, and how many models it lists that would be sold below what they cost. */
 export interface Offers {
@@ -23,6 +29,7 @@ function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSetti
   if (cost === "unknown") return undefined;
   const rates = markupPercent !== undefined && cost ? markedUp(cost, BigInt(markupPercent)) : defaults;
   if (cost && (rates.inputRate < cost.inputRate || rates.outputRate < cost.outputRate)) return undefined;
+  if (rates.inputRate > MOST_PER_TOKEN || rates.outputRate > MOST_PER_TOKEN) return undefined;
   const contextLength = Math.min(listed.contextLength ?? defaults.contextLength, listed.contextLimit ?? Infinity);
   return {
     ...defaults,
@@ -72,7 +79,9 @@ export function salesOf<Server>(
       if (!table && tabled.has(model.id)) continue;
       const { upstreamModel: _, ...terms } = model;
       const before = sales.get(model.id);
-      if (before && !sameRates(before.model, terms)) continue;
+      // A server that lists a model twice is still one server.
+      if (before && (!sameRates(before.model, terms) || before.sellers.some((seller) => seller.server === server)))
+        continue;
       sales.set(model.id, {
         model: before ? within(before.model, terms) : terms,
         sellers: [...(before?.sellers ?? []), { server, model }],

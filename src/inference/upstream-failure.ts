@@ -40,23 +40,25 @@ export interface Circumstances {
   readonly stopped: boolean;
   /** Which time limit ran out, in ms, and whether anything had arrived by then. */
   readonly late: { readonly timeoutMs: number; readonly silent: boolean } | undefined;
-  /** The answer's pieces stopped coming for so many ms. */
-  readonly stalledMs: number | undefined;
+  /** The pieces of a streamed answer stopped coming for so many ms, or never began to. */
+  readonly stalled: { readonly pauseMs: number; readonly silent: boolean } | undefined;
 }
 
 /**
  * What the caller is told when a model server fails. Server, address, key and the server's own words stay in the cause, for the log:
  * they are the operator's, not the caller's.
  */
-export function upstreamFailure(cause: unknown, { stopped, late, stalledMs }: Circumstances): ModelServerError {
+export function upstreamFailure(cause: unknown, { stopped, late, stalled }: Circumstances): ModelServerError {
   if (stopped)
     return new ModelServerError("UNAVAILABLE", "the service is shutting down", {
       verdict: "unknown",
       retryAfterSeconds: DEFAULT_RETRY_SECONDS,
       cause,
     });
-  if (stalledMs !== undefined)
-    return unusable(`the model server stopped in the middle of its answer for ${stalledMs / 1000} s`, cause);
+  if (stalled) {
+    const where = stalled.silent ? "before the first piece" : "in the middle";
+    return unusable(`the model server stopped ${where} of its answer for ${stalled.pauseMs / 1000} s`, cause);
+  }
   // Who still answers when the time is up may only have been asked for much.
   if (late)
     return unusable(

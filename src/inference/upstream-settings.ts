@@ -19,6 +19,7 @@ export interface UpstreamSettings {
   /** More headers of every request, by their names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  readonly firstPieceTimeoutMs: number;
   readonly stallTimeoutMs: number;
   readonly stream: boolean;
   readonly limitParameter: UpstreamSection["limit_parameter"];
@@ -58,7 +59,11 @@ export function resolveUpstreams(
   entries.forEach((entry, index) => {
     const path = `inference.upstreams[${index}]`;
     entry.models?.forEach((model, at) => problems.push(...offerProblems(`${path}.models[${at}]`, model)));
-    problems.push(...markupProblems(path, entry), ...headerProblems(path, entry, env));
+    problems.push(
+      ...markupProblems(path, entry),
+      ...keyProblems(path, entry, env),
+      ...headerProblems(path, entry, env),
+    );
     const baseUrl = baseUrlOf(entry, env);
     if (baseUrl === undefined) {
       problems.push(
@@ -74,6 +79,7 @@ export function resolveUpstreams(
       apiKey: env[entry.api_key_env] || undefined,
       headers: Object.fromEntries(Object.entries(entry.headers_env).map(([name, from]) => [name, env[from] ?? ""])),
       timeoutMs: entry.timeout_ms,
+      firstPieceTimeoutMs: entry.first_piece_timeout_ms,
       stallTimeoutMs: entry.stall_timeout_ms,
       stream: entry.stream,
       limitParameter: entry.limit_parameter,
@@ -98,12 +104,15 @@ function baseUrlOf(entry: UpstreamSection, env: Readonly<Record<string, string |
 }
 
 /** What is wrong with an address before anything is looked up. Whatever way it was written, a URL has it in its plain form. */
-function addressProblems(path: string, { username, password, hostname }: URL, network: Network): string[] {
+function addressProblems(path: string, url: URL, network: Network): string[] {
+  const { username, password, hostname, search, hash } = url;
   const problems: string[] = [];
   if (username !== "" || password !== "")
     problems.push(
       `${path}: the address must not hold a user name or password; put the key into api_key_env's variable`,
     );
+  if (search !== "" || hash !== "")
+    problems.push(`${path}: the address must end with its path, such as /v1; leave out what follows ? or #`);
   const host = hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0 && !mayConnect(host, network))
     problems.push(`${path}: no upstream may be at ${hostname}${network === "public" ? " with network: public" : ""}`);
@@ -131,6 +140,21 @@ function markupProblems(path: string, { kind, models, markup_percent }: Upstream
   return [`${path}.markup_percent: is for kind openrouter without a table of models; leave it out`];
 }
 
+/** A key that no request could carry would fail each call, with the key in the error. */
+function keyProblems(
+  path: string,
+  { api_key_env }: UpstreamSection,
+  env: Readonly<Record<string, string | undefined>>,
+): string[] {
+  return fitsHeader(env[api_key_env] ?? "")
+    ? []
+    : [`${path}.api_key_env: ${api_key_env} must be printable ASCII of at most ${LONGEST_HEADER} characters`];
+}
+
+function fitsHeader(value: string): boolean {
+  return /^[\t\x20-\x7e]*$/.test(value) && value.length <= LONGEST_HEADER;
+}
+
 /** Values that no request could carry, or that are missing. They may be secrets, so they are not repeated. */
 function headerProblems(
   path: string,
@@ -141,7 +165,7 @@ function headerProblems(
     const value = env[variable] ?? "";
     const where = `${path}.headers_env[${JSON.stringify(name)}]`;
     if (value === "") return [`${where}: the environment variable ${variable} is not set`];
-    return /^[\t\x20-\x7e]*$/.test(value) && value.length <= LONGEST_HEADER
+    return fitsHeader(value)
       ? []
       : [`${where}: ${variable} must be printable ASCII of at most ${LONGEST_HEADER} characters`];
   });

@@ -23,13 +23,18 @@ const SHORTEST_SECRET = 16;
 /** As long as a timer can run: the client's own time limit covers neither bodies nor pauses, so another one counts. */
 const NO_LIMIT_MS = 2_147_483_647;
 
-/** Headers with which the client would describe this machine; null keeps them from being sent. */
-const UNSENT_HEADERS = Object.fromEntries(
-  ["Arch", "Lang", "OS", "Package-Version", "Retry-Count", "Runtime", "Runtime-Version", "Timeout"].map((name) => [
-    `X-Stainless-${name}`,
-    null,
-  ]),
-);
+/** What a request says of itself. */
+const REQUEST_HEADERS = ["accept", "authorization", "content-type", "idempotency-key", "user-agent"];
+
+/** The headers of a request without those that describe this machine or that the client takes from the environment (OPENAI_CUSTOM_HEADERS). */
+function ownHeaders(all: RequestInit["headers"], configured: UpstreamSettings["headers"]): Headers {
+  const own = new Set([...REQUEST_HEADERS, ...Object.keys(lowerCased(configured))]);
+  return new Headers([...new Headers(all)].filter(([name]) => own.has(name)));
+}
+
+function lowerCased(headers: UpstreamSettings["headers"]): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
 
 /** One OpenAI-compatible server. Nothing is sent to it twice: whether a lost answer was already computed cannot be known. */
 export class Upstream {
@@ -49,18 +54,22 @@ export class Upstream {
       maxBytes: MAX_ANSWER_BYTES,
       ...(lookup && { lookup }),
     });
+    // The client insists on a key; servers without keys ignore this one.
+    const apiKey = settings.apiKey ?? "none";
     this.#client = new OpenAI({
       baseURL: settings.baseUrl,
-      // The client insists on a key; servers without keys ignore this one.
-      apiKey: settings.apiKey ?? "none",
-      // Named so that the client takes neither from the environment.
+      apiKey,
+      // Named so that the client takes none of them from the environment; it would send an administrator's key in place of the other.
+      adminAPIKey: null,
       organization: null,
       project: null,
       timeout: NO_LIMIT_MS,
       maxRetries: 0,
       logLevel: "off",
-      fetch: this.#connections.fetch,
-      defaultHeaders: { ...UNSENT_HEADERS, ...settings.headers },
+      fetch: (input, init) =>
+        this.#connections.fetch(input, { ...init, headers: ownHeaders(init?.headers, settings.headers) }),
+      // A header that is configured is in place of the key's.
+      defaultHeaders: new Headers({ authorization: `Bearer ${apiKey}`, ...lowerCased(settings.headers) }),
     });
   }
 
@@ -70,7 +79,7 @@ export class Upstream {
    */
   async list(signal: AbortSignal): Promise<readonly ListedModel[]> {
     const timeoutMs = Math.min(this.#settings.timeoutMs, LIST_MS);
-    const patience = new Patience(signal, { timeoutMs, stallTimeoutMs: timeoutMs });
+    const patience = new Patience(signal, { timeoutMs, firstPieceTimeoutMs: timeoutMs, stallTimeoutMs: timeoutMs });
     const options = { signal: patience.signal };
     try {
       return await listModels(this.#settings.kind, {

@@ -37,6 +37,13 @@ describe("an OpenAI-compatible server's or vLLM's list", () => {
       });
   });
 
+  it("has no names that would begin another line of the description, or are not seen, or have no UTF-8 form", async () => {
+    const good = ["org/Модель 7B:q4_K", "__proto__", "😀", '"><script>'];
+    const bad = ["a\nb: context 9 tokens", "a\u2028b", "a\u0000", "\u202ea", "\u200b", "a\ud83d", "\u007f"];
+    const { models } = await sold({ "/v1/models": { data: [...bad, ...good].map((id) => ({ id })) } }, {});
+    expect(models.map(({ id }) => id)).toEqual(good);
+  });
+
   it.each([{}, { data: {} }, [], "models"])("that is %j is none", async (body) => {
     await expect(sold({ "/v1/models": body }, {})).rejects.toMatchObject({
       code: "TOOL_FAILED",
@@ -106,6 +113,12 @@ describe("OpenRouter's list", () => {
       { id: "free", upstreamModel: "free", ...TERMS, contextLength: 32_768, maxOutputTokens: 100 },
     ]);
     expect(tooCheap).toBe(5);
+  });
+
+  it("is not sold where a price is beyond all measure", async () => {
+    const dear = [model("usd-999-a-token", "999", "0"), model("just-too-dear", "0", "1"), model("dearest", "0", "0.9")];
+    const { models } = await sold({ "/v1/models": { data: dear } }, { kind: "openrouter", markupPercent: 10 });
+    expect(models.map(({ id }) => id)).toEqual(["dearest"]);
   });
 
   it("is sold at its own prices and a markup where the operator says so, rounded up", async () => {

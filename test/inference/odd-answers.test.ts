@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ChatCompletion } from "../../src/domain/chat.ts";
 import { ModelServerError } from "../../src/inference/upstream-failure.ts";
@@ -23,6 +24,11 @@ function ask(model: string, settings: Partial<UpstreamSettings> = {}, signal = n
   return upstream.complete({ model, messages, maxTokens: 5, temperature: undefined }, { signal, runId: "run_1" });
 }
 
+/** Sockets and timers of this process. */
+function resources(): number {
+  return process.getActiveResourcesInfo().filter((name) => /TCP|Timeout/.test(name)).length;
+}
+
 async function failure(completion: Promise<ChatCompletion>): Promise<ModelServerError> {
   const error: unknown = await completion.then(
     () => undefined,
@@ -45,6 +51,10 @@ describe("a model server's answer", () => {
     ["data-in-lines"],
     ["no-space"],
     ["no-done"],
+    ["stream-as-text"],
+    ["stream-as-json"],
+    ["stream-as-nothing"],
+    ["plain-as-text"],
     ["open-after-done"],
   ])("is read: %s", async (model) => {
     expect(await ask(model)).toEqual({ content: "Four.", finishReason: "stop", usage: USAGE });
@@ -151,7 +161,13 @@ describe("what is no answer", () => {
     await expect.poll(async () => (await server.seen()).hungUp, { timeout: 10_000 }).toBeGreaterThan(hungUp);
   });
 
-  it.each(["silent", "kept-alive"])("is waited for until the time is up: %s", async (model) => {
+  it("is not waited for where the stream begins with nothing, longer than that may take", async () => {
+    const error = await failure(ask("headers-only", { firstPieceTimeoutMs: 150 }));
+    expect(error).toMatchObject({ code: "TOOL_FAILED", verdict: "broken", elsewhere: false });
+    expect(error.message).toContain("the model server stopped before the first piece of its answer for 0.15 s");
+  });
+
+  it.each(["silent", "kept-alive", "dripping"])("is waited for until the time is up: %s", async (model) => {
     const error = await failure(ask(model, { timeoutMs: 250 }));
     expect(error).toMatchObject({ code: "TOOL_FAILED", elsewhere: false });
     expect(error.message).toContain("did not answer within 0.25 s");
@@ -170,6 +186,24 @@ describe("what is no answer", () => {
       await expect.poll(async () => (await server.seen()).hungUp).toBeGreaterThan(hungUp);
     },
   );
+
+  it("leaves neither sockets nor timers behind when two hundred callers give up", async () => {
+    const upstream = new Upstream(settingsFor(server.baseUrl));
+    const { hungUp } = await server.seen();
+    const before = resources();
+    const gone = new AbortController();
+    const chat = { model: "stall", messages: [], maxTokens: 5, temperature: undefined };
+    const options = { signal: gone.signal, runId: undefined };
+    const asking = Array.from({ length: 200 }, () => failure(upstream.complete(chat, options)));
+    const reached = async () => (await server.seen()).asked.filter(({ body }) => body.messages.length === 0).length;
+    await expect.poll(reached, { timeout: 20_000 }).toBe(200);
+    gone.abort();
+    for (const error of await Promise.all(asking)) expect(error.code).toBe("UNAVAILABLE");
+    await expect.poll(async () => (await server.seen()).hungUp, { timeout: 20_000 }).toBe(hungUp + 200);
+    await expect.poll(() => resources() - before, { timeout: 20_000 }).toBeLessThanOrEqual(2);
+    expect(getEventListeners(gone.signal, "abort")).toEqual([]);
+    await upstream.close();
+  });
 
   it("is withheld where it holds the value of a header, and not where the key is a word", async () => {
     const words = { apiKey: "key", headers: { "X-Key": "Bearer key." } };

@@ -69,4 +69,18 @@ describe("the models of all upstreams", () => {
     await shop.complete({ model: "a", ...request }, { signal, runId: undefined });
     expect([one.received.length, two.received.length]).toEqual([2, 1]);
   });
+
+  it("are each asked for once of a server that lists them twice", async () => {
+    const list = { data: [{ id: "a" }, { id: "a", max_model_len: 50 }] };
+    await using one = await modelServer((response, { method }) =>
+      json(response, method === "GET" ? 200 : 404, method === "GET" ? list : {}),
+    );
+    const shop = await UpstreamModels.open([settingsFor(one.baseUrl, { models: undefined })], SHOP);
+    expect(shop.models).toEqual([{ id: "a", ...TERMS }]);
+    await expect(shop.complete({ model: "a", ...request }, { signal, runId: undefined })).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+    });
+    expect(one.received.map(({ method }) => method)).toEqual(["GET", "POST"]);
+    await shop.close();
+  });
 });

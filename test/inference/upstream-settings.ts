@@ -21,6 +21,7 @@ export function settingsFor(baseUrl: string, overrides: Partial<UpstreamSettings
     apiKey: "secret-key",
     headers: {},
     timeoutMs: 5_000,
+    firstPieceTimeoutMs: 5_000,
     stallTimeoutMs: 5_000,
     stream: true,
     limitParameter: "max_tokens",

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { ChatRequest } from "../../src/domain/chat.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { Upstream } from "../../src/inference/upstream.ts";
@@ -53,6 +53,31 @@ describe("a model server that works", () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     await new Upstream(settingsFor(server.baseUrl)).complete(request, options);
     expect(Object.keys(server.received[0]?.headers ?? {}).filter((name) => name.startsWith("x-stainless"))).toEqual([]);
+  });
+
+  it("gets no key and no header but its own, whatever the environment has for the client library", async () => {
+    vi.stubEnv("OPENAI_ADMIN_KEY", "sk-admin-of-another-server");
+    vi.stubEnv("OPENAI_API_KEY", "sk-of-another-server");
+    vi.stubEnv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer custom\nX-Other: x");
+    try {
+      await using server = await modelServer((response) => json(response, 200, COMPLETION));
+      await new Upstream(settingsFor(server.baseUrl)).complete(request, options);
+      await new Upstream(settingsFor(server.baseUrl, { apiKey: undefined })).complete(request, options);
+      const headers = { AUTHORIZATION: "Token t", "X-Title": "a shop" };
+      await new Upstream(settingsFor(server.baseUrl, { headers })).complete(request, options);
+      expect(server.received.map(({ headers: { authorization } }) => authorization)).toEqual([
+        "Bearer secret-key",
+        "Bearer none",
+        "Token t",
+      ]);
+      expect(server.received.map(({ headers: sent }) => [sent["x-title"], sent["x-other"]])).toEqual([
+        [undefined, undefined],
+        [undefined, undefined],
+        ["a shop", undefined],
+      ]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it("gets no temperature and no idempotency key where there is none", async () => {

@@ -56,6 +56,10 @@ function answer(message: unknown, more: object = {}): object {
     ...more,
   };
 }
+/** A stream that claims to be something else. */
+function mistyped(type: string | undefined): Behaviour {
+  return (response) => response.writeHead(200, type === undefined ? {} : { "Content-Type": type }).end(wire(GOOD));
+}
 function counted(usage: unknown): Behaviour {
   return events(say("Four."), FINISH, chunk([], { usage }), DONE);
 }
@@ -72,6 +76,13 @@ const inBytes: Behaviour = (response) => {
     setImmediate(next);
   };
   next();
+};
+
+/** A letter now and then, for ever. */
+const dripping: Behaviour = (response) => {
+  held([say("Fo")])(response, { stream: true, authorization: "" });
+  const drip = setInterval(() => response.write(wire([say("o")])), 20);
+  response.once("close", () => clearInterval(drip));
 };
 
 /** Comments for ever, and nothing else. */
@@ -107,6 +118,10 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "data-in-lines": streamed(wire(GOOD).replaceAll(',"choices"', ',\ndata: "choices"')),
   "no-space": streamed(wire(GOOD).replaceAll("data: ", "data:")),
   "in-bytes": inBytes,
+  "stream-as-text": mistyped("text/plain"),
+  "stream-as-json": mistyped("application/json"),
+  "stream-as-nothing": mistyped(undefined),
+  "plain-as-text": body(answer({ content: "Four." }), 200, { "Content-Type": "text/plain; charset=utf-8" }),
   "no-done": events(say("Four."), FINISH, COUNT),
   "no-last-line": streamed(wire([say("Four."), FINISH]) + "data: [DONE]"),
   "no-reason": events(say("Four."), DONE),
@@ -163,7 +178,11 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "error-as-reason": events(say("Fo"), chunk([{ index: 0, delta: {}, finish_reason: "error" }]), DONE),
   stall: held([say("Fo")]),
   silent: () => {},
+  "headers-only": (response) => {
+    response.writeHead(200, { "Content-Type": "text/event-stream" }).flushHeaders();
+  },
   "kept-alive": keptAlive,
+  dripping,
   "echoes-key": (response, { authorization }) =>
     events(
       ...[...`The key is ${authorization}.`].map((letter) => say(letter)),

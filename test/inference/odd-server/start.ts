@@ -5,7 +5,12 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
 const seenBody = z.object({
-  asked: z.array(z.object({ headers: z.record(z.string(), z.unknown()), body: z.looseObject({ model: z.string() }) })),
+  asked: z.array(
+    z.object({
+      headers: z.record(z.string(), z.unknown()),
+      body: z.looseObject({ model: z.string(), messages: z.array(z.unknown()) }),
+    }),
+  ),
   hungUp: z.number(),
 });
 
