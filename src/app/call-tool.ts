@@ -147,7 +147,8 @@ async function runAndCapture(
   } catch (error) {
     const failure = asToolFailure(error);
     try {
-      await deps.ledger.finish({ runId, outcome: "failed", error: runErrorOf(failure) });
+      const outcome = failure.code === "CANCELLED" ? "cancelled" : "failed";
+      await deps.ledger.finish({ runId, outcome, error: runErrorOf(failure) });
     } catch (problem) {
       throw unfinished(failure, problem);
     }

@@ -1,3 +1,4 @@
+import { ToolgateError } from "./errors.ts";
 import type { JsonValue } from "./json.ts";
 
 /** Languages that code may be written in. JavaScript may be TypeScript. */
@@ -87,11 +88,12 @@ export interface SandboxEngine {
   /**
    * Begins an execution. Resolves once the code has been handed over.
    * @param signal aborts the execution, also while it waits for its place, when its result is no longer wanted
-   * @throws ToolgateError UNAVAILABLE (with Retry-After) when there is no place for it, or the engine is in trouble; nothing has run then
+   * @throws ToolgateError UNAVAILABLE (with Retry-After) when there is no place for it, or the engine is in trouble; CANCELLED
+   *   ({@link cancelledUnbegun}) when it was cancelled before that; nothing has run then, and nobody is charged
    */
   start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution>;
   /**
-   * Ends an execution, which then is `cancelled`; one that waits for its place too. Any instance may ask an engine that works elsewhere;
+   * Ends an execution, which then is `cancelled`; one that waits for its place never begins: its `start` throws CANCELLED. Any instance may ask an engine that works elsewhere;
    * one that works here knows its own.
    * @returns false when there is none that could be ended: unknown, or over. Idempotent.
    */
@@ -100,4 +102,12 @@ export interface SandboxEngine {
   reap(olderThan: Date): Promise<number>;
   /** Ends everything. */
   close(): Promise<void>;
+}
+
+/** What the caller is told whose execution was cancelled before any of its code had run. */
+export function cancelledUnbegun(): ToolgateError {
+  return new ToolgateError(
+    "CANCELLED",
+    "the execution was cancelled before its code began; nothing was charged, repeat the call when you want it",
+  );
 }

@@ -1,5 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type { SandboxCapabilities, SandboxEngine, SandboxExecution, SandboxJob } from "../../domain/sandbox.ts";
+import {
+  cancelledUnbegun,
+  type SandboxCapabilities,
+  type SandboxEngine,
+  type SandboxExecution,
+  type SandboxJob,
+} from "../../domain/sandbox.ts";
 import { ClusterApi } from "./cluster-api.ts";
 import { type ClusterAccess, openClusterAccess } from "./cluster-access.ts";
 import type { KubernetesSection } from "./config.ts";
@@ -11,11 +17,7 @@ import { aborted, closed, full, refusal } from "./failures.ts";
 import { checkCluster } from "./health.ts";
 import { nameOf } from "./manifest.ts";
 import { jobIsOver } from "./objects.ts";
-import { endedAs } from "./outcomes.ts";
 import { PodWatch } from "./pod-watch.ts";
-
-/** Why one that waited no longer does. */
-const CANCELLED = new Error("cancelled while it waited for its place");
 
 /** An execution that waits for its place, or is under way. */
 interface Entry {
@@ -77,7 +79,6 @@ class KubernetesEngine implements SandboxEngine {
       entry.execution = this.#begin(job, forget);
     } catch (error) {
       forget();
-      if (error === CANCELLED) return { done: Promise.resolve(endedAs("cancelled", 0)) };
       throw error;
     }
     await entry.execution.begun;
@@ -110,7 +111,7 @@ class KubernetesEngine implements SandboxEngine {
     const entry = this.#entries.get(runId);
     if (entry?.execution !== undefined) return entry.execution.cancel();
     if (entry !== undefined) {
-      entry.waiting.abort(CANCELLED);
+      entry.waiting.abort(cancelledUnbegun());
       return true;
     }
     const { api } = this.#parts;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolgateError } from "../../domain/errors.ts";
-import type { SandboxJob, SandboxOutcome } from "../../domain/sandbox.ts";
+import { cancelledUnbegun, type SandboxJob, type SandboxOutcome } from "../../domain/sandbox.ts";
 import type { KubernetesSection } from "./config.ts";
 import { deathOf } from "./death.ts";
 import type { EngineLog } from "./engine-log.ts";
@@ -102,7 +102,7 @@ export class Execution {
       return await this.#judge(pod === undefined ? "nothing" : await this.#read(pod));
     } catch (error) {
       const refused = refusal(error, this.#begunAt !== undefined);
-      if (!this.#over)
+      if (!this.#over && refused.code !== "CANCELLED")
         this.#parts.log.warn({ err: error, run: this.#job.runId }, `an execution was lost: ${refused.code}`);
       throw refused;
     } finally {
@@ -164,7 +164,11 @@ export class Execution {
     if (found === "too-much") return endedAs("output_limit", elapsed);
     if (typeof found === "object" && "failure" in found) throw new Error(`in its pod: ${found.failure.message}`);
     const said = typeof found === "object" ? found.outcome : undefined;
-    const endedFrom = (how: "cancelled" | "timeout") => (said ? endedBy(how, said) : endedAs(how, elapsed));
+    const endedFrom = (how: "cancelled" | "timeout") => {
+      // Of a pod that was not heard of, nothing was run that is known of.
+      if (how === "cancelled" && said === undefined && this.#begunAt === undefined) throw cancelledUnbegun();
+      return said ? endedBy(how, said) : endedAs(how, elapsed);
+    };
     if (this.#cancelled) return endedFrom("cancelled");
     if (said !== undefined && said.status !== "cancelled") {
       return (await this.#conclude()) ? said : endedFrom("cancelled");

@@ -9,7 +9,7 @@ import {
   type SandboxExecution,
   type SandboxJob,
   type SandboxLanguage,
-  type SandboxOutcome,
+  cancelledUnbegun,
 } from "../../domain/sandbox.ts";
 import { launchLine, programsSeen, type LaunchLine } from "./launch-line.ts";
 import { DEFAULT_LIMITS, START_CPU_SECONDS, type ProcessLimits } from "./limits.ts";
@@ -128,8 +128,7 @@ export class ProcessEngine implements SandboxEngine {
       return { done };
     } catch (error) {
       this.#active.delete(job.runId);
-      if (active.giveUp.signal.aborted && !this.#closed) return { done: Promise.resolve(CANCELLED_UNSEEN) };
-      throw this.#trouble(error, signal);
+      throw this.#trouble(error, active.giveUp.signal, signal);
     }
   }
 
@@ -171,6 +170,10 @@ export class ProcessEngine implements SandboxEngine {
     });
     try {
       const worker = await this.#workerFor(job.language, waiting);
+      if (waiting.aborted) {
+        worker.end();
+        waiting.throwIfAborted();
+      }
       // From here on a cancel finds the run: nothing may come between.
       active.run = new Run(worker, job, this.#runLimits(setup, this.#limits), signal);
       return active.run;
@@ -184,17 +187,16 @@ export class ProcessEngine implements SandboxEngine {
   async #workerFor(language: SandboxLanguage, waiting: AbortSignal): Promise<Worker> {
     for (;;) {
       const worker = await this.#pools[language].take(waiting);
-      if (!waiting.aborted && !worker.process.isOver) return worker;
-      worker.end();
-      waiting.throwIfAborted();
+      if (!worker.process.isOver) return worker;
     }
   }
 
   /** What the caller is told when nothing has run. */
-  #trouble(error: unknown, signal: AbortSignal): ToolgateError {
+  #trouble(error: unknown, cancelled: AbortSignal, signal: AbortSignal): ToolgateError {
+    if (this.#closed) return new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
+    if (cancelled.aborted) return cancelledUnbegun();
     if (error instanceof ToolgateError) return error;
     if (signal.aborted) return new ToolgateError("UNAVAILABLE", "The execution was given up.");
-    if (this.#closed) return new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
     this.#options.log.error({ err: error }, "the sandbox could not begin an execution");
     return new ToolgateError("UNAVAILABLE", "The sandbox cannot run code right now; try again later.", {
       retryAfterSeconds: 10,
@@ -245,20 +247,6 @@ export class ProcessEngine implements SandboxEngine {
     return { ...limits, dataMb: { javascript: setup.baseDataMb + javascript, python: setup.baseDataMb + python } };
   }
 }
-
-/** An execution that was cancelled before it had begun. */
-const CANCELLED_UNSEEN: SandboxOutcome = {
-  status: "cancelled",
-  stdout: "",
-  stderr: "",
-  stdoutTruncated: false,
-  stderrTruncated: false,
-  result: null,
-  error: null,
-  exitCode: null,
-  durationMs: 0,
-  cpuMs: 0,
-};
 
 function busy(): ToolgateError {
   return new ToolgateError("UNAVAILABLE", "The sandbox is busy; try again in a few seconds.", { retryAfterSeconds: 5 });

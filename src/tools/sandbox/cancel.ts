@@ -17,7 +17,7 @@ export function sandboxCancel({ engine, runs, proven }: SandboxDeps): Tool {
   const tool = defineTool({
     name: "sandbox_cancel",
     description:
-      "Ends an execution of sandbox_execute that is running or waits for its place, by the run_id that you gave it or its run_… from GET /runs. Free; the execution itself stays paid.",
+      "Ends an execution of sandbox_execute that is running or waits for its place, by the run_id that you gave it or its run_… from GET /runs. Free; code that had begun stays paid, one that still waited costs nothing.",
     scope: "compute:run",
     params: cancelParams,
     price: undefined,

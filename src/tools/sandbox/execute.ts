@@ -10,7 +10,8 @@ import { resultOf } from "./result.ts";
 
 /**
  * `sandbox_execute`: runs code that nobody trusts and tells what came of it (specification 2.1, 2.2). That the code failed, took too
- * long or too much, or was cancelled is a result, and paid for; what the sandbox itself cannot do is an error, and is not.
+ * long or too much, or was cancelled while it ran is a result, and paid for; what the sandbox itself cannot do, and what was cancelled
+ * before any code ran, is an error, and is not.
  */
 export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execute"]): Tool {
   const { engine, runs } = deps;
@@ -46,9 +47,10 @@ async function runToEnd(deps: SandboxDeps, job: SandboxJob, signal: AbortSignal)
     const { done } = await engine.start(job, signal);
     outcome = await done;
   } catch (error) {
-    if (!signal.aborted) metrics.count("toolgate_sandbox_failures_total");
+    const cancelled = error instanceof ToolgateError && error.code === "CANCELLED";
+    if (!cancelled && !signal.aborted) metrics.count("toolgate_sandbox_failures_total");
     // Should this fail as well, the end of the run in the ledger is the execution's.
-    await runs.end(job.runId, "failed").catch(() => {});
+    await runs.end(job.runId, cancelled ? "cancelled" : "failed").catch(() => {});
     // Whoever aborts says why, and what to do.
     throw signal.aborted && signal.reason instanceof ToolgateError ? signal.reason : error;
   }

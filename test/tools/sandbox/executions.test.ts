@@ -141,16 +141,18 @@ describe("a cancel", () => {
     expect(await ask(second.runId)).toEqual({ run_id: second.runId, ...told });
   });
 
-  it("ends one that still waits for its place", async () => {
+  it("ends one that still waits for its place, which is nobody's result then", async () => {
     const place = Promise.withResolvers<void>();
     engine.place = place.promise;
     const { runId, answer } = await begin();
     await expect.poll(() => postgres.sandboxRuns.find(accountId, runId), { timeout: 10_000 }).toBeDefined();
     const asked = ask(runId);
     await expect.poll(() => engine.cancelled, { timeout: 10_000 }).toContain(runId);
-    place.resolve();
+    await expect(answer).rejects.toMatchObject({ code: "CANCELLED" });
     expect(await asked).toMatchObject({ cancelled: true, status: "cancelled" });
-    expect(await answer).toMatchObject({ status: "cancelled" });
+    expect(await ask(runId)).toMatchObject({ cancelled: true, status: "cancelled" });
+    place.resolve();
+    expect(engine.jobs).toEqual([]);
   });
 
   it("that comes before the engine knows the execution ends it as soon as it does", async () => {

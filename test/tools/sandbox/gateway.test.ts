@@ -215,14 +215,18 @@ describe("a cancelled execution", () => {
 });
 
 describe("more executions than there are places", () => {
-  it("wait for theirs, can be cancelled there, and are refused without a charge when too many wait", async () => {
+  it("wait for theirs, can be cancelled there without a charge, and are refused without one when too many wait", async () => {
     const [first, second, late] = [
       await world.agent({ balance: 5_000n }),
       await world.agent({ balance: 5_000n }),
       await world.agent({ balance: 5_000n }),
     ];
     const running = [await beginWaiting(world.gateway, first), await beginWaiting(world.gateway, first)];
-    const queued = [await beginWaiting(world.gateway, second), await beginWaiting(world.gateway, second)];
+    const held = { code: "export default 7;", run_id: "held" };
+    const queued = [
+      await beginWaiting(world.gateway, second, held, "repeated"),
+      await beginWaiting(world.gateway, second),
+    ];
     const refused = await execute(late, { language: "javascript", code: "1" }, { key: "k" });
     expect([refused.status, refused.body.code]).toEqual([503, "UNAVAILABLE"]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
@@ -230,8 +234,24 @@ describe("more executions than there are places", () => {
 
     for (const { runId, answer } of queued) {
       expect((await cancel(second, runId)).body.result).toMatchObject({ cancelled: true, status: "cancelled" });
-      expect((await answer).body.result).toMatchObject({ status: "cancelled", duration_ms: 0 });
+      const { status, body } = await answer;
+      expect([status, body.code, body.message]).toEqual([
+        499,
+        "CANCELLED",
+        expect.stringMatching(/cancelled before its code began; nothing was charged/),
+      ]);
     }
+    expect(await activeRuns(world.gateway, second)).toEqual([]);
+    expect(
+      (await world.get(second, "/runs")).body.items.map(({ status, spent_usdc_microusd: spent }: JsonObject) => [
+        status,
+        spent,
+      ]),
+    ).toEqual([
+      ["cancelled", 0],
+      ["cancelled", 0],
+    ]);
+    expect(await accountOf(world.gateway, second)).toEqual({ balance: "0.005000", receipts: 0 });
     expect(await activeRuns(world.gateway, first)).toHaveLength(2);
     for (const { runId, answer } of running) {
       await cancel(first, runId);
@@ -240,6 +260,8 @@ describe("more executions than there are places", () => {
     const again = await execute(late, { language: "javascript", code: "1" }, { key: "k" });
     expect(again.body).toMatchObject({ ok: true, result: { status: "succeeded" } });
     expect(await accountOf(world.gateway, late)).toEqual({ balance: "0.004000", receipts: 1 });
-    expect(await accountOf(world.gateway, second)).toEqual({ balance: "0.003000", receipts: 2 });
+    const repeated = await execute(second, { ...WAITS, ...held }, { key: "repeated" });
+    expect(repeated.body).toMatchObject({ ok: true, result: { status: "succeeded", result: 7 } });
+    expect(await accountOf(world.gateway, second)).toEqual({ balance: "0.004000", receipts: 1 });
   });
 });

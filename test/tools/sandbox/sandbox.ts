@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { expect, vi } from "vitest";
+import { afterAll, expect, vi } from "vitest";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { request, type Agent, type Answer } from "../../support/world.ts";
 
@@ -16,9 +16,16 @@ export const WAITS = { language: "javascript", code: "await new Promise((go) => 
 
 type Door = { readonly baseUrl: string };
 
+/** What the settings were written to. */
+const folders: string[] = [];
+afterAll(async () => {
+  for (const folder of folders) await rm(folder, { recursive: true });
+});
+
 /** Settings of a gateway with the sandbox on, and that `sandbox` part in its configuration file. */
 export async function sandboxSettings(sandbox: object): Promise<Record<string, string>> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-sandbox-"));
+  const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-settings-"));
+  folders.push(folder);
   const file = path.join(folder, "toolgate.json");
   writeFileSync(file, JSON.stringify({ sandbox }));
   return { SANDBOX_ISOLATION: "auto", TOOLGATE_CONFIG: file };
@@ -55,9 +62,9 @@ export function callTool(
 }
 
 /** Begins an execution that waits; returns once it is active. The answer comes later. */
-export async function beginWaiting(door: Door, agent: Agent, params: JsonObject = {}) {
+export async function beginWaiting(door: Door, agent: Agent, params: JsonObject = {}, key?: string) {
   const known = new Set((await activeRuns(door, agent)).map(({ run_id }) => run_id));
-  const answer = callTool(door, agent, "sandbox_execute", { ...WAITS, ...params });
+  const answer = callTool(door, agent, "sandbox_execute", { ...WAITS, ...params }, key === undefined ? {} : { key });
   answer.catch(() => {});
   const newOnes = async () => (await activeRuns(door, agent)).filter(({ run_id }) => !known.has(run_id));
   await expect.poll(newOnes, { timeout: 20_000 }).toHaveLength(1);

@@ -1,5 +1,10 @@
 import { ToolgateError } from "../../../src/domain/errors.ts";
-import type { SandboxEngine, SandboxJob, SandboxOutcome } from "../../../src/domain/sandbox.ts";
+import {
+  cancelledUnbegun,
+  type SandboxEngine,
+  type SandboxJob,
+  type SandboxOutcome,
+} from "../../../src/domain/sandbox.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
 
@@ -28,6 +33,8 @@ export const SUCCEEDED: SandboxOutcome = {
 export class ScriptedEngine implements SandboxEngine {
   readonly name = "scripted";
   readonly jobs: SandboxJob[] = [];
+  /** The runs that wait for their place. */
+  readonly #waiting = new Map<string, PromiseWithResolvers<never>>();
   /** The runs that were to be ended here. */
   readonly cancelled: string[] = [];
   /** What the next executions wait for before they begin. */
@@ -41,11 +48,13 @@ export class ScriptedEngine implements SandboxEngine {
   async health(): Promise<void> {}
 
   async start(job: SandboxJob, signal: AbortSignal) {
+    const waiting = Promise.withResolvers<never>();
+    this.#waiting.set(job.runId, waiting);
+    await Promise.race([this.place, waiting.promise]).finally(() => this.#waiting.delete(job.runId));
     const end = Promise.withResolvers<SandboxOutcome>();
     end.promise.catch(() => {});
     this.#ends.set(job.runId, end);
     signal.addEventListener("abort", () => end.reject(new ToolgateError("UNAVAILABLE", "aborted")));
-    await this.place;
     this.jobs.push(job);
     return { done: end.promise };
   }
@@ -61,6 +70,9 @@ export class ScriptedEngine implements SandboxEngine {
 
   async cancel(runId: string): Promise<boolean> {
     this.cancelled.push(runId);
+    const waiting = this.#waiting.get(runId);
+    waiting?.reject(cancelledUnbegun());
+    if (waiting !== undefined) return true;
     if (!this.#ends.has(runId)) return false;
     this.end(runId, { status: "cancelled", exitCode: null });
     return true;
