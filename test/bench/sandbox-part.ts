@@ -29,23 +29,23 @@ const LATE_MS = 100;
 const GROWTH_MB = 32;
 
 /** What an execution costs over its bare runtime, how exact its end is, and what it leaves behind. */
-export async function sandbox({ plan, scale }: Bench): Promise<Line[]> {
+export async function sandbox({ plan, scale, signal }: Bench): Promise<Line[]> {
   const idle = { javascript: 2, python: 0 };
   const engine = ProcessEngine.open({ log: silent, idle, limits: { outputBytes: 65_536 } });
   try {
     await msOf(engine, "javascript");
-    const javascript = await againstDeno(engine, plan.rounds * RUNS_A_ROUND);
-    const kill = await killing(engine, plan.rounds * RUNS_A_ROUND);
+    const javascript = await againstDeno(engine, plan.rounds * RUNS_A_ROUND, signal);
+    const kill = await killing(engine, plan.rounds * RUNS_A_ROUND, signal);
     const left = await leavings(engine, idle.javascript, scale.executions);
     // Python's interpreter takes seconds to start: a short run shows nothing of it.
-    const python = scale.executions >= 100 ? [await pythonWarm(plan.rounds)] : [];
+    const python = scale.executions >= 100 ? [await pythonWarm(plan.rounds, signal)] : [];
     return [javascript, ...python, kill, ...left];
   } finally {
     await engine.close();
   }
 }
 
-async function againstDeno(engine: ProcessEngine, runs: number): Promise<Line> {
+async function againstDeno(engine: ProcessEngine, runs: number, signal: AbortSignal): Promise<Line> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-bench-"));
   const file = path.join(folder, "main.ts");
   await writeFile(file, CODE.javascript);
@@ -54,9 +54,9 @@ async function againstDeno(engine: ProcessEngine, runs: number): Promise<Line> {
   try {
     for (let run = 0; run < runs; run++) {
       // The pool fills up in the meantime, as it does between two calls.
-      await sleep(300);
+      await sleep(300, undefined, { signal });
       warm.push(await msOf(engine, "javascript"));
-      await sleep(300);
+      await sleep(300, undefined, { signal });
       const began = performance.now();
       const [code] = await once(spawn(deno, ["run", "--quiet", file], { stdio: "ignore" }), "close");
       if (code !== 0) throw new Error(`deno run ended with ${code}`);
@@ -68,7 +68,7 @@ async function againstDeno(engine: ProcessEngine, runs: number): Promise<Line> {
   return against("sandbox: JavaScript, warm", median(warm), "bare deno run", median(bare), 3);
 }
 
-async function pythonWarm(rounds: number): Promise<Line> {
+async function pythonWarm(rounds: number, signal: AbortSignal): Promise<Line> {
   const [warm, cold]: [number[], number[]] = [[], []];
   for (let round = 0; round < rounds; round++) {
     const engine = ProcessEngine.open({ log: silent, idle: { javascript: 0, python: 1 }, waitMs: 120_000 });
@@ -76,7 +76,7 @@ async function pythonWarm(rounds: number): Promise<Line> {
       await engine.capabilities();
       const first = await msOf(engine, "python");
       cold.push(first);
-      await sleep(2 * first + 1_000);
+      await sleep(2 * first + 1_000, undefined, { signal });
       warm.push(await msOf(engine, "python"));
     } finally {
       await engine.close();
@@ -85,10 +85,10 @@ async function pythonWarm(rounds: number): Promise<Line> {
   return against("sandbox: Python, warm", median(warm), "from a cold start", median(cold), 0.15);
 }
 
-async function killing(engine: ProcessEngine, runs: number): Promise<Line> {
+async function killing(engine: ProcessEngine, runs: number, signal: AbortSignal): Promise<Line> {
   const late: number[] = [];
   for (let run = 0; run < runs; run++) {
-    await sleep(200);
+    await sleep(200, undefined, { signal });
     late.push((await msOf(engine, "javascript", "for (;;);", "timeout")) - DEADLINE_MS);
   }
   return against("sandbox: end after the deadline", median(late), "allowance", LATE_MS, 1);
