@@ -68,7 +68,8 @@ export class ModelServer {
     if (pausedMs > 0 || !this.#breaker.admit())
       throw busy(Math.max(1, Math.ceil(Math.max(pausedMs, this.#breaker.waitMs) / 1_000)), undefined);
     try {
-      const completion = await this.#upstream.complete(request, options);
+      // A long answer to the one trial after failures keeps nobody else waiting: while it arrives, others may try.
+      const completion = await this.#upstream.complete(request, options, () => this.#breaker.abandoned());
       this.#answered();
       return completion;
     } catch (error) {

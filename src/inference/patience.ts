@@ -16,6 +16,7 @@ export class Patience {
   readonly signal: AbortSignal;
   readonly #outer: AbortSignal;
   readonly #limits: TimeLimits;
+  readonly #alive: () => void;
   readonly #inner = new AbortController();
   readonly #deadline: NodeJS.Timeout;
   #pause: NodeJS.Timeout | undefined;
@@ -23,8 +24,10 @@ export class Patience {
   #late = false;
   #stalledMs: number | undefined;
 
-  constructor(outer: AbortSignal, limits: TimeLimits) {
+  /** @param alive told when the first piece has arrived */
+  constructor(outer: AbortSignal, limits: TimeLimits, alive = () => {}) {
     this.#outer = outer;
+    this.#alive = alive;
     this.#limits = limits;
     this.signal = AbortSignal.any([outer, this.#inner.signal]);
     this.#deadline = setTimeout(() => {
@@ -40,9 +43,13 @@ export class Patience {
 
   /** A piece has arrived. */
   piece(): void {
-    if (this.#silent) this.#await(this.#limits.stallTimeoutMs);
-    else this.#pause?.refresh();
+    if (!this.#silent) {
+      this.#pause?.refresh();
+      return;
+    }
     this.#silent = false;
+    this.#await(this.#limits.stallTimeoutMs);
+    this.#alive();
   }
 
   /** What has become of the request so far. */

@@ -82,10 +82,11 @@ export class Upstream {
     const patience = new Patience(signal, { timeoutMs, firstPieceTimeoutMs: timeoutMs, stallTimeoutMs: timeoutMs });
     const options = { signal: patience.signal };
     try {
-      return await listModels(this.#settings.kind, {
+      const listed = await listModels(this.#settings.kind, {
         get: (path) => this.#client.get(this.#urlOf(path), options),
         post: (path, body) => this.#client.post(this.#urlOf(path), { ...options, body }),
       });
+      return listed.filter(({ id }) => !this.#holdsSecret(id));
     } catch (error) {
       throw upstreamFailure(error, patience.circumstances);
     } finally {
@@ -96,10 +97,11 @@ export class Upstream {
   /**
    * Completes a conversation (POST /chat/completions of the OpenAI API).
    * @param request its model by the server's own name
+   * @param alive told when the first piece of a streamed answer is there
    * @throws ModelServerError TOOL_FAILED, or UNAVAILABLE when the server asks for patience (429, 503)
    */
-  async complete(request: ChatRequest, { signal, runId }: ChatOptions): Promise<ChatCompletion> {
-    const patience = new Patience(signal, this.#settings);
+  async complete(request: ChatRequest, { signal, runId }: ChatOptions, alive = () => {}): Promise<ChatCompletion> {
+    const patience = new Patience(signal, this.#settings, alive);
     let completion: ChatCompletion;
     try {
       const response = await this.#client
@@ -141,9 +143,13 @@ export class Upstream {
     };
   }
 
+  #holdsSecret(text: string): boolean {
+    return this.#secrets.some((secret) => text.includes(secret));
+  }
+
   /** Whoever repeats the operator's key is not passed on. */
   #demandDiscretion({ content, finishReason }: ChatCompletion): void {
-    if (this.#secrets.some((secret) => content.includes(secret) || finishReason?.includes(secret)))
+    if (this.#holdsSecret(content) || this.#holdsSecret(finishReason ?? ""))
       throw unusable("the model server's answer holds what callers must not see", undefined, "unknown");
   }
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
 import { offersOf } from "../../src/inference/sold-models.ts";
 import { Upstream } from "../../src/inference/upstream.ts";
-import { json, modelServer } from "./model-server.ts";
-import { settingsFor, TERMS } from "./upstream-settings.ts";
+import { UpstreamModels } from "../../src/inference/upstream-models.ts";
+import { COMPLETION, json, modelServer } from "./model-server.ts";
+import { settingsFor, SHOP, TERMS } from "./upstream-settings.ts";
 
 /** What is sold of what a server answers, by path. */
 async function sold(answers: Record<string, unknown>, settings: Partial<UpstreamSettings>) {
@@ -42,6 +43,12 @@ describe("an OpenAI-compatible server's or vLLM's list", () => {
     const bad = ["a\nb: context 9 tokens", "a\u2028b", "a\u0000", "\u202ea", "\u200b", "a\ud83d", "\u007f"];
     const { models } = await sold({ "/v1/models": { data: [...bad, ...good].map((id) => ({ id })) } }, {});
     expect(models.map(({ id }) => id)).toEqual(good);
+  });
+
+  it("has no names that hold the operator's key", async () => {
+    const apiKey = "sk-0123456789abcdef";
+    const { models } = await sold({ "/v1/models": { data: [{ id: `for ${apiKey}` }, { id: "a" }] } }, { apiKey });
+    expect(models.map(({ id }) => id)).toEqual(["a"]);
   });
 
   it.each([{}, { data: {} }, [], "models"])("that is %j is none", async (body) => {
@@ -129,5 +136,68 @@ describe("OpenRouter's list", () => {
       ["dear-prompt", 220_000_002n, 660_000_000n],
       ["dear-answer", 220_000_000n, 16_500_000_000n],
     ]);
+  });
+});
+
+const signal = new AbortController().signal;
+const request = { messages: [{ role: "user" as const, content: "hi" }], maxTokens: 5, temperature: undefined };
+
+describe("the models of all upstreams", () => {
+  it("are those of the tables, and no server is asked for them", async () => {
+    await using server = await modelServer((response) => json(response, 500, {}));
+    const shop = await UpstreamModels.open([settingsFor(server.baseUrl)], SHOP);
+    expect(shop.models).toEqual([{ id: "m1", ...TERMS }]);
+    expect(server.received).toEqual([]);
+  });
+
+  it("are bought where they are sold", async () => {
+    await using one = await modelServer((response) => json(response, 200, COMPLETION));
+    await using two = await modelServer((response) => json(response, 200, COMPLETION));
+    const shop = await UpstreamModels.open(
+      [
+        settingsFor(one.baseUrl),
+        settingsFor(two.baseUrl, {
+          name: "other",
+          apiKey: undefined,
+          models: [{ id: "m2", upstreamModel: "m2", ...TERMS }],
+        }),
+      ],
+      SHOP,
+    );
+    await shop.complete({ model: "m2", ...request }, { signal, runId: undefined });
+    expect([one.received.length, two.received.length]).toEqual([0, 1]);
+    expect(two.received[0]?.headers.authorization).not.toContain("secret-key");
+  });
+
+  it("are the first seller's where two list the same", async () => {
+    const list = { data: [{ id: "a" }] };
+    await using one = await modelServer((response, { method }) =>
+      json(response, 200, method === "GET" ? list : COMPLETION),
+    );
+    await using two = await modelServer((response, { method }) =>
+      json(response, 200, method === "GET" ? list : COMPLETION),
+    );
+    const upstreams = [
+      settingsFor(one.baseUrl, { models: undefined }),
+      settingsFor(two.baseUrl, { models: undefined }),
+    ];
+    const shop = await UpstreamModels.open(upstreams, SHOP);
+    expect(shop.models).toHaveLength(1);
+    await shop.complete({ model: "a", ...request }, { signal, runId: undefined });
+    expect([one.received.length, two.received.length]).toEqual([2, 1]);
+  });
+
+  it("are each asked for once of a server that lists them twice", async () => {
+    const list = { data: [{ id: "a" }, { id: "a", max_model_len: 50 }] };
+    await using one = await modelServer((response, { method }) =>
+      json(response, method === "GET" ? 200 : 404, method === "GET" ? list : {}),
+    );
+    const shop = await UpstreamModels.open([settingsFor(one.baseUrl, { models: undefined })], SHOP);
+    expect(shop.models).toEqual([{ id: "a", ...TERMS }]);
+    await expect(shop.complete({ model: "a", ...request }, { signal, runId: undefined })).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+    });
+    expect(one.received.map(({ method }) => method)).toEqual(["GET", "POST"]);
+    await shop.close();
   });
 });

@@ -132,6 +132,22 @@ describe("an upstream that fails", () => {
     expect(await buy(shop)).toMatchObject(GOOD);
   });
 
+  it("is tried again by others while it answers the first trial at length", async () => {
+    await server.become(name("a"), "fails");
+    const shop = await shopOf(["a", { stallTimeoutMs: 60_000 }]);
+    for (let failed = 0; failed < 5; failed++) await buy(shop).catch(() => undefined);
+    await server.become(name("a"), "stall");
+    now += 1_000;
+    const gone = new AbortController();
+    const request = { model: "sold", messages: [], maxTokens: 5, temperature: undefined };
+    const first = shop.complete(request, { signal: gone.signal, runId: undefined }).catch(() => "gone");
+    await expect.poll(() => server.asked(name("a"))).toBe(6);
+    await server.become(name("a"), "good");
+    await expect.poll(() => buy(shop).catch(() => undefined), { timeout: 5_000 }).toMatchObject(GOOD);
+    gone.abort();
+    expect(await first).toBe("gone");
+  });
+
   it("is passed by meanwhile where another one serves the model", async () => {
     await server.become(name("a"), "fails");
     await server.become(name("b"), "good");

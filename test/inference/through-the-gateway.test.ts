@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { request, startWorld, type Agent, type Answer, type World } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
@@ -42,16 +42,15 @@ beforeAll(async () => {
   world = await startWorld(await settings("shop.json", { upstreams: [first, second] }));
 });
 afterAll(async () => {
+  const violations = await world.violations();
   await world.close();
   await server.close();
   await lists[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
+  expect(violations).toEqual([]);
 });
 beforeEach(async () => {
   agent = await world.agent({ balance: BALANCE });
-});
-afterEach(async () => {
-  expect(await world.violations()).toEqual([]);
 });
 
 /** What a gateway with this `inference` part has in its environment. */
