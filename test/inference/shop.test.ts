@@ -134,7 +134,7 @@ describe("an upstream that fails", () => {
 
   it("is tried again by others while it answers the first trial at length", async () => {
     await server.become(name("a"), "fails");
-    const shop = await shopOf(["a", { stallTimeoutMs: 60_000 }]);
+    const shop = await shopOf(["a", { timeoutMs: 60_000, stallTimeoutMs: 60_000 }]);
     for (let failed = 0; failed < 5; failed++) await buy(shop).catch(() => undefined);
     await server.become(name("a"), "stall");
     now += 1_000;
