@@ -1,6 +1,9 @@
 /** A name of a header (RFC 9110, 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
 
+/** A name of metadata whose values are text (grpc.io, PROTOCOL-HTTP2, Custom-Metadata): those that end in `-bin` are bytes. */
+const TEXT_METADATA = /^(?!.*-bin$)[\da-z_.-]+$/i;
+
 /** Visible characters of ASCII, with single spaces and tabs between them: what every server reads alike (RFC 9110, 5.5). */
 const VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 
@@ -18,6 +21,11 @@ export function headerProblem(header: string, variable: string, value: string): 
   if (value === "") return `the environment variable ${variable} is not set`;
   if (!VALUE.test(value)) return `the value of ${variable} must be visible characters of ASCII, without line breaks`;
   return undefined;
+}
+
+/** Whether a header can be metadata of gRPC as text. */
+export function isTextMetadata(header: string): boolean {
+  return TEXT_METADATA.test(header);
 }
 
 /** Whether the gateway keeps a header to itself, so that no caller may set it. */

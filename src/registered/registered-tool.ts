@@ -8,7 +8,7 @@ import { failed, unavailable } from "./failure.ts";
 import { secretsOfHeader } from "./headers.ts";
 import { ParameterCheck } from "./parameter-check.ts";
 import type { Price } from "./price.ts";
-import { resultProblem } from "./result-check.ts";
+import { descriptionProblem, resultProblem } from "./result-check.ts";
 import type { RegisteredSettings } from "./settings.ts";
 
 /** Longest schema, bytes of JSON: all tools' schemas go into one listing. */
@@ -72,9 +72,10 @@ export class RegisteredTool implements Tool {
     const { description, inputSchema } = await this.#backend.describe(signal);
     if (JSON.stringify(inputSchema).length > MOST_SCHEMA_BYTES)
       throw new Error(`the schema of its parameters is longer than ${MOST_SCHEMA_BYTES} bytes`);
-    const check = new ParameterCheck(inputSchema);
-    const words = this.#settings.description ?? description ?? this.name;
-    this.#described = { description: words.slice(0, LONGEST_DESCRIPTION).toWellFormed(), inputSchema, check };
+    const words = (this.#settings.description ?? description ?? this.name).slice(0, LONGEST_DESCRIPTION).toWellFormed();
+    const problem = descriptionProblem({ description: words, inputSchema }, this.#secrets);
+    if (problem !== undefined) throw new Error(problem);
+    this.#described = { description: words, inputSchema, check: new ParameterCheck(inputSchema) };
   }
 
   prepare(params: JsonObject): PreparedCall {

@@ -19,6 +19,17 @@ export function resultProblem(result: JsonObject, secrets: readonly string[]): s
   return undefined;
 }
 
+/**
+ * What keeps what a server says of an operation from being listed, in words for the operator; undefined: nothing. Everybody may read it, and
+ * one part that a door cannot send would keep all the others from being listed.
+ */
+export function descriptionProblem(described: JsonObject, secrets: readonly string[]): string | undefined {
+  if (holdsSecret(JSON.stringify(described), secrets)) return "its description repeats a value of headers_env";
+  if (sizeOf(described, DEEPEST) === undefined)
+    return `the schema of its parameters nests deeper than ${DEEPEST} levels, or holds text or numbers that JSON cannot carry`;
+  return undefined;
+}
+
 /** Whether a text holds a secret, as it is, as JSON and addresses write it, or in Base64. */
 export function holdsSecret(text: string, secrets: readonly string[]): boolean {
   return secrets.some((secret) =>

@@ -10,7 +10,7 @@ import type {
   RegisteredToolSection,
   RegisteredToolsSection,
 } from "./config.ts";
-import { headerProblem } from "./headers.ts";
+import { headerProblem, isTextMetadata } from "./headers.ts";
 
 export type { GrpcSection, HttpSection, McpSection };
 
@@ -65,7 +65,7 @@ export function resolveTools(section: RegisteredToolsSection, surroundings: Surr
       scope: entry.scope,
       timeoutMs: entry.timeout_ms,
       maxResponseBytes: entry.max_response_bytes,
-      headers: headersOf(at, entry.headers_env, surroundings.env, problems),
+      headers: headersOf(at, entry, surroundings.env, problems),
       guard,
       target: targetOf(entry, surroundings.folder),
     };
@@ -84,14 +84,15 @@ function nameProblems(section: RegisteredToolsSection, taken: readonly string[])
 
 function headersOf(
   at: string,
-  headersEnv: Readonly<Record<string, string>>,
+  { headers_env, grpc }: RegisteredToolSection,
   env: Surroundings["env"],
   problems: string[],
 ): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [header, variable] of Object.entries(headersEnv)) {
+  for (const [header, variable] of Object.entries(headers_env)) {
     const value = env[variable] ?? "";
-    const problem = headerProblem(header, variable, value);
+    const unfit = grpc && !isTextMetadata(header) ? "is no name that metadata of gRPC can have as text" : undefined;
+    const problem = headerProblem(header, variable, value) ?? unfit;
     if (problem === undefined) headers[header] = value;
     else problems.push(`${at}.headers_env.${header}: ${problem}`);
   }

@@ -32,6 +32,7 @@ function backend(failures: number, more: Partial<Backend> = {}): Backend & { ask
   return one;
 }
 
+const nested = (levels: number): object => (levels === 0 ? {} : { a: nested(levels - 1) });
 const toolOf = (behind: Backend, more: object = {}) => new RegisteredTool(settingsOf({ http, ...more }), behind, FREE);
 
 /** What is told while a tool is asked for. */
@@ -95,6 +96,24 @@ describe("a tool that is described", () => {
       "resolve reference",
     );
     expect(long.status).toBe("coming_soon");
+  });
+
+  it.each<[string, object, string]>([
+    ["repeats a secret", { description: "Ask as Bearer the-secret-4711" }, "repeats a value of headers_env"],
+    ["has one as a default", { inputSchema: { default: "the-secret-4711" } }, "repeats a value of headers_env"],
+    ["is half a character", { inputSchema: { description: "\ud800" } }, "text or numbers that JSON cannot carry"],
+    ["has no end of numbers", { inputSchema: { maximum: 1e308 * 10 } }, "text or numbers that JSON cannot carry"],
+    ["nests too deeply", { inputSchema: { default: nested(31) } }, "nests deeper than 32 levels"],
+  ])("is not offered where what the server says %s, which no list could show", async (_, said, problem) => {
+    const { description, inputSchema } = { description: undefined, inputSchema: {}, ...said };
+    const describe = async () => ({ description, inputSchema: { type: "object", ...inputSchema } });
+    const tool = new RegisteredTool(
+      settingsOf({ http, headers_env: { Authorization: "KEY" } }, { KEY: "Bearer the-secret-4711" }),
+      backend(0, { describe }),
+      FREE,
+    );
+    await expect(tool.describe(stopping.signal)).rejects.toThrow(problem);
+    expect([tool.status, tool.description]).toEqual(["coming_soon", "t"]);
   });
 
   it("that is stopped, or breaks, tells the caller so and nothing else", async () => {

@@ -57,6 +57,11 @@ describe("tools in the configuration file", () => {
     ],
     ["a misspelt member", { timeout: 5 }, 'tools[0]: Unrecognized key: "timeout"'],
     [
+      "a header that is no metadata of gRPC",
+      { http: undefined, grpc: { address: "g.example:1", method: "a.B/C" }, headers_env: { "X-Key-Bin": "SET" } },
+      "tools[0].headers_env.X-Key-Bin: is no name that metadata of gRPC can have as text",
+    ],
+    [
       "a header without its variable",
       { headers_env: { "X-Key": "NOT_SET" } },
       "tools[0].headers_env.X-Key: the environment variable NOT_SET is not set",
@@ -212,6 +217,16 @@ describe("a document that is not fit to be sold", () => {
       "with a body of another kind",
       post({ requestBody: { required: true, content: { "multipart/form-data": {} } } }),
       /wants a body of multipart\/form-data/,
+    ],
+    [
+      "with a body of a GET",
+      openapi({ "/a": { get: operation("op", { requestBody: { required: true, content: {} } }) } }, server),
+      /wants a body with GET/,
+    ],
+    [
+      "with a parameter that no schema can name",
+      post({ parameters: [{ name: "__proto__", in: "query", schema: {} }] }),
+      /has a parameter called __proto__/,
     ],
     [
       "with parts elsewhere",

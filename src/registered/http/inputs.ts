@@ -61,7 +61,7 @@ export function inputsOf(document: OpenApiDocument, operation: Operation, fixed:
   const writer = new SchemaWriter(document);
   const taken = new Set(fixed.map((header) => header.toLowerCase()));
   const declared = operation.parameters.flatMap((parameter) => declaredOf(parameter, taken));
-  const body = bodyOf(operation.requestBody);
+  const body = bodyOf(operation);
   const names = [...declared.map(({ name }) => name), ...(body ? ["body"] : [])];
   const isShared = (name: string) => names.indexOf(name) !== names.lastIndexOf(name);
   const properties: JsonObject = {};
@@ -96,6 +96,8 @@ function declaredOf(parameter: JsonObject, fixed: ReadonlySet<string>): Declared
   const { name, schema, description } = parameter;
   const place = PLACES.find((one) => one === parameter["in"]);
   if (typeof name !== "string" || place === undefined) throw new Error("has a parameter without a name or a place");
+  // No schema can name it: in JavaScript it is no member of its own.
+  if (name === "__proto__") throw new Error("has a parameter called __proto__, which the gateway cannot offer");
   const required = place === "path" || parameter["required"] === true;
   // OpenAPI 3.1, 4.8.12.2: these three are no parameters, whatever a document says; the others are the operator's, or HTTP's own.
   if (place === "header" && fixed.has(name.toLowerCase())) return [];
@@ -120,10 +122,16 @@ function declaredOf(parameter: JsonObject, fixed: ReadonlySet<string>): Declared
   return [{ name, place, style, explode: explode === true, required, schema, description }];
 }
 
-function bodyOf(
-  requestBody: JsonObject | undefined,
-): (BodyInput & { required: boolean; schema: JsonValue | undefined }) | undefined {
+function bodyOf({
+  method,
+  requestBody,
+}: Operation): (BodyInput & { required: boolean; schema: JsonValue | undefined }) | undefined {
   if (!requestBody) return undefined;
+  if (method === "GET") {
+    // It means nothing there (RFC 9110, 9.3.1), and is not sent.
+    if (requestBody["required"] === true) throw new Error("wants a body with GET, which the gateway does not send");
+    return undefined;
+  }
   const media = Object.entries(contentOf(requestBody)).map(([written, value]) => ({
     type: mediaTypeOf(written),
     schema: isJsonObject(value) ? value["schema"] : undefined,

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Client, type CallToolResult, type Tool } from "@modelcontextprotocol/client";
 import type { Fetch } from "../../outbound/guarded-fetch.ts";
+import { outputCheck } from "./output-check.ts";
 import { RequestTransport } from "./request-transport.ts";
 
 /** More pages than any list of tools has. */
@@ -42,7 +43,12 @@ export class McpConnection {
     const transport = new RequestTransport(new URL(url), fetch, headers);
     const client = new Client(
       { name: "toolgate", version: "1.0.0" },
-      { capabilities: {}, versionNegotiation: { mode: "auto" }, inputRequired: { autoFulfill: false } },
+      {
+        capabilities: {},
+        versionNegotiation: { mode: "auto" },
+        inputRequired: { autoFulfill: false },
+        jsonSchemaValidator: outputCheck(),
+      },
     );
     try {
       await client.connect(transport, { signal, timeout: NO_LIMIT_MS });

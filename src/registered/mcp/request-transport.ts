@@ -44,7 +44,9 @@ export class RequestTransport extends StreamableHTTPClientTransport {
     if (isJSONRPCRequest(message)) return this.#request(message, options);
     await super.send(message, options);
     const cancelled = cancelledRequest(message);
-    if (cancelled !== undefined) this.#running.get(cancelled)?.abort();
+    if (cancelled === undefined) return;
+    this.#running.get(cancelled)?.abort();
+    this.#running.delete(cancelled);
   }
 
   async #request(message: JSONRPCMessage & { id: string | number }, options?: SendOptions): Promise<void> {
@@ -52,7 +54,7 @@ export class RequestTransport extends StreamableHTTPClientTransport {
     const stop = new AbortController();
     const { requestSignal } = options ?? {};
     this.#running.set(id, stop);
-    await super.send(message, {
+    const sent = super.send(message, {
       ...options,
       requestSignal: requestSignal ? AbortSignal.any([requestSignal, stop.signal]) : stop.signal,
       onRequestStreamEnd: () => {
@@ -62,6 +64,10 @@ export class RequestTransport extends StreamableHTTPClientTransport {
         // To a request that was answered this says nothing; one that was not would wait for ever.
         this.onmessage?.({ jsonrpc: "2.0", id, error });
       },
+    });
+    await sent.catch((error: unknown) => {
+      this.#running.delete(id);
+      throw error;
     });
   }
 

@@ -1,5 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../domain/json.ts";
+import { outputCheck } from "./output-check.ts";
 
 /**
  * The schema of a tool's parameters, as its server says it.
@@ -19,6 +20,9 @@ export function inputSchemaOf({ name, inputSchema, outputSchema }: Tool): JsonOb
         `the ${member} of the tool ${name} refers to ${foreign}; schemas must hold all that they refer to`,
       );
   }
+  // Found out now and not in a call, which would be lost by it.
+  const { $schema, ...rest } = outputSchema ?? {};
+  if (outputSchema) outputCheck().getValidator({ ...rest, ...($schema !== undefined && { $schema }) });
   return schema;
 }
 

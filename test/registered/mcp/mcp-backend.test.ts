@@ -265,6 +265,11 @@ describe("an MCP server that lies", () => {
   it.each([
     ["takes no object", { name: "odd", inputSchema: { type: "string" } }, /./],
     [
+      "gives what nobody can check",
+      { name: "odd", inputSchema: { type: "object" }, outputSchema: { type: "object", $ref: "#/$defs/nothing" } },
+      "resolve reference",
+    ],
+    [
       "refers to elsewhere",
       { name: "odd", inputSchema: { type: "object", properties: { a: { $ref: "http://127.0.0.1/schema" } } } },
       "refers to http://127.0.0.1/schema; schemas must hold all that they refer to",
@@ -272,6 +277,20 @@ describe("an MCP server that lies", () => {
   ])("and says of its tool that it %s is not offered", async (_, tool, problem) => {
     const server = await lying(() => {}, tool);
     await expect(open(server.url, "odd").describe(never)).rejects.toThrow(problem);
+  });
+
+  it("and gives what its own pattern takes a lifetime to look at keeps nobody else waiting", async () => {
+    const outputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } };
+    const structuredContent = { a: `${"a".repeat(40)}!` };
+    const server = await lying((response, id) => reply(response, id, { content: [], structuredContent }), {
+      name: "odd",
+      inputSchema: { type: "object" },
+      outputSchema,
+    });
+    await expect(call(open(server.url, "odd"))).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      cause: { message: expect.stringContaining("took longer than 200 ms") },
+    });
   });
 
   it("is not connected to in a private network, unless its host is allowed", async () => {
