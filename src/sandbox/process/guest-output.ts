@@ -85,12 +85,18 @@ function wellFormed(value: unknown, depth: number): JsonValue | undefined {
   return Object.fromEntries(members);
 }
 
+/** How a frame begins: with its length in hexadecimal digits. */
+const LENGTH_DIGITS = 8;
+
 /** Takes the one frame that begins with NUL and the nonce out of what a worker writes; the rest is the guest's. */
 export class FrameReader {
   readonly #marker: Buffer;
   readonly #toGuest: (bytes: Buffer) => void;
   #pending = Buffer.alloc(0);
+  /** The eight digits of its length; once they are there, room for the whole. */
   #frame: Buffer | undefined;
+  #filled = 0;
+  #measured = false;
   #done = false;
 
   constructor(nonce: string, toGuest: (bytes: Buffer) => void) {
@@ -101,14 +107,14 @@ export class FrameReader {
   /** Takes more of what was written. */
   add(chunk: Buffer): void {
     if (this.#done) return this.#toGuest(chunk);
-    if (this.#frame !== undefined) return this.#addToFrame(chunk);
+    if (this.#frame !== undefined) return this.#addToFrame(chunk, this.#frame);
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     const at = bytes.indexOf(this.#marker);
     if (at >= 0) {
       this.#pending = Buffer.alloc(0);
       if (at > 0) this.#toGuest(bytes.subarray(0, at));
-      this.#frame = Buffer.alloc(0);
-      return this.#addToFrame(bytes.subarray(at + this.#marker.length));
+      this.#frame = Buffer.alloc(LENGTH_DIGITS);
+      return this.#addToFrame(bytes.subarray(at + this.#marker.length), this.#frame);
     }
     // The last NUL may be the first byte of a marker whose rest is still to come.
     const nul = bytes.lastIndexOf(0);
@@ -117,32 +123,43 @@ export class FrameReader {
     this.#pending = Buffer.from(bytes.subarray(keep));
   }
 
+  /** Whether the whole frame is there. */
+  get isTold(): boolean {
+    return this.#done;
+  }
+
   /** What the worker told; undefined: it ended without a word, or with one that is no frame. */
   end(): GuestFrame | undefined {
     if (this.#pending.length > 0) this.#toGuest(this.#pending);
     this.#pending = Buffer.alloc(0);
     if (this.#frame === undefined) return undefined;
     try {
-      return parseFrame(this.#frame.subarray(8).toString("utf8"));
+      return parseFrame(this.#frame.subarray(LENGTH_DIGITS, this.#filled).toString("utf8"));
     } catch {
       return undefined;
     }
   }
 
-  #addToFrame(chunk: Buffer): void {
-    const bytes = Buffer.concat([this.#frame ?? Buffer.alloc(0), chunk]);
-    const length = 8 + (bytes.length < 8 ? 0 : Number.parseInt(bytes.subarray(0, 8).toString("latin1"), 16));
-    if (bytes.length >= 8 && !(length >= 8 && length <= MOST_FRAME_BYTES)) {
+  /** Copies each byte once: the pieces may be many, and small. */
+  #addToFrame(chunk: Buffer, frame: Buffer): void {
+    const copied = chunk.copy(frame, this.#filled);
+    this.#filled += copied;
+    if (this.#filled < frame.length) return;
+    const rest = chunk.subarray(copied);
+    if (this.#measured) {
       this.#done = true;
-      this.#frame = undefined;
-      return this.#toGuest(bytes);
-    }
-    if (bytes.length < 8 || bytes.length < length) {
-      this.#frame = bytes;
+      if (rest.length > 0) this.#toGuest(rest);
       return;
     }
-    this.#frame = bytes.subarray(0, length);
-    this.#done = true;
-    if (bytes.length > length) this.#toGuest(bytes.subarray(length));
+    const length = LENGTH_DIGITS + Number.parseInt(frame.toString("latin1"), 16);
+    if (!(length >= LENGTH_DIGITS && length <= MOST_FRAME_BYTES)) {
+      this.#done = true;
+      this.#frame = undefined;
+      return this.#toGuest(Buffer.concat([frame, rest]));
+    }
+    this.#measured = true;
+    this.#frame = Buffer.alloc(length);
+    frame.copy(this.#frame);
+    this.#addToFrame(rest, this.#frame);
   }
 }

@@ -41,9 +41,10 @@ export class Run {
     this.#frames = new FrameReader(nonce, (bytes) => this.#take(this.#stdout, bytes));
     const { process } = worker;
     process.onStdout = (bytes) => {
+      const told = this.#frames.isTold;
       this.#frames.add(bytes);
       // The frame is the last that a guest does: a short run is over before anybody looks again.
-      this.#look();
+      if (!told && this.#frames.isTold) this.#look();
     };
     process.onStderr = (bytes) => this.#take(this.#stderr, bytes);
     this.#last = usageOf(worker.leaf);

@@ -35,6 +35,14 @@ describe("what a worker writes", () => {
     );
   });
 
+  it("is read in one go, however small its pieces: a frame of single bytes is copied once", () => {
+    const text = "x".repeat(1_000_000);
+    const whole = frame({ ...ANSWER, result: text });
+    const { told, guest } = readAll(Array.from(whole, (byte) => Buffer.from([byte])));
+    expect(told?.result).toBe(text);
+    expect(guest).toHaveLength(0);
+  });
+
   it.each([
     ["of another run", frame(ANSWER, "f".repeat(32))],
     ["that is longer than any", Buffer.from(`\0${NONCE}7fffffff{}`)],
