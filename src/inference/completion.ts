@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ChatCompletion, ChatUsage } from "../domain/chat.ts";
-import { unusable } from "./upstream-failure.ts";
+import { unusable, type Verdict } from "./upstream-failure.ts";
 
 /** Longest text of an answer, bytes of UTF-8: whole answers have to fit into gRPC's 4 MiB with what stands around them. */
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
@@ -30,6 +30,16 @@ const answerBody = z.object({
   error: z.unknown().optional(),
 });
 
+/** Routers tell in an answer what a provider behind them said: the status that it would have been, as number or as text. */
+const statusOfError = z.object({ code: z.coerce.number() });
+
+/** What an error within an answer says of its server. What the conversation is to blame for must not keep others from the server. */
+function blameOf(error: unknown): Verdict {
+  const status = statusOfError.safeParse(error).data?.code;
+  if (status === 400 || status === 403 || status === 413 || status === 422) return "served";
+  return status === 429 || status === 503 ? "unknown" : "broken";
+}
+
 /** Puts an answer together, from one object or from the chunks of a stream (OpenAI API reference, "Chat Completions"). */
 export class Completion {
   #content = "";
@@ -52,7 +62,7 @@ export class Completion {
     if (!parsed.success) throw unusable("the model server's answer could not be read", parsed.error);
     const { choices, usage, error } = parsed.data;
     if (error !== undefined && error !== null)
-      throw unusable("the model server failed while it answered", new Error(JSON.stringify(error)));
+      throw unusable("the model server failed while it answered", new Error(JSON.stringify(error)), blameOf(error));
     // Only the first answer was asked for, and is sold.
     const first = choices?.find(({ index }) => (index ?? 0) === 0);
     if (first && !this.finished) this.#say(first);

@@ -144,6 +144,8 @@ describe("what is no answer", () => {
     ["nothing", "the model server's answer broke off"],
     ["cut", "the connection to the model server broke"],
     ["error-in-200", "the model server failed while it answered"],
+    ["flagged", "the model server failed while it answered"],
+    ["flagged-in-stream", "the model server failed while it answered"],
     ["error-in-stream", "the model server failed while it answered"],
     ["error-as-reason", "the model server failed while it answered"],
     ["stall", "the model server stopped in the middle of its answer for 0.3 s"],

@@ -156,11 +156,14 @@ describe("an upstream that fails", () => {
     expect(await buy(shop)).toMatchObject(GOOD);
   });
 
-  it.each(["too-much", "empty"])("because of the conversation is no worse for it: %s", async (behaviour) => {
-    await server.become(name("a"), behaviour);
-    const shop = await shopOf(["a"]);
-    for (let failed = 0; failed < 7; failed++) await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
-  });
+  it.each(["too-much", "empty", "flagged", "flagged-in-stream", "error-in-200"])(
+    "because of the conversation is no worse for it: %s",
+    async (behaviour) => {
+      await server.become(name("a"), behaviour);
+      const shop = await shopOf(["a"]);
+      for (let failed = 0; failed < 7; failed++) await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    },
+  );
 });
 
 describe("an upstream without a table", () => {

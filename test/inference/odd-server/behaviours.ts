@@ -174,6 +174,8 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   nothing: streamed(""),
   cut,
   "error-in-200": body({ error: { code: 429, message: "internal-host-17 is overloaded" } }),
+  flagged: body({ error: { code: 403, message: "internal-host-17 flagged the input" } }),
+  "flagged-in-stream": events(JSON.stringify({ error: { code: "400", message: "internal-host-17" } }), DONE),
   "error-in-stream": events(say("Fo"), JSON.stringify({ error: { message: "internal-host-17" } }), DONE),
   "error-as-reason": events(say("Fo"), chunk([{ index: 0, delta: {}, finish_reason: "error" }]), DONE),
   stall: held([say("Fo")]),
