@@ -3,6 +3,7 @@ import { chmod, cp, lstat, mkdir, readdir, rename, rm, stat } from "node:fs/prom
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
+import { forgetUnused, markUsed } from "./copies-in-use.ts";
 import type { Programs } from "./programs.ts";
 
 /** Whether anybody may read the file, or every file of the folder. */
@@ -24,7 +25,7 @@ async function isReachable(place: string): Promise<boolean> {
 
 /**
  * Programs that a user without rights can read: where they stand, or copies in a folder of this user's among the temporary files, made
- * once for each version. A checkout in root's home, or one made under a strict umask, is read by nobody else.
+ * once for each version; those that no process uses any more are taken away. A checkout in root's home, or one made under a strict umask, is read by nobody else.
  * @param throughFolders whether the folders on the way count; inside bubblewrap they do not
  */
 export async function readablePrograms(programs: Programs, throughFolders: boolean): Promise<Programs> {
@@ -36,7 +37,12 @@ export async function readablePrograms(programs: Programs, throughFolders: boole
 }
 
 async function copies(programs: Programs): Promise<Programs> {
-  const folder = path.join(await ownFolder(), await versionOf(programs));
+  const own = await ownFolder();
+  const version = await versionOf(programs);
+  // Before it is looked for: from here on nobody takes it away.
+  await markUsed(own, version);
+  await forgetUnused(own, Date.now());
+  const folder = path.join(own, version);
   const copy: Programs = {
     deno: path.join(folder, "deno"),
     pyodide: path.join(folder, "pyodide"),
