@@ -7,6 +7,9 @@ type Start = Omit<WorkerStart, "input">;
 /** Most that the memory of an interpreter may hold, bytes. It is about 30 MiB. */
 const MOST_IMAGE_BYTES = 134_217_728;
 
+/** So often an image is made, or begun from, in vain before it is done without: the machine may only have been busy. */
+const MOST_FAILURES = 3;
+
 /**
  * Starts workers for Python. The first interpreter that has started hands over its memory, and the others begin where it was, in a tenth of
  * the time. The image stays in this process: nobody else can put another in its place.
@@ -14,6 +17,7 @@ const MOST_IMAGE_BYTES = 134_217_728;
 export class PythonStarter {
   readonly #log: Logger;
   #image: Promise<Buffer | undefined> | undefined;
+  #failures = 0;
 
   constructor(log: Logger) {
     this.#log = log;
@@ -21,15 +25,17 @@ export class PythonStarter {
 
   /** @throws Error as {@link Worker.start} does */
   async start(start: Start, folder: string, wheels: readonly Buffer[]): Promise<Worker> {
-    this.#image ??= this.#make(start, folder);
-    const image = await this.#image;
-    if (image !== undefined) {
+    const made = (this.#image ??= this.#make(start, folder));
+    const image = await made;
+    if (image === undefined) {
+      // The next who asks tries again.
+      if (start.signal.aborted) this.#forget(made);
+    } else {
       try {
         return await Worker.start({ ...start, input: inputOf(folder, wheels, image) });
       } catch (error) {
         if (start.signal.aborted) throw error;
-        this.#log.warn({ err: error }, "Python does not start from its image; from now on it starts without");
-        this.#image = Promise.resolve(undefined);
+        this.#failed(made, error, "a worker for Python did not start from the image of its memory; it starts without");
       }
     }
     return await Worker.start({ ...start, input: inputOf(folder, wheels, undefined) });
@@ -41,11 +47,24 @@ export class PythonStarter {
       const maker = await Worker.start({ ...start, input: [frameOf({ folder, make: true })] });
       return await imageOf(maker);
     } catch (error) {
-      // The next who asks tries again.
-      if (start.signal.aborted) this.#image = undefined;
-      else this.#log.warn({ err: error }, "Python gives no image of its memory; it starts without");
+      if (!start.signal.aborted)
+        this.#failed(this.#image, error, "Python gives no image of its memory; it starts without");
       return undefined;
     }
+  }
+
+  /** Tells it, and has the next who asks try again, unless it was in vain too often. */
+  #failed(image: Promise<Buffer | undefined> | undefined, error: unknown, sentence: string): void {
+    if (image !== this.#image) return;
+    this.#failures += 1;
+    const last = this.#failures >= MOST_FAILURES;
+    this.#log.warn({ err: error }, last ? `${sentence} from now on` : sentence);
+    if (last) this.#image = Promise.resolve(undefined);
+    else this.#forget(image);
+  }
+
+  #forget(image: Promise<Buffer | undefined> | undefined): void {
+    if (image === this.#image) this.#image = undefined;
   }
 }
 

@@ -20,6 +20,8 @@ export interface SelfTest {
   readonly line: LaunchLine;
   readonly signal: AbortSignal;
   readonly probes: readonly Probe[];
+  /** Longest that a worker may go on after its parent, ms. */
+  readonly afterlifeMs?: number;
 }
 
 /** A wall that does not hold. */
@@ -70,8 +72,8 @@ async function tryKernel(test: SelfTest): Promise<string | undefined> {
   return problem === undefined ? undefined : down(problem.wall, problem.how);
 }
 
-async function tryDeath({ line }: SelfTest): Promise<string | undefined> {
-  if (await deathWithParent(line)) return undefined;
+async function tryDeath({ line, afterlifeMs }: SelfTest): Promise<string | undefined> {
+  if (await deathWithParent(line, afterlifeMs)) return undefined;
   const advice = "Install bubblewrap, or util-linux with a setpriv that knows --pdeathsig.";
   return down("no guest outlives the gateway", "a worker went on after whoever had started it was killed", advice);
 }

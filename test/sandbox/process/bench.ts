@@ -48,5 +48,6 @@ export async function tryWalls(
     line,
     signal: NEVER,
     probes,
+    afterlifeMs: 2_000,
   });
 }

@@ -8,7 +8,7 @@ import { launchLine, type LaunchLine } from "../../../src/sandbox/process/launch
 import { findPrograms } from "../../../src/sandbox/process/programs.ts";
 import { readablePrograms } from "../../../src/sandbox/process/stage.ts";
 import { Worker } from "../../../src/sandbox/process/worker.ts";
-import { statusLine } from "../../../src/sandbox/process/process-table.ts";
+import { read, statusLine } from "../../../src/sandbox/process/process-table.ts";
 import { hasBubblewrap } from "../isolations.ts";
 import { jobOf, NEVER, selfTestParts } from "./bench.ts";
 import { Run } from "../../../src/sandbox/process/run.ts";
@@ -37,7 +37,7 @@ describe("the line that starts a worker", () => {
     expect(line.slice(0, 3)).toEqual([
       "/bin/sh",
       "-c",
-      'ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t 70 && ulimit -d 1000000 && exec "$@"',
+      '{ echo 1000 > /proc/self/oom_score_adj; } 2> /dev/null; ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t 70 && ulimit -d 1000000 && exec "$@"',
     ]);
   });
 
@@ -94,6 +94,7 @@ describe("as a user without rights", { timeout: 120_000 }, () => {
     const line = asPlainUser(launchLine("javascript", programs, enclosure, { dataKb, cpuSeconds: 70 }));
     const worker = await Worker.start({ language: "javascript", line, input: [], mostMs: 100_000, signal: NEVER });
     expect(statusLine(worker.leaf, "NoNewPrivs")).toBe("1");
+    expect(read(`/proc/${worker.leaf}/oom_score_adj`)).toBe("1000\n");
     const outcome = await new Run(worker, jobOf("export default 6 * 7"), limits, NEVER).done;
     expect(outcome).toMatchObject({ status: "succeeded", result: 42, exitCode: 0 });
   });

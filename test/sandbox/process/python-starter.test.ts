@@ -1,0 +1,48 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { LaunchLine } from "../../../src/sandbox/process/launch-line.ts";
+import { PythonStarter } from "../../../src/sandbox/process/python-starter.ts";
+import { silent } from "../silent-log.ts";
+import { NEVER } from "./bench.ts";
+
+/** Speaks as Python's worker does, notes what it was asked for, and gives an image only where a file says that it can. */
+const WORKER = String.raw`
+length=$(head -c 8); asked=$(head -c $((0x$length))); echo "$asked" >> "$1/asked"
+case "$asked" in *make*)
+  [ -e "$1/can" ] || exit 1
+  printf '\0ready\0'; head -c 10 > /dev/null; printf 00000003abc; exit 0 ;;
+esac
+printf '\0ready\0'; cat > /dev/null`;
+
+let folder: string;
+let line: LaunchLine;
+let starter: PythonStarter;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-starter-"));
+  line = ["/bin/sh", "-c", WORKER, "sh", folder];
+  starter = new PythonStarter(silent);
+});
+afterEach(async () => await rm(folder, { recursive: true }));
+
+/** Starts a worker. @returns what the processes were asked for since the last one */
+async function start(): Promise<string[]> {
+  await writeFile(path.join(folder, "asked"), "");
+  const worker = await starter.start({ language: "python", line, mostMs: 60_000, signal: NEVER }, "/pyodide", []);
+  worker.end();
+  const asked = (await readFile(path.join(folder, "asked"), "utf8")).trim().split("\n");
+  return asked.map((json) => (json.includes("make") ? "make" : json.includes('"image":true') ? "from it" : "without"));
+}
+
+it("makes an image with a later worker when the machine gave none to the first", async () => {
+  expect(await start()).toEqual(["make", "without"]);
+  await writeFile(path.join(folder, "can"), "");
+  expect(await start()).toEqual(["make", "from it"]);
+  expect(await start()).toEqual(["from it"]);
+});
+
+it("does without one where it was in vain a few times", async () => {
+  for (let times = 0; times < 3; times += 1) expect(await start()).toEqual(["make", "without"]);
+  expect(await start()).toEqual(["without"]);
+});
