@@ -17,6 +17,16 @@ import {
 
 /** A server of somebody else's that succeeds, lies, stalls, floods, redirects and cuts. */
 
+/** Servers inside, as a document may name them; each is the id of the operation that it does. */
+const INSIDE = [
+  "http://127.0.0.1:1",
+  "http://2130706433",
+  "http://0x7f.1",
+  "http://[::1]:1",
+  "http://[::ffff:7f00:1]",
+  "http://169.254.169.254",
+];
+
 const folder = documentFolder();
 let party: ThirdParty;
 let file: string;
@@ -24,7 +34,15 @@ const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
   party = await startThirdParty();
-  file = folder.write("op.json", openapi({ "/op": { post: operation("op") } }));
+  // One document for all, since each takes a while to be checked.
+  const inside = INSIDE.map((url, index) => [`/inside/${index}`, { post: operation(url, { servers: [{ url }] }) }]);
+  const paths = {
+    "/op": { post: operation("op") },
+    "/any": { post: { ...operation("any"), responses: {} } },
+    "/get": { get: operation("get") },
+    ...Object.fromEntries(inside),
+  };
+  file = folder.write("op.json", openapi(paths));
 });
 afterEach(() => {
   party.received.length = 0;
@@ -38,13 +56,13 @@ afterAll(async () => {
 type Entry = NonNullable<Parameters<typeof backendOf>[2]>;
 
 /** Calls the operation once, as the tool `t`. */
-async function call(answer: ThirdParty["answer"], entry: Entry = {}, document = file): Promise<unknown> {
+async function call(answer: ThirdParty["answer"], entry: Entry = {}, operationId = "op"): Promise<unknown> {
   party.answer = answer;
   const { lookup, env, ...rest } = entry;
   const url = lookup ? party.url.replace("127.0.0.1", "api.example") : party.url;
-  const backend = await backendOf(document, url, entry);
+  const http = { openapi: file, operation_id: operationId };
+  const backend = await backendOf(file, url, { http: { ...http, server_url: url }, ...entry });
   open.push(backend);
-  const http = { openapi: document, operation_id: "op" };
   const tool = new RegisteredTool(settingsOf({ http, ...rest }, env), backend, await priceFrom({ free: true }));
   await tool.describe(AbortSignal.timeout(60_000));
   const caller = { accountId: "a", keyId: "k", scopes: new Set<never>(), operator: false };
@@ -66,8 +84,7 @@ describe("an answer becomes a result", () => {
       { a: 1 },
     ],
   ])("%s", async (_, headers, body, result) => {
-    const anything = folder.write("any.json", openapi({ "/op": { post: { ...operation("op"), responses: {} } } }));
-    expect(await call((response) => response.writeHead(200, headers).end(body), {}, anything)).toEqual(result);
+    expect(await call((response) => response.writeHead(200, headers).end(body), {}, "any")).toEqual(result);
   });
 
   it("and 204 an empty one", async () => {
@@ -204,8 +221,7 @@ describe("what a server is sent", () => {
       url: "/op",
       headers: { "idempotency-key": "run_1", "x-key": "abcdef1", accept: "application/json", "user-agent": "toolgate" },
     });
-    const get = folder.write("get.json", openapi({ "/op": { get: operation("op") } }));
-    await call((response) => json(response, 200, {}), {}, get);
+    await call((response) => json(response, 200, {}), {}, "get");
     expect(party.received.at(-1)?.headers).not.toHaveProperty("idempotency-key");
   });
 
@@ -257,16 +273,8 @@ describe("a server that is somewhere else than it says", () => {
     await expect(call(answer, { ...entry, network: "any", ...found("169.254.169.254") })).rejects.toThrow(/cannot be/);
   });
 
-  it.each([
-    "http://127.0.0.1:1",
-    "http://2130706433",
-    "http://0x7f.1",
-    "http://[::1]:1",
-    "http://[::ffff:7f00:1]",
-    "http://169.254.169.254",
-  ])("is a problem of the document where it names %s", async (url) => {
-    const document = folder.write("inside.json", openapi({ "/op": { post: operation("op") } }, { servers: [{ url }] }));
-    const backend = backendOf(document, "", { http: { openapi: document, operation_id: "op" }, allow_hosts: [] });
+  it.each(INSIDE)("is a problem of the document where it names %s", async (url) => {
+    const backend = backendOf(file, "", { http: { openapi: file, operation_id: url }, allow_hosts: [] });
     await expect(backend).rejects.toThrow(/names the server .* where no connection is made/);
   });
 });

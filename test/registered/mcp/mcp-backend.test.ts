@@ -213,10 +213,10 @@ describe("an MCP server that lies", () => {
       response.on("close", closed);
       lie(response, id);
     });
-    const backend = open(server.url, "odd", { timeoutMs: 300 });
+    const backend = open(server.url, "odd", { timeoutMs: 150 });
     await backend.describe(never);
-    await expect(call(backend, {}, AbortSignal.timeout(300))).rejects.toMatchObject({
-      message: expect.stringContaining("within 0.3 s"),
+    await expect(call(backend, {}, AbortSignal.timeout(150))).rejects.toMatchObject({
+      message: expect.stringContaining("within 0.15 s"),
     });
     // The stream is not kept open for what nobody waits for.
     await vi.waitFor(() => expect(closed).toHaveBeenCalled());
