@@ -65,8 +65,14 @@ export function openGuardedFetch({ maxBytes = MAX_ANSWER_BYTES, ...guard }: Guar
       redirect: "manual",
       dispatcher,
     });
-    const { status, statusText } = answer;
-    return new Response(bounded(answer.body, maxBytes), { status, statusText, headers: [...answer.headers] });
+    const { status } = answer;
+    if (status > 599) {
+      // Nothing that a Response could have, whatever comes with it; a body that nobody reads would keep the connection.
+      await answer.body?.cancel();
+      throw new TypeError(`the server answered with HTTP ${status}, which is no status`);
+    }
+    // Without the words after the status, which a server may write in any bytes and nobody needs.
+    return new Response(bounded(answer.body, maxBytes), { status, headers: [...answer.headers] });
   };
   return { fetch: guarded, close: () => dispatcher.destroy() };
 }

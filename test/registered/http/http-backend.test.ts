@@ -87,6 +87,13 @@ describe("an answer becomes a result", () => {
     expect(await call((response) => response.writeHead(200, headers).end(body), {}, "any")).toEqual(result);
   });
 
+  it("whatever words stand after the status", async () => {
+    const answer: ThirdParty["answer"] = (response) => {
+      response.writeHead(200, "Succ\u00e8s", { "Content-Type": "application/json" }).end("{}");
+    };
+    expect(await call(answer)).toEqual({});
+  });
+
   it("and 204 an empty one", async () => {
     expect(await call((response) => response.writeHead(204).end())).toEqual({});
   });
@@ -191,6 +198,16 @@ describe("a server that does not do its work", () => {
     expect(party.received).toHaveLength(1);
   });
 
+  it("and answers with a status that is none is hung up on", async () => {
+    let closed = false;
+    const failure = call((response) => {
+      response.once("close", () => (closed = true));
+      flood(response, 600);
+    });
+    await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect.poll(() => closed).toBe(true);
+  });
+
   it("and repeats a secret, however it writes it, is TOOL_FAILED", async () => {
     const token = "s3cr3t-token-value";
     const headers_env = { Authorization: "TOKEN" };
@@ -280,8 +297,8 @@ describe("a server that is somewhere else than it says", () => {
 });
 
 /** Sends until nobody listens any more. */
-function flood(response: Parameters<ThirdParty["answer"]>[0]): void {
-  response.writeHead(200, { "Content-Type": "application/json" });
+function flood(response: Parameters<ThirdParty["answer"]>[0], status = 200): void {
+  response.writeHead(status, { "Content-Type": "application/json" });
   const more = () => {
     while (!response.destroyed && response.write(" ".repeat(65_536)));
     response.once("drain", more);
