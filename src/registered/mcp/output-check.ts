@@ -11,11 +11,16 @@ const CHECK_MS = 200;
  * fit each other badly enough, one server would keep the whole gateway from everything else.
  */
 export function outputCheck(): jsonSchemaValidator {
-  // One for each connection: it remembers schemas by their `$id`, and no server may speak for another's.
-  const library = new AjvJsonSchemaValidator();
+  // One library for each schema: it remembers them by their `$id`, and one that was stopped in its work is not to be trusted.
+  const libraries = new WeakMap<object, AjvJsonSchemaValidator>();
   return {
     getValidator<Output>(schema: Parameters<jsonSchemaValidator["getValidator"]>[0]) {
-      const validate = withinMs(COMPILE_MS, () => library.getValidator<Output>(schema));
+      const validate = withinMs(COMPILE_MS, () => {
+        const library = libraries.get(schema) ?? new AjvJsonSchemaValidator();
+        const compiled = library.getValidator<Output>(schema);
+        libraries.set(schema, library);
+        return compiled;
+      });
       return (output: unknown) => withinMs(CHECK_MS, () => validate(output));
     },
   };

@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { TookTooLongError, withinMs } from "../../src/registered/bounded.ts";
+
+/** Work that somebody else wrote the rules of. */
+
+it("is given up when it takes too long, wherever it is", () => {
+  expect(() =>
+    withinMs(20, () => {
+      for (;;);
+    }),
+  ).toThrow(TookTooLongError);
+});
+
+it("is begun again where the machine did something else instead, but not for ever", () => {
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  let begun = 0;
+  const idle = (times: number) => () => {
+    begun++;
+    if (begun <= times) Atomics.wait(never, 0, 0, 10_000);
+    return begun;
+  };
+  expect(withinMs(20, idle(2))).toBe(3);
+  begun = 0;
+  expect(() => withinMs(20, idle(100))).toThrow(TookTooLongError);
+  expect(begun).toBe(5);
+});
+
+it("throws what it throws", () => {
+  const thrown = new Error("of its own");
+  const work = () => {
+    throw thrown;
+  };
+  expect(() => withinMs(1_000, work)).toThrow(thrown);
+});
