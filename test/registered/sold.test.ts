@@ -57,12 +57,12 @@ beforeAll(async () => {
       },
     ],
   });
-  party.answer = (response) => json(response, 503, {});
+  party.answer = (response, { url }) => (party.received.length === 1 ? json(response, 503, {}) : hold(response, url));
   world = await startWorld({ TOOLGATE_CONFIG: config, WEATHER_KEY: KEY });
 });
 beforeEach(() => {
   party.received.length = 0;
-  party.answer = (response) => json(response, 200, { celsius: 21 });
+  party.answer = (response, { url }) => hold(response, url);
 });
 afterAll(async () => {
   expect(await world.violations()).toEqual([]);
@@ -71,33 +71,32 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
+/** Whoever asks for the document waits until a test answers; everything else is answered. */
+const waiting: Parameters<ThirdParty["answer"]>[0][] = [];
+function hold(response: (typeof waiting)[number], url: string | undefined): void {
+  if (url === "/openapi.json") waiting.push(response);
+  else json(response, 200, { celsius: 21 });
+}
+
 /** What came of calls: the document of `elsewhere` is asked for in the background. */
 const calls = () => party.received.filter(({ url }) => url !== "/openapi.json");
 const balanceOf = async (agent: Parameters<World["call"]>[0]) =>
   (await world.call(agent, "get_status", {})).body.result.balance_usdc;
 
 describe("a registered tool", () => {
-  // The first: the longer the server does not answer, the longer the pauses.
   it("whose server does not say yet what it takes is announced until it does", { timeout: 120_000 }, async () => {
     const agent = await world.agent({ balance: 1_000n });
     const statusOf = async () => (await world.get(undefined, "/mcp/capabilities")).body.tools.at(-1).status;
-    party.answer = (response) => json(response, 404, {});
-    // It may have been asked just before.
-    if ((await statusOf()) === "coming_soon")
-      expect(await world.call(agent, "elsewhere", {})).toMatchObject({
-        status: 404,
-        body: { code: "TOOL_UNAVAILABLE" },
-      });
+    expect(await statusOf()).toBe("coming_soon");
+    expect(await world.call(agent, "elsewhere", {})).toMatchObject({ status: 404, body: { code: "TOOL_UNAVAILABLE" } });
+    const answer = (response: (typeof waiting)[number]) =>
+      json(response, 200, openapi({ "/op": { get: operation("op") } }, { servers: [{ url: "/v2" }] }));
+    await expect.poll(() => waiting.length, { timeout: 100_000 }).toBeGreaterThan(0);
+    expect(waiting.every(({ req }) => req.headers["x-api-key"] === undefined)).toBe(true);
     party.answer = (response, { url }) =>
-      url === "/openapi.json"
-        ? json(response, 200, openapi({ "/op": { get: operation("op") } }, { servers: [{ url: "/v2" }] }))
-        : json(response, 200, { at: url });
+      url === "/openapi.json" ? answer(response) : json(response, 200, { at: url });
+    for (const response of waiting) answer(response);
     await expect.poll(statusOf, { timeout: 100_000 }).toBe("active");
-    expect(
-      party.received
-        .filter(({ url }) => url === "/openapi.json")
-        .every(({ headers }) => headers["x-api-key"] === undefined),
-    ).toBe(true);
     expect(await world.call(agent, "elsewhere", {})).toMatchObject({ status: 200, body: { result: { at: "/v2/op" } } });
   });
 

@@ -55,9 +55,20 @@ afterAll(async () => {
 
 type Entry = NonNullable<Parameters<typeof backendOf>[2]>;
 
-/** Calls the operation once, as the tool `t`. */
+/** Calls an operation once, as the tool `t`. */
 async function call(answer: ThirdParty["answer"], entry: Entry = {}, operationId = "op"): Promise<unknown> {
   party.answer = answer;
+  const known = entry.lookup ? undefined : JSON.stringify([operationId, entry]);
+  const tool = tools.get(known) ?? (await toolOf(entry, operationId));
+  if (known !== undefined) tools.set(known, tool);
+  const caller = { accountId: "a", keyId: "k", scopes: new Set<never>(), operator: false };
+  return tool.prepare({}).run({ caller, runId: "run_1", signal: CALL.signal } as never);
+}
+
+/** Those of the same settings are the same: a tool is described once, and lives through whatever its server does. */
+const tools = new Map<string | undefined, RegisteredTool>();
+
+async function toolOf(entry: Entry, operationId: string): Promise<RegisteredTool> {
   const { lookup, env, ...rest } = entry;
   const url = lookup ? party.url.replace("127.0.0.1", "api.example") : party.url;
   const http = { openapi: file, operation_id: operationId };
@@ -65,8 +76,7 @@ async function call(answer: ThirdParty["answer"], entry: Entry = {}, operationId
   open.push(backend);
   const tool = new RegisteredTool(settingsOf({ http, ...rest }, env), backend, await priceFrom({ free: true }));
   await tool.describe(AbortSignal.timeout(60_000));
-  const caller = { accountId: "a", keyId: "k", scopes: new Set<never>(), operator: false };
-  return tool.prepare({}).run({ caller, runId: "run_1", signal: CALL.signal } as never);
+  return tool;
 }
 
 describe("an answer becomes a result", () => {
