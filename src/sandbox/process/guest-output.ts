@@ -1,19 +1,28 @@
 import { z } from "zod";
 import type { JsonValue } from "../../domain/json.ts";
 import type { SandboxError } from "../../domain/sandbox.ts";
-import { MOST_FRAME_BYTES } from "./limits.ts";
+import { MOST_FRAME_BYTES, MOST_RESULT_BYTES } from "./limits.ts";
 
-/** A text that is cut at so many bytes of UTF-8, counted as it is told: what is no UTF-8 grows when it is replaced. */
+/** Bytes of a value as JSON. */
+const jsonBytes = (value: JsonValue) => Buffer.byteLength(JSON.stringify(value));
+
+/** How much longer than itself a text may get as JSON, which writes six bytes for a NUL. */
+const MOST_ESCAPED = 1.5;
+
+/**
+ * A text that is cut at so many bytes of UTF-8, counted as it is told: what is no UTF-8 grows when it is replaced. As JSON it is never
+ * longer than one and a half times that, so that an answer has its place in a message whatever the code prints.
+ */
 export class BoundedText {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly #pieces: string[] = [];
-  readonly #most: number;
   #left: number;
+  #leftEscaped: number;
   truncated = false;
 
   constructor(mostBytes: number) {
-    this.#most = mostBytes;
     this.#left = mostBytes;
+    this.#leftEscaped = Math.floor(mostBytes * MOST_ESCAPED);
   }
 
   /** Takes more; false when it was too much. */
@@ -29,16 +38,30 @@ export class BoundedText {
   }
 
   #take(text: string): void {
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= this.#left) {
-      this.#left -= bytes;
-      if (text !== "") this.#pieces.push(text);
-      return;
+    if (!this.#count(text)) {
+      this.truncated = true;
+      text = this.#beginning(text);
     }
-    const { read } = new TextEncoder().encodeInto(text, new Uint8Array(Math.min(this.#left, this.#most)));
-    this.#pieces.push(text.slice(0, read));
-    this.#left = 0;
-    this.truncated = true;
+    if (text !== "") this.#pieces.push(text);
+  }
+
+  /** Counts a text that still has its place. */
+  #count(text: string): boolean {
+    const [bytes, escaped] = [Buffer.byteLength(text), jsonBytes(text) - 2];
+    if (bytes > this.#left || escaped > this.#leftEscaped) return false;
+    this.#left -= bytes;
+    this.#leftEscaped -= escaped;
+    return true;
+  }
+
+  /** As much of it as has its place. */
+  #beginning(text: string): string {
+    let end = 0;
+    for (const character of text) {
+      if (!this.#count(character)) break;
+      end += character.length;
+    }
+    return text.slice(0, end);
   }
 }
 
@@ -64,7 +87,9 @@ const MOST_DEPTH = 32;
 function parseFrame(text: string): GuestFrame {
   const { result, tooLarge, error } = frameSchema.parse(JSON.parse(text));
   const value = wellFormed(result, MOST_DEPTH);
-  return { result: value ?? null, tooLarge: tooLarge || value === undefined, error };
+  // Counted as it is told: 1e20 has five letters in Python, and twenty-one here.
+  if (value === undefined || jsonBytes(value) > MOST_RESULT_BYTES) return { result: null, tooLarge: true, error };
+  return { result: value, tooLarge, error };
 }
 
 /** The value with every text well-formed; undefined when it is too deep. */

@@ -6,7 +6,7 @@ export interface ProcessLimits {
   readonly memoryMb: Readonly<Record<SandboxLanguage, number>>;
   /** Processor time of all its threads from the start of the code, ms. */
   readonly cpuMs: number;
-  /** stdout and stderr, bytes of UTF-8 each, as they are told. */
+  /** stdout and stderr, bytes of UTF-8 each, as they are told; as JSON half as much again. */
   readonly outputBytes: number;
 }
 
@@ -16,6 +16,9 @@ export const DEFAULT_LIMITS: ProcessLimits = {
   cpuMs: 10_000,
   outputBytes: 1_048_576,
 };
+
+/** Longest result, bytes of JSON. */
+export const MOST_RESULT_BYTES = 262_144;
 
 /** Longest frame in which a worker tells how the code ended, bytes: a result of 256 KiB, and an error of three texts. */
 export const MOST_FRAME_BYTES = 1_048_576;

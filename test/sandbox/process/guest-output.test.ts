@@ -35,11 +35,18 @@ describe("what a worker writes", () => {
     );
   });
 
+  it("is no result when it is longer than 256 KiB as it is told, however short it was written", () => {
+    const result = (count: number) =>
+      readAll([frame(`{"result":[${"1e20,".repeat(count)}1],"tooLarge":false,"error":null}`)]).told;
+    expect(result(11_000)?.tooLarge).toBe(false);
+    expect(result(20_000)).toEqual({ result: null, tooLarge: true, error: null });
+  });
+
   it("is read in one go, however small its pieces: a frame of single bytes is copied once", () => {
     const text = "x".repeat(1_000_000);
-    const whole = frame({ ...ANSWER, result: text });
+    const whole = frame({ ...ANSWER, error: { name: "", value: "", traceback: text } });
     const { told, guest } = readAll(Array.from(whole, (byte) => Buffer.from([byte])));
-    expect(told?.result).toBe(text);
+    expect(told?.error?.traceback).toBe(text);
     expect(guest).toHaveLength(0);
   });
 
