@@ -65,6 +65,11 @@ export const METRICS = {
     help: "executions of code that the sandbox could not begin or lost; nobody was charged",
     labels: [],
   },
+  toolgate_sandbox_running: {
+    type: "gauge",
+    help: "executions whose code this instance runs now; those that wait for their place are not in it",
+    labels: [],
+  },
   toolgate_sandbox_ready: {
     type: "gauge",
     help: "1 while this instance runs code, 0 while its sandbox is not seen to hold",

@@ -4,7 +4,7 @@ import { startGround, type Agent, type Ground } from "../support/world.ts";
 import {
   accountOf,
   activeRuns,
-  beginWaiting,
+  beginRunning,
   callTool,
   sandboxSettings,
   untilProven,
@@ -86,7 +86,7 @@ it("is ended by a cancel at any other instance, by its name and by its run", asy
     [two, () => "mine"],
   ] as const) {
     const before = (await accountOf(two, agent)).receipts;
-    const begun = await beginWaiting(one, agent, { run_id: "mine" });
+    const begun = await beginRunning(one, agent, { run_id: "mine" });
     const cancelled = await callTool(at, agent, "sandbox_cancel", { run_id: by(begun) });
     expect(cancelled.body.result).toMatchObject({ cancelled: true, status: "cancelled" });
     const { status, body } = await begun.answer;
@@ -97,7 +97,7 @@ it("is ended by a cancel at any other instance, by its name and by its run", asy
 
 it("is aborted at the end of a shutdown's grace period, costs nothing, and leaves no process", async () => {
   const before = await accountOf(two, agent);
-  const { answer } = await beginWaiting(three, agent);
+  const { answer } = await beginRunning(three, agent);
   const started = await processesOf(three);
   three.signal("SIGTERM");
   const aborted = await answer;
@@ -110,7 +110,7 @@ it("is aborted at the end of a shutdown's grace period, costs nothing, and leave
 
 it("ends with an instance that is killed: its hold is released, nothing is charged, and no process is left", async () => {
   const before = await accountOf(two, agent);
-  const { answer, runId } = await beginWaiting(one, agent, { run_id: "doomed" });
+  const { answer, runId } = await beginRunning(one, agent, { run_id: "doomed" });
   const started = await processesOf(one);
   one.signal("SIGKILL");
   await expect(answer).rejects.toThrow();

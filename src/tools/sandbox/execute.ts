@@ -14,7 +14,9 @@ import { resultOf } from "./result.ts";
  * before any code ran, is an error, and is not.
  */
 export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execute"]): Tool {
-  const { engine, runs } = deps;
+  const { engine, runs, metrics } = deps;
+  let running = 0;
+  const onRunning = (change: 1 | -1) => metrics.set("toolgate_sandbox_running", (running += change));
   const tool = defineTool({
     name: "sandbox_execute",
     description:
@@ -26,7 +28,7 @@ export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execut
       if (runId === undefined) throw new TypeError("an execution needs a run of the ledger");
       const { accountId, keyId } = caller;
       await runs.begin({ runId, accountId, keyId, name, mostPerKey: deps.concurrencyPerKey });
-      const outcome = await runToEnd(deps, { runId, language, code, stdin, timeoutMs }, signal);
+      const outcome = await runToEnd(deps, { runId, language, code, stdin, timeoutMs }, onRunning, signal);
       return resultOf(outcome, { runId: name ?? runId, language, engine: engine.name });
     },
   });
@@ -40,12 +42,18 @@ function priceOf(timeoutMs: number, prices: Prices["sandbox_execute"]): MicroUsd
 }
 
 /** Runs the job, and records its end before it is told: when its cancel came first, it was cancelled, whatever it has done since. */
-async function runToEnd(deps: SandboxDeps, job: SandboxJob, signal: AbortSignal): Promise<SandboxOutcome> {
+async function runToEnd(
+  deps: SandboxDeps,
+  job: SandboxJob,
+  onRunning: (change: 1 | -1) => void,
+  signal: AbortSignal,
+): Promise<SandboxOutcome> {
   const { engine, runs, metrics } = deps;
   let outcome: SandboxOutcome;
   try {
     const { done } = await engine.start(job, signal);
-    outcome = await done;
+    onRunning(1);
+    outcome = await done.finally(() => onRunning(-1));
   } catch (error) {
     const cancelled = error instanceof ToolgateError && error.code === "CANCELLED";
     if (!cancelled && !signal.aborted) metrics.count("toolgate_sandbox_failures_total");

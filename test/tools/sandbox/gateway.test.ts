@@ -6,6 +6,7 @@ import { callGrpc, grpcClient } from "../../transport/grpc-client.ts";
 import {
   accountOf,
   activeRuns,
+  beginRunning,
   beginWaiting,
   callTool,
   type Extra,
@@ -13,6 +14,7 @@ import {
   sandboxSettings,
   statusOf,
   untilProven,
+  untilRunning,
   WAITS,
 } from "./sandbox.ts";
 
@@ -123,6 +125,29 @@ describe("an execution", () => {
     }
   });
 
+  it("has its place in a message of JSON, whatever it says", async () => {
+    const agent = await world.agent({ balance: 5_000n });
+    const most = "new Uint8Array(1_100_000)";
+    const code = `for (const stream of [Deno.stderr, Deno.stdout]) for (let at = 0; at < 170_000;) at += stream.writeSync(${most}.subarray(at, 170_000));
+      export default Array(130_000).fill(0);`;
+    const params = { language: "javascript", code };
+    const { status, body } = await world.post(agent, "/toolgate.v1.ToolService/CallTool", {
+      tool: "sandbox_execute",
+      params: { ...params, code: `${code}\nDeno.stdout.writeSync(${most});` },
+    });
+    expect(status, JSON.stringify(body).slice(0, 200)).toBe(200);
+    expect(body.result).toMatchObject({ status: "output_limit", stdout_truncated: true });
+    const client = grpcClient(world.gateway.grpcAddress);
+    try {
+      const metadata = { authorization: `Bearer ${agent.apiKey}` };
+      const call = { tool: "sandbox_execute", params };
+      const { message } = await callGrpc(client, ToolService.method.callTool, call, { metadata });
+      expect(message.result).toMatchObject({ status: "succeeded", stderr: "\0".repeat(170_000) });
+    } finally {
+      client.close();
+    }
+  });
+
   it.each([
     ["fails", 'throw new TypeError("no");', "failed", 5_000],
     ["takes too long", WAITS.code, "timeout", 500],
@@ -154,6 +179,7 @@ describe("the executions of one key", () => {
       .toBe(8);
     const active = await activeRuns(world.gateway, agent);
     expect(active).toHaveLength(2);
+    await untilRunning(world.gateway, 2);
     for (const { run_id } of active) expect((await cancel(agent, run_id)).body.result.cancelled).toBe(true);
     const all = await answers;
     const refused = all.filter(({ status }) => status === 429);
@@ -172,7 +198,7 @@ describe("the executions of one key", () => {
 
   it("have names that are theirs while they are active", async () => {
     const agent = await world.agent({ balance: 100_000n });
-    const { answer } = await beginWaiting(world.gateway, agent, { run_id: "mine" });
+    const { answer } = await beginRunning(world.gateway, agent, { run_id: "mine" });
     const again = await execute(agent, { ...WAITS, run_id: "mine" });
     expect(again.body).toMatchObject({
       code: "REQUEST_IN_PROGRESS",
@@ -191,7 +217,7 @@ describe("the executions of one key", () => {
 describe("a cancelled execution", () => {
   it("is a result, and paid for; its cancel is free, by whichever of its names, and tells the same again", async () => {
     const agent = await world.agent({ balance: 5_000n });
-    const { answer, runId } = await beginWaiting(world.gateway, agent, { run_id: "mine" });
+    const { answer, runId } = await beginRunning(world.gateway, agent, { run_id: "mine" });
     const first = await cancel(agent, runId);
     expect(first.body).toEqual({ ok: true, result: { run_id: runId, cancelled: true, status: "cancelled" } });
     expect((await cancel(agent, "mine")).body.result).toEqual({ ...first.body.result, run_id: "mine" });
@@ -203,7 +229,7 @@ describe("a cancelled execution", () => {
 
   it("is its own account's to cancel, and nobody else's", async () => {
     const [agent, stranger] = [await world.agent({ balance: 5_000n }), await world.agent({ balance: 5_000n })];
-    const { answer, runId } = await beginWaiting(world.gateway, agent, { run_id: "mine" });
+    const { answer, runId } = await beginRunning(world.gateway, agent, { run_id: "mine" });
     const never = await cancel(stranger, "never");
     expect([never.status, never.body.code]).toEqual([404, "NOT_FOUND"]);
     for (const name of ["mine", runId, `run_${"0".repeat(32)}`])
@@ -221,7 +247,7 @@ describe("more executions than there are places", () => {
       await world.agent({ balance: 5_000n }),
       await world.agent({ balance: 5_000n }),
     ];
-    const running = [await beginWaiting(world.gateway, first), await beginWaiting(world.gateway, first)];
+    const running = [await beginRunning(world.gateway, first), await beginRunning(world.gateway, first)];
     const held = { code: "export default 7;", run_id: "held" };
     const queued = [
       await beginWaiting(world.gateway, second, held, "repeated"),

@@ -5,6 +5,7 @@ import path from "node:path";
 import { afterAll, expect, vi } from "vitest";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { request, type Agent, type Answer } from "../../support/world.ts";
+import { figureOf } from "../../treasury/scene.ts";
 
 /** Calls of the sandbox's tools at a gateway whose engine is the real one. */
 
@@ -14,7 +15,7 @@ export const PRICE = 1_000n;
 /** Code that waits for longer than any test, and works on nothing meanwhile. */
 export const WAITS = { language: "javascript", code: "await new Promise((go) => setTimeout(go, 25_000));" } as const;
 
-type Door = { readonly baseUrl: string };
+type Door = { readonly baseUrl: string; readonly metricsAddress: string | undefined };
 
 /** What the settings were written to. */
 const folders: string[] = [];
@@ -28,7 +29,7 @@ export async function sandboxSettings(sandbox: object): Promise<Record<string, s
   folders.push(folder);
   const file = path.join(folder, "toolgate.json");
   writeFileSync(file, JSON.stringify({ sandbox }));
-  return { SANDBOX_ISOLATION: "auto", TOOLGATE_CONFIG: file };
+  return { SANDBOX_ISOLATION: "auto", TOOLGATE_CONFIG: file, METRICS_PORT: "0" };
 }
 
 /** The status of a tool, as the gateway tells it. */
@@ -71,6 +72,23 @@ export async function beginWaiting(door: Door, agent: Agent, params: JsonObject 
   const [run] = await newOnes();
   if (!run) throw new Error("there is a run");
   return { answer, runId: run.run_id };
+}
+
+/** Begins an execution that waits; returns once its code runs: a cancel before that is another thing. */
+export async function beginRunning(door: Door, agent: Agent, params: JsonObject = {}) {
+  const before = await runningAt(door);
+  const begun = await beginWaiting(door, agent, params);
+  await untilRunning(door, before + 1);
+  return begun;
+}
+
+/** Until the code of so many executions runs there. */
+export async function untilRunning(door: Door, count: number): Promise<void> {
+  await expect.poll(() => runningAt(door), { timeout: 30_000 }).toBe(count);
+}
+
+async function runningAt({ metricsAddress }: Door): Promise<number> {
+  return (await figureOf(metricsAddress, "toolgate_sandbox_running")) ?? 0;
 }
 
 /** What GET /runs shows as active. */
