@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /** What a newcomer types, without the installation: the purchase, and the purchase again on the data of the first. */
 
+const HOME = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-demo-"));
@@ -16,7 +18,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function toolgate(...args: string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, ["src/main.ts", ...args], {
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder, PORT: "0", GRPC_PORT: "0" },
+    // The sandbox has its own walk through dev: readme.test.ts.
+    env: { ...HOME, DATA_DIR: folder, PORT: "0", GRPC_PORT: "0", SANDBOX_ISOLATION: "off" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

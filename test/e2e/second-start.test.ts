@@ -32,7 +32,13 @@ interface Started {
 
 function toolgate(dataDir: string, args: readonly string[], settings: Record<string, string> = {}): Started {
   const child = spawn(process.execPath, ["src/main.ts", ...args], {
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir, ...settings },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      DATA_DIR: dataDir,
+      SANDBOX_ISOLATION: "off",
+      ...settings,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);
