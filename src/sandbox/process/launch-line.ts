@@ -56,7 +56,9 @@ function limitsLine({ dataKb, cpuSeconds }: KernelLimits): [string, ...string[]]
   const data = dataKb === undefined ? "" : `ulimit -d ${dataKb} && `;
   // Should the machine run out of memory, the kernel takes a guest and not the gateway. Where it may not be told, the limits hold all the same.
   const first = "{ echo 1000 > /proc/self/oom_score_adj; } 2> /dev/null";
-  const limits = `${first}; ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t ${cpuSeconds} && ${data}exec "$@"`;
+  // What whoever started the gateway left open for its children (sockets of a service manager) is none of a guest's business.
+  const closed = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
+  const limits = `${first}; ${closed}; ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t ${cpuSeconds} && ${data}exec "$@"`;
   return ["/bin/sh", "-c", limits, "sh"];
 }
 
