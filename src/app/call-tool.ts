@@ -6,10 +6,9 @@ import type { JsonObject } from "../domain/json.ts";
 import { parseProof, type BodyProof, type Proof } from "../domain/proof.ts";
 import { stepIdOf } from "../domain/quote.ts";
 import type { Receipt } from "../domain/receipt.ts";
-import type { RunError } from "../domain/run.ts";
 import type { PreparedCall, Tool } from "../domain/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { CallContext, CallPayment, Ledger } from "./ports.ts";
+import type { CallContext, CallPayment, FinishCall, Ledger } from "./ports.ts";
 import { creditBesides, openQuote, settle, type SettleDeps } from "./settle.ts";
 import { refusalOf, shortOf } from "./verdict.ts";
 
@@ -147,8 +146,7 @@ async function runAndCapture(
   } catch (error) {
     const failure = asToolFailure(error);
     try {
-      const outcome = failure.code === "CANCELLED" ? "cancelled" : "failed";
-      await deps.ledger.finish({ runId, outcome, error: runErrorOf(failure) });
+      await deps.ledger.finish(endOf(runId, failure));
     } catch (problem) {
       throw unfinished(failure, problem);
     }
@@ -205,6 +203,8 @@ function unfinished(failure: ToolgateError, problem: unknown): ToolgateError {
   );
 }
 
-function runErrorOf(error: ToolgateError): RunError {
-  return { code: error.code, message: error.message };
+/** How the run of a tool ends that did not do its work; work that was cancelled before it began is no failure. */
+function endOf(runId: string, { code, message }: ToolgateError): FinishCall {
+  const error = { code, message };
+  return code === "CANCELLED" ? { runId, outcome: "cancelled", error } : { runId, outcome: "failed", error };
 }

@@ -222,7 +222,7 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "failure-releases",
     guard: "A tool that fails charges nothing: its hold is given back.",
     file: CALL,
-    find: 'await deps.ledger.finish({ runId, outcome: "failed", error: runErrorOf(failure) });',
+    find: "await deps.ledger.finish(endOf(runId, failure));",
     replace: "",
     tests: HOLD,
   },

@@ -234,7 +234,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   "guest code that fails in sandbox_execute": [
     [SANDBOX, "whose code %s is a result, and paid for"],
-    [SANDBOX, "wait for theirs, can be cancelled there, and are refused without a charge when too many wait"],
+    [
+      SANDBOX,
+      "wait for theirs, can be cancelled there without a charge, and are refused without one when too many wait",
+    ],
     ["instances/sandbox-cancel.test.ts", "ends with an instance that is killed"],
   ],
 };
