@@ -17,7 +17,7 @@ async function faults(...args: string[]): Promise<{ code: number; output: string
 
 describe("the fault lab", () => {
   it("finds no promise broken, whatever fails", { timeout: 240_000 }, async () => {
-    const { code, output, told } = await faults("--duration", "21", "--phase", "3");
+    const { code, output, told } = await faults("--duration", "14", "--phase", "2");
     expect(told.violations, output).toEqual([]);
     expect(code).toBe(0);
     const { acknowledged, durable, replays, audits, quiet } = told.counts;

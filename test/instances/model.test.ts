@@ -9,7 +9,7 @@ import { PAYMENTS, Reference, type Paid, type PaymentKind, type Sent } from "./r
 /** Whatever a customer does while instances are killed, stalled and restarted, it is told and has what a simple reference says. */
 const LEASE_MS = 1_000;
 /** Trials; more of them with MODEL_RUNS. */
-const RUNS = Number(process.env["MODEL_RUNS"] ?? 2);
+const RUNS = Number(process.env["MODEL_RUNS"] ?? 1);
 /** Quotes that have expired, for each customer. */
 const STALE = 2;
 

@@ -24,6 +24,8 @@ export interface Case {
   readonly sharp?: true;
   /** Takes no interpreter down, so that it can share one with others: Python takes seconds to start. */
   readonly shares?: true;
+  /** Tried each time though it needs an interpreter of its own; the others like it are left to `npm run corpus`. */
+  readonly always?: true;
   /** Attempts that get through when there is no wall. */
   readonly bites?: readonly string[];
 }

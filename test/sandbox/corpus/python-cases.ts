@@ -9,6 +9,7 @@ const BOMB = { ends: ["memory_limit", "failed", "cpu_limit", "timeout"], timeout
 export const PYTHON: readonly Row[] = [
   {
     name: "honest",
+    always: true,
     attacks: "nothing: what anybody may do works",
     ends: ["succeeded"],
     sharp: true,
@@ -33,7 +34,7 @@ export const PYTHON: readonly Row[] = [
   { name: "network-tcp", attacks: "TCP to this host and to the metadata of clouds", ...SHARES, tries: 3 },
   { name: "network-http", attacks: "HTTP by Python and by JavaScript", ...SHARES, tries: 8 },
   { name: "network-udp", attacks: "UDP", ends: ["failed", "succeeded"] },
-  { name: "network-listening", attacks: "a listener", ends: ["failed", "succeeded"] },
+  { name: "network-listening", always: true, attacks: "a listener", ends: ["failed", "succeeded"] },
 
   // The realm of JavaScript around the interpreter
   {
@@ -64,7 +65,7 @@ export const PYTHON: readonly Row[] = [
   // Processes
   { name: "processes", attacks: "processes", ...SHARES, tries: 9 },
   { name: "threads", attacks: "threads", ...SHARES, tries: 3 },
-  { name: "processes-by-the-system", attacks: "processes, by the shell", ends: ["failed", "succeeded"] },
+  { name: "processes-by-the-system", always: true, attacks: "processes, by the shell", ends: ["failed", "succeeded"] },
   { name: "signals", attacks: "its end, by handlers, and processes of others", ...HANGS },
   { name: "memory-read-raw", attacks: "native code through ctypes", ends: ["failed", "succeeded"], says: "begun" },
   {
@@ -78,6 +79,7 @@ export const PYTHON: readonly Row[] = [
   // What the host is told
   {
     name: "forged-frames",
+    always: true,
     attacks: "the host, by forged frames and halves of frames",
     ends: ["succeeded"],
     result: "honest",
@@ -90,6 +92,7 @@ export const PYTHON: readonly Row[] = [
   },
   {
     name: "pollution-of-javascript",
+    always: true,
     attacks: "the worker's last words, by prototypes of JavaScript",
     ends: ["failed", "succeeded", "timeout"],
     timeoutMs: 1_500,
@@ -129,7 +132,7 @@ export const PYTHON: readonly Row[] = [
 
   // What it may use
   { name: "memory-of-a-list", attacks: "memory, by lists", ...BOMB },
-  { name: "memory-of-bytes", attacks: "memory, by bytes", ...BOMB, sharp: true },
+  { name: "memory-of-bytes", always: true, attacks: "memory, by bytes", ...BOMB, sharp: true },
   {
     name: "memory-caught",
     attacks: "memory, refusals ignored",
@@ -145,7 +148,7 @@ export const PYTHON: readonly Row[] = [
     timeoutMs: 1_500,
     says: "begun",
   },
-  { name: "cpu-of-a-loop", attacks: "time", ...HANGS, sharp: true },
+  { name: "cpu-of-a-loop", always: true, attacks: "time", ...HANGS, sharp: true },
   { name: "cpu-in-c", attacks: "time, within one call", ...HANGS },
   {
     name: "cpu-of-a-number",
@@ -154,7 +157,7 @@ export const PYTHON: readonly Row[] = [
     timeoutMs: 1_000,
     says: "begun",
   },
-  { name: "cpu-of-a-pattern", attacks: "time, by a regular expression", ...HANGS },
+  { name: "cpu-of-a-pattern", always: true, attacks: "time, by a regular expression", ...HANGS },
   { name: "waits-asleep", attacks: "time, asleep", ...HANGS },
   { name: "waits-for-ever", attacks: "time, asleep within JavaScript", ...HANGS },
   {
@@ -175,6 +178,7 @@ export const PYTHON: readonly Row[] = [
   },
   {
     name: "output-without-end",
+    always: true,
     attacks: "the host's memory, by output",
     ends: ["output_limit"],
     timeoutMs: 6_000,
@@ -194,6 +198,7 @@ export const PYTHON: readonly Row[] = [
   },
   {
     name: "recursion",
+    always: true,
     attacks: "the stack",
     ends: ["failed", "timeout", "memory_limit"],
     timeoutMs: 1_500,
