@@ -148,7 +148,10 @@ async function refuseLeftover(client: Client, role: string): Promise<void> {
     [role, EXECUTED, WRITTEN],
   );
   if (rows.length === 0) return;
-  const rights = rows.map(({ right }) => right).join(", ");
+  const rights = rows
+    .map(({ right }) => right)
+    .sort()
+    .join(", ");
   throw new GrantError(
     `${role} could still ${rights}, through PUBLIC or a role that it belongs to; take that away, or run this as the owner of the database`,
   );
