@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { PostgresReceipts } from "../../src/postgres/receipts.ts";
 import { signatureFrom } from "../../src/postgres/rows.ts";
@@ -226,7 +227,11 @@ describe("a payment that vanished", () => {
       }
       // Under a key of its own, so that the payment is claimed anew.
       const call = callOf(account, { payment, idempotencyKey: `key ${round}` });
-      const [begun, reversal] = await Promise.all([one.ledger.begin(call), two.books.reverse(deposit.txSignature)]);
+      // Now the one has a head start, now the other: neither is to win each time.
+      const [begun, reversal] = await Promise.all([
+        sleep(round % 2 === 0 ? (round % 8) / 2 : 0).then(() => one.ledger.begin(call)),
+        sleep(round % 2 === 1 ? (round % 8) / 2 : 0).then(() => two.books.reverse(deposit.txSignature)),
+      ]);
       expect(["started", "reversed"]).toContain(begun.kind);
       expect(reversal).toMatchObject({ accountId: account, amount: PRICE });
       const spent = begun.kind === "started" ? PRICE : 0n;
