@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Connection, sendAndConfirmTransaction, Transaction } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAINNET_GENESIS_HASH, startLocalChain, USDC_MINT, type LocalChain } from "../../src/localchain/index.ts";
@@ -11,7 +12,11 @@ describe("a USDC payment through web3.js", () => {
     local = await startLocalChain({ slotMs: 40 });
     connection = new Connection(local.url, "confirmed");
   });
-  afterAll(() => local.close());
+  afterAll(async () => {
+    // The client lets go of its WebSocket half a second after it was last used; one that loses it before tries to have it back for ever.
+    await sleep(600);
+    await local.close();
+  });
 
   it("is confirmed over the WebSocket and reads back with its balances and memo", async () => {
     const payer = local.controls.createWallet({ microUsd: 5_000_000n });

@@ -1,0 +1,28 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files that take longest, the longest first: one of them that began last would keep one core waiting for it alone. */
+const LONGEST = [
+  "test/faults/faults.test.ts",
+  "test/sandbox/corpus.test.ts",
+  "test/e2e/second-start.test.ts",
+  "test/instances/death.test.ts",
+  "test/sandbox/contract.test.ts",
+  "test/instances/sandbox-cancel.test.ts",
+  "test/e2e/readme.test.ts",
+  "test/bench/bench.test.ts",
+  "test/instances/leader.test.ts",
+  "test/instances/model.test.ts",
+  "test/cli/commands.test.ts",
+  "test/faults/stop.test.ts",
+];
+
+/** Begins with the longest files; the others come as ever. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = LONGEST.findIndex((file) => moduleId.endsWith(file));
+      return index < 0 ? LONGEST.length : index;
+    };
+    return [...(await super.sort(files))].sort((a, b) => rank(a) - rank(b));
+  }
+}
