@@ -8,8 +8,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
-    // Many tests wait for servers and clocks, so that a worker more than cores keeps both cores busy.
-    maxWorkers: 3,
+    // Tests start servers and a database works beside them: more workers than this only make them wait for each other.
+    maxWorkers: 2,
     // Files share a worker's modules: to load them anew for each file would take a third of the time of all tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },
