@@ -51,7 +51,12 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
   const prepared = tool.prepare(call.params);
   if (!tool.billable && call.idempotencyKey === undefined) {
     return {
-      result: await prepared.run({ caller: context.caller, runId: undefined, signal: context.signal }),
+      result: await prepared.run({
+        caller: context.caller,
+        runId: undefined,
+        signal: context.signal,
+        progress: context.progress,
+      }),
       receipt: undefined,
     };
   }
@@ -142,7 +147,12 @@ async function runAndCapture(
   }
   let result: JsonObject;
   try {
-    result = await prepared.run({ caller: context.caller, runId, signal: deps.stopping });
+    result = await prepared.run({
+      caller: context.caller,
+      runId,
+      signal: deps.stopping,
+      progress: context.progress,
+    });
   } catch (error) {
     const failure = asToolFailure(error);
     try {

@@ -5,6 +5,7 @@ import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
 import type { Run, RunError, RunStatus } from "../domain/run.ts";
 import type { Scope } from "../domain/scope.ts";
+import type { ProgressListener } from "../domain/tool.ts";
 
 /** What a door knows of the request that it hands to a use case. */
 export interface CallContext {
@@ -13,6 +14,8 @@ export interface CallContext {
   readonly requestId: string;
   /** Aborts when the caller has gone away or its deadline has passed. */
   readonly signal: AbortSignal;
+  /** Tells the caller how far the call has come; undefined where nobody asked for it. */
+  readonly progress?: ProgressListener | undefined;
 }
 
 /** Verifies API keys. Answers may come from memory, but a revoked key stops working within one second on every instance. */

@@ -53,6 +53,29 @@ export const settings = {
     .string()
     .optional()
     .describe("wallet (base58) that owns the treasury's USDC token account; made in dev"),
+  FEE_PAYER_KEYPAIR: z
+    .string()
+    .optional()
+    .describe(
+      "path of the key file (JSON array of 64 bytes) that pays the fees of relayed payments; made in dev; unset: gasless is off",
+    ),
+  GASLESS_DAILY_LAMPORTS: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe(
+    "fees that the relay may spend per UTC day, lamports; a relayed payment costs some 10,000",
+  ),
+  GASLESS_PER_KEY_HOURLY: integer(0, 1_000_000, 120).describe("payments that one API key may have relayed per hour"),
+  GASLESS_FAILURES_HOURLY: integer(0, 1_000_000, 10).describe(
+    "of those, how many may fail per hour before the key is asked to wait",
+  ),
+  GASLESS_MINIMUM_MICROUSD: integer(0, Number.MAX_SAFE_INTEGER, 1_000).describe(
+    "cheapest quote that is relayed, micro-USD; the fee of one relayed payment is a sensible floor",
+  ),
+  GASLESS_LOW_LAMPORTS: integer(0, Number.MAX_SAFE_INTEGER, 20_000_000).describe(
+    "below this balance of the fee payer, lamports, an alert is raised",
+  ),
+  X402_V1: z
+    .enum(["on", "off"])
+    .default("off")
+    .describe("whether 402 bodies also carry the members of x402 v1 (x402Version, error, accepts)"),
   QUOTE_TTL_SECONDS: integer(10, 3600, 300).describe("how long a quote is good"),
   MEMO_PREFIX: z
     .string()

@@ -36,6 +36,17 @@ export interface PreparedCall {
   run(context: ToolContext): Promise<JsonObject>;
 }
 
+/** How far a call has come (MCP, progress): `progress` grows with each step; `total` where the end is known. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  /** For people. */
+  readonly message?: string;
+}
+
+/** Hears of it. Never throws. */
+export type ProgressListener = (progress: Progress) => void;
+
 /** What a tool may know of the call it works for. */
 export interface ToolContext {
   readonly caller: Caller;
@@ -43,4 +54,6 @@ export interface ToolContext {
   readonly runId: string | undefined;
   /** Aborts when the work is no longer wanted. */
   readonly signal: AbortSignal;
+  /** Undefined where nobody wants to know. */
+  readonly progress?: ProgressListener | undefined;
 }

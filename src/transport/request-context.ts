@@ -1,6 +1,7 @@
 import type { Caller } from "../domain/caller.ts";
 import type { Random } from "../domain/clock.ts";
 import type { Memo } from "../domain/memo.ts";
+import type { ProgressListener } from "../domain/tool.ts";
 
 /** What a service knows of a request besides its message, whichever door it came through. */
 export interface RequestContext {
@@ -12,6 +13,14 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** X-Payment, header or metadata, as sent. */
   readonly xPayment: string | undefined;
+  /** PAYMENT-SIGNATURE (x402 v2, HTTP transport), as sent. */
+  readonly paymentSignature?: string | undefined;
+  /** `_meta["x402/payment"]` (x402 v2, MCP transport), as sent; undefined elsewhere. */
+  readonly metaPayment?: unknown;
+  /** Path of the request, e.g. `/mcp`: what x402 names as the paid resource. Undefined over gRPC and Connect. */
+  readonly path?: string | undefined;
+  /** Tells the caller how far a long call has come; undefined where nobody asked for it. */
+  readonly progress?: ProgressListener | undefined;
   /** Idempotency-Key, header or metadata, as sent. */
   readonly idempotencyKey: string | undefined;
   /** The memo form that a 402 answer of this door announces; both are accepted everywhere. */

@@ -9,7 +9,7 @@ const page = readFileSync("docs/configuration.md", "utf8");
 
 describe("docs/configuration.md", () => {
   it("has a row for every setting, and no other", () => {
-    const rows = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+    const rows = [...page.matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
     expect(new Set(rows)).toEqual(new Set(Object.keys(settings)));
     expect(rows).toHaveLength(Object.keys(settings).length);
   });
@@ -17,7 +17,7 @@ describe("docs/configuration.md", () => {
   it("tells the defaults that are in force", () => {
     const config: Record<string, unknown> = { ...readConfig({}) };
     expect(config["PORT"]).toBe(8080);
-    for (const [, name = "", value] of page.matchAll(/^\| `([A-Z_]+)` \| `([^`]+)`/gm)) {
+    for (const [, name = "", value] of page.matchAll(/^\| `([A-Z0-9_]+)` \| `([^`]+)`/gm)) {
       if (config[name] !== undefined) expect(JSON.stringify(config[name]).replaceAll('"', ""), name).toBe(value);
     }
   });

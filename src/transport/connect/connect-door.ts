@@ -142,6 +142,7 @@ function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Op
         requestId,
         signal: context.signal,
         xPayment: context.requestHeader.get("x-payment") ?? undefined,
+        paymentSignature: context.requestHeader.get("payment-signature") ?? undefined,
         idempotencyKey: context.requestHeader.get("idempotency-key") ?? undefined,
         memoForm: "step",
       });

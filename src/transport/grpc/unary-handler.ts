@@ -42,6 +42,7 @@ async function answer(
       requestId,
       signal: lifetime.signal,
       xPayment: entry(call.metadata, "x-payment"),
+      paymentSignature: entry(call.metadata, "payment-signature"),
       idempotencyKey: entry(call.metadata, "idempotency-key"),
       memoForm: "step",
     });

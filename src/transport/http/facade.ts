@@ -99,6 +99,8 @@ export class Facade {
       requestId,
       signal: goneSignal(response),
       xPayment: oneHeader(request, "x-payment"),
+      paymentSignature: oneHeader(request, "payment-signature"),
+      path,
       idempotencyKey: oneHeader(request, "idempotency-key"),
       memoForm: path === MCP_PATH ? "prefix" : "step",
     };

@@ -1,0 +1,180 @@
+import type { Quote } from "../domain/quote.ts";
+
+// The gasless relay: callers sign, the gateway pays the chain's fee (x402 v2, exact scheme on SVM). Bytes are wire bytes of Solana
+// transactions, addresses, signatures and blockhashes base58, fees lamports.
+
+/** A transaction that names us as its fee payer, decoded and known by its message; nothing about the payment is checked yet. */
+export interface RelayedTransaction {
+  /** The wire bytes as the caller sent them; our signature is missing. */
+  readonly bytes: Uint8Array;
+  /** SHA-256 of the message bytes, 32 bytes: the transaction's identity. Not of the wire bytes, whose first signature the sender can change. */
+  readonly messageHash: Buffer;
+  /** The signature it has on the chain once we sign: Ed25519 is deterministic. Told to nobody before the claim. */
+  readonly txSignature: string;
+  /** Its one memo; undefined when it has none, or several. */
+  readonly memo: string | undefined;
+}
+
+/** A blockhash that callers may build on. */
+export interface RecentBlockhash {
+  readonly blockhash: string;
+  readonly lastValidBlockHeight: bigint;
+}
+
+/** Who wants what relayed. */
+export interface RelayOrder {
+  readonly transaction: RelayedTransaction;
+  /** The quote that its memo names, opened; whether it belongs to the caller and the call was checked before. */
+  readonly quote: Quote;
+  readonly accountId: string;
+  readonly keyId: string;
+  /** When the call came in, ms: a quote that had expired by then is not paid for any more. */
+  readonly receivedAt: number;
+  readonly signal: AbortSignal;
+}
+
+/** A transaction that a wallet can sign. */
+export interface UnsignedTransaction {
+  /** Wire bytes, both signatures zero. */
+  readonly transaction: Uint8Array;
+  readonly message: Uint8Array;
+  readonly feePayer: string;
+  readonly lastValidBlockHeight: bigint;
+}
+
+/** The relay, as the paid-call path knows it. */
+export interface Relay {
+  /** Base58. */
+  readonly feePayer: string;
+  /**
+   * Decodes a transaction and finds its identity. One that was relayed before is known again even when the fee payer has changed since.
+   * @throws ToolgateError INVALID_PAYMENT 400 for what is no transaction of the one form that is relayed, naming what is wrong
+   */
+  identify(bytes: Uint8Array): Promise<RelayedTransaction>;
+  /**
+   * Sees a payment onto the chain: checks it against the quote, claims message and quote, signs, simulates, sends, waits until it is
+   * confirmed. The same transaction may come again and again, on any instance: it is sent as often as need be and claimed once.
+   * @returns when it was claimed, ms: that is when the payer paid
+   * @throws ToolgateError INVALID_PAYMENT (402; nothing was sent, or it failed on the chain), QUOTE_EXPIRED, RATE_LIMITED (the key's
+   *   quota), PAYMENT_PENDING (sent, outcome unknown: repeat the same), UNAVAILABLE (budget spent, or the network cannot be asked)
+   */
+  relay(order: RelayOrder): Promise<{ claimedAt: number }>;
+  /** A blockhash for a 402 answer, a few seconds old at most; undefined when the network does not tell. Never throws. */
+  recentBlockhash(): Promise<RecentBlockhash | undefined>;
+  /**
+   * The transaction that pays the quote, with the memo `<prefix>:<quote_id>`.
+   * @throws ToolgateError INVALID_REQUEST (payer), UNAVAILABLE
+   */
+  build(payment: { quote: Quote; payer: string; signal: AbortSignal }): Promise<UnsignedTransaction>;
+}
+
+/** Where a relayed transaction is. `claimed`: signed, maybe sent; `broadcast`: sent; `unknown`: sent, and not seen in time. */
+export type RelayState = "claimed" | "broadcast" | "unknown" | "confirmed" | "failed";
+
+/** A claim as the database has it. */
+export interface RelayClaim {
+  readonly messageHash: Buffer;
+  readonly quoteId: string;
+  readonly txSignature: string;
+  /** Wire bytes with both signatures, stored before anything is sent: only these are ever sent, again and again. */
+  readonly signedTransaction: Uint8Array;
+  readonly state: RelayState;
+  /** Why it failed; undefined otherwise. */
+  readonly reason: string | undefined;
+  /** From this block height on the transaction cannot land any more. */
+  readonly lastValidBlockHeight: bigint;
+  /** ms */
+  readonly claimedAt: number;
+}
+
+/** What is claimed. */
+export interface NewRelayClaim {
+  readonly messageHash: Buffer;
+  readonly quoteId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly txSignature: string;
+  readonly signedTransaction: Uint8Array;
+  readonly feeLamports: bigint;
+  readonly lastValidBlockHeight: bigint;
+}
+
+/** What a claim may cost. */
+export interface RelayLimits {
+  /** Lamports of fees per UTC day, all keys together. */
+  readonly dailyLamports: bigint;
+  /** Relayed transactions per key and hour. */
+  readonly perKeyHourly: number;
+  /** Of those, how many may fail per key and hour, simulation included. */
+  readonly failuresPerKeyHourly: number;
+}
+
+/** What came of a claim. */
+export type RelayVerdict =
+  /** It is new, and this instance's to send. */
+  | { readonly kind: "claimed"; readonly claim: RelayClaim }
+  /** The same message was claimed before. */
+  | { readonly kind: "known"; readonly claim: RelayClaim }
+  /** Another transaction for the same quote is under way, or was confirmed. */
+  | { readonly kind: "quote_taken"; readonly txSignature: string }
+  | { readonly kind: "quota"; readonly of: "transactions" | "failures"; readonly retryAfterSeconds: number }
+  | { readonly kind: "budget"; readonly retryAfterSeconds: number };
+
+/** The claims, in the database. A quote has one claim that is not `failed`, a message one claim in all. */
+export interface RelayBook {
+  find(messageHash: Buffer): Promise<RelayClaim | undefined>;
+  /** One transaction: message, quote, quota and budget together. */
+  claim(claim: NewRelayClaim, limits: RelayLimits): Promise<RelayVerdict>;
+  /**
+   * Moves a claim on: claimed -> broadcast -> confirmed | failed | unknown, unknown -> confirmed | failed. Never back, and never out of
+   * confirmed or failed. `failed` before it was sent gives the fee back to the budget. @returns whether it was moved
+   */
+  move(messageHash: Buffer, state: Exclude<RelayState, "claimed">, reason?: string): Promise<boolean>;
+  /** Claims without an outcome that nobody has moved for `idleMs`, oldest first. */
+  unfinished(idleMs: number, limit: number): Promise<RelayClaim[]>;
+  /** Lamports claimed today (UTC). */
+  spentToday(): Promise<bigint>;
+}
+
+/** What is asked of the chain to relay. Methods throw ToolgateError UNAVAILABLE when no endpoint can be asked. */
+export interface RelayChain {
+  latestBlockhash(signal: AbortSignal): Promise<RecentBlockhash>;
+  /** The current block height, and whether the blockhash can still be built on. */
+  blockhashStanding(blockhash: string, signal: AbortSignal): Promise<{ valid: boolean; blockHeight: bigint }>;
+  /** Runs it without sending, signatures checked, at `processed`. @returns why it would fail; undefined: it would not */
+  simulate(signedTransaction: Uint8Array, signal: AbortSignal): Promise<string | undefined>;
+  /** Sends the bytes to every endpoint; one that has them already is as good. @throws ToolgateError UNAVAILABLE when none took them */
+  send(signedTransaction: Uint8Array, signal: AbortSignal): Promise<void>;
+  /**
+   * What became of a transaction, asked of all endpoints: `absent` only when every endpoint says so. `expired`: their block height is
+   * past `lastValidBlockHeight` by a margin, so that an absent transaction cannot land any more.
+   */
+  outcome(query: {
+    txSignature: string;
+    lastValidBlockHeight: bigint;
+    signal: AbortSignal;
+  }): Promise<{ kind: "confirmed" } | { kind: "failed"; reason: string } | { kind: "absent"; expired: boolean }>;
+  /** Lamports that the fee payer holds. */
+  balance(address: string, signal: AbortSignal): Promise<bigint>;
+}
+
+/** What a signature of ours stands for: what is left to sign after every check. Implemented in src/payments/gasless. */
+export interface Sponsor {
+  readonly feePayer: string;
+  /**
+   * Reads a transaction strictly; sends and stores nothing.
+   * @returns `txSignature` undefined where another than us is its fee payer
+   * @throws ToolgateError INVALID_PAYMENT 400
+   */
+  decode(bytes: Uint8Array): Omit<RelayedTransaction, "txSignature"> & {
+    readonly txSignature: string | undefined;
+    readonly blockhash: string;
+    readonly payer: string;
+  };
+  /**
+   * Every check that needs nothing but the transaction and the quote (docs/gasless.md), then our signature.
+   * @throws ToolgateError INVALID_PAYMENT naming the first rule that is broken
+   */
+  sign(transaction: RelayedTransaction, quote: Quote): { signedTransaction: Uint8Array; feeLamports: bigint };
+  build(payment: { quote: Quote; payer: string; recent: RecentBlockhash }): UnsignedTransaction;
+}
