@@ -3,16 +3,25 @@ import type { Quote } from "../domain/quote.ts";
 // The gasless relay: callers sign, the gateway pays the chain's fee (x402 v2, exact scheme on SVM). Bytes are wire bytes of Solana
 // transactions, addresses, signatures and blockhashes base58, fees lamports.
 
-/** A transaction that names us as its fee payer, decoded and known by its message; nothing about the payment is checked yet. */
+/**
+ * A transaction of the one form that is relayed, decoded and known by its message: every rule that needs no quote was checked, so that
+ * no signature of ours is ever computed over anything else. Whether it pays the quote in question is left to {@link Sponsor.sign}.
+ */
 export interface RelayedTransaction {
   /** The wire bytes as the caller sent them; our signature is missing. */
   readonly bytes: Uint8Array;
   /** SHA-256 of the message bytes, 32 bytes: the transaction's identity. Not of the wire bytes, whose first signature the sender can change. */
   readonly messageHash: Buffer;
-  /** The signature it has on the chain once we sign: Ed25519 is deterministic. Told to nobody before the claim. */
+  /**
+   * The signature it has on the chain once we sign: Ed25519 is deterministic. With it anybody can send the transaction, at our cost:
+   * it is told to nobody, and logged nowhere, before the relay has sent it.
+   */
   readonly txSignature: string;
-  /** Its one memo; undefined when it has none, or several. */
-  readonly memo: string | undefined;
+  /** Its one memo, `<prefix>:<quote_id>`; which quote that is, and whose, is not checked yet. */
+  readonly memo: string;
+  /** Who signs and pays the USDC, base58. */
+  readonly payer: string;
+  readonly blockhash: string;
 }
 
 /** A blockhash that callers may build on. */
@@ -48,7 +57,8 @@ export interface Relay {
   readonly feePayer: string;
   /**
    * Decodes a transaction and finds its identity. One that was relayed before is known again even when the fee payer has changed since.
-   * @throws ToolgateError INVALID_PAYMENT 400 for what is no transaction of the one form that is relayed, naming what is wrong
+   * @throws ToolgateError INVALID_PAYMENT: 400 for what is no transaction, 402 for what is none of the one form that is relayed, naming
+   *   the rule
    */
   identify(bytes: Uint8Array): Promise<RelayedTransaction>;
   /**
@@ -63,12 +73,15 @@ export interface Relay {
   recentBlockhash(): Promise<RecentBlockhash | undefined>;
   /**
    * The transaction that pays the quote, with the memo `<prefix>:<quote_id>`.
-   * @throws ToolgateError INVALID_REQUEST (payer), UNAVAILABLE
+   * @throws ToolgateError INVALID_REQUEST (payer), INVALID_PAYMENT (a quote too cheap to relay), QUOTE_EXPIRED, UNAVAILABLE
    */
   build(payment: { quote: Quote; payer: string; signal: AbortSignal }): Promise<UnsignedTransaction>;
 }
 
-/** Where a relayed transaction is. `claimed`: signed, maybe sent; `broadcast`: sent; `unknown`: sent, and not seen in time. */
+/**
+ * Where a relayed transaction is. `claimed`: signed, and certainly not sent by anybody; `broadcast`: sent, or about to be;
+ * `unknown`: sent, and not seen in time. Whoever wants to send has moved it to `broadcast` before.
+ */
 export type RelayState = "claimed" | "broadcast" | "unknown" | "confirmed" | "failed";
 
 /** A claim as the database has it. */
@@ -126,8 +139,13 @@ export interface RelayBook {
   /** One transaction: message, quote, quota and budget together. */
   claim(claim: NewRelayClaim, limits: RelayLimits): Promise<RelayVerdict>;
   /**
-   * Moves a claim on: claimed -> broadcast -> confirmed | failed | unknown, unknown -> confirmed | failed. Never back, and never out of
-   * confirmed or failed. `failed` before it was sent gives the fee back to the budget. @returns whether it was moved
+   * claimed -> failed: it was not sent and never will be, by any instance. Gives the fee back to the budget, and counts as a failure.
+   * @returns false when it is not `claimed` any more
+   */
+  reject(messageHash: Buffer, reason: string): Promise<boolean>;
+  /**
+   * Moves a claim on: claimed -> broadcast -> confirmed | failed | unknown, unknown -> confirmed | failed. Never back, never out of
+   * confirmed or failed, and to `failed` only once it was sent (for the rest: {@link reject}). @returns whether it was moved
    */
   move(messageHash: Buffer, state: Exclude<RelayState, "claimed">, reason?: string): Promise<boolean>;
   /** Claims without an outcome that nobody has moved for `idleMs`, oldest first. */
@@ -158,21 +176,20 @@ export interface RelayChain {
   balance(address: string, signal: AbortSignal): Promise<bigint>;
 }
 
+/** A transaction that keeps the rules, and whose fee payer may be another. */
+export type DecodedTransaction = Omit<RelayedTransaction, "txSignature"> & { readonly txSignature: string | undefined };
+
 /** What a signature of ours stands for: what is left to sign after every check. Implemented in src/payments/gasless. */
 export interface Sponsor {
   readonly feePayer: string;
   /**
    * Reads a transaction strictly; sends and stores nothing.
    * @returns `txSignature` undefined where another than us is its fee payer
-   * @throws ToolgateError INVALID_PAYMENT 400
+   * @throws ToolgateError INVALID_PAYMENT: 400 for what is no transaction, 402 for the first rule that is broken (docs/gasless.md)
    */
-  decode(bytes: Uint8Array): Omit<RelayedTransaction, "txSignature"> & {
-    readonly txSignature: string | undefined;
-    readonly blockhash: string;
-    readonly payer: string;
-  };
+  decode(bytes: Uint8Array): DecodedTransaction;
   /**
-   * Every check that needs nothing but the transaction and the quote (docs/gasless.md), then our signature.
+   * Every check once more and those that need the quote (docs/gasless.md), then our signature.
    * @throws ToolgateError INVALID_PAYMENT naming the first rule that is broken
    */
   sign(transaction: RelayedTransaction, quote: Quote): { signedTransaction: Uint8Array; feeLamports: bigint };
