@@ -1,3 +1,4 @@
+import { RELAY_CHECKS } from "./relay-checks.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 import { TREASURY_CHECKS } from "./treasury-checks.ts";
 
@@ -186,4 +187,5 @@ export const CHECKS: readonly AuditCheck[] = [
         ) as wrong`,
   },
   ...TREASURY_CHECKS,
+  ...RELAY_CHECKS,
 ];

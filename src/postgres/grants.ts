@@ -2,6 +2,7 @@ import { Client, DatabaseError, escapeIdentifier } from "pg";
 import { MIGRATION_LOCK } from "./migrate.ts";
 import { WRITERS } from "./migrations/0012-rights.ts";
 import { SANDBOX_WRITERS } from "./migrations/0013-sandbox.ts";
+import { RELAY_WRITERS } from "./migrations/0014-relays.ts";
 
 /** SQLSTATE. */
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -17,6 +18,8 @@ const READ = [
   "migration",
   "payment",
   "receipt",
+  "relay",
+  "relay_budget",
   "run",
   "sandbox_run",
   "sealing_key",
@@ -26,7 +29,7 @@ const READ = [
 ] as const;
 
 /** What `serve` writes through. */
-export const EXECUTED = [...WRITERS, ...SANDBOX_WRITERS];
+export const EXECUTED = [...WRITERS, ...SANDBOX_WRITERS, ...RELAY_WRITERS];
 
 /** What is made and changed without a function: accounts without a balance, keys, and what operators decide about them. */
 const WRITTEN = [

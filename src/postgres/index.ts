@@ -1,5 +1,6 @@
 import type { Audit } from "../app/audit.ts";
 import type { Accounts, ApiKeys, Authenticator, Health, Ledger, RateLimiter, Receipts, Runs } from "../app/ports.ts";
+import type { RelayBook } from "../app/relay-ports.ts";
 import type { SandboxRuns } from "../app/sandbox-ports.ts";
 import type { Refunds, Suspense, TreasuryBooks } from "../app/treasury-ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
@@ -16,6 +17,7 @@ import { checkDurability, openPool } from "./pool.ts";
 import { PostgresRateLimiter } from "./rate-limiter.ts";
 import { PostgresReceipts } from "./receipts.ts";
 import { PostgresRefunds } from "./refunds.ts";
+import { PostgresRelays } from "./relays.ts";
 import { PostgresRuns } from "./runs.ts";
 import { PostgresSandboxRuns } from "./sandbox-runs.ts";
 import { PostgresSealingKeys } from "./sealing-keys.ts";
@@ -53,6 +55,7 @@ export interface Postgres {
   readonly suspense: Suspense;
   readonly refunds: Refunds;
   readonly sandboxRuns: SandboxRuns;
+  readonly relays: RelayBook;
   /** `rotate` adds a key, which seals quotes a minute later. */
   readonly sealingKeys: SealingKeys & { rotate(): Promise<number> };
   readonly health: Health;
@@ -97,6 +100,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       suspense: new PostgresSuspense(pool),
       refunds: new PostgresRefunds(pool),
       sandboxRuns,
+      relays: new PostgresRelays(pool),
       sealingKeys,
       health,
       audit: (signal) => auditApart(url, signal),

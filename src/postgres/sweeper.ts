@@ -17,7 +17,7 @@ const BATCH = 100;
 
 /**
  * Ends runs whose lease has expired, because their instance died or stalled: holds go back, keys become retryable. Also forgets
- * idempotency keys that have expired, and old executions of code. Every instance sweeps; locked rows are skipped, so they share the work.
+ * idempotency keys that have expired, old executions of code and old relays. Every instance sweeps; locked rows are skipped, so they share the work.
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
@@ -54,6 +54,11 @@ export class Sweeper {
     return this.#repeat({ name: "sweeper-forget-executions", text: "select sandbox_forget($1) as count" });
   }
 
+  /** Forgets relayed transactions that came to their end long ago; what they paid stays. @returns how many it were */
+  async forgetRelays(): Promise<number> {
+    return this.#repeat({ name: "sweeper-forget-relays", text: "select relay_forget($1) as count" });
+  }
+
   /** Batch after batch, until one is not full. @returns how many rows there were in all */
   async #repeat(statement: { name: string; text: string }): Promise<number> {
     for (let total = 0; ;) {
@@ -70,6 +75,7 @@ export class Sweeper {
       if (swept > 0) this.#tellReleased(swept);
       await this.forget();
       await this.forgetExecutions();
+      await this.forgetRelays();
     } catch (error) {
       this.#options.log.warn({ err: error }, "the sweep failed and is tried again");
     }

@@ -2,6 +2,9 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { audit } from "../../src/postgres/audit.ts";
 import { CHECKS } from "../../src/postgres/audit-checks.ts";
+import { newId } from "../../src/domain/ids.ts";
+import { PostgresRelays } from "../../src/postgres/relays.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, depositOf, failed, makeAccount, paymentOf, PRICE } from "./fixture.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
@@ -44,6 +47,10 @@ const PLANTS: Record<string, string> = {
   reversals: "update payment set reversed = false where reversed",
   reversed_open: "update payment set finalized = true where reversed",
   refunds: "update transfer set amount = amount + 1 where kind = 'refund'",
+  relays_once: `insert into relay select sha256('\\x01'), quote_id, account_id, key_id, sha512('\\x01'), signed_transaction, 0,
+    last_valid_block_height, state, reason, claimed_at, moved_at from relay`,
+  relays_paid: "update payment set paid_by = 'transfer' where paid_by = 'gasless'",
+  relay_budget: "update relay_budget set lamports = lamports - 1",
   append_only: "alter table receipt disable trigger append_only",
 };
 
@@ -78,6 +85,7 @@ beforeAll(async () => {
   // The watch stands in a slot that the node has told in part: a payment of that slot has no movement yet.
   await instance.books.advanceWatch(token, 2n);
   await instance.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
+  await payRelayed(instance, account);
   await instance.suspense.assign({ txSignature: nobodys[0]!.txSignature, to: { accountId: account }, reason: "his" });
   await instance.refunds.refund({ receiptId: ended[0]!.receiptId, reason: "wrong" });
 });
@@ -85,6 +93,23 @@ afterAll(async () => {
   await instance.close();
   await database.drop();
 });
+
+/** A payment whose fee was paid for it. */
+async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promise<void> {
+  const relayed = depositOf({ slot: 2n });
+  const claim = {
+    messageHash: randomBytes(32),
+    quoteId: relayed.quoteId,
+    accountId,
+    keyId: newId("key", systemClock, systemRandom),
+    txSignature: relayed.txSignature,
+    signedTransaction: randomBytes(100),
+    feeLamports: 10_000n,
+    lastValidBlockHeight: 1n,
+  };
+  await new PostgresRelays(pool).claim(claim, { dailyLamports: 10_000n, perKeyHourly: 1, failuresPerKeyHourly: 1 });
+  await ledger.credit(accountId, relayed);
+}
 
 describe("the audit", () => {
   it("finds nothing wrong with a ledger that only the ledger wrote to, and looks at something in every check", async () => {
@@ -146,6 +171,7 @@ describe("the audit finds a planted violation of", () => {
 });
 
 const UNGUARD = `
+  drop index relay_quote_unique;
   alter table transfer disable trigger all;
   alter table receipt disable trigger all;
   alter table treasury_movement disable trigger all;

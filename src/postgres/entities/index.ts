@@ -6,6 +6,7 @@ import { LeadershipEntity } from "./leadership.ts";
 import { PaymentEntity } from "./payment.ts";
 import { RateBucketEntity } from "./rate-bucket.ts";
 import { ReceiptEntity } from "./receipt.ts";
+import { RelayBudgetEntity, RelayEntity } from "./relay.ts";
 import { RunEntity } from "./run.ts";
 import { SandboxRunEntity } from "./sandbox-run.ts";
 import { SealingKeyEntity } from "./sealing-key.ts";
@@ -29,4 +30,6 @@ export const ENTITIES = [
   TreasuryWatchEntity,
   LeadershipEntity,
   SandboxRunEntity,
+  RelayEntity,
+  RelayBudgetEntity,
 ];

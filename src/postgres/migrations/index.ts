@@ -11,6 +11,7 @@ import { Movements } from "./0010-movements.ts";
 import { Corrections } from "./0011-corrections.ts";
 import { Rights } from "./0012-rights.ts";
 import { Sandbox } from "./0013-sandbox.ts";
+import { Relays } from "./0014-relays.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -27,4 +28,5 @@ export const MIGRATIONS = [
   Corrections,
   Rights,
   Sandbox,
+  Relays,
 ];

@@ -13,4 +13,5 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0011-corrections",
   "0012-rights",
   "0013-sandbox",
+  "0014-relays",
 ];

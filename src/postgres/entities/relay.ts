@@ -1,0 +1,49 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** A transaction that the gasless relay has signed, from before it was sent. */
+export const RelayEntity = defineEntity({
+  name: "Relay",
+  tableName: "relay",
+  properties: {
+    messageHash: p.blob().primary(),
+    quoteId: p.text(),
+    accountId: p.uuid(),
+    keyId: p.uuid(),
+    txSignature: p.blob().unique(),
+    signedTransaction: p.blob(),
+    feeLamports: p.bigint(),
+    lastValidBlockHeight: p.bigint(),
+    state: p.text(),
+    reason: p.text().nullable(),
+    claimedAt: p.datetime().length(6),
+    movedAt: p.datetime().length(6),
+  },
+  indexes: [
+    { name: "relay_key_index", properties: ["keyId", "claimedAt"] },
+    {
+      name: "relay_unfinished_index",
+      expression:
+        "create index relay_unfinished_index on relay (moved_at) where state in ('claimed', 'broadcast', 'unknown')",
+    },
+    {
+      name: "relay_finished_index",
+      expression: "create index relay_finished_index on relay (claimed_at) where state in ('confirmed', 'failed')",
+    },
+  ],
+  uniques: [
+    {
+      name: "relay_quote_unique",
+      expression: "create unique index relay_quote_unique on relay (quote_id) where state <> 'failed'",
+    },
+  ],
+});
+
+/** What the relay has spent on one day of UTC, lamports. */
+export const RelayBudgetEntity = defineEntity({
+  name: "RelayBudget",
+  tableName: "relay_budget",
+  properties: {
+    day: p.date().primary(),
+    lamports: p.bigint(),
+  },
+});

@@ -1,0 +1,141 @@
+import { base58 } from "@scure/base";
+import type { Pool } from "pg";
+import type {
+  NewRelayClaim,
+  RelayBook,
+  RelayClaim,
+  RelayLimits,
+  RelayState,
+  RelayVerdict,
+} from "../app/relay-ports.ts";
+import { patientQuery } from "./retry.ts";
+import { signatureFrom, uuidFrom } from "./rows.ts";
+
+interface ClaimRow {
+  message_hash: Buffer;
+  quote_id: string;
+  tx_signature: Buffer;
+  signed_transaction: Buffer;
+  last_valid_block_height: bigint;
+  state: RelayState;
+  reason: string | null;
+  claimed_at: Date;
+}
+
+type VerdictRow = ClaimRow & {
+  kind: "claimed" | "known" | "quote_taken" | "transactions" | "failures" | "budget";
+  wait_s: number;
+};
+
+const COLUMNS =
+  "message_hash, quote_id, tx_signature, signed_transaction, last_valid_block_height, state, reason, claimed_at";
+
+/** Without an outcome, and moved by nobody for $1 ms; $2: at most. */
+export const UNFINISHED = `
+  select ${COLUMNS} from relay
+  where state in ('claimed', 'broadcast', 'unknown') and moved_at <= clock_timestamp() - $1 * interval '1 millisecond'
+  order by moved_at limit $2`;
+
+/** The relay's claims on PostgreSQL. The rules are in the functions `relay_*` of the migrations. */
+export class PostgresRelays implements RelayBook {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async find(messageHash: Buffer): Promise<RelayClaim | undefined> {
+    const text = `select ${COLUMNS} from relay where message_hash = $1`;
+    const [row] = await patientQuery<ClaimRow>(this.#pool, { name: "relay-find", text, values: [messageHash] });
+    return row && claimOf(row);
+  }
+
+  /** Sent again after a lost answer, it tells a claim of its own as known: its bytes are as good to send. */
+  async claim(claim: NewRelayClaim, limits: RelayLimits): Promise<RelayVerdict> {
+    const [row] = await patientQuery<VerdictRow>(this.#pool, {
+      name: "relay-claim",
+      text: `select kind, wait_s, (taken).* from relay_claim(
+               row($1, $2, $3, $4, $5, $6, $7, $8, 'claimed', null, now(), now())::relay, $9, $10, $11)`,
+      values: [
+        claim.messageHash,
+        claim.quoteId,
+        uuidFrom("acct", claim.accountId),
+        uuidFrom("key", claim.keyId),
+        signatureFrom(claim.txSignature),
+        Buffer.from(claim.signedTransaction),
+        claim.feeLamports,
+        claim.lastValidBlockHeight,
+        limits.dailyLamports,
+        limits.perKeyHourly,
+        limits.failuresPerKeyHourly,
+      ],
+    });
+    if (!row) throw new Error("the database told no verdict");
+    return verdictOf(row);
+  }
+
+  async reject(messageHash: Buffer, reason: string): Promise<boolean> {
+    const [row] = await patientQuery<{ rejected: boolean }>(this.#pool, {
+      name: "relay-reject",
+      text: "select relay_reject($1, $2) as rejected",
+      values: [messageHash, textFrom(reason)],
+    });
+    return row?.rejected === true;
+  }
+
+  async move(messageHash: Buffer, state: Exclude<RelayState, "claimed">, reason?: string): Promise<boolean> {
+    const [row] = await patientQuery<{ moved: boolean }>(this.#pool, {
+      name: "relay-move",
+      text: "select relay_move($1, $2, $3) as moved",
+      values: [messageHash, state, textFrom(reason)],
+    });
+    return row?.moved === true;
+  }
+
+  async unfinished(idleMs: number, limit: number): Promise<RelayClaim[]> {
+    const query = { name: "relay-unfinished", text: UNFINISHED, values: [idleMs, limit] };
+    return (await patientQuery<ClaimRow>(this.#pool, query)).map(claimOf);
+  }
+
+  async spentToday(): Promise<bigint> {
+    const [row] = await patientQuery<{ lamports: bigint }>(this.#pool, {
+      name: "relay-spent",
+      text: "select lamports from relay_budget where day = (clock_timestamp() at time zone 'utc')::date",
+      values: [],
+    });
+    return row?.lamports ?? 0n;
+  }
+}
+
+/** PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8. */
+function textFrom(reason: string | undefined): string | null {
+  return reason?.replaceAll("\0", "").toWellFormed() ?? null;
+}
+
+function verdictOf(row: VerdictRow): RelayVerdict {
+  switch (row.kind) {
+    case "claimed":
+    case "known":
+      return { kind: row.kind, claim: claimOf(row) };
+    case "quote_taken":
+      return { kind: "quote_taken", txSignature: base58.encode(row.tx_signature) };
+    case "budget":
+      return { kind: "budget", retryAfterSeconds: row.wait_s };
+    case "transactions":
+    case "failures":
+      return { kind: "quota", of: row.kind, retryAfterSeconds: row.wait_s };
+  }
+}
+
+function claimOf(row: ClaimRow): RelayClaim {
+  return {
+    messageHash: row.message_hash,
+    quoteId: row.quote_id,
+    txSignature: base58.encode(row.tx_signature),
+    signedTransaction: row.signed_transaction,
+    state: row.state,
+    reason: row.reason ?? undefined,
+    lastValidBlockHeight: row.last_valid_block_height,
+    claimedAt: row.claimed_at.getTime(),
+  };
+}

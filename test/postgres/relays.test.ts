@@ -1,0 +1,339 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { base58 } from "@scure/base";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { NewRelayClaim, RelayLimits, RelayState } from "../../src/app/relay-ports.ts";
+import { idFrom } from "../../src/postgres/rows.ts";
+import { PostgresRelays } from "../../src/postgres/relays.ts";
+import { createTestDatabase, servingUrl, type TestDatabase } from "../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  makeAccount,
+  openInstance,
+  paymentOf,
+  PRICE,
+  type Instance,
+} from "./fixture.ts";
+import { movementOf, openTreasurer, watchedAccount } from "./treasury-fixture.ts";
+
+/** What the relay signed, as the database knows it: three instances, with the rights that production has. */
+let database: TestDatabase;
+let owner: Instance;
+let instances: { instance: Instance; relays: PostgresRelays }[];
+let relays: PostgresRelays;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  owner = openInstance(database.url);
+  instances = Array.from({ length: 3 }, () => {
+    const instance = openInstance(servingUrl(database.url));
+    return { instance, relays: new PostgresRelays(instance.pool) };
+  });
+  relays = new PostgresRelays(instances[0]!.instance.pool);
+});
+afterAll(async () => {
+  await expectCleanAudit(owner.pool);
+  await Promise.all([...instances.map(({ instance }) => instance.close()), owner.close()]);
+  await database.drop();
+});
+
+const PLENTY: RelayLimits = {
+  dailyLamports: 1_000_000_000_000n,
+  perKeyHourly: 1_000_000,
+  failuresPerKeyHourly: 1_000_000,
+};
+const MINUTE_MS = 60_000;
+
+function claimOf(change: Partial<NewRelayClaim> = {}): NewRelayClaim {
+  return {
+    messageHash: randomBytes(32),
+    quoteId: `qt_${base58.encode(randomBytes(16))}`,
+    accountId: idFrom("acct", randomUUID()),
+    keyId: idFrom("key", randomUUID()),
+    txSignature: base58.encode(randomBytes(64)),
+    signedTransaction: randomBytes(300),
+    feeLamports: 10_000n,
+    lastValidBlockHeight: 1_000n,
+    ...change,
+  };
+}
+
+/** Of any instance, in turn. */
+const at = (n: number) => instances[n % instances.length]!.relays;
+
+/** Claims that come at once, on all instances and all their connections. */
+function claimAtOnce(claims: readonly NewRelayClaim[], limits = PLENTY) {
+  return Promise.all(claims.map((claim, n) => at(n).claim(claim, limits)));
+}
+
+async function claimed(change: Partial<NewRelayClaim> = {}): Promise<NewRelayClaim> {
+  const claim = claimOf(change);
+  expect(await relays.claim(claim, PLENTY)).toMatchObject({ kind: "claimed" });
+  return claim;
+}
+
+async function claimedIn(state: RelayState): Promise<NewRelayClaim> {
+  const claim = await claimed();
+  if (state !== "claimed") await relays.move(claim.messageHash, "broadcast");
+  if (state !== "claimed" && state !== "broadcast") await relays.move(claim.messageHash, state);
+  return claim;
+}
+
+/** As if it had been claimed, and its key's hour had begun, so long ago. */
+async function age({ messageHash }: NewRelayClaim, interval: string): Promise<void> {
+  const text =
+    "update relay set claimed_at = claimed_at - $2::interval, moved_at = moved_at - $2::interval where message_hash = $1";
+  await owner.pool.query(text, [messageHash, interval]);
+}
+
+const stateOf = async ({ messageHash }: NewRelayClaim) => (await relays.find(messageHash))?.state;
+
+describe("a claim", () => {
+  it("is found by its message on every instance, with the bytes that are sent", async () => {
+    const claim = await claimed();
+    const found = await at(1).find(claim.messageHash);
+    const { messageHash, quoteId, txSignature, signedTransaction, lastValidBlockHeight } = claim;
+    const same = { messageHash, quoteId, txSignature, signedTransaction, lastValidBlockHeight };
+    expect(found).toMatchObject({ ...same, state: "claimed", reason: undefined });
+    expect(Math.abs(Date.now() - (found?.claimedAt ?? 0))).toBeLessThan(MINUTE_MS);
+    expect(await relays.find(randomBytes(32))).toBeUndefined();
+  });
+
+  it("is one, of fifty different transactions for a quote that come at once", async () => {
+    const quoteId = "qt_wanted";
+    const claims = Array.from({ length: 50 }, () => claimOf({ quoteId }));
+    const verdicts = await claimAtOnce(claims);
+    const winner = claims[verdicts.findIndex(({ kind }) => kind === "claimed")];
+    expect(verdicts.filter(({ kind }) => kind === "claimed")).toHaveLength(1);
+    const taken = verdicts.filter(({ kind }) => kind === "quote_taken");
+    expect(taken).toEqual(
+      Array.from({ length: 49 }, () => ({ kind: "quote_taken", txSignature: winner?.txSignature })),
+    );
+  });
+
+  it("is one, of the same transaction fifty times at once, and costs once", async () => {
+    const before = await relays.spentToday();
+    const claim = claimOf();
+    const verdicts = await claimAtOnce(Array.from({ length: 50 }, () => claim));
+    expect(verdicts.map(({ kind }) => kind).toSorted()).toEqual(["claimed", ...Array<string>(49).fill("known")]);
+    expect(await relays.spentToday()).toBe(before + claim.feeLamports);
+  });
+
+  it("frees its quote for another transaction once it has failed, and stays known itself", async () => {
+    const first = await claimed();
+    expect(await relays.reject(first.messageHash, "it would\0 fail")).toBe(true);
+    const second = claimOf({ quoteId: first.quoteId });
+    expect(await relays.claim(second, PLENTY)).toMatchObject({ kind: "claimed" });
+    expect(await relays.claim(first, PLENTY)).toMatchObject({
+      kind: "known",
+      claim: { state: "failed", reason: "it would fail" },
+    });
+    for (const state of ["broadcast", "confirmed"] as const) {
+      await relays.move(second.messageHash, state);
+      const third = await relays.claim(claimOf({ quoteId: first.quoteId }), PLENTY);
+      expect(third).toEqual({ kind: "quote_taken", txSignature: second.txSignature });
+    }
+  });
+});
+
+describe("the budget of a day", () => {
+  it("is never exceeded, however many claims come at once", async () => {
+    const spent = await relays.spentToday();
+    const limits = { ...PLENTY, dailyLamports: spent + 7n * 10_000n + 9_999n };
+    const verdicts = await claimAtOnce(
+      Array.from({ length: 40 }, () => claimOf()),
+      limits,
+    );
+    expect(verdicts.filter(({ kind }) => kind === "claimed")).toHaveLength(7);
+    expect(await relays.spentToday()).toBe(spent + 70_000n);
+    const refused = verdicts.find(({ kind }) => kind === "budget");
+    const untilMidnight = 86_400 - ((Date.now() / 1_000) % 86_400);
+    expect(refused).toMatchObject({ kind: "budget" });
+    if (refused?.kind === "budget") expect(Math.abs(refused.retryAfterSeconds - untilMidnight)).toBeLessThan(60);
+    // What is cheaper still fits.
+    expect(await relays.claim(claimOf({ feeLamports: 9_999n }), limits)).toMatchObject({ kind: "claimed" });
+  });
+
+  it("gets back the fee of what was never sent, once, and of nothing else", async () => {
+    const before = await relays.spentToday();
+    const unsent = await claimed();
+    const rejected = await Promise.all(instances.map(({ relays: each }) => each.reject(unsent.messageHash, "no")));
+    expect(rejected.filter(Boolean)).toHaveLength(1);
+    expect(await relays.spentToday()).toBe(before);
+    const sent = await claimed();
+    await relays.move(sent.messageHash, "broadcast");
+    expect(await relays.reject(sent.messageHash, "too late")).toBe(false);
+    expect(await relays.move(sent.messageHash, "failed", "insufficient funds")).toBe(true);
+    expect(await relays.find(sent.messageHash)).toMatchObject({ state: "failed", reason: "insufficient funds" });
+    expect(await relays.spentToday()).toBe(before + sent.feeLamports);
+  });
+});
+
+describe("the quota of a key", () => {
+  it("is never exceeded, however many claims come at once, and is its own", async () => {
+    const keyId = idFrom("key", randomUUID());
+    const limits = { ...PLENTY, perKeyHourly: 5 };
+    const claims = Array.from({ length: 30 }, () => claimOf({ keyId }));
+    const verdicts = await claimAtOnce(claims, limits);
+    expect(verdicts.filter(({ kind }) => kind === "claimed")).toHaveLength(5);
+    const refused = verdicts.filter(({ kind }) => kind === "quota");
+    expect(refused).toHaveLength(25);
+    expect(refused[0]).toMatchObject({ of: "transactions" });
+    expect(await relays.claim(claimOf(), limits)).toMatchObject({ kind: "claimed" });
+    const oldest = claims[verdicts.findIndex(({ kind }) => kind === "claimed")]!;
+    await age(oldest, "59 minutes");
+    const [wait] = await claimAtOnce([claimOf({ keyId })], limits);
+    expect(wait).toMatchObject({ kind: "quota" });
+    if (wait?.kind === "quota") expect(wait.retryAfterSeconds).toBeLessThanOrEqual(60);
+    await age(oldest, "1 minute");
+    expect(await relays.claim(claimOf({ keyId }), limits)).toMatchObject({ kind: "claimed" });
+    expect(await relays.claim(claimOf(), { ...PLENTY, perKeyHourly: 0 })).toMatchObject({ kind: "quota" });
+  });
+
+  it("ends earlier where its transactions fail", async () => {
+    const keyId = idFrom("key", randomUUID());
+    const limits = { ...PLENTY, failuresPerKeyHourly: 2 };
+    for (let failures = 0; failures < 2; failures++) {
+      const claim = claimOf({ keyId });
+      expect(await relays.claim(claim, limits)).toMatchObject({ kind: "claimed" });
+      await relays.reject(claim.messageHash, "it would fail");
+    }
+    const refused = await relays.claim(claimOf({ keyId }), limits);
+    expect(refused).toMatchObject({ kind: "quota", of: "failures" });
+    if (refused.kind === "quota") expect(Math.abs(refused.retryAfterSeconds - 3_600)).toBeLessThan(120);
+  });
+});
+
+describe("a claim's state", () => {
+  const NEXT: Record<RelayState, readonly RelayState[]> = {
+    claimed: ["broadcast"],
+    broadcast: ["unknown", "confirmed", "failed"],
+    unknown: ["confirmed", "failed"],
+    confirmed: [],
+    failed: [],
+  };
+
+  it("goes forward only: sent after it was claimed, and never out of confirmed or failed", async () => {
+    for (const from of ["claimed", "broadcast", "unknown", "confirmed", "failed"] as const) {
+      for (const to of ["broadcast", "unknown", "confirmed", "failed"] as const) {
+        const claim = await claimedIn(from);
+        const forward = NEXT[from].includes(to);
+        expect(await relays.move(claim.messageHash, to), `${from} -> ${to}`).toBe(forward);
+        expect(await stateOf(claim)).toBe(forward ? to : from);
+        if (from !== "claimed") expect(await relays.reject(claim.messageHash, "no")).toBe(false);
+      }
+    }
+    expect(await relays.move(randomBytes(32), "broadcast")).toBe(false);
+    expect(await relays.reject(randomBytes(32), "no")).toBe(false);
+  });
+
+  it("is rejected or sent, when two instances decide at once", async () => {
+    for (let round = 0; round < 10; round++) {
+      const claim = await claimed();
+      const [rejected, sent] = await Promise.all([
+        at(1).reject(claim.messageHash, "no"),
+        at(2).move(claim.messageHash, "broadcast"),
+      ]);
+      expect(rejected).toBe(!sent);
+    }
+  });
+
+  it("has one end, when instances see different ones at once", async () => {
+    for (let round = 0; round < 10; round++) {
+      const claim = await claimedIn("broadcast");
+      const ends = ["confirmed", "failed", "confirmed"] as const;
+      const moved = await Promise.all(ends.map((end, n) => at(n).move(claim.messageHash, end)));
+      expect(moved.filter(Boolean)).toHaveLength(1);
+      expect(await stateOf(claim)).toBe(ends[moved.indexOf(true)]);
+    }
+  });
+
+  it("has its row whole or not at all when a connection dies", async () => {
+    const client = await instances[0]!.instance.pool.connect();
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const before = await relays.spentToday();
+    await client.query("begin");
+    const claim = claimOf();
+    await client.query(
+      `select relay_claim(row($1, $2, $3, $3, $4, $5, 10000, 1, 'claimed', null, now(), now())::relay, 1000000000000, 100, 100)`,
+      [claim.messageHash, claim.quoteId, randomUUID(), randomBytes(64), randomBytes(10)],
+    );
+    const dead = client.query("select pg_sleep(60)").catch((error: unknown) => error);
+    await owner.pool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
+    expect(await dead).toBeInstanceOf(Error);
+    client.release(true);
+    expect(await at(1).find(claim.messageHash)).toBeUndefined();
+    expect(await at(1).spentToday()).toBe(before);
+    expect(await at(1).claim(claim, PLENTY)).toMatchObject({ kind: "claimed" });
+  });
+});
+
+describe("what is unfinished", () => {
+  it("is told once nobody has moved it for a while, oldest first", async () => {
+    const states: Record<string, RelayState> = {};
+    const old: NewRelayClaim[] = [];
+    for (const state of ["claimed", "broadcast", "unknown", "confirmed", "failed"] as const) {
+      const claim = await claimedIn(state);
+      await age(claim, `${10 - old.length} minutes`);
+      states[claim.txSignature] = state;
+      old.push(claim);
+    }
+    await claimed();
+    const found = await at(2).unfinished(5 * MINUTE_MS, 100);
+    const ours = found.map(({ txSignature }) => states[txSignature]).filter((state) => state !== undefined);
+    expect(ours).toEqual(["claimed", "broadcast", "unknown"]);
+    expect(await at(2).unfinished(5 * MINUTE_MS, 1)).toHaveLength(1);
+  });
+
+  it("is kept, and so is what has ended in the last thirty days", async () => {
+    const [ended, recent, open] = [await claimedIn("confirmed"), await claimedIn("confirmed"), await claimed()];
+    for (const claim of [ended, open]) await age(claim, "31 days");
+    await age(recent, "29 days");
+    expect(await instances[0]!.instance.sweeper.forgetRelays()).toBe(1);
+    expect(await Promise.all([ended, recent, open].map(stateOf))).toEqual([undefined, "confirmed", "claimed"]);
+    // They were claimed today, as far as the budget goes.
+    await owner.pool.query("delete from relay where claimed_at < now() - interval '1 day'");
+    await owner.pool.query("delete from relay_budget");
+    await owner.pool.query(
+      "insert into relay_budget select (claimed_at at time zone 'utc')::date, sum(fee_lamports) from relay group by 1",
+    );
+  });
+});
+
+describe("a payment by a relayed transaction", () => {
+  it("is gasless, whoever finds it: the call's proof, the watch, or a credit", async () => {
+    const account = await makeAccount(owner.pool, 0n);
+    const [proved, watched, credited] = [await claimed(), await claimed(), await claimed()];
+    const treasurer = openTreasurer(servingUrl(database.url));
+
+    const call = callOf(account, { payment: paymentOf(depositOf({ txSignature: proved.txSignature })) });
+    const end = completed(call);
+    expect(await treasurer.ledger.begin({ ...call, idempotencyKey: "k" })).toEqual({ kind: "started" });
+    expect(await treasurer.ledger.finish(end)).toMatchObject({ kind: "captured", receipt: { paidBy: "gasless" } });
+
+    const token = await watchedAccount(treasurer);
+    const movement = movementOf({
+      txSignature: watched.txSignature,
+      owner: { accountId: account, quoteId: watched.quoteId },
+    });
+    expect(await treasurer.books.record(token, movement)).toBe("credited");
+    const stranger = movementOf();
+    await treasurer.books.record(token, stranger);
+    const deposit = depositOf({ txSignature: credited.txSignature, amount: PRICE });
+    expect(await treasurer.ledger.credit(account, deposit)).toMatchObject({ credited: true });
+
+    const { rows } = await owner.pool.query<{ tx_signature: Buffer; paid_by: string }>(
+      "select tx_signature, paid_by from payment",
+    );
+    const paidBy = Object.fromEntries(rows.map((row) => [base58.encode(row.tx_signature), row.paid_by]));
+    expect(paidBy).toEqual({
+      [proved.txSignature]: "gasless",
+      [watched.txSignature]: "gasless",
+      [credited.txSignature]: "gasless",
+      [stranger.txSignature]: "transfer",
+    });
+    await treasurer.close();
+  });
+});
