@@ -1,0 +1,63 @@
+import { RELAY_REFUSALS, unreadableTransaction } from "../../domain/relay-refusal.ts";
+import type { ToolgateError } from "../../domain/errors.ts";
+
+/** Reads a transaction's bytes from front to back, and refuses any that another reader might understand differently. */
+export class ByteReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** How many bytes were read. */
+  get position(): number {
+    return this.#at;
+  }
+
+  get atEnd(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  byte(): number {
+    return this.take(1).readUInt8();
+  }
+
+  /** The next byte, which stays to be read; undefined at the end. */
+  peek(): number | undefined {
+    return this.#bytes[this.#at];
+  }
+
+  take(length: number): Buffer {
+    if (this.#at + length > this.#bytes.length) throw malformed("it ends too early");
+    const taken = this.#bytes.subarray(this.#at, this.#at + length);
+    this.#at += length;
+    return taken;
+  }
+
+  /**
+   * A length in the form compact-u16: seven bits a byte, least significant first, at most 16 bits. The chain refuses a longer form than
+   * the number needs, and so must we: a message has one encoding only.
+   */
+  compactU16(): number {
+    let value = 0;
+    for (let index = 0; index < 3; index++) {
+      const byte = this.byte();
+      if (index > 0 && byte === 0) throw malformed("a length is not written in its shortest form");
+      value |= (byte & 0x7f) << (7 * index);
+      if (byte < 0x80) {
+        if (value > 0xffff) throw malformed("a length is above 65535");
+        return value;
+      }
+    }
+    throw malformed("a length takes more than three bytes");
+  }
+}
+
+/** What was sent is no transaction. */
+export function malformed(problem: string): ToolgateError {
+  return unreadableTransaction(
+    RELAY_REFUSALS.TRANSACTION_MALFORMED,
+    `these bytes are no Solana transaction (${problem}); send the signed transaction as the wallet serialized it, unchanged`,
+  );
+}

@@ -1,0 +1,42 @@
+import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
+import { feeOf, GUARD_UNITS, HIGHEST_PRICE, MOST_UNITS } from "./limits.ts";
+import type { PaymentLayout } from "./layout.ts";
+import type { WireInstruction } from "./wire-transaction.ts";
+
+/**
+ * Checks what the transaction asks to compute and what it bids for that, both of which the fee payer pays.
+ * @param guards how many guards compute besides the payment
+ * @returns the fee, lamports
+ */
+export function checkComputeBudget({ limit, price }: PaymentLayout, guards: number): bigint {
+  checkShape(limit, 5, "SetComputeUnitLimit");
+  checkShape(price, 9, "SetComputeUnitPrice");
+  const units = limit.data.readUInt32LE(1);
+  const bid = price.data.readBigUInt64LE(1);
+  const most = MOST_UNITS + guards * GUARD_UNITS;
+  if (units > most) {
+    throw relayRefused(
+      RELAY_REFUSALS.COMPUTE_LIMIT,
+      `SetComputeUnitLimit asks for ${units} compute units, at most ${most} are paid for; 40000 are plenty for a transfer with a memo`,
+    );
+  }
+  if (bid > HIGHEST_PRICE) {
+    throw relayRefused(
+      RELAY_REFUSALS.COMPUTE_PRICE,
+      `SetComputeUnitPrice bids ${bid} micro-lamports, at most ${HIGHEST_PRICE} are paid`,
+    );
+  }
+  return feeOf({ units, price: bid });
+}
+
+function checkShape({ data, accounts }: WireInstruction, bytes: number, name: string): void {
+  if (data.length !== bytes) {
+    throw relayRefused(
+      RELAY_REFUSALS.INSTRUCTION_DATA,
+      `${name} has ${data.length} bytes of data and must have ${bytes}`,
+    );
+  }
+  if (accounts.length > 0) {
+    throw relayRefused(RELAY_REFUSALS.INSTRUCTION_ACCOUNTS, `${name} names accounts and must name none`);
+  }
+}

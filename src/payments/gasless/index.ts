@@ -1,0 +1,2 @@
+export { readFeePayer } from "./fee-payer.ts";
+export { GaslessSponsor, type SponsorOptions } from "./sponsor.ts";

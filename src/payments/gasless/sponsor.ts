@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { base58 } from "@scure/base";
+import { PublicKey } from "@solana/web3.js";
+import type { DecodedTransaction, RecentBlockhash, Sponsor, UnsignedTransaction } from "../../app/relay-ports.ts";
+import { parseAddress } from "../../domain/base58.ts";
+import { invalidField } from "../../domain/errors.ts";
+import type { Quote } from "../../domain/quote.ts";
+import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
+import { buildPayment } from "./build.ts";
+import { checkComputeBudget } from "./compute-budget.ts";
+import { isSignedBy, type SigningKey } from "./ed25519.ts";
+import { withoutGuards } from "./guards.ts";
+import { readLayout } from "./layout.ts";
+import { checkMemo } from "./memo.ts";
+import { checkForm } from "./rules-of-form.ts";
+import { checkTransfer, type Treasury } from "./transfer.ts";
+import { UsdcAccounts } from "./usdc-accounts.ts";
+import { readTransaction, type WireTransaction } from "./wire-transaction.ts";
+
+/** What the sponsor is made of. */
+export interface SponsorOptions {
+  /** FEE_PAYER_KEYPAIR. */
+  readonly feePayer: SigningKey;
+  /** TREASURY_OWNER, base58. */
+  readonly treasuryOwner: string;
+  /** MEMO_PREFIX. */
+  readonly memoPrefix: string;
+}
+
+interface Checked {
+  readonly transaction: DecodedTransaction;
+  readonly signature: Buffer | undefined;
+  readonly wire: WireTransaction;
+  readonly feeLamports: bigint;
+  /** Micro-USD. */
+  readonly amount: bigint;
+}
+
+/** Reads, checks and signs what the relay pays the fee of. Asks nobody; what a transaction may cost is in limits.ts. */
+export class GaslessSponsor implements Sponsor {
+  readonly feePayer: string;
+  readonly #key: SigningKey;
+  readonly #treasury: Treasury;
+  readonly #memoPrefix: string;
+  readonly #usdcAccounts = new UsdcAccounts();
+
+  /** @throws TypeError when the owner is no address, or the fee payer itself: its signature would move the treasury's money */
+  constructor({ feePayer, treasuryOwner, memoPrefix }: SponsorOptions) {
+    const owner = parseAddress(treasuryOwner);
+    if (!owner) throw new TypeError("TREASURY_OWNER: must be a Solana address (base58 of 32 bytes)");
+    if (feePayer.publicKey.equals(owner)) {
+      throw new TypeError(
+        "FEE_PAYER_KEYPAIR: must be another key than the treasury's owner; it holds SOL for fees and nothing else",
+      );
+    }
+    this.feePayer = base58.encode(feePayer.publicKey);
+    this.#key = feePayer;
+    this.#treasury = { owner: Buffer.from(owner), tokenAccount: this.#usdcAccounts.of(Buffer.from(owner)) };
+    this.#memoPrefix = memoPrefix;
+  }
+
+  decode(bytes: Uint8Array): DecodedTransaction {
+    return this.#check(bytes).transaction;
+  }
+
+  sign(
+    { bytes }: { readonly bytes: Uint8Array },
+    quote: Quote,
+  ): { signedTransaction: Uint8Array; feeLamports: bigint } {
+    const { transaction, signature, wire, feeLamports, amount } = this.#check(bytes);
+    if (!signature) {
+      const found = base58.encode(wire.keys[0] ?? Buffer.alloc(0));
+      throw relayRefused(
+        RELAY_REFUSALS.FEE_PAYER,
+        `the fee payer is ${found} and must be ${this.feePayer}; build the transaction anew, with the fee_payer of the 402 answer`,
+      );
+    }
+    if (amount !== quote.price) {
+      throw relayRefused(
+        RELAY_REFUSALS.TRANSFER_AMOUNT,
+        `the transfer is of ${amount} micro-USDC and must be of ${quote.price}, the price of the quote`,
+      );
+    }
+    const memo = this.#memoOf(quote);
+    if (transaction.memo !== memo) {
+      throw relayRefused(RELAY_REFUSALS.MEMO_QUOTE, `the memo names another quote; it must be exactly ${memo}`);
+    }
+    const others = wire.signatures.slice(1);
+    return { signedTransaction: Buffer.concat([Buffer.of(2), signature, ...others, wire.message]), feeLamports };
+  }
+
+  build({ quote, payer, recent }: { quote: Quote; payer: string; recent: RecentBlockhash }): UnsignedTransaction {
+    const address = parseAddress(payer);
+    if (!address) throw invalidField("payer", "must be a Solana address (base58 of 32 bytes)");
+    if (!PublicKey.isOnCurve(address))
+      throw invalidField("payer", "must be a wallet that can sign, not an address of a program");
+    if (payer === this.feePayer || this.#treasury.owner.equals(address)) {
+      throw invalidField("payer", "must be your own wallet, not the fee payer and not the treasury");
+    }
+    const owner = Buffer.from(address);
+    return buildPayment({
+      feePayer: this.#key.publicKey,
+      payer: owner,
+      source: this.#usdcAccounts.of(owner),
+      destination: this.#treasury.tokenAccount,
+      amount: quote.price,
+      memo: this.#memoOf(quote),
+      recent,
+    });
+  }
+
+  /** Every rule but those of the quote. Only after all of them does the key sign: with a signature anybody can send the transaction. */
+  #check(bytes: Uint8Array): Checked {
+    const wire = readTransaction(bytes);
+    checkForm(wire);
+    const { guards, rest } = withoutGuards(wire.instructions, wire.keys);
+    const layout = readLayout(rest, wire.keys);
+    const feeLamports = checkComputeBudget(layout, guards);
+    const memo = checkMemo(layout.memo, this.#memoPrefix);
+    const [feePayer, payer] = wire.keys;
+    const payerSignature = wire.signatures[1];
+    if (!feePayer || !payer || !payerSignature || !isSignedBy(payer, wire.message, payerSignature)) {
+      throw relayRefused(
+        RELAY_REFUSALS.PAYER_SIGNATURE,
+        "the second signature is not the payer's over this message; sign the message last, after everything in it is final",
+      );
+    }
+    const amount = checkTransfer(layout.transfer, wire, this.#treasury, this.#usdcAccounts);
+    const signature = feePayer.equals(this.#key.publicKey) ? this.#key.sign(wire.message) : undefined;
+    const transaction = {
+      bytes,
+      messageHash: createHash("sha256").update(wire.message).digest(),
+      txSignature: signature && base58.encode(signature),
+      memo,
+      payer: base58.encode(payer),
+      blockhash: base58.encode(wire.blockhash),
+    };
+    return { transaction, signature, wire, feeLamports, amount };
+  }
+
+  #memoOf(quote: Quote): string {
+    return `${this.#memoPrefix}:${quote.quoteId}`;
+  }
+}

@@ -1,0 +1,103 @@
+import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
+import { USDC_DECIMALS, USDC_MINT } from "./programs.ts";
+import type { UsdcAccounts } from "./usdc-accounts.ts";
+import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";
+
+/** TransferChecked of SPL Token. Everything else that moves tokens, or lets others do so, is refused: Transfer, Approve, batch, … */
+const TRANSFER_CHECKED = 12;
+
+/** Where payments go. */
+export interface Treasury {
+  /** Its wallet's 32 bytes. */
+  readonly owner: Buffer;
+  /** Its USDC account's 32 bytes. */
+  readonly tokenAccount: Buffer;
+}
+
+/**
+ * Checks that the one transfer moves USDC from the payer's associated token account to the treasury, and that the payer signs for it.
+ * Other accounts that the payer owns or may spend from are refused: whose money they hold only the network could tell.
+ * @returns the amount, micro-USD
+ */
+export function checkTransfer(
+  { data, accounts }: WireInstruction,
+  { keys }: WireTransaction,
+  treasury: Treasury,
+  usdcAccounts: UsdcAccounts,
+): bigint {
+  if (data[0] !== TRANSFER_CHECKED) {
+    throw relayRefused(
+      RELAY_REFUSALS.TRANSFER_KIND,
+      `the SPL Token instruction is of kind ${data[0] ?? "none"}; it must be TransferChecked (kind ${TRANSFER_CHECKED})`,
+    );
+  }
+  if (data.length !== 10) {
+    throw relayRefused(
+      RELAY_REFUSALS.INSTRUCTION_DATA,
+      `TransferChecked has ${data.length} bytes of data and must have 10`,
+    );
+  }
+  const [source, mint, destination, authority] = accounts;
+  if (accounts.length !== 4 || source === undefined || mint === undefined || destination === undefined) {
+    throw relayRefused(
+      RELAY_REFUSALS.INSTRUCTION_ACCOUNTS,
+      `TransferChecked names ${accounts.length} accounts and must name four: source, mint, destination and payer; multisig wallets pay by themselves`,
+    );
+  }
+  if (!same(keys[mint], USDC_MINT)) throw relayRefused(RELAY_REFUSALS.TRANSFER_MINT, "the transfer must be of USDC");
+  if (data.readUInt8(9) !== USDC_DECIMALS) {
+    throw relayRefused(
+      RELAY_REFUSALS.TRANSFER_DECIMALS,
+      `USDC has ${USDC_DECIMALS} decimal places, and TransferChecked must say so`,
+    );
+  }
+  checkParties(
+    { source: keys[source], destination: keys[destination], authority, payer: keys[1] },
+    treasury,
+    usdcAccounts,
+  );
+  return data.readBigUInt64LE(1);
+}
+
+interface Parties {
+  readonly source: Buffer | undefined;
+  readonly destination: Buffer | undefined;
+  /** The authority's number. */
+  readonly authority: number | undefined;
+  readonly payer: Buffer | undefined;
+}
+
+function checkParties(
+  { source, destination, authority, payer }: Parties,
+  treasury: Treasury,
+  usdcAccounts: UsdcAccounts,
+) {
+  if (!same(destination, treasury.tokenAccount)) {
+    throw relayRefused(
+      RELAY_REFUSALS.TRANSFER_DESTINATION,
+      "the transfer must go to the treasury's USDC account, the pay_to of the payment instructions",
+    );
+  }
+  if (authority !== 1 || !payer) {
+    throw relayRefused(
+      RELAY_REFUSALS.TRANSFER_AUTHORITY,
+      "the transfer's authority must be the second signer, the payer",
+    );
+  }
+  if (same(payer, treasury.owner)) {
+    throw relayRefused(
+      RELAY_REFUSALS.PAYER_IS_TREASURY,
+      "the treasury cannot pay itself; pay from a wallet of your own",
+    );
+  }
+  if (!same(source, usdcAccounts.of(payer))) {
+    throw relayRefused(
+      RELAY_REFUSALS.TRANSFER_SOURCE,
+      "the transfer must come from the payer's associated token account for USDC; pay from other accounts by yourself",
+    );
+  }
+}
+
+function same(one: Buffer | undefined, other: Buffer): boolean {
+  return one?.equals(other) === true;
+}

@@ -1,0 +1,24 @@
+import { getAssociatedTokenAddressSync } from "@solana/spl-token";
+import { PublicKey } from "@solana/web3.js";
+import { Lru } from "../../domain/lru.ts";
+import { USDC_MINT } from "./programs.ts";
+
+/** Payers that are remembered: to derive an address costs more than all other checks together, the signature's aside. */
+const REMEMBERED = 10_000;
+
+/** Derives the associated token accounts of wallets for USDC. */
+export class UsdcAccounts {
+  readonly #mint = new PublicKey(USDC_MINT);
+  readonly #known = new Lru<string, Buffer>(REMEMBERED);
+
+  /** @param owner 32 bytes */
+  of(owner: Buffer): Buffer {
+    const name = owner.toString("latin1");
+    let account = this.#known.get(name);
+    if (!account) {
+      account = getAssociatedTokenAddressSync(this.#mint, new PublicKey(owner), true).toBuffer();
+      this.#known.set(name, account);
+    }
+    return account;
+  }
+}
