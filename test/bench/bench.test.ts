@@ -8,6 +8,7 @@ describe("the benchmark", () => {
       expect.arrayContaining([
         "start of serve",
         "HTTP echo: throughput",
+        "MCP echo, 2026-07-28: server CPU per call",
         "HTTP 402: throughput",
         "gRPC echo: throughput",
         "paid call, one account, 16 connections: throughput",
@@ -20,7 +21,7 @@ describe("the benchmark", () => {
 
   it("names its parts when asked for one that is not there", async () => {
     const { code, output } = await command("node", ["test/bench/main.ts", "--only", "nothing"]);
-    expect(output).toContain("there is no part nothing; there are start, echo, 402, grpc, paid, audit, sandbox");
+    expect(output).toContain("there is no part nothing; there are start, echo, mcp, 402, grpc, paid, audit, sandbox");
     expect(code).toBe(1);
   });
 });

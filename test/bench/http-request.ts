@@ -1,10 +1,21 @@
 /** A tool call as it goes over the wire, whole. */
 export function toolCallRequest(apiKey: string, call: object): string {
-  const body = JSON.stringify(call);
+  return postRequest("/v1/mcp/tools/call", apiKey, call);
+}
+
+/** A POST of JSON as it goes over the wire, whole. */
+export function postRequest(
+  path: string,
+  apiKey: string,
+  json: object,
+  headers: Readonly<Record<string, string>> = {},
+): string {
+  const body = JSON.stringify(json);
   return [
-    "POST /v1/mcp/tools/call HTTP/1.1",
+    `POST ${path} HTTP/1.1`,
     "Host: 127.0.0.1",
     `Authorization: Bearer ${apiKey}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     "Content-Type: application/json",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "",

@@ -7,6 +7,7 @@ import type { Bench, Part, Scale } from "./bench.ts";
 import { grpcEcho } from "./grpc-part.ts";
 import { echo, paymentRequired } from "./http-part.ts";
 import { LoadProcess } from "./load.ts";
+import { mcp } from "./mcp-part.ts";
 import type { Plan } from "./measure.ts";
 import { paidCalls } from "./paid-part.ts";
 import { isMet, table, type Line } from "./report.ts";
@@ -16,12 +17,13 @@ import { start } from "./start-part.ts";
 import { startWorld } from "./world.ts";
 import { z } from "zod";
 
-// npm run bench [-- --short] [--only start,echo,402,grpc,paid,audit,sandbox] [--rounds N] [--json] [--profile DIR]
+// npm run bench [-- --short] [--only start,echo,mcp,402,grpc,paid,audit,sandbox] [--rounds N] [--json] [--profile DIR]
 // Measures the gateway against bare peers on the same machine in the same minutes; docs/performance.md tells what and why.
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
   ["start", start],
   ["echo", echo],
+  ["mcp", mcp],
   ["402", paymentRequired],
   ["grpc", grpcEcho],
   ["paid", paidCalls],

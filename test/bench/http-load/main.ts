@@ -73,9 +73,14 @@ class Caller {
     const headEnd = this.#received.indexOf("\r\n\r\n");
     if (headEnd < 0) return;
     const length = /\r\ncontent-length: (\d+)/i.exec(this.#received)?.[1];
-    const missing = headEnd + 4 + Number(length) - this.#received.length;
-    if (missing > 0) return;
-    if (missing !== 0) return this.#end(`an answer is not of its length: ${this.#received}`);
+    if (length === undefined) {
+      // In chunks: nothing else comes on this connection before the next request (RFC 9112 section 7.1).
+      if (!this.#received.endsWith("\r\n0\r\n\r\n")) return;
+    } else {
+      const missing = headEnd + 4 + Number(length) - this.#received.length;
+      if (missing > 0) return;
+      if (missing !== 0) return this.#end(`an answer is not of its length: ${this.#received}`);
+    }
     if (!this.#received.startsWith(this.#statusLine) || !this.#received.includes(this.#body, headEnd)) {
       return this.#end(`an answer is not the expected one (${this.#statusLine}… ${this.#body}): ${this.#received}`);
     }

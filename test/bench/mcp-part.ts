@@ -1,0 +1,63 @@
+import type { Bench } from "./bench.ts";
+import { postRequest, toolCallRequest } from "./http-request.ts";
+import { compare, loaded } from "./measure.ts";
+import { cpuLine, type Line } from "./report.ts";
+
+const CONNECTIONS = 64;
+const MESSAGE = "hello, gateway";
+const MODERN = "2026-07-28";
+
+/** What a call through JSON-RPC may cost of the same call without it. */
+const OVER_PLAIN = 1.3;
+/** And of the same call to a server of the official library. */
+const OF_LIBRARY = 1 / 8;
+
+/** A free call through MCP: against the same call at the path beside it, and against both lines of the official library, each in the era it speaks best. */
+export async function mcp(bench: Bench): Promise<Line[]> {
+  const { world, gateway, plan, signal } = bench;
+  const [key = ""] = await world.createAccounts(1);
+  const load = bench.load("http");
+  const side = ({ server, port }: { server: typeof gateway.server; port: number }, request: string) => {
+    const job = { host: "127.0.0.1", port, connections: CONNECTIONS, requests: [request] };
+    return loaded(load, server, { ...job, expect: { status: 200, body: `{"echo":"${MESSAGE}"}` } }, plan, signal);
+  };
+  const ours = { server: gateway.server, port: gateway.httpPort };
+  const plain = toolCallRequest(key, { tool: "echo", params: { message: MESSAGE } });
+  const [first, second] = await Promise.all(
+    ["v1", "v2"].map((line) => bench.peer("test/bench/mcp-peer/main.ts", { args: [line] })),
+  );
+  if (!first || !second) throw new Error("there are two lines");
+  const overPlain = await compare(side(ours, legacyEcho(key)), side(ours, plain), plan);
+  const ofFirst = await compare(side(ours, legacyEcho(key)), side(first, legacyEcho(key)), plan);
+  const ofSecond = await compare(side(ours, modernEcho(key)), side(second, modernEcho(key)), plan);
+  return [
+    ...cpuLine("MCP echo", overPlain, "same call at /v1", OVER_PLAIN),
+    ...cpuLine("MCP echo, 2025-11-25", ofFirst, "official library 1.x", OF_LIBRARY),
+    ...cpuLine("MCP echo, 2026-07-28", ofSecond, "official library 2.x", OF_LIBRARY),
+  ];
+}
+
+function legacyEcho(key: string): string {
+  return echo(key, { "MCP-Protocol-Version": "2025-11-25" }, {});
+}
+
+function modernEcho(key: string): string {
+  const headers = { "MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "echo" };
+  const prefix = "io.modelcontextprotocol";
+  return echo(key, headers, {
+    _meta: { [`${prefix}/protocolVersion`]: MODERN, [`${prefix}/clientCapabilities`]: {} },
+  });
+}
+
+function echo(key: string, headers: Record<string, string>, params: object): string {
+  const call = { name: "echo", arguments: { message: MESSAGE }, ...params };
+  return postRequest(
+    "/mcp",
+    key,
+    { jsonrpc: "2.0", id: 1, method: "tools/call", params: call },
+    {
+      Accept: "application/json, text/event-stream",
+      ...headers,
+    },
+  );
+}

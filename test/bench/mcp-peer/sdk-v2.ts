@@ -1,0 +1,17 @@
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { z } from "zod";
+
+const inputSchema = z.object({ message: z.string() });
+
+/** The official library, second line: a handler that makes a server for each request. */
+export const handle = toNodeHandler(
+  createMcpHandler(() => {
+    const mcp = new McpServer({ name: "peer", version: "1.0.0" });
+    mcp.registerTool("echo", { inputSchema }, ({ message }) => ({
+      content: [{ type: "text", text: JSON.stringify({ echo: message }) }],
+      structuredContent: { echo: message },
+    }));
+    return mcp;
+  }),
+);
