@@ -1,0 +1,75 @@
+import { base58 } from "@scure/base";
+import { z } from "zod";
+import type { RecentBlockhash } from "../app/relay-ports.ts";
+import type { RpcRequest } from "./endpoint.ts";
+import { MalformedAnswer } from "./rpc-failure.ts";
+import { transactionErrorSchema } from "./transaction-json.ts";
+
+const blockHeight = z.int().nonnegative().transform(BigInt);
+const latestSchema = z.object({ value: z.object({ blockhash: z.string(), lastValidBlockHeight: blockHeight }) });
+const validSchema = z.object({ value: z.boolean() });
+const simulationSchema = z.object({ value: z.object({ err: transactionErrorSchema }) });
+const balanceSchema = z.object({ value: z.int().nonnegative().transform(BigInt) });
+/** The newest blockhash, and how long it is good. */
+export function latestRequest(signal: AbortSignal): RpcRequest<RecentBlockhash> {
+  return {
+    method: "getLatestBlockhash",
+    params: [{ commitment: "confirmed" }],
+    read: (answer) => latestSchema.parse(answer).value,
+    signal,
+  };
+}
+
+/** What an address holds, lamports. */
+export function lamportsRequest(address: string, signal: AbortSignal): RpcRequest<bigint> {
+  return {
+    method: "getBalance",
+    params: [address, { commitment: "confirmed" }],
+    read: (answer) => balanceSchema.parse(answer).value,
+    signal,
+  };
+}
+
+/** Whether a blockhash can still be built on. */
+export function validRequest(blockhash: string, signal: AbortSignal): RpcRequest<boolean> {
+  return {
+    method: "isBlockhashValid",
+    params: [blockhash, { commitment: "processed" }],
+    read: (answer) => validSchema.parse(answer).value,
+    signal,
+  };
+}
+
+/** How many blocks there are. */
+export function heightRequest(commitment: "processed" | "finalized", signal: AbortSignal): RpcRequest<bigint> {
+  return {
+    method: "getBlockHeight",
+    params: [{ commitment }],
+    read: (answer) => blockHeight.parse(answer),
+    signal,
+  };
+}
+
+/** Why a transaction would fail; null: it would not. */
+export function simulationRequest(signedTransaction: Uint8Array, signal: AbortSignal): RpcRequest<unknown> {
+  const options = { encoding: "base64", sigVerify: true, commitment: "processed" };
+  return {
+    method: "simulateTransaction",
+    params: [Buffer.from(signedTransaction).toString("base64"), options],
+    read: (answer) => simulationSchema.parse(answer).value.err,
+    signal,
+  };
+}
+
+/** Brings it to the network. Preflight would only repeat the simulation, and hold up what is sent again. */
+export function sendRequest(signedTransaction: Uint8Array, signal: AbortSignal): RpcRequest<void> {
+  const txSignature = base58.encode(signedTransaction.subarray(1, 65));
+  return {
+    method: "sendTransaction",
+    params: [Buffer.from(signedTransaction).toString("base64"), { encoding: "base64", skipPreflight: true }],
+    read: (answer) => {
+      if (answer !== txSignature) throw new MalformedAnswer("the answer is not the transaction's signature");
+    },
+    signal,
+  };
+}

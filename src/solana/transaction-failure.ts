@@ -1,0 +1,52 @@
+/** Why a transaction failed, in words. */
+export interface TransactionFailure {
+  readonly reason: string;
+  /** Whether it is the fee payer's fault and nobody else's. */
+  readonly feePayer: boolean;
+}
+
+/** Errors of SPL Token (its `TokenError`), as far as a transfer meets them. */
+const TOKEN_ERRORS: Readonly<Record<number, string>> = {
+  1: "the payer's token account holds too little USDC",
+  3: "the token account is of another mint",
+  4: "the signer does not own the token account",
+  17: "the token account is frozen",
+};
+
+/** What a transfer fails with where there is no token account of the payer. */
+const NO_ACCOUNT = new Set(["InvalidAccountData", "IncorrectProgramId", "UninitializedAccount"]);
+
+/** Errors of transactions (the runtime's `TransactionError`). */
+const ERRORS: Readonly<Record<string, string>> = {
+  BlockhashNotFound: "its blockhash has expired, or is not known to the network",
+  SignatureFailure: "a signature does not verify",
+};
+
+/** The fee payer is account 0: it is what these are about. */
+const FEE_PAYER_ERRORS = new Set(["AccountNotFound", "InsufficientFundsForFee", "InvalidAccountForFee"]);
+
+/** @param err TransactionError as the RPC tells it, not null */
+export function transactionFailure(err: unknown): TransactionFailure {
+  if (typeof err === "string") return { reason: ERRORS[err] ?? err, feePayer: FEE_PAYER_ERRORS.has(err) };
+  const instruction = member(err, "InstructionError");
+  if (Array.isArray(instruction))
+    return { reason: instructionFailure(instruction[0], instruction[1]), feePayer: false };
+  const feePayer = member(member(err, "InsufficientFundsForRent"), "account_index") === 0;
+  return { reason: feePayer ? "the fee payer holds too little SOL" : brief(err), feePayer };
+}
+
+function instructionFailure(index: unknown, error: unknown): string {
+  const code = member(error, "Custom");
+  const known = typeof code === "number" ? TOKEN_ERRORS[code] : undefined;
+  if (known !== undefined) return known;
+  if (typeof error === "string" && NO_ACCOUNT.has(error)) return `the payer has no token account for USDC (${error})`;
+  return `instruction ${brief(index)} fails with ${brief(error)}`;
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && name in value ? Reflect.get(value, name) : undefined;
+}
+
+function brief(value: unknown): string {
+  return (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).slice(0, 200);
+}
