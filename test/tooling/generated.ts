@@ -4,8 +4,11 @@ import path from "node:path";
 
 import { command, ROOT, type Finished } from "./command.ts";
 
+/** The folders that are generated, whole. */
+const GENERATED = ["gen", "docs/reference"];
+
 /**
- * Is gen/ what the proto files generate? Generated anew into a folder of its own and compared byte by byte:
+ * Are gen/ and docs/reference what the proto files generate? Generated anew into a folder of its own and compared byte by byte:
  * a diff against the last commit would call every uncommitted change of a message stale.
  */
 export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Finished> {
@@ -13,7 +16,8 @@ export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Fini
   try {
     const generated = await command("buf", ["generate", "--template", "proto/buf.gen.yaml", "-o", fresh], { signal });
     if (generated.code !== 0) return generated;
-    const differences = await compareTrees(path.join(ROOT, "gen"), path.join(fresh, "gen"));
+    const compared = GENERATED.map((folder) => compareTrees(path.join(ROOT, folder), path.join(fresh, folder), folder));
+    const differences = (await Promise.all(compared)).flat();
     if (differences.length === 0) return { code: 0, output: "" };
     return { code: 1, output: `${differences.join("\n")}\nRun: npm run generate\n` };
   } finally {
@@ -21,15 +25,15 @@ export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Fini
   }
 }
 
-/** Every file in which the committed folder is not the fresh one, as lines to read. */
-export async function compareTrees(committed: string, fresh: string): Promise<string[]> {
+/** Every file in which the committed folder is not the fresh one, as lines to read that call the folder by its name. */
+export async function compareTrees(committed: string, fresh: string, name: string): Promise<string[]> {
   const [old, now] = await Promise.all([filesBelow(committed), filesBelow(fresh)]);
   const differences: string[] = [];
   for (const file of [...new Set([...old, ...now])].sort()) {
-    if (!now.has(file)) differences.push(`gen/${file}: no proto file generates it`);
-    else if (!old.has(file)) differences.push(`gen/${file}: is missing`);
+    if (!now.has(file)) differences.push(`${name}/${file}: no proto file generates it`);
+    else if (!old.has(file)) differences.push(`${name}/${file}: is missing`);
     else if (!(await sameBytes(path.join(committed, file), path.join(fresh, file)))) {
-      differences.push(`gen/${file}: is not what the proto files generate`);
+      differences.push(`${name}/${file}: is not what the proto files generate`);
     }
   }
   return differences;

@@ -6,13 +6,14 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import { file_httpjson_v1_options } from "../../httpjson/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file toolgate/v1/payment_service.proto.
  */
 export const file_toolgate_v1_payment_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0b29sZ2F0ZS92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIlEKF0J1aWxkVHJhbnNhY3Rpb25SZXF1ZXN0EhwKCHF1b3RlX2lkGAEgASgJQgq6SAdyBRABGMgBEhgKBXBheWVyGAIgASgJQgm6SAZyBBAgGCwidAoYQnVpbGRUcmFuc2FjdGlvblJlc3BvbnNlEhMKC3RyYW5zYWN0aW9uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJZmVlX3BheWVyGAMgASgJEh8KF2xhc3RfdmFsaWRfYmxvY2tfaGVpZ2h0GAQgASgDMpoBCg5QYXltZW50U2VydmljZRKHAQoQQnVpbGRUcmFuc2FjdGlvbhIkLnRvb2xnYXRlLnYxLkJ1aWxkVHJhbnNhY3Rpb25SZXF1ZXN0GiUudG9vbGdhdGUudjEuQnVpbGRUcmFuc2FjdGlvblJlc3BvbnNlIiaQAgGC0+STAh06ASoiGC92MS9wYXltZW50cy90cmFuc2FjdGlvbmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations]);
+  fileDesc("CiF0b29sZ2F0ZS92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIlEKF0J1aWxkVHJhbnNhY3Rpb25SZXF1ZXN0EhwKCHF1b3RlX2lkGAEgASgJQgq6SAdyBRABGMgBEhgKBXBheWVyGAIgASgJQgm6SAZyBBAgGCwidAoYQnVpbGRUcmFuc2FjdGlvblJlc3BvbnNlEhMKC3RyYW5zYWN0aW9uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJZmVlX3BheWVyGAMgASgJEh8KF2xhc3RfdmFsaWRfYmxvY2tfaGVpZ2h0GAQgASgDMrgBCg5QYXltZW50U2VydmljZRKlAQoQQnVpbGRUcmFuc2FjdGlvbhIkLnRvb2xnYXRlLnYxLkJ1aWxkVHJhbnNhY3Rpb25SZXF1ZXN0GiUudG9vbGdhdGUudjEuQnVpbGRUcmFuc2FjdGlvblJlc3BvbnNlIkSQAgHq8xgaEg1RVU9URV9FWFBJUkVEEglGT1JCSURERU6C0+STAh06ASoiGC92MS9wYXltZW50cy90cmFuc2FjdGlvbmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_httpjson_v1_options]);
 
 /**
  * Which payment.

@@ -6,13 +6,14 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_httpjson_v1_options } from "../../httpjson/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file toolgate/v1/quote.proto.
  */
 export const file_toolgate_v1_quote: GenFile = /*@__PURE__*/
-  fileDesc("Chd0b29sZ2F0ZS92MS9xdW90ZS5wcm90bxILdG9vbGdhdGUudjEivgEKBVF1b3RlEhAKCHF1b3RlX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSGwoTcHJpY2VfdXNkY19taWNyb3VzZBgDIAEoAxIcChRhbW91bnRfdXNkY19taWNyb3VzZBgEIAEoAxIVCg1wcmljZV9kaXNwbGF5GAUgASgJEhMKC3R0bF9zZWNvbmRzGAYgASgFEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Chd0b29sZ2F0ZS92MS9xdW90ZS5wcm90bxILdG9vbGdhdGUudjEixAEKBVF1b3RlEhAKCHF1b3RlX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSGwoTcHJpY2VfdXNkY19taWNyb3VzZBgDIAEoAxIcChRhbW91bnRfdXNkY19taWNyb3VzZBgEIAEoAxIVCg1wcmljZV9kaXNwbGF5GAUgASgJEhMKC3R0bF9zZWNvbmRzGAYgASgFEjQKCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgTw8xgBYgZwcm90bzM", [file_google_protobuf_timestamp, file_httpjson_v1_options]);
 
 /**
  * The price offered for one call (specification 2.3). Sealed: everything the gateway must know later is inside `quote_id`.

@@ -20,6 +20,14 @@ export interface Annotations {
   nullWhenUnset(field: DescField): boolean;
   /** `httpjson.v1.json_value`. */
   jsonValue(value: DescEnumValue): string | undefined;
+  /** `httpjson.v1.always_set`. */
+  alwaysSet(field: DescField): boolean;
+  /** `httpjson.v1.document` as ProtoJSON. */
+  document(file: DescFile): JsonObject | undefined;
+  /** `httpjson.v1.operation` as ProtoJSON. */
+  operation(method: DescMethod): JsonObject | undefined;
+  /** `buf.validate.field` as ProtoJSON. */
+  rules(field: DescField): JsonObject | undefined;
 }
 
 /** @param files all files of the request; an option whose file is not among them is used nowhere */
@@ -31,13 +39,17 @@ export function findAnnotations(files: readonly DescFile[]): Annotations {
   const error = extensions.get("httpjson.v1.error");
   const nullWhenUnset = extensions.get("httpjson.v1.null_when_unset");
   const jsonValue = extensions.get("httpjson.v1.json_value");
+  const alwaysSet = extensions.get("httpjson.v1.always_set");
+  const document = extensions.get("httpjson.v1.document");
+  const operation = extensions.get("httpjson.v1.operation");
+  const rules = extensions.get("buf.validate.field");
   return {
     http: (method) => messageOption(method, http),
     errorStatus: (message) => {
       const binding = messageOption(message, error);
       return binding && Number(binding["status"] ?? 0);
     },
-    nullWhenUnset: (field) => nullWhenUnset?.scalar === ScalarType.BOOL && getOption(field, nullWhenUnset) === true,
+    nullWhenUnset: (field) => isTrue(field, nullWhenUnset),
     jsonValue: (value) => {
       if (jsonValue === undefined || !hasOption(value, jsonValue)) {
         return undefined;
@@ -45,10 +57,21 @@ export function findAnnotations(files: readonly DescFile[]): Annotations {
       const text: unknown = getOption(value, jsonValue);
       return typeof text === "string" ? text : undefined;
     },
+    alwaysSet: (field) => isTrue(field, alwaysSet),
+    document: (file) => messageOption(file, document),
+    operation: (method) => messageOption(method, operation),
+    rules: (field) => messageOption(field, rules),
   };
 }
 
-function messageOption(desc: DescMethod | DescMessage, extension: DescExtension | undefined): JsonObject | undefined {
+function isTrue(field: DescField, extension: DescExtension | undefined): boolean {
+  return extension?.scalar === ScalarType.BOOL && getOption(field, extension) === true;
+}
+
+function messageOption(
+  desc: DescFile | DescMessage | DescField | DescMethod,
+  extension: DescExtension | undefined,
+): JsonObject | undefined {
   if (extension?.message === undefined || !hasOption(desc, extension)) {
     return undefined;
   }

@@ -1,0 +1,32 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../plugin/annotations.ts";
+
+// Options arrive as ProtoJSON, where what has its default value is left out.
+
+/** A string member; empty when it is not there. */
+export function textOf(option: JsonObject | undefined, name: string): string {
+  const value = option?.[name];
+  return typeof value === "string" ? value : "";
+}
+
+/** A number member, also one that ProtoJSON writes as a string; undefined when it is not there. */
+export function numberOf(option: JsonObject | undefined, name: string): number | undefined {
+  const value = option?.[name];
+  return value === undefined || value === null ? undefined : Number(value);
+}
+
+/** A list member of objects. */
+export function objectsOf(option: JsonObject | undefined, name: string): JsonObject[] {
+  return listOf(option, name).filter(isObject);
+}
+
+/** A list member of strings. */
+export function textsOf(option: JsonObject | undefined, name: string): string[] {
+  return listOf(option, name).filter((item) => typeof item === "string");
+}
+
+/** A list member. */
+export function listOf(option: JsonObject | undefined, name: string): readonly JsonValue[] {
+  const value = option?.[name];
+  return Array.isArray(value) ? value : [];
+}

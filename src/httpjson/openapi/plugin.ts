@@ -1,0 +1,115 @@
+import type { DescFile, JsonObject } from "@bufbuild/protobuf";
+import { findAnnotations, isObject, type Annotations } from "../plugin/annotations.ts";
+import { checkDistinct } from "../plugin/check-distinct.ts";
+import { commentOf } from "../plugin/comments.ts";
+import { GenerationError } from "../plugin/generation-error.ts";
+import { bindingsOf, type Binding } from "../plugin/http-rule.ts";
+import { findReachable } from "../plugin/reachable.ts";
+import { textPlugin, type Input, type Output } from "../plugin/text-plugin.ts";
+import { ApiCatalogue } from "./catalogue.ts";
+import { objectsOf, textOf } from "./json-option.ts";
+import { operationOf, type OperationContext } from "./operation.ts";
+import { headerSchema } from "./responses.ts";
+import type { Schema } from "./rules.ts";
+import { Schemas } from "./schemas.ts";
+
+/**
+ * The protoc plugin that describes the HTTP/JSON layer as an OpenAPI 3.1 document, `openapi.json`: the routes of `google.api.http`,
+ * with the comments of the protos, the rules of buf.validate, and what the options of httpjson.v1 say. It writes the JSON that the
+ * HTTP/JSON generator serves, and takes the same options.
+ */
+export const openApiPlugin = textPlugin("protoc-gen-httpjson-openapi", generate);
+
+function* generate({ files, allFiles, options }: Input): Iterable<Output> {
+  const annotations = findAnnotations(allFiles);
+  const [owner, second] = files.filter((file) => annotations.document(file) !== undefined);
+  const document = owner && annotations.document(owner);
+  if (owner === undefined || document === undefined) return;
+  if (second !== undefined) {
+    throw new GenerationError(second, "has the option httpjson.v1.document, which another file has already; keep one");
+  }
+  const bindings = bindingsIn(files, annotations);
+  checkDistinct(bindings);
+  const { read } = findReachable(files, bindings, annotations);
+  const catalogue = new ApiCatalogue(owner, document, allFiles, annotations);
+  const schemas = new Schemas(annotations, options, read);
+  const context: OperationContext = { catalogue, schemas, annotations, options };
+  const paths = pathsOf(bindings, context);
+  yield {
+    name: "openapi.json",
+    content: `${JSON.stringify({ ...head(document, bindings), paths, ...components(catalogue, schemas) }, undefined, 2)}\n`,
+  };
+}
+
+function bindingsIn(files: readonly DescFile[], annotations: Annotations): Binding[] {
+  const methods = files.flatMap(({ services }) => services.flatMap((service) => service.methods));
+  return methods.flatMap((method) => {
+    const rule = annotations.http(method);
+    return rule === undefined ? [] : bindingsOf(method, rule);
+  });
+}
+
+function head(document: JsonObject, bindings: readonly Binding[]): Schema {
+  const license = textOf(document, "license");
+  const bearer = bearerOf(document);
+  const services = new Set(bindings.map(({ method }) => method.parent));
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: textOf(document, "title"),
+      summary: textOf(document, "summary"),
+      description: textOf(document, "description"),
+      version: textOf(document, "version"),
+      ...(license !== "" && { license: { name: license, identifier: license } }),
+    },
+    servers: [{ url: "/" }],
+    ...(bearer !== undefined && { security: [{ [textOf(bearer, "name")]: [] }] }),
+    tags: [...services].map((service) => ({ name: service.name, description: commentOf(service) })),
+  };
+}
+
+function pathsOf(bindings: readonly Binding[], context: OperationContext): Schema {
+  const paths = new Map<string, Schema>();
+  for (const binding of bindings) {
+    const [path, method, operation] = operationOf(binding, context);
+    paths.set(path, { ...paths.get(path), [method]: operation });
+  }
+  return Object.fromEntries(paths);
+}
+
+function components({ document, errors }: ApiCatalogue, schemas: Schemas): Schema {
+  const bearer = bearerOf(document);
+  const parameters = new Map<string, Schema>();
+  for (const header of objectsOf(document, "requestHeaders")) {
+    const name = textOf(header, "name");
+    const description = textOf(header, "description");
+    parameters.set(name, { name, in: "header", description, schema: headerSchema(header) });
+  }
+  const headers = new Map<string, Schema>();
+  for (const header of objectsOf(document, "responseHeaders")) {
+    headers.set(textOf(header, "name"), { description: textOf(header, "description"), schema: headerSchema(header) });
+  }
+  return {
+    components: {
+      schemas: schemas.all(),
+      parameters: Object.fromEntries(parameters),
+      headers: Object.fromEntries(headers),
+      ...(bearer !== undefined && { securitySchemes: { [textOf(bearer, "name")]: schemeOf(bearer) } }),
+    },
+    "x-errors": errors.map(({ code, status, meaning }) => ({ code, status, meaning })),
+  };
+}
+
+function bearerOf(document: JsonObject): JsonObject | undefined {
+  const { bearer } = document;
+  return isObject(bearer) ? bearer : undefined;
+}
+
+function schemeOf(bearer: JsonObject): Schema {
+  return {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: textOf(bearer, "format"),
+    description: textOf(bearer, "description"),
+  };
+}

@@ -1,0 +1,77 @@
+import type { DescEnum, DescFile, DescMessage, DescService } from "@bufbuild/protobuf";
+import { ApiCatalogue } from "../openapi/catalogue.ts";
+import { findAnnotations, type Annotations } from "../plugin/annotations.ts";
+import { commentOf, firstSentence } from "../plugin/comments.ts";
+import { bindingsOf, type Binding } from "../plugin/http-rule.ts";
+import { textPlugin, type Input, type Output } from "../plugin/text-plugin.ts";
+import { page, table } from "./markdown.ts";
+import { pageName, servicePage } from "./service-page.ts";
+import { Types, TYPES_PAGE } from "./types.ts";
+
+/**
+ * The protoc plugin that writes the reference of a package as Markdown: a page for each service, one for the types that they share,
+ * and an index. The package is the one that has the option httpjson.v1.document.
+ */
+export const referencePlugin = textPlugin("protoc-gen-httpjson-reference", generate);
+
+function* generate({ files, allFiles }: Input): Iterable<Output> {
+  const annotations = findAnnotations(allFiles);
+  const owner = files.find((file) => annotations.document(file) !== undefined);
+  const document = owner && annotations.document(owner);
+  if (owner === undefined || document === undefined) return;
+  const catalogue = new ApiCatalogue(owner, document, allFiles, annotations);
+  const own = files.filter((file) => file.proto.package === owner.proto.package);
+  const services = own.flatMap((file) => file.services).sort(byName);
+  const messages = requestsAndResponses(services);
+  const types = new Types(annotations, messages, owner.proto.package);
+  const bindings = services.flatMap((service) => bindingsIn(service, annotations));
+  for (const service of services) {
+    yield { name: pageName(service), content: servicePage(service, bindings, catalogue, types) };
+  }
+  const shared = own.flatMap(typesIn).filter((desc) => desc.kind === "enum" || !messages.has(desc));
+  const sections = shared.sort(byName).flatMap((desc) => types.section(desc));
+  yield {
+    name: TYPES_PAGE,
+    content: page([`# Types of ${owner.proto.package}`, "", "[All services](README.md)", "", ...sections]),
+  };
+  yield { name: "README.md", content: index(owner, services, bindings) };
+}
+
+function index(owner: DescFile, services: readonly DescService[], bindings: readonly Binding[]): string {
+  const rows = services.map((service) => {
+    const routes = bindings.filter(({ method }) => method.parent === service);
+    return [
+      `[${service.name}](${pageName(service)})`,
+      firstSentence(commentOf(service)),
+      routes.map(({ httpMethod, pattern }) => `\`${httpMethod} ${pattern}\``).join(", ") || "gRPC only",
+    ];
+  });
+  return page([
+    `# Reference of ${owner.proto.package}`,
+    "",
+    "Generated from the comments and rules of the proto files: change those, not these pages.",
+    "",
+    ...table(["service", "what it does", "HTTP/JSON"], rows),
+    `Messages and enums that several of them use: [types](${TYPES_PAGE}).`,
+  ]);
+}
+
+function bindingsIn(service: DescService, annotations: Annotations): Binding[] {
+  return service.methods.flatMap((method) => {
+    const rule = annotations.http(method);
+    return rule === undefined ? [] : bindingsOf(method, rule);
+  });
+}
+
+/** Messages that are the request or the response of one method: they are described there. */
+function requestsAndResponses(services: readonly DescService[]): Set<DescMessage> {
+  return new Set(services.flatMap(({ methods }) => methods.flatMap(({ input, output }) => [input, output])));
+}
+
+function typesIn(file: DescFile): (DescMessage | DescEnum)[] {
+  return [...file.messages, ...file.enums];
+}
+
+function byName(one: { name: string }, other: { name: string }): number {
+  return one.name < other.name ? -1 : 1;
+}
