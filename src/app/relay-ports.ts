@@ -157,7 +157,10 @@ export interface RelayBook {
 /** What is asked of the chain to relay. Methods throw ToolgateError UNAVAILABLE when no endpoint can be asked. */
 export interface RelayChain {
   latestBlockhash(signal: AbortSignal): Promise<RecentBlockhash>;
-  /** The current block height, and whether the blockhash can still be built on. */
+  /**
+   * Whether the blockhash can still be built on, and the block height, asked of the same endpoint after that: whatever the endpoint knows
+   * ends within 150 blocks of it.
+   */
   blockhashStanding(blockhash: string, signal: AbortSignal): Promise<{ valid: boolean; blockHeight: bigint }>;
   /** Runs it without sending, signatures checked, at `processed`. @returns why it would fail; undefined: it would not */
   simulate(signedTransaction: Uint8Array, signal: AbortSignal): Promise<string | undefined>;

@@ -1,0 +1,184 @@
+import type { Clock } from "../domain/clock.ts";
+import { ToolgateError } from "../domain/errors.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import type { Quote } from "../domain/quote.ts";
+import { RELAY_REFUSALS, relayRefused } from "../domain/relay-refusal.ts";
+import type { Log } from "./keeper/work.ts";
+import { RecentBlockhashes } from "./recent-blockhashes.ts";
+import { notClaimed, paymentFailed, paymentPending, quoteExpired, quoteTooCheap } from "./relay-answers.ts";
+import { RelayPassage, type Progress } from "./relay-passage.ts";
+import type {
+  RecentBlockhash,
+  Relay,
+  RelayBook,
+  RelayChain,
+  RelayClaim,
+  RelayLimits,
+  RelayOrder,
+  RelayState,
+  RelayedTransaction,
+  Sponsor,
+  UnsignedTransaction,
+} from "./relay-ports.ts";
+import { unlessAborted } from "./unless-aborted.ts";
+
+/** Blocks for which a blockhash is valid. */
+const BLOCKHASH_BLOCKS = 150n;
+/** Blocks that one of ours must have left: with fewer the transaction might not land in time, and its fee payer could be blamed. */
+const BLOCKS_LEFT = 30n;
+/** How long a payment is looked after at least, ms, however short the wait for it is: what was begun should be sent. */
+const LEAST_FOLLOW_MS = 5_000;
+
+/** What the relay is made of. */
+export interface RelayDeps {
+  readonly sponsor: Sponsor;
+  readonly book: RelayBook;
+  readonly chain: RelayChain;
+  readonly clock: Clock;
+  readonly limits: RelayLimits;
+  /** GASLESS_MINIMUM_MICROUSD. */
+  readonly minimum: MicroUsd;
+  /** PAYMENT_WAIT_MS: how long a caller waits before it is told to ask again. */
+  readonly waitMs: number;
+  readonly log: Log;
+  /** Aborts at the end of a shutdown's grace period: what is under way then is left to the other instances. */
+  readonly stopping: AbortSignal;
+}
+
+/** Signs, sends and looks after payments whose fee the gateway pays. docs/gasless.md draws the states. */
+export class GaslessRelay implements Relay {
+  readonly feePayer: string;
+  readonly #deps: RelayDeps;
+  readonly #blockhashes: RecentBlockhashes;
+  readonly #passage: RelayPassage;
+  /** Claims that this instance looks after right now, by message hash: however many calls wait for one, one loop runs. */
+  readonly #underway = new Map<string, Promise<Progress>>();
+
+  constructor(deps: RelayDeps) {
+    this.feePayer = deps.sponsor.feePayer;
+    this.#deps = deps;
+    this.#blockhashes = new RecentBlockhashes(deps.chain, deps.clock);
+    this.#passage = new RelayPassage(deps);
+  }
+
+  async identify(bytes: Uint8Array): Promise<RelayedTransaction> {
+    const decoded = this.#deps.sponsor.decode(bytes);
+    const txSignature = decoded.txSignature ?? (await this.#deps.book.find(decoded.messageHash))?.txSignature;
+    if (txSignature !== undefined) return { ...decoded, txSignature };
+    throw relayRefused(
+      RELAY_REFUSALS.FEE_PAYER,
+      `the fee payer must be ${this.feePayer}; build the transaction anew, with the fee_payer of the 402 answer`,
+    );
+  }
+
+  async relay(order: RelayOrder): Promise<{ claimedAt: number }> {
+    const known = await this.#deps.book.find(order.transaction.messageHash);
+    const claim = known ?? (await this.#claim(order));
+    // From here on the payment is the gateway's to see through, whether its caller waits or not.
+    const { state, reason } = await this.#waitFor(claim, order.signal);
+    if (state === "confirmed") return { claimedAt: claim.claimedAt };
+    throw state === "failed" ? paymentFailed(reason ?? "") : paymentPending();
+  }
+
+  recentBlockhash(): Promise<RecentBlockhash | undefined> {
+    return this.#blockhashes.get();
+  }
+
+  async build({
+    quote,
+    payer,
+    signal,
+  }: {
+    quote: Quote;
+    payer: string;
+    signal: AbortSignal;
+  }): Promise<UnsignedTransaction> {
+    this.#demandRelayable(quote, this.#deps.clock.now());
+    const recent = await unlessAborted(this.#blockhashes.get(), signal);
+    if (recent) return this.#deps.sponsor.build({ quote, payer, recent });
+    throw new ToolgateError("UNAVAILABLE", "the Solana network does not answer; repeat the call", {
+      retryAfterSeconds: 2,
+    });
+  }
+
+  /**
+   * One step for a claim that nobody seems to look after: its instance may be gone, or its callers were told to ask again.
+   * @returns the state that it has come to
+   * @throws ToolgateError UNAVAILABLE when the network cannot be asked
+   */
+  async advance(claim: RelayClaim, signal: AbortSignal): Promise<RelayState> {
+    if (this.#underway.has(claim.messageHash.toString("hex"))) return claim.state;
+    return (await this.#passage.step(claim, { resend: true, signal })).state;
+  }
+
+  async #claim({ transaction, quote, accountId, keyId, receivedAt, signal }: RelayOrder): Promise<RelayClaim> {
+    const { sponsor, book, limits } = this.#deps;
+    this.#demandRelayable(quote, receivedAt);
+    const { signedTransaction, feeLamports } = sponsor.sign(transaction, quote);
+    const lastValidBlockHeight = await this.#lastValidBlockHeight(transaction.blockhash, signal);
+    const { messageHash, txSignature } = transaction;
+    const { quoteId } = quote;
+    const claim = {
+      messageHash,
+      quoteId,
+      accountId,
+      keyId,
+      txSignature,
+      signedTransaction,
+      feeLamports,
+      lastValidBlockHeight,
+    };
+    const verdict = await book.claim(claim, limits).catch((error: unknown) => {
+      // It may be stored all the same, and is sent then.
+      throw error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
+    });
+    if (verdict.kind === "claimed" || verdict.kind === "known") return verdict.claim;
+    throw notClaimed(verdict);
+  }
+
+  #demandRelayable(quote: Quote, at: number): void {
+    if (at > quote.expiresAt) throw quoteExpired();
+    if (quote.price < this.#deps.minimum) throw quoteTooCheap(quote.price, this.#deps.minimum);
+  }
+
+  /** Until when a transaction on that blockhash can land. Of a blockhash that others handed out only the latest end is known. */
+  async #lastValidBlockHeight(blockhash: string, signal: AbortSignal): Promise<bigint> {
+    const { valid, blockHeight } = await this.#deps.chain.blockhashStanding(blockhash, signal);
+    if (!valid) {
+      throw relayRefused(
+        RELAY_REFUSALS.BLOCKHASH_EXPIRED,
+        "the network does not take the transaction's blockhash any more; nothing was sent, sign a new transaction on a recent one",
+      );
+    }
+    const end = this.#blockhashes.endOf(blockhash);
+    if (end === undefined) return blockHeight + BLOCKHASH_BLOCKS;
+    if (end - blockHeight >= BLOCKS_LEFT) return end;
+    throw relayRefused(
+      RELAY_REFUSALS.BLOCKHASH_TOO_OLD,
+      `the transaction's blockhash ends in ${end - blockHeight} blocks, which is too soon to land; nothing was sent, sign a new one on a recent blockhash`,
+    );
+  }
+
+  async #waitFor(claim: RelayClaim, signal: AbortSignal): Promise<Progress> {
+    const late = AbortSignal.timeout(this.#deps.waitMs);
+    try {
+      return await unlessAborted(this.#follow(claim), AbortSignal.any([signal, late]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (late.aborted) return claim;
+      throw error;
+    }
+  }
+
+  #follow(claim: RelayClaim): Promise<Progress> {
+    const name = claim.messageHash.toString("hex");
+    const underway = this.#underway.get(name);
+    if (underway) return underway;
+    const patience = AbortSignal.timeout(Math.max(this.#deps.waitMs, LEAST_FOLLOW_MS));
+    const following = this.#passage
+      .follow(claim, AbortSignal.any([patience, this.#deps.stopping]))
+      .finally(() => this.#underway.delete(name));
+    this.#underway.set(name, following);
+    return following;
+  }
+}
