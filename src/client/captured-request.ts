@@ -1,0 +1,102 @@
+import { isObject, jsonObject } from "./bytes.ts";
+
+/** Input and options of fetch. */
+export type FetchInput = Parameters<typeof fetch>[0];
+
+/** A request that can be sent again, byte for byte. */
+export interface CapturedRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: ReadonlyArray<readonly [string, string]>;
+  readonly body: Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** A request under way: what to send first, and how to have it again. */
+export interface Capture {
+  readonly input: FetchInput;
+  readonly init: RequestInit | undefined;
+  /** Reads what was sent. Once. */
+  read(): Promise<CapturedRequest>;
+  /** For when it will not be read. */
+  discard(): void;
+}
+
+/** Headers that are secrets: they are never written to a store. */
+const SECRET_HEADERS = new Set(["authorization", "cookie", "proxy-authorization"]);
+
+/** Keeps a second copy of a request, whose body may be a stream that can be read once. */
+export function capture(input: FetchInput, init: RequestInit | undefined): Capture {
+  const body = init?.body;
+  if (body instanceof ReadableStream) {
+    const [first, second] = body.tee();
+    return captureOf(input, { ...init, body: first }, () => copyOf(input, { ...init, body: second }));
+  }
+  if (input instanceof Request && (body === undefined || body === null)) {
+    const copy = input.clone();
+    return captureOf(input, init, () => new Request(copy, withoutSignal(init)));
+  }
+  return captureOf(input, init, () => copyOf(input, init));
+}
+
+function captureOf(input: FetchInput, init: RequestInit | undefined, copy: () => Request): Capture {
+  return {
+    input,
+    init,
+    async read() {
+      const request = copy();
+      const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
+      return { url: request.url, method: request.method, headers: [...request.headers], body };
+    },
+    discard() {
+      if (init?.body instanceof ReadableStream || input instanceof Request) {
+        void copy()
+          .body?.cancel()
+          .catch(() => {});
+      }
+    },
+  };
+}
+
+/** Without the caller's signal: a call that is aborted later must not make the copy fail now. */
+function copyOf(input: FetchInput, init: RequestInit | undefined): Request {
+  const options = withoutSignal(init);
+  return new Request(input, init?.body instanceof ReadableStream ? { ...options, duplex: "half" } : options);
+}
+
+function withoutSignal(init: RequestInit | undefined): RequestInit {
+  const { signal: _signal, ...options } = init ?? {};
+  return options;
+}
+
+/** The request as a store may keep it. */
+export function withoutSecrets(request: CapturedRequest): CapturedRequest {
+  return { ...request, headers: request.headers.filter(([name]) => !SECRET_HEADERS.has(name.toLowerCase())) };
+}
+
+/** The idempotency key that the caller gave: the header, or the member of a JSON body (specification 2.1). */
+export function idempotencyKeyOf(request: CapturedRequest): string | undefined {
+  const header = new Headers(request.headers.map(([name, value]) => [name, value])).get("idempotency-key");
+  if (header !== null) return header;
+  const key = jsonBody(request)?.["idempotency_key"];
+  return typeof key === "string" ? key : undefined;
+}
+
+/**
+ * Whether an Idempotency-Key header may be added. Not beside a member of the body, with which it would be at odds, and not where the
+ * body cannot be read: the proof alone keeps such a call from being charged twice.
+ */
+export function takesIdempotencyKey(request: CapturedRequest): boolean {
+  return jsonBody(request) !== undefined && idempotencyKeyOf(request) === undefined;
+}
+
+/** The tool that a call names, where its body is JSON: `tool`, or MCP's `params.name`. */
+export function toolOf(request: CapturedRequest): string | undefined {
+  const body = jsonBody(request);
+  const params = body?.["params"];
+  const name = body?.["jsonrpc"] === undefined ? body?.["tool"] : isObject(params) ? params["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}
+
+function jsonBody({ body }: CapturedRequest): Record<string, unknown> | undefined {
+  return body && jsonObject(new TextDecoder().decode(body));
+}

@@ -1,0 +1,74 @@
+import { PaymentNotMadeError, PaymentUnsettledError } from "./errors.ts";
+import type { Payer } from "./options.ts";
+import { pause } from "./pause.ts";
+import { summaryOf, type PaymentRecord } from "./payment-record.ts";
+import { RpcError, type SolanaRpc } from "./rpc.ts";
+
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2000;
+
+/**
+ * Sends a signed transfer, always the same bytes, until it is on the chain or can never be.
+ * @param fresh it was never sent: what the RPC server then refuses has not moved
+ * @returns the payment, confirmed
+ * @throws PaymentNotMadeError, PaymentUnsettledError
+ */
+export async function landTransfer(
+  payer: Payer,
+  record: PaymentRecord,
+  fresh: boolean,
+  signal: AbortSignal | undefined,
+): Promise<PaymentRecord> {
+  const { rpc } = payer;
+  if (!rpc) throw unsettled(record, "an rpcUrl is needed to finish a transfer");
+  const deadline = Date.now() + payer.settleTimeoutMs;
+  if (fresh) await sendFirst(payer, rpc, record);
+  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 1.5, LONGEST_PAUSE_MS)) {
+    const fate = await fateOf(rpc, record);
+    if (fate === "confirmed") return payer.book.move(record, { state: "confirmed", refusal: undefined });
+    if (fate !== "open") throw await notMoved(payer, record, fate.reason);
+    if (Date.now() > deadline) throw unsettled(record, "the transfer was not confirmed in time");
+    await pause(wait, signal);
+    // An RPC server that has it already, or is down for a moment, changes nothing: the chain is asked again.
+    await rpc.send(record.transaction, false).catch(() => {});
+  }
+}
+
+async function sendFirst(payer: Payer, rpc: SolanaRpc, record: PaymentRecord): Promise<void> {
+  try {
+    await rpc.send(record.transaction, true);
+  } catch (error) {
+    if (error instanceof RpcError && error.refused) throw await notMoved(payer, record, error.message);
+  }
+}
+
+async function fateOf(
+  rpc: SolanaRpc,
+  { txSignature = "", lastValidBlockHeight }: PaymentRecord,
+): Promise<"confirmed" | "open" | { reason: string }> {
+  try {
+    // The height first: a transaction that is absent after it was passed can never land.
+    const expired = lastValidBlockHeight !== undefined && (await rpc.blockHeight()) > lastValidBlockHeight;
+    const status = await rpc.statusOf(txSignature);
+    if (status === "confirmed") return "confirmed";
+    if (status !== "absent") return { reason: `the transfer failed on the chain: ${status.failed}` };
+    return expired ? { reason: "the transfer did not reach the chain before its blockhash expired" } : "open";
+  } catch {
+    return "open";
+  }
+}
+
+/** Nothing moved, and nothing will: there is nothing to keep. */
+async function notMoved(payer: Payer, record: PaymentRecord, reason: string): Promise<PaymentNotMadeError> {
+  await payer.budget.release(record.paymentId);
+  await payer.book.remove(record.paymentId);
+  return new PaymentNotMadeError(`${reason}; nothing was paid, the call can be made anew`, summaryOf(record));
+}
+
+function unsettled(record: PaymentRecord, reason: string): PaymentUnsettledError {
+  return new PaymentUnsettledError(
+    `${reason}; the payment is in the store, finish it with resumePayments`,
+    summaryOf(record),
+    "sent",
+  );
+}

@@ -1,0 +1,205 @@
+import { VersionedMessage } from "@solana/web3.js";
+import { fromBase64, jsonObject, sha256Hex, toBase64 } from "./bytes.ts";
+import {
+  idempotencyKeyOf,
+  takesIdempotencyKey,
+  toolOf,
+  withoutSecrets,
+  type CapturedRequest,
+} from "./captured-request.ts";
+import { PaymentNotMadeError, PaymentRefusedError, PriceTooHighError, UnsupportedOfferError } from "./errors.ts";
+import { USDC_MINT, type GaslessOffer, type Offer } from "./offer.ts";
+import type { Payer } from "./options.ts";
+import { summaryOf, type PaymentRecord } from "./payment-record.ts";
+import { signatureOf, type RecentBlockhash } from "./rpc.ts";
+import { addressOf, signWith } from "./signer.ts";
+import { buildPayment } from "./transaction.ts";
+import { decimalUsdc } from "./usdc.ts";
+
+/**
+ * Checks an offer against what the caller allows, then makes its payment and writes it to the store; nothing is sent yet.
+ * A call whose idempotency key was paid for before gets that payment, and no other.
+ * @throws PriceTooHighError, BudgetExceededError, UnsupportedOfferError, PaymentNotMadeError; PaymentRefusedError for one that was refused before
+ */
+export async function makePayment(
+  payer: Payer,
+  offer: Offer,
+  request: CapturedRequest,
+  signal: AbortSignal | undefined,
+): Promise<{ record: PaymentRecord; fresh: boolean }> {
+  const key = idempotencyKeyOf(request);
+  const { origin } = new URL(request.url);
+  const fingerprint = await fingerprintOf(request, key);
+  const paymentId = key === undefined ? crypto.randomUUID() : await sha256Hex(`${origin}\n${key}`);
+  const before = await payer.book.get(paymentId);
+  if (before) return { record: usable(before, fingerprint), fresh: false };
+  checkTerms(payer, offer, request);
+  await payer.budget.reserve(paymentId, offer.price);
+  try {
+    const signed = await sign(payer, offer, request, signal);
+    const record: PaymentRecord = {
+      paymentId,
+      ...signed,
+      quoteId: offer.quoteId,
+      tool: offer.tool,
+      amount: offer.price,
+      payTo: offer.payTo,
+      state: "signed",
+      createdAt: new Date().toISOString(),
+      request: withoutSecrets(request),
+      fingerprint,
+      idempotencyKey: takesIdempotencyKey(request) ? `pay_${paymentId}` : undefined,
+      refusal: undefined,
+    };
+    // A person may have taken so long to sign that what was set aside was taken for forgotten.
+    await payer.budget.reserve(paymentId, offer.price);
+    signal?.throwIfAborted();
+    if (await payer.book.add(record)) return { record, fresh: true };
+    // Another call with the same key was faster. What was signed here is thrown away, unsent.
+    const faster = await payer.book.get(paymentId);
+    if (!faster)
+      throw new PaymentNotMadeError("the same call was just paid for and answered; repeat it, it costs nothing more");
+    return { record: usable(faster, fingerprint), fresh: false };
+  } catch (error) {
+    if (!(await payer.book.get(paymentId))) await payer.budget.release(paymentId);
+    throw error;
+  }
+}
+
+/** SHA-256 over what makes two calls the same call. */
+function fingerprintOf({ method, url, body }: CapturedRequest, key: string | undefined): Promise<string> {
+  return sha256Hex(JSON.stringify([method, url, body ? toBase64(body) : null, key ?? null]));
+}
+
+function usable(record: PaymentRecord, fingerprint: string): PaymentRecord {
+  if (record.fingerprint !== fingerprint)
+    throw new PaymentNotMadeError("the idempotency key was paid for with another call; use a key once");
+  const { refusal } = record;
+  if (!refusal) return record;
+  throw new PaymentRefusedError(
+    refusal.code,
+    `a payment for this idempotency key was refused before: ${refusal.message}`,
+    summaryOf(record),
+    refusal.money,
+  );
+}
+
+function checkTerms(payer: Payer, offer: Offer, request: CapturedRequest): void {
+  const { price, payTo } = offer;
+  const tool = toolOf(request);
+  if (tool !== undefined && tool !== offer.tool)
+    throw new UnsupportedOfferError(`quote.tool: is ${offer.tool}, called was ${tool}; nothing was paid`);
+  if (price > payer.maxPrice) {
+    throw new PriceTooHighError(
+      price,
+      payer.maxPrice,
+      `the call costs ${decimalUsdc(price)} USDC, maxPrice is ${decimalUsdc(payer.maxPrice)} USDC; nothing was paid`,
+    );
+  }
+  if (payer.treasury && !payer.treasury.has(payTo))
+    throw new UnsupportedOfferError(
+      `payment_instructions.pay_to: is ${payTo}, which is not the expected treasury; nothing was paid`,
+    );
+}
+
+type Signed = Pick<PaymentRecord, "method" | "transaction" | "txSignature" | "lastValidBlockHeight">;
+
+async function sign(
+  payer: Payer,
+  offer: Offer,
+  request: CapturedRequest,
+  signal: AbortSignal | undefined,
+): Promise<Signed> {
+  const { payTo, price: amount } = offer;
+  const address = addressOf(payer.signer);
+  const order = { payer: address, payTo, mint: USDC_MINT, amount };
+  const { gasless } = offer;
+  if (payer.method === "gasless" && !gasless)
+    throw new UnsupportedOfferError(
+      "payment_instructions.gasless_supported: is false, and method is gasless; nothing was paid",
+    );
+  if (gasless && payer.method !== "transfer") {
+    const { blockhash, lastValidBlockHeight } = await recentFor(payer, gasless, offer.quoteId, request, signal);
+    const { feePayer, memo } = gasless;
+    if (feePayer === address)
+      throw new UnsupportedOfferError("payment_instructions.fee_payer: is the payer itself; nothing was paid");
+    const unsigned = buildPayment({ ...order, feePayer, memo, blockhash, computeUnitPrice: 1n });
+    const transaction = await signWith(payer.signer, unsigned);
+    return {
+      method: "gasless",
+      transaction: Uint8Array.from(transaction.serialize()),
+      // The fee payer's signature is the first, and it has not signed.
+      txSignature: undefined,
+      lastValidBlockHeight,
+    };
+  }
+  if (!payer.rpc)
+    throw new UnsupportedOfferError(
+      "the gateway does not pay the chain's fee: give an rpcUrl to pay by transfer; nothing was paid",
+    );
+  const { blockhash, lastValidBlockHeight } = await payer.rpc.latestBlockhash().catch(notMade);
+  const { memo } = offer;
+  const unsigned = buildPayment({
+    ...order,
+    feePayer: address,
+    memo,
+    blockhash,
+    computeUnitPrice: payer.computeUnitPrice,
+  });
+  const transaction = await signWith(payer.signer, unsigned);
+  return {
+    method: "transfer",
+    transaction: Uint8Array.from(transaction.serialize()),
+    txSignature: signatureOf(transaction),
+    lastValidBlockHeight,
+  };
+}
+
+/** A blockhash to build on: the offer's own, the caller's RPC server's, or one that the gateway tells when asked. */
+async function recentFor(
+  payer: Payer,
+  gasless: GaslessOffer,
+  quoteId: string,
+  request: CapturedRequest,
+  signal: AbortSignal | undefined,
+): Promise<{ blockhash: string; lastValidBlockHeight: bigint | undefined }> {
+  if (gasless.recent) return gasless.recent;
+  if (payer.rpc) return payer.rpc.latestBlockhash().catch(notMade);
+  return askGateway(payer, gasless, quoteId, request, signal).catch(notMade);
+}
+
+/**
+ * Asks BuildTransaction, and takes its blockhash. Its transaction is not signed: what is signed is built here. Were it other than what
+ * is built here the two would merely differ.
+ */
+async function askGateway(
+  payer: Payer,
+  { feePayer }: GaslessOffer,
+  quoteId: string,
+  request: CapturedRequest,
+  signal: AbortSignal | undefined,
+): Promise<RecentBlockhash> {
+  const authorization = request.headers.find(([name]) => name.toLowerCase() === "authorization")?.[1];
+  const response = await payer.fetch(new URL("/v1/payments/transaction", request.url), {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(authorization !== undefined && { authorization }) },
+    body: JSON.stringify({ quote_id: quoteId, payer: addressOf(payer.signer) }),
+    redirect: "error",
+    ...(signal && { signal }),
+  });
+  const body = jsonObject(await response.text()) ?? {};
+  const message = typeof body["message"] === "string" ? fromBase64(body["message"]) : undefined;
+  const height = body["last_valid_block_height"];
+  if (!response.ok || !message || typeof height !== "number" || !Number.isSafeInteger(height))
+    throw new TypeError(`BuildTransaction: HTTP ${response.status}`);
+  if (body["fee_payer"] !== feePayer) throw new TypeError("BuildTransaction: names another fee payer than the offer");
+  const blockhash = VersionedMessage.deserialize(message).recentBlockhash;
+  return { blockhash, lastValidBlockHeight: BigInt(height) };
+}
+
+function notMade(cause: unknown): never {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  throw new PaymentNotMadeError(`no blockhash to build the payment on: ${reason}; nothing was paid`, undefined, {
+    cause,
+  });
+}

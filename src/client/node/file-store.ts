@@ -1,0 +1,185 @@
+import { createHash, randomUUID } from "node:crypto";
+import { link, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import { isObject, jsonObject } from "../bytes.ts";
+import { PaymentStoreError } from "../errors.ts";
+import type { PaymentStore } from "../store.ts";
+
+/** How long versions that were replaced stay, ms: longer than any write takes that began before. */
+const KEEP_MS = 60_000;
+
+/** One version of a key, as its file has it. `value` is undefined where the key was deleted. */
+interface Version {
+  readonly key: string;
+  readonly number: number;
+  readonly id: string;
+  /** `id` of the version before. */
+  readonly previous: string | undefined;
+  readonly value: string | undefined;
+}
+
+/**
+ * A store in a folder, which several processes may share; made if need be, readable by its owner alone. Each version of a key is a file
+ * that never changes, written and synced under another name and then linked to its own: the link fails if somebody else was faster,
+ * and a crash leaves the old version or the new one.
+ */
+export function fileStore(folder: string): PaymentStore {
+  const files = new VersionFiles(folder);
+  return {
+    async get(key) {
+      const version = await files.latest(key);
+      return version?.value === undefined ? undefined : { value: version.value, version: version.id };
+    },
+    async put(key, value, version) {
+      const latest = await files.latest(key);
+      const current = latest?.value === undefined ? undefined : latest.id;
+      return current === version && files.write(key, value, latest);
+    },
+    async list(prefix) {
+      const versions = await files.all();
+      return versions.flatMap(({ key, value }) => (value !== undefined && key.startsWith(prefix) ? [key] : []));
+    },
+    async delete(key, version) {
+      const latest = await files.latest(key);
+      return latest?.value !== undefined && latest.id === version && files.write(key, undefined, latest);
+    },
+  };
+}
+
+/** The files: `<hash of the key>.<number>`. */
+class VersionFiles {
+  readonly #folder: string;
+  #made: Promise<unknown> | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async latest(key: string): Promise<Version | undefined> {
+    // A file that is replaced between the two steps is looked for again.
+    for (;;) {
+      const [newest] = await this.#numbers(hashOf(key));
+      if (newest === undefined) return undefined;
+      const version = await this.#read(hashOf(key), newest);
+      if (version) return version;
+    }
+  }
+
+  async all(): Promise<Version[]> {
+    const hashes = new Set((await this.#names()).map((name) => name.split(".")[0] ?? ""));
+    const versions: Version[] = [];
+    for (const hash of hashes) {
+      const [newest] = await this.#numbers(hash);
+      const version = newest === undefined ? undefined : await this.#read(hash, newest);
+      if (version) versions.push(version);
+    }
+    return versions;
+  }
+
+  /** @returns whether this version became the next */
+  async write(key: string, value: string | undefined, latest: Version | undefined): Promise<boolean> {
+    const number = (latest?.number ?? 0) + 1;
+    const version: Version = { key, number, id: randomUUID(), previous: latest?.id, value };
+    const temporary = path.join(this.#folder, `new-${version.id}`);
+    const final = this.#path(hashOf(key), number);
+    try {
+      await writeSynced(temporary, JSON.stringify(version));
+      await link(temporary, final);
+    } catch (error) {
+      if (isCode(error, "EEXIST")) return false;
+      throw new PaymentStoreError(`${this.#folder}: cannot be written`, { cause: error });
+    } finally {
+      await rm(temporary, { force: true });
+    }
+    if (!(await this.#isInLine(version))) {
+      await rm(final, { force: true });
+      return false;
+    }
+    await syncFolder(this.#folder);
+    await this.#prune(hashOf(key));
+    return true;
+  }
+
+  /** A later version that does not follow from this one means that this number had been used, and its file was cleared away. */
+  async #isInLine({ key, number, id }: Version): Promise<boolean> {
+    const [newest = number] = await this.#numbers(hashOf(key));
+    if (newest === number) return true;
+    const next = await this.#read(hashOf(key), number + 1);
+    return next?.previous === id;
+  }
+
+  async #prune(hash: string): Promise<void> {
+    const [, ...older] = await this.#numbers(hash);
+    for (const number of older) {
+      const file = this.#path(hash, number);
+      const age = await stat(file).then(
+        ({ mtimeMs }) => Date.now() - mtimeMs,
+        () => 0,
+      );
+      if (age > KEEP_MS) await rm(file, { force: true });
+    }
+  }
+
+  /** Numbers of the versions that are there, newest first. */
+  async #numbers(hash: string): Promise<number[]> {
+    const names = await this.#names();
+    return names
+      .flatMap((name) => (name.startsWith(`${hash}.`) ? [Number(name.slice(hash.length + 1))] : []))
+      .sort((one, other) => other - one);
+  }
+
+  async #names(): Promise<string[]> {
+    await (this.#made ??= mkdir(this.#folder, { recursive: true, mode: 0o700 }));
+    return (await readdir(this.#folder)).filter((name) => /^[0-9a-f]{64}\.\d{1,12}$/.test(name));
+  }
+
+  async #read(hash: string, number: number): Promise<Version | undefined> {
+    const file = this.#path(hash, number);
+    const text = await readFile(file, "utf8").catch((error: unknown) => {
+      if (isCode(error, "ENOENT")) return undefined;
+      throw new PaymentStoreError(`${file}: cannot be read`, { cause: error });
+    });
+    return text === undefined ? undefined : parse(text, file);
+  }
+
+  #path(hash: string, number: number): string {
+    return path.join(this.#folder, `${hash}.${number}`);
+  }
+}
+
+function parse(text: string, file: string): Version {
+  const { key, number, id, previous, value } = jsonObject(text) ?? {};
+  const isText = (member: unknown): member is string | undefined => member === undefined || typeof member === "string";
+  if (typeof key !== "string" || typeof number !== "number" || typeof id !== "string")
+    throw new PaymentStoreError(`${file}: cannot be read`);
+  if (!isText(previous) || !isText(value)) throw new PaymentStoreError(`${file}: cannot be read`);
+  return { key, number, id, previous, value };
+}
+
+async function writeSynced(file: string, text: string): Promise<void> {
+  const handle = await open(file, "wx", 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Makes new names last (fsync of a folder is not there on Windows, where it is not needed). */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r").catch(() => undefined);
+  try {
+    await handle?.sync().catch(() => {});
+  } finally {
+    await handle?.close();
+  }
+}
+
+function hashOf(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return isObject(error) && error["code"] === code;
+}

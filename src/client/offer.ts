@@ -1,0 +1,148 @@
+import { PublicKey } from "@solana/web3.js";
+import { fromBase64, isObject, jsonObject } from "./bytes.ts";
+import { UnsupportedOfferError } from "./errors.ts";
+import type { PaymentInstructions, PaymentRequired } from "./messages.ts";
+import { tokenAccountOf } from "./transaction.ts";
+
+/** USDC on Solana mainnet. */
+export const USDC_MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
+/** CAIP-2 name of Solana mainnet, as x402 writes it. */
+const X402_NETWORK = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
+const QUOTE_ID = /^qt_[1-9A-HJ-NP-Za-km-z]{1,197}$/;
+const STEP_ID = /^step_[0-9a-f]{32}$/;
+const MEMO_PREFIX = /^[a-z][a-z0-9_-]{0,31}$/;
+
+/** What one call costs and how it is paid, after every check that needs no setting of the caller's. */
+export interface Offer {
+  readonly quoteId: string;
+  readonly tool: string;
+  /** micro-USD, at least 1 */
+  readonly price: bigint;
+  /** Token account, base58. */
+  readonly payTo: string;
+  /** The memo that a transfer must carry. */
+  readonly memo: string;
+  /** Undefined where the gateway does not pay the chain's fee. */
+  readonly gasless: GaslessOffer | undefined;
+}
+
+/** What a gasless payment is built with. */
+export interface GaslessOffer {
+  /** Base58. */
+  readonly feePayer: string;
+  readonly memo: string;
+  /** From the x402 header; undefined when it does not tell. */
+  readonly recent: { blockhash: string; lastValidBlockHeight: bigint | undefined } | undefined;
+}
+
+/**
+ * Reads an offer of the gateway.
+ * @param header PAYMENT-REQUIRED (x402 v2), which must not contradict the body
+ * @throws UnsupportedOfferError naming what this client does not pay
+ */
+export function readOffer(offer: PaymentRequired, header: string | null): Offer {
+  const { quote, paymentInstructions: to, stepId } = offer;
+  if (!quote || !to) throw new UnsupportedOfferError("the offer has no quote");
+  demand(QUOTE_ID.test(quote.quoteId), "quote.quote_id", "is no identifier of a quote");
+  demand(quote.priceUsdcMicrousd >= 1n, "quote.price_usdc_microusd", "must be at least 1");
+  demand(
+    quote.amountUsdcMicrousd === 0n || quote.amountUsdcMicrousd === quote.priceUsdcMicrousd,
+    "quote.amount_usdc_microusd",
+    "differs from price_usdc_microusd",
+  );
+  demand(to.network === "solana-mainnet", "payment_instructions.network", "must be solana-mainnet");
+  demand(to.asset === "USDC" && to.usdcMint === USDC_MINT, "payment_instructions.usdc_mint", "must be USDC's");
+  demand(isAddress(to.payTo), "payment_instructions.pay_to", "is no address");
+  demand(
+    to.destination === "" || to.destination === to.payTo,
+    "payment_instructions.destination",
+    "differs from pay_to",
+  );
+  const memo = memoOf(to.memoFormat, quote.quoteId, stepId);
+  const { feePayer, treasuryOwner } = to;
+  const common = { quoteId: quote.quoteId, tool: quote.tool, price: quote.priceUsdcMicrousd, payTo: to.payTo, memo };
+  if (!to.gaslessSupported || feePayer === undefined || treasuryOwner === undefined)
+    return { ...common, gasless: undefined };
+  demand(isAddress(feePayer) && feePayer !== treasuryOwner, "payment_instructions.fee_payer", "is no fee payer");
+  demand(
+    isAddress(treasuryOwner) && tokenAccountOf(treasuryOwner, USDC_MINT) === to.payTo,
+    "payment_instructions.treasury_owner",
+    "does not own pay_to",
+  );
+  const gasless = header === null ? { feePayer, memo, recent: undefined } : readHeader(header, common, to);
+  return { ...common, gasless };
+}
+
+/** The `exact` offer of x402 v2 in the header, which must be the same offer. */
+function readHeader(
+  header: string,
+  { quoteId, price, memo }: Omit<Offer, "gasless">,
+  to: Pick<PaymentInstructions, "feePayer" | "treasuryOwner">,
+): GaslessOffer {
+  const bytes = fromBase64(header);
+  const accepts = bytes && jsonObject(new TextDecoder().decode(bytes))?.["accepts"];
+  const exact = (Array.isArray(accepts) ? accepts : []).filter(
+    (one): one is Record<string, unknown> => isObject(one) && one["scheme"] === "exact",
+  );
+  const [terms] = exact;
+  if (!terms || exact.length > 1) throw new UnsupportedOfferError("PAYMENT-REQUIRED: must have one offer `exact`");
+  const extra = isObject(terms["extra"]) ? terms["extra"] : {};
+  const expected: [string, unknown, unknown][] = [
+    ["network", terms["network"], X402_NETWORK],
+    ["asset", terms["asset"], USDC_MINT],
+    ["amount", terms["amount"], price.toString()],
+    ["payTo", terms["payTo"], to.treasuryOwner],
+    ["extra.feePayer", extra["feePayer"], to.feePayer],
+  ];
+  for (const [name, value, other] of expected)
+    demand(value === other, `PAYMENT-REQUIRED: ${name}`, "contradicts the offer in the body");
+  const named = extra["memo"];
+  if (named !== undefined) demand(isMemoFor(named, quoteId), "PAYMENT-REQUIRED: extra.memo", "does not name the quote");
+  const { recentBlockhash: blockhash, lastValidBlockHeight: height } = extra;
+  const known = typeof blockhash === "string" && isAddress(blockhash);
+  return {
+    feePayer: to.feePayer ?? "",
+    memo: typeof named === "string" ? named : memo,
+    recent: known ? { blockhash, lastValidBlockHeight: heightOf(height) } : undefined,
+  };
+}
+
+function heightOf(value: unknown): bigint | undefined {
+  return /^\d{1,18}$/.test(String(value)) ? BigInt(String(value)) : undefined;
+}
+
+/**
+ * The memo in the form that the offer announces. Nothing of the server's own goes into it but the quote, the step and a plain prefix:
+ * what is signed is never a text that somebody else made up.
+ */
+function memoOf(format: string, quoteId: string, stepId: string): string {
+  if (format === "<step_id>:<quote_id>:<nonce>") {
+    demand(STEP_ID.test(stepId), "step_id", "is no identifier of a step");
+    return `${stepId}:${quoteId}:${crypto.randomUUID()}`;
+  }
+  const [prefix = "", rest, ...more] = format.split(":");
+  demand(
+    MEMO_PREFIX.test(prefix) && rest === "{quote_id}" && more.length === 0,
+    "payment_instructions.memo_format",
+    "is none of the two known forms",
+  );
+  return `${prefix}:${quoteId}`;
+}
+
+function isMemoFor(memo: unknown, quoteId: string): boolean {
+  if (typeof memo !== "string") return false;
+  const [prefix = "", named, ...more] = memo.split(":");
+  return MEMO_PREFIX.test(prefix) && named === quoteId && more.length === 0;
+}
+
+function isAddress(text: string): boolean {
+  try {
+    return new PublicKey(text).toBase58() === text;
+  } catch {
+    return false;
+  }
+}
+
+function demand(condition: boolean, name: string, problem: string): void {
+  if (!condition) throw new UnsupportedOfferError(`${name}: ${problem}; nothing was paid`);
+}

@@ -1,0 +1,174 @@
+import { fromBase64, isObject, jsonObject, toBase64, toBase64Url } from "./bytes.ts";
+import type { CapturedRequest } from "./captured-request.ts";
+import { PaymentStoreError, type MoneyIs, type PaymentSummary } from "./errors.ts";
+import type { PaymentStore } from "./store.ts";
+
+/**
+ * Where a payment is.
+ * - `signed`: it may have been sent.
+ * - `confirmed`: a transfer is on the chain; the call is to be repeated with its proof.
+ * - `refused`: over; kept as evidence until somebody deletes it.
+ * Of a payment whose call was answered nothing is kept.
+ */
+export type PaymentState = "signed" | "confirmed" | "refused";
+
+/** A payment from the moment it is signed to the answer of its call. */
+export interface PaymentRecord extends PaymentSummary {
+  readonly state: PaymentState;
+  /** ISO 8601 */
+  readonly createdAt: string;
+  /** The call that it pays, without its secrets. */
+  readonly request: CapturedRequest;
+  /** SHA-256 over method, URL, body and idempotency key. */
+  readonly fingerprint: string;
+  /** Sent with the repeated call, where the caller gave none. */
+  readonly idempotencyKey: string | undefined;
+  /** The signed transaction in wire form. */
+  readonly transaction: Uint8Array<ArrayBuffer>;
+  /** From this block height on it cannot land any more. */
+  readonly lastValidBlockHeight: bigint | undefined;
+  /** Why it was refused, and where the money is. */
+  readonly refusal: { readonly code: string; readonly message: string; readonly money: MoneyIs } | undefined;
+}
+
+const PREFIX = "payment/";
+
+/** Reads and writes payments; each holds the version that it last saw. */
+export class PaymentBook {
+  readonly #store: PaymentStore;
+
+  constructor(store: PaymentStore) {
+    this.#store = store;
+  }
+
+  /** @returns false when there is one of this identifier */
+  add(record: PaymentRecord): Promise<boolean> {
+    return this.#store.put(PREFIX + record.paymentId, write(record), undefined);
+  }
+
+  async get(paymentId: string): Promise<PaymentRecord | undefined> {
+    const stored = await this.#store.get(PREFIX + paymentId);
+    return stored && read(stored.value);
+  }
+
+  /** The same payment, further on. Another process that moved it meanwhile, or finished it, is right as well. */
+  async move(record: PaymentRecord, change: Pick<PaymentRecord, "state" | "refusal">): Promise<PaymentRecord> {
+    const key = PREFIX + record.paymentId;
+    const stored = await this.#store.get(key);
+    const moved = { ...record, ...change };
+    if (stored) await this.#store.put(key, write(moved), stored.version);
+    return moved;
+  }
+
+  async remove(paymentId: string): Promise<void> {
+    const stored = await this.#store.get(PREFIX + paymentId);
+    if (stored) await this.#store.delete(PREFIX + paymentId, stored.version);
+  }
+
+  /** All payments, oldest first. */
+  async list(): Promise<PaymentRecord[]> {
+    const keys = await this.#store.list(PREFIX);
+    const records = await Promise.all(keys.map((key) => this.get(key.slice(PREFIX.length))));
+    return records
+      .filter((record) => record !== undefined)
+      .sort((one, other) => one.createdAt.localeCompare(other.createdAt));
+  }
+}
+
+/** What others are told of a payment. */
+export function summaryOf(record: PaymentRecord): PaymentSummary {
+  const { paymentId, quoteId, tool, amount, method, payTo, txSignature } = record;
+  return { paymentId, quoteId, tool, amount, method, payTo, txSignature };
+}
+
+/** The X-Payment header that proves, or makes, the payment (specification 2.4). */
+export function proofOf({ method, txSignature, transaction, quoteId }: PaymentRecord): string {
+  const proof =
+    method === "transfer"
+      ? { tx: txSignature, quote_id: quoteId }
+      : { transaction: toBase64(transaction), quote_id: quoteId };
+  return toBase64Url(new TextEncoder().encode(JSON.stringify(proof)));
+}
+
+function write(record: PaymentRecord): string {
+  const { request, transaction, amount, lastValidBlockHeight } = record;
+  return JSON.stringify({
+    ...record,
+    amount: amount.toString(),
+    lastValidBlockHeight: lastValidBlockHeight?.toString(),
+    transaction: toBase64(transaction),
+    request: { ...request, body: request.body && toBase64(request.body) },
+  });
+}
+
+function read(text: string): PaymentRecord {
+  const stored = jsonObject(text) ?? {};
+  const request = isObject(stored["request"]) ? stored["request"] : {};
+  const method = stored["method"];
+  const state = stored["state"];
+  const refusal = stored["refusal"];
+  if (method !== "gasless" && method !== "transfer") throw broken("method");
+  if (state !== "signed" && state !== "confirmed" && state !== "refused") throw broken("state");
+  return {
+    paymentId: textIn(stored, "paymentId"),
+    quoteId: textIn(stored, "quoteId"),
+    tool: textIn(stored, "tool"),
+    amount: integerIn(stored, "amount"),
+    method,
+    state,
+    payTo: textIn(stored, "payTo"),
+    txSignature: stored["txSignature"] === undefined ? undefined : textIn(stored, "txSignature"),
+    createdAt: textIn(stored, "createdAt"),
+    fingerprint: textIn(stored, "fingerprint"),
+    idempotencyKey: stored["idempotencyKey"] === undefined ? undefined : textIn(stored, "idempotencyKey"),
+    transaction: bytesIn(stored, "transaction"),
+    lastValidBlockHeight:
+      stored["lastValidBlockHeight"] === undefined ? undefined : integerIn(stored, "lastValidBlockHeight"),
+    request: {
+      url: textIn(request, "url"),
+      method: textIn(request, "method"),
+      headers: headersIn(request["headers"]),
+      body: request["body"] === undefined ? undefined : bytesIn(request, "body"),
+    },
+    refusal: isObject(refusal)
+      ? { code: textIn(refusal, "code"), message: textIn(refusal, "message"), money: moneyIn(refusal["money"]) }
+      : undefined,
+  };
+}
+
+function textIn(members: Record<string, unknown>, name: string): string {
+  const value = members[name];
+  if (typeof value !== "string") throw broken(name);
+  return value;
+}
+
+function integerIn(members: Record<string, unknown>, name: string): bigint {
+  const text = textIn(members, name);
+  if (!/^\d{1,20}$/.test(text)) throw broken(name);
+  return BigInt(text);
+}
+
+function bytesIn(members: Record<string, unknown>, name: string): Uint8Array<ArrayBuffer> {
+  const bytes = fromBase64(textIn(members, name));
+  if (!bytes) throw broken(name);
+  return bytes;
+}
+
+function headersIn(value: unknown): [string, string][] {
+  if (!Array.isArray(value)) throw broken("request.headers");
+  return value.map((pair: unknown) => {
+    const members: readonly unknown[] = Array.isArray(pair) ? pair : [];
+    const [name, text] = members;
+    if (typeof name !== "string" || typeof text !== "string") throw broken("request.headers");
+    return [name, text];
+  });
+}
+
+function moneyIn(value: unknown): MoneyIs {
+  if (value === "not_moved" || value === "signed" || value === "sent" || value === "received") return value;
+  throw broken("refusal.money");
+}
+
+function broken(name: string): PaymentStoreError {
+  return new PaymentStoreError(`the store holds a payment that cannot be read: ${name}`);
+}

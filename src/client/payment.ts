@@ -1,0 +1,29 @@
+import { isObject, jsonObject } from "./bytes.ts";
+import type { PaymentSummary } from "./errors.ts";
+
+/** The payment of an answered call. */
+export interface Payment extends PaymentSummary {
+  /** The receipt as the answer has it (specification 2.5); undefined in answers that are no JSON, or are streamed. */
+  readonly receipt: Readonly<Record<string, unknown>> | undefined;
+}
+
+const payments = new WeakMap<Response, Payment>();
+
+/** What a response cost; undefined when nothing was paid for it on the chain (it was free, or the prepaid balance paid). */
+export function paymentOf(response: Response): Payment | undefined {
+  return payments.get(response);
+}
+
+/** Remembers what a response cost. */
+export function attachPayment(response: Response, payment: Payment): void {
+  payments.set(response, payment);
+}
+
+/** The receipt in a body: beside the result, or in the `_meta` of an MCP result. */
+export function receiptIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  const body = jsonObject(text);
+  const result = body?.["result"];
+  const meta = isObject(result) ? result["_meta"] : undefined;
+  const receipt = body?.["receipt"] ?? (isObject(meta) ? meta["toolgate/receipt"] : undefined);
+  return isObject(receipt) ? receipt : undefined;
+}

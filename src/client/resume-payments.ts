@@ -1,0 +1,79 @@
+import { ToolgateClientError, type PaymentSummary } from "./errors.ts";
+import { payerOf, type PaymentOptions } from "./options.ts";
+import { paymentOf, type Payment } from "./payment.ts";
+import { PaymentBook, summaryOf, type PaymentRecord } from "./payment-record.ts";
+import { settle } from "./paying-fetch.ts";
+
+/** How payments are finished: as they were made. */
+export interface ResumeOptions extends PaymentOptions {
+  readonly store: NonNullable<PaymentOptions["store"]>;
+  /** Headers that are not in the store because they are secrets: `Authorization`. By the call's URL, where several gateways are paid. */
+  readonly headers: Readonly<Record<string, string>> | ((url: string) => Readonly<Record<string, string>>);
+  readonly signal?: AbortSignal;
+}
+
+/** What became of a payment that had been left behind. */
+export interface Resumed {
+  readonly payment: PaymentSummary | Payment;
+  readonly request: { readonly url: string; readonly method: string; readonly body: Uint8Array | undefined };
+  /** The answer of its call; undefined when there is none. */
+  readonly response: Response | undefined;
+  /** Why there is none. `PaymentUnsettledError`: it is still in the store. */
+  readonly error: Error | undefined;
+}
+
+/**
+ * Finishes every payment that a killed process, or an aborted call, has left in the store: sends what may not have been sent, the same
+ * bytes, and repeats each call with its proof. Pays nothing anew. Run it at the start, before the first call.
+ * @returns one entry for each payment, oldest first; payments that were refused before are not among them (`listPayments`)
+ */
+export async function resumePayments(options: ResumeOptions): Promise<Resumed[]> {
+  const payer = payerOf(options);
+  const records = await payer.book.list();
+  await payer.budget.releaseOrphans(async (id) => (await payer.book.get(id)) !== undefined);
+  const resumed: Resumed[] = [];
+  for (const record of records) {
+    if (record.state === "refused") continue;
+    options.signal?.throwIfAborted();
+    resumed.push(await resume(record));
+  }
+  return resumed;
+
+  async function resume(record: PaymentRecord): Promise<Resumed> {
+    const { url, method, body } = record.request;
+    const request = { url, method, body };
+    const secret = typeof options.headers === "function" ? options.headers(url) : options.headers;
+    const send = (added: Readonly<Record<string, string>>): Promise<Response> => {
+      const headers = new Headers(record.request.headers.map(([name, value]) => [name, value]));
+      for (const [name, value] of Object.entries({ ...secret, ...added })) headers.set(name, value);
+      const signal = options.signal && { signal: options.signal };
+      return payer.fetch(url, { method, headers, body: body ?? null, redirect: "manual", ...signal });
+    };
+    try {
+      await payer.budget.reserve(record.paymentId, record.amount).catch(overBudget);
+      const response = await settle(payer, record, false, send, options.signal);
+      return { payment: paymentOf(response) ?? summaryOf(record), request, response, error: undefined };
+    } catch (error) {
+      if (!(error instanceof ToolgateClientError)) throw error;
+      return { payment: summaryOf(record), request, response: undefined, error };
+    }
+  }
+}
+
+/** What is signed is signed, whatever the budget says by now. */
+function overBudget(error: unknown): void {
+  if (!(error instanceof ToolgateClientError)) throw error;
+}
+
+/** Payments in the store, oldest first, with why they were refused. */
+export async function listPayments(
+  store: NonNullable<PaymentOptions["store"]>,
+): Promise<(PaymentSummary & Pick<PaymentRecord, "state" | "createdAt" | "refusal">)[]> {
+  const records = await new PaymentBook(store).list();
+  return records.map((record) => ({
+    ...summaryOf(record),
+    state: record.state,
+    createdAt: record.createdAt,
+    refusal: record.refusal,
+  }));
+}

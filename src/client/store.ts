@@ -1,0 +1,37 @@
+/** A value with its version, which changes with every write. */
+export interface StoredValue {
+  readonly value: string;
+  readonly version: string;
+}
+
+/**
+ * Where payments and budgets are kept. Every change is compare-and-set: it happens only if the version is still the one that was
+ * read, or not at all. What `put` has confirmed must survive the process: else a crash may pay twice.
+ */
+export interface PaymentStore {
+  get(key: string): Promise<StoredValue | undefined>;
+  /** @param version what `get` told; undefined: the key must not exist. @returns whether it was written */
+  put(key: string, value: string, version: string | undefined): Promise<boolean>;
+  /** Keys that begin with the prefix. */
+  list(prefix: string): Promise<string[]>;
+  /** @returns whether it was deleted */
+  delete(key: string, version: string): Promise<boolean>;
+}
+
+/** A store in memory: nothing survives the process. For tests, and for who lives with losing what was paid at the moment of a crash. */
+export function memoryStore(): PaymentStore {
+  const values = new Map<string, StoredValue>();
+  let count = 0;
+  return {
+    get: async (key) => values.get(key),
+    async put(key, value, version) {
+      if (values.get(key)?.version !== version) return false;
+      values.set(key, { value, version: String((count += 1)) });
+      return true;
+    },
+    list: async (prefix) => [...values.keys()].filter((key) => key.startsWith(prefix)),
+    async delete(key, version) {
+      return values.get(key)?.version === version && values.delete(key);
+    },
+  };
+}
