@@ -3,6 +3,14 @@ import type { JsonObject } from "./json.ts";
 import type { MicroUsd } from "./money.ts";
 import type { Scope } from "./scope.ts";
 
+/** What a tool does to the world, for whoever decides whether to ask before a call (MCP, ToolAnnotations). A call that costs money is never read-only. */
+export interface ToolAnnotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint: boolean;
+}
+
 /**
  * A tool of the catalogue. One file in src/tools makes one. Status, description and schema may change while it is offered: a tool that
  * depends on something outside is announced until that is seen to work. So they are read each time, never kept.
@@ -18,6 +26,8 @@ export interface Tool {
   readonly inputSchema: JsonObject;
   /** What every call costs; undefined for free tools and where the price depends on the parameters. */
   readonly fixedPrice: MicroUsd | undefined;
+  /** Undefined where the service cannot know. */
+  readonly annotations?: ToolAnnotations | undefined;
   /**
    * Checks the parameters and prices the call, without side effects.
    * @throws ToolgateError INVALID_REQUEST naming the field by its path, e.g. `params.message`

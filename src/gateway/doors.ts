@@ -15,11 +15,15 @@ import { systemClock, systemRandom } from "../system.ts";
 import { Access } from "../transport/access.ts";
 import { AddressLimit } from "../transport/address-limit.ts";
 import { connectDoor } from "../transport/connect/connect-door.ts";
+import { DocumentDoor } from "../transport/documents/document-door.ts";
+import { llmsText } from "../transport/documents/llms.ts";
+import { openApiDocument } from "../transport/documents/openapi.ts";
 import { GrpcServer } from "../transport/grpc/server.ts";
+import { CallerOrigin } from "../transport/http/caller-origin.ts";
 import { Cors } from "../transport/http/cors.ts";
 import { Facade } from "../transport/http/facade.ts";
 import { HttpServer } from "../transport/http/server.ts";
-import { JsonRpcDoor } from "../transport/mcp/json-rpc-door.ts";
+import { McpDoor } from "../transport/mcp/mcp-door.ts";
 import { Pipeline } from "../transport/pipeline.ts";
 import { accountService } from "../transport/services/account-service.ts";
 import { auditService } from "../transport/services/audit-service.ts";
@@ -39,6 +43,8 @@ export interface DoorsOptions {
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** The gateway's address as callers see it; asked once the doors are open. */
+  readonly baseUrl: () => string;
 }
 
 /** The doors, and what is behind all of them. */
@@ -49,11 +55,18 @@ export interface Doors {
 }
 
 /** Makes the services and the doors to them, still closed. */
-export function makeDoors({ config, postgres, deps, chain, metrics, log }: DoorsOptions): Doors {
+export function makeDoors({ config, postgres, deps, chain, metrics, log, baseUrl }: DoorsOptions): Doors {
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
-  const payment = { payTo, treasuryOwner, usdcMint, memoPrefix: config.MEMO_PREFIX, feePayer: undefined };
+  const payment = {
+    payTo,
+    treasuryOwner,
+    usdcMint,
+    memoPrefix: config.MEMO_PREFIX,
+    feePayer: deps.relay?.feePayer,
+    gaslessMinimum: BigInt(config.GASLESS_MINIMUM_MICROUSD),
+  };
   const open = [
-    toolService(deps, payment, VERSION),
+    toolService(deps, payment, { baseUrl, v1: config.X402_V1 === "on" }, VERSION),
     receiptService(postgres.receipts),
     runService(postgres.runs),
     healthService(postgres.health, VERSION),
@@ -68,18 +81,26 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log }: Doors
   const addresses = new AddressLimit({ clock: systemClock, trustedProxies: config.TRUSTED_PROXY_HOPS });
   const access = new Access(postgres.authenticator, postgres.rateLimiter, addresses, metrics);
   const pipeline = new Pipeline(access, [...open, ...internal], log);
+  const origins = config.CORS_ORIGINS ?? [];
   const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
   const facade = new Facade({
     ...common,
     transcoder: createTranscoder([toolServiceRoutes, receiptServiceRoutes, runServiceRoutes, healthServiceRoutes]),
     errorBindings: [...errorErrors, ...paymentErrors, ...healthErrors],
-    jsonRpc: new JsonRpcDoor(pipeline, deps.catalogue),
+    mcp: new McpDoor(pipeline, deps.catalogue),
+    callerOrigin: new CallerOrigin({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins }),
+  });
+  const subject = { catalogue: deps.catalogue, version: VERSION, baseUrl, gasless: deps.relay !== undefined };
+  const documents = new DocumentDoor({
+    documents: [openApiDocument(baseUrl, VERSION), llmsText(subject)],
+    random: systemRandom,
+    failed: (error, requestId) => facade.failed(pipeline.failure(error, requestId)),
   });
   const connect = connectDoor({ ...common, services: open.map(({ service }) => service) });
   const services = [...open, ...internal].map(({ service }) => service);
   return {
     pipeline,
-    http: new HttpServer(facade, connect, new Cors(config.CORS_ORIGINS ?? [])),
+    http: new HttpServer(facade, connect, new Cors(origins), documents),
     grpc: new GrpcServer({ ...common, services, health: postgres.health }),
   };
 }

@@ -3,7 +3,7 @@ import { ToolgateError } from "../domain/errors.ts";
 import { isJsonObject, type JsonObject } from "../domain/json.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import type { Scope } from "../domain/scope.ts";
-import type { Tool, ToolContext } from "../domain/tool.ts";
+import type { Tool, ToolAnnotations, ToolContext } from "../domain/tool.ts";
 import { explainIssues } from "./explain-issues.ts";
 
 /** What every tool says of itself. */
@@ -12,6 +12,7 @@ interface ToolHead {
   readonly description: string;
   /** Undefined: any valid key will do. */
   readonly scope: Scope | undefined;
+  readonly annotations?: ToolAnnotations;
 }
 
 /** A tool, with its parameters as a schema. */
@@ -28,7 +29,7 @@ interface ToolDefinition<Schema extends z.ZodType> extends ToolHead {
 
 /** Makes an active tool. Its billable flag follows from its price; its JSON Schema and the check of a call come from one schema. */
 export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): Tool {
-  const { name, description, scope, params: schema, price, check, run } = definition;
+  const { name, description, scope, annotations, params: schema, price, check, run } = definition;
   const inputSchema = jsonSchemaOf(schema);
   return {
     name,
@@ -38,6 +39,7 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
     scope,
     inputSchema,
     fixedPrice: typeof price === "bigint" ? price : undefined,
+    annotations,
     prepare(input) {
       const parsed = schema.safeParse(input, { reportInput: true });
       if (!parsed.success) throw new ToolgateError("INVALID_REQUEST", explainIssues(parsed.error.issues, inputSchema));

@@ -116,6 +116,10 @@ describe("200", () => {
     );
   });
 
+  it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("takes the header for %s", async (version) => {
+    expectResult(await rpc(poor, "ping", {}, { "MCP-Protocol-Version": version }), {});
+  });
+
   it("answers ping", async () => {
     expectResult(await rpc(poor, "ping"), {});
   });
@@ -280,10 +284,23 @@ describe("400", () => {
     expectUnreadable(answer, -32600, /JSON-RPC/);
   });
 
-  it.each(["[]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', "null", "1", '"ping"'])(
-    "calls %s an invalid request: there are no batches",
-    async (body) => {
-      expectUnreadable(await mcpText(body), -32600, /^body: must be one object/);
+  it.each(["null", "1", '"ping"'])("calls %s an invalid request", async (body) => {
+    expectUnreadable(await mcpText(body), -32600, /^body: is not a JSON-RPC 2.0 request$/);
+  });
+
+  it.each(["2025-11-2", "2024-01-01", "2027-01-01", "2025-11-25, 2025-11-25"])(
+    "refuses the revision %j of the header, naming those that are spoken",
+    async (version) => {
+      const headers = { "MCP-Protocol-Version": version };
+      for (const body of [
+        { jsonrpc: "2.0", id: 1, method: "ping" },
+        { jsonrpc: "2.0", method: "notifications/initialized" },
+      ]) {
+        const answer = await mcp(poor, body, headers);
+        expect(answer.status).toBe(400);
+        const supported = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+        expect(answer.body.error).toMatchObject({ code: -32022, data: { supported, requested: version } });
+      }
     },
   );
 

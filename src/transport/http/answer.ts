@@ -1,15 +1,19 @@
 import type { ServerResponse } from "node:http";
 import type { Header } from "../header.ts";
+import type { EventStream } from "./event-stream.ts";
 
 /** What goes back over HTTP: a status and a JSON body, or none. */
 export interface HttpAnswer {
   readonly status: number;
   readonly json?: unknown;
   readonly headers?: readonly Header[];
+  /** Has begun already, and ends with the JSON; status and headers come too late. */
+  readonly stream?: EventStream | undefined;
 }
 
 /** Writes the answer at once, with its length. Does nothing when the caller has gone. */
 export function send(response: ServerResponse, headers: readonly Header[], answer: HttpAnswer): void {
+  if (answer.stream) return answer.stream.end(answer.json);
   if (response.headersSent || response.destroyed) return;
   const body = answer.json === undefined ? "" : JSON.stringify(answer.json);
   const raw: string[] = ["content-length", String(Buffer.byteLength(body)), "x-content-type-options", "nosniff"];

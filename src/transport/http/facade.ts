@@ -9,16 +9,20 @@ import {
 } from "#httpjson/runtime/index.ts";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
+import { isJsonObject } from "../../domain/json.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
-import type { JsonRpcDoor } from "../mcp/json-rpc-door.ts";
+import { McpExchange } from "../mcp/exchange.ts";
 import { laidOver } from "../mcp/laid-over.ts";
+import type { McpDoor } from "../mcp/mcp-door.ts";
 import { parseMessage, UnreadableMessageError } from "../mcp/unreadable-message.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { newRequestId, type RequestContext } from "../request-context.ts";
+import { bodyWithV1 } from "../x402/offers.ts";
 import { send, type HttpAnswer } from "./answer.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
+import type { CallerOrigin } from "./caller-origin.ts";
 import { arrivalOf, demandHost, demandPlainBody, oneHeader } from "./request-head.ts";
 import { lastAnswer } from "./unreadable.ts";
 
@@ -29,7 +33,9 @@ export interface FacadeDeps {
   readonly pipeline: Pipeline;
   readonly transcoder: Transcoder;
   readonly errorBindings: readonly ErrorBinding[];
-  readonly jsonRpc: JsonRpcDoor;
+  readonly mcp: McpDoor;
+  /** Who may call the MCP endpoint from a page. */
+  readonly callerOrigin: CallerOrigin;
   readonly random: Random;
   readonly bodyLimit: number;
 }
@@ -69,10 +75,11 @@ export class Facade {
   }
 
   /** The answer to a failed call: status and body by the generated table of error messages. */
-  failed(failure: Failure): HttpAnswer {
+  readonly failed = (failure: Failure): HttpAnswer => {
     const body = this.#errorBody([failure.detail.message]);
-    return { status: body?.status ?? failure.error.status, json: body?.json, headers: failure.headers };
-  }
+    const json = bodyWithV1(body?.json, failure.offer);
+    return { status: body?.status ?? failure.error.status, json, headers: failure.headers };
+  };
 
   async #serve(
     request: IncomingMessage,
@@ -80,9 +87,10 @@ export class Facade {
     requestId: string,
     headers: Header[],
   ): Promise<HttpAnswer> {
-    const { pipeline, transcoder, bodyLimit } = this.#deps;
+    const { pipeline, transcoder, bodyLimit, mcp, callerOrigin } = this.#deps;
     demandHost(request);
     const { path, query } = splitTarget(request.url ?? "/");
+    if (path === MCP_PATH) callerOrigin.demand(request);
     const match = findRoute(transcoder, request.method ?? "GET", path);
     checkDeclaredLength(request, bodyLimit);
     demandPlainBody(request);
@@ -102,10 +110,15 @@ export class Facade {
       paymentSignature: oneHeader(request, "payment-signature"),
       path,
       idempotencyKey: oneHeader(request, "idempotency-key"),
+      settled: ({ header }) => headers.push(header),
       memoForm: path === MCP_PATH ? "prefix" : "step",
     };
-    if (path === MCP_PATH && isJsonRpc(body))
-      return this.#deps.jsonRpc.answer(body, context, (failure) => this.failed(failure));
+    if (path === MCP_PATH && isJsonRpc(body)) {
+      const { failed } = this;
+      const exchange = new McpExchange({ request, response, body, context, answerHeaders: headers, failed });
+      const answer = await mcp.answer(exchange);
+      return exchange.stream ? { ...answer, stream: exchange.stream } : answer;
+    }
     const message = await pipeline.answer(operation, transcoder.read(match, query, body), context);
     return { status: 200, json: match.route.write(message) };
   }
@@ -138,8 +151,9 @@ function splitTarget(target: string): { path: string; query: string } {
   return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
+/** A message, a batch of them, or nothing at all: only an object without `jsonrpc` can be a plain tool call. */
 function isJsonRpc(body: unknown): boolean {
-  return typeof body === "object" && body !== null && Object.hasOwn(body, "jsonrpc");
+  return !isJsonObject(body) || Object.hasOwn(body, "jsonrpc");
 }
 
 /** Aborts when the caller goes away before it has its answer. */

@@ -1,25 +1,17 @@
-import { z } from "zod";
-import { VERSION } from "../../version.ts";
-import { JsonRpcError, RPC_ERROR } from "./message.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import type { Result } from "./modern-result.ts";
+import { LEGACY_REVISIONS } from "./revision.ts";
+import { invalidParams } from "./rpc-error.ts";
+import { CAPABILITIES, INSTRUCTIONS, SERVER_INFO } from "./server-info.ts";
 
-/** Revisions of the Model Context Protocol that open with `initialize`, newest first. */
-const PROTOCOL_VERSIONS: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-
-const paramsSchema = z.object({ protocolVersion: z.string() });
-
-const INSTRUCTIONS =
-  "Billable tools are charged in USDC. A call that the balance does not cover answers HTTP 402 with a quote: pay it on Solana and repeat the same call with the X-Payment header.";
-
-/** MCP lifecycle, initialization: the version asked for where we speak it, else our newest. No session is made. */
-export function initialize(params: unknown): object {
-  const asked = paramsSchema.safeParse(params);
-  if (!asked.success)
-    throw new JsonRpcError(RPC_ERROR.invalidParams, "params.protocolVersion: must be a string such as 2025-11-25");
-  const { protocolVersion } = asked.data;
+/** MCP lifecycle, initialization: the revision asked for where it is spoken, else the newest that has `initialize`. No session is made. */
+export function initialize(params: JsonObject | undefined): Result {
+  const asked = params?.["protocolVersion"];
+  if (typeof asked !== "string") throw invalidParams("params.protocolVersion", "must be a string such as 2025-11-25");
   return {
-    protocolVersion: PROTOCOL_VERSIONS.includes(protocolVersion) ? protocolVersion : PROTOCOL_VERSIONS[0],
-    capabilities: { tools: {} },
-    serverInfo: { name: "toolgate", version: VERSION },
+    protocolVersion: LEGACY_REVISIONS.includes(asked) ? asked : LEGACY_REVISIONS[0],
+    capabilities: CAPABILITIES,
+    serverInfo: SERVER_INFO,
     instructions: INSTRUCTIONS,
   };
 }

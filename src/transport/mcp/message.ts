@@ -1,41 +1,46 @@
-import { z } from "zod";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { RPC_ERROR } from "./rpc-error.ts";
+import { UnreadableMessageError } from "./unreadable-message.ts";
 
 /** Identifier of a JSON-RPC request (JSON-RPC 2.0 section 4; MCP forbids null). */
 export type RequestId = string | number;
 
-const idSchema = z.union([z.string().refine((id) => id.isWellFormed()), z.number()]);
-
 /** A request, or without `id` a notification (JSON-RPC 2.0 section 4). */
-export const messageSchema = z.object({
-  jsonrpc: z.literal("2.0"),
-  method: z.string(),
-  id: idSchema.optional(),
-  params: z.record(z.string(), z.unknown()).optional(),
-});
+export interface Message {
+  readonly id: RequestId | undefined;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
 
-const members = z.record(z.string(), z.unknown());
-const response = z.object({ jsonrpc: z.literal("2.0"), id: idSchema.nullish(), method: z.never().optional() });
-
-/** A response that a client sends; a stateless server asked for none (JSON-RPC 2.0 section 5). */
-export const responseSchema = z.union([response.extend({ result: members }), response.extend({ error: members })]);
-
-/** JSON-RPC 2.0 section 5.1. */
-export const RPC_ERROR = {
-  parse: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-} as const;
-
-/** An error that belongs to the protocol rather than to the gateway. */
-export class JsonRpcError extends Error {
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message.toWellFormed());
-    this.name = "JsonRpcError";
-    this.code = code;
+/**
+ * Reads a message. By hand, for this is the way of every request.
+ * @returns undefined for a response: a stateless server asked nothing that it could answer
+ * @throws UnreadableMessageError for what is none of JSON-RPC 2.0
+ */
+export function readMessage(body: unknown): Message | undefined {
+  if (!isJsonObject(body) || body["jsonrpc"] !== "2.0") throw noMessage();
+  const { id, method, params } = body;
+  if (typeof method !== "string") {
+    if (isResponse(body)) return undefined;
+    throw noMessage();
   }
+  if (id !== undefined && !isRequestId(id)) throw noMessage();
+  if (params !== undefined && !isJsonObject(params)) throw noMessage();
+  return { id, method, params };
+}
+
+function noMessage(): UnreadableMessageError {
+  return new UnreadableMessageError(RPC_ERROR.invalidRequest, "body: is not a JSON-RPC 2.0 request");
+}
+
+function isRequestId(id: JsonValue): id is RequestId {
+  return typeof id === "number" || (typeof id === "string" && id.isWellFormed());
+}
+
+/** JSON-RPC 2.0 section 5. */
+function isResponse({ id, method, result, error }: JsonObject): boolean {
+  if (method !== undefined || (id !== undefined && id !== null && !isRequestId(id))) return false;
+  return isJsonObject(result) || isJsonObject(error);
 }
 
 /** A successful answer (JSON-RPC 2.0 section 5). */

@@ -1,7 +1,6 @@
 import { JsonFieldError, parseBody } from "#httpjson/runtime/index.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import { isJsonObject } from "../../domain/json.ts";
-import { RPC_ERROR } from "./message.ts";
+import { RPC_ERROR } from "./rpc-error.ts";
 
 /** A body that is neither a JSON-RPC message nor a tool call: INVALID_REQUEST, and the error of JSON-RPC that says so. */
 export class UnreadableMessageError extends ToolgateError {
@@ -14,19 +13,10 @@ export class UnreadableMessageError extends ToolgateError {
 }
 
 /**
- * Parses the body of a request to the MCP endpoint (JSON-RPC 2.0 sections 4 and 5.1).
- * @throws UnreadableMessageError for what is not JSON, and for what is no object: batches are none of MCP's since 2025-06-18
+ * Parses the body of a request to the MCP endpoint.
+ * @throws UnreadableMessageError for what is not JSON
  */
-export function parseMessage(bytes: Uint8Array): Record<string, unknown> {
-  const body = parsed(bytes);
-  if (isJsonObject(body)) return body;
-  throw new UnreadableMessageError(
-    RPC_ERROR.invalidRequest,
-    "body: must be one object, a JSON-RPC message or a tool call",
-  );
-}
-
-function parsed(bytes: Uint8Array): unknown {
+export function parseMessage(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw new UnreadableMessageError(RPC_ERROR.parse, "body: is missing");
   try {
     return parseBody(bytes);

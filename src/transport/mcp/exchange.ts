@@ -1,0 +1,95 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { RateDecision } from "../../domain/rate-limit.ts";
+import type { Failure } from "../error-details.ts";
+import type { Header } from "../header.ts";
+import type { HttpAnswer } from "../http/answer.ts";
+import { EventStream } from "../http/event-stream.ts";
+import { rateLimitHeaders } from "../rate-limit-headers.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { Settlement, ToldSettlement } from "../x402/settlement.ts";
+import { prefersInBand } from "./payment-in-band.ts";
+
+/** What an exchange stands on. */
+interface ExchangeParts {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly body: unknown;
+  readonly context: RequestContext;
+  /** What every answer to this request carries. */
+  readonly answerHeaders: Header[];
+  /** Makes the plain HTTP answer of a failure. */
+  readonly failed: (failure: Failure) => HttpAnswer;
+}
+
+/** One POST to the MCP endpoint, and the way back. */
+export class McpExchange {
+  readonly body: unknown;
+  readonly context: RequestContext;
+  readonly headers: IncomingHttpHeaders;
+  readonly request: IncomingMessage;
+  readonly failed: (failure: Failure) => HttpAnswer;
+  readonly #response: ServerResponse;
+  readonly #answerHeaders: Header[];
+  #stream: EventStream | undefined;
+  #settlement: Settlement | undefined;
+
+  constructor({ request, response, body, context, answerHeaders, failed }: ExchangeParts) {
+    this.request = request;
+    this.headers = request.headers;
+    this.body = body;
+    this.context = context;
+    this.failed = failed;
+    this.#response = response;
+    this.#answerHeaders = answerHeaders;
+  }
+
+  /** MCP-Protocol-Version, as sent: joined, and so of no revision, when it was sent more than once. */
+  get version(): string | undefined {
+    const version = this.headers["mcp-protocol-version"];
+    return version === undefined ? undefined : String(version);
+  }
+
+  /** Whether several messages came at once. */
+  get isBatch(): boolean {
+    return Array.isArray(this.body);
+  }
+
+  /** What became of the x402 payment of the call that is answered. */
+  get settlement(): Settlement | undefined {
+    return this.#settlement;
+  }
+
+  /** The next call of a batch has a payment of its own. */
+  forgetSettlement(): void {
+    this.#settlement = undefined;
+  }
+
+  /** Hears of it. The header has room for one call only. */
+  readonly settled = (told: ToldSettlement): void => {
+    this.#settlement = told.settlement;
+    if (!this.isBatch) this.context.settled?.(told);
+  };
+
+  /** Whether the caller wants to be asked for money by results of tools. */
+  get inBand(): boolean {
+    return prefersInBand(this.headers.prefer);
+  }
+
+  /** The answer as a stream of events; undefined as long as it is none. */
+  get stream(): EventStream | undefined {
+    return this.#stream;
+  }
+
+  /** What is left of the key's rate after one more request, in place of what was left before. */
+  tellRate(rate: RateDecision | undefined): void {
+    if (!rate) return;
+    const told = new Map([...this.#answerHeaders, ...rateLimitHeaders(rate)]);
+    this.#answerHeaders.splice(0, this.#answerHeaders.length, ...told);
+  }
+
+  /** Makes the answer a stream of events, if it is none yet. */
+  readonly openStream = (): EventStream => {
+    this.#stream ??= new EventStream(this.#response, this.#answerHeaders);
+    return this.#stream;
+  };
+}

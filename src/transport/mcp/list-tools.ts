@@ -1,0 +1,30 @@
+import type { Catalogue } from "../../app/catalogue.ts";
+import type { Caller } from "../../domain/caller.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { displayUsd } from "../../domain/money.ts";
+import type { Tool } from "../../domain/tool.ts";
+import type { Result } from "./modern-result.ts";
+import { invalidParams } from "./rpc-error.ts";
+
+/** MCP tools/list: what this key can call, in the catalogue's order, on one page. */
+export function listTools(catalogue: Catalogue, caller: Caller | undefined, params: JsonObject | undefined): Result {
+  if (params?.["cursor"] !== undefined) throw invalidParams("params.cursor", "there is one page only; leave it out");
+  return { tools: catalogue.tools.filter((tool) => isCallable(tool, caller)).map(listed) };
+}
+
+function isCallable({ status, scope }: Tool, caller: Caller | undefined): boolean {
+  return status === "active" && (scope === undefined || caller?.scopes.has(scope) === true);
+}
+
+function listed({ name, description, inputSchema, annotations, billable, fixedPrice }: Tool): object {
+  const price = fixedPrice !== undefined && {
+    "toolgate/price": { price_usdc_microusd: Number(fixedPrice), price_display: displayUsd(fixedPrice) },
+  };
+  return {
+    name,
+    description,
+    inputSchema,
+    ...(annotations && { annotations }),
+    _meta: { "toolgate/billable": billable, ...price },
+  };
+}

@@ -1,0 +1,82 @@
+import { isMessage } from "@bufbuild/protobuf";
+import { CallToolResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import type { Catalogue } from "../../app/catalogue.ts";
+import type { Operation, Pipeline } from "../pipeline.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { McpExchange } from "./exchange.ts";
+import { initialize } from "./initialize.ts";
+import { listTools } from "./list-tools.ts";
+import type { Message } from "./message.ts";
+import { demandMirroredArguments } from "./mirrored-headers.ts";
+import { discover, type Result } from "./modern-result.ts";
+import { ProgressReports } from "./progress-reports.ts";
+import type { Era } from "./revision.ts";
+import { withSettlement } from "./payment-in-band.ts";
+import { JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
+import { CACHING } from "./server-info.ts";
+import { readToolCall, type ToolCall } from "./tool-call.ts";
+import { toolResult } from "./tool-result.ts";
+
+const EMPTY: Result = {};
+
+/** The methods of MCP that a server of tools has. */
+export class Methods {
+  readonly #pipeline: Pipeline;
+  readonly #catalogue: Catalogue;
+  readonly #callTool: Operation;
+
+  constructor(pipeline: Pipeline, catalogue: Catalogue) {
+    this.#pipeline = pipeline;
+    this.#catalogue = catalogue;
+    this.#callTool = pipeline.operation(ToolService.method.callTool);
+  }
+
+  /**
+   * The result of one request, without what its era puts around it.
+   * @throws JsonRpcError, and whatever the call of a tool throws
+   */
+  result(message: Message, era: Era, exchange: McpExchange): Promise<Result> | Result {
+    const { method, params } = message;
+    switch (method) {
+      case "tools/call":
+        return this.#call(message, era, exchange);
+      case "tools/list": {
+        const tools = listTools(this.#catalogue, exchange.context.caller, params);
+        return era === "modern" ? { ...tools, ...CACHING } : tools;
+      }
+      case "initialize":
+        if (era === "legacy") return initialize(params);
+        break;
+      case "ping":
+        if (era === "legacy") return EMPTY;
+        break;
+      case "server/discover":
+        if (era === "modern") return discover();
+        break;
+    }
+    // The modern era tells by the status what a proxy needs to know (Streamable HTTP, protocol version header).
+    const status = era === "modern" ? 404 : 200;
+    throw new JsonRpcError(RPC_ERROR.methodNotFound, `there is no method ${method.slice(0, 128)}`, { status });
+  }
+
+  async #call({ params }: Message, era: Era, exchange: McpExchange): Promise<Result> {
+    const call = readToolCall(this.#catalogue, params);
+    if (era === "modern") demandMirroredArguments(call.tool.inputSchema, call.arguments, exchange.headers);
+    const answer = await this.#pipeline.answer(this.#callTool, call.request, contextOf(call, exchange));
+    if (!isMessage(answer, CallToolResponseSchema))
+      throw new TypeError(`tools/call was answered with ${answer.$typeName}`);
+    return withSettlement(toolResult(answer), exchange.settlement);
+  }
+}
+
+/** What the call's `_meta` adds to what its headers say. */
+function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
+  const { context, isBatch, openStream } = exchange;
+  const { xPayment, paymentSignature } = context;
+  if (progressToken === undefined && payment === undefined && xPayment === undefined && paymentSignature === undefined)
+    return context;
+  // The answers of a batch come together, so that none of them can have a stream.
+  const progress =
+    progressToken === undefined || isBatch ? undefined : new ProgressReports(progressToken, openStream).listener;
+  return { ...context, metaPayment: payment, progress, settled: exchange.settled };
+}

@@ -1,0 +1,46 @@
+import type { ErrorCode } from "../../domain/errors.ts";
+import { isJsonObject } from "../../domain/json.ts";
+import type { Failure } from "../error-details.ts";
+import type { Header } from "../header.ts";
+import type { Settlement } from "../x402/settlement.ts";
+import type { Result } from "./modern-result.ts";
+
+/** What answers are told in-band: those that whoever pays has to know. */
+const PAYMENT_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "PAYMENT_REQUIRED",
+  "QUOTE_EXPIRED",
+  "INVALID_PAYMENT",
+  "PAYMENT_PENDING",
+]);
+
+/** `Prefer: payment=in-band` (RFC 7240 section 2), alone or among other preferences. */
+const IN_BAND = /(?:^|,)\s*payment\s*=\s*(?:in-band|"in-band")\s*(?:[;,]|$)/i;
+
+/** RFC 7240 section 3. */
+export const PREFERENCE_APPLIED: Header = ["preference-applied", "payment=in-band"];
+
+/** Whether the caller wants to be asked for money by results of tools: hosts that show their model nothing else. */
+export function prefersInBand(prefer: string | string[] | undefined): boolean {
+  return prefer !== undefined && IN_BAND.test(String(prefer));
+}
+
+/** Whether it is one of them. */
+export function isAboutPayment(code: ErrorCode): boolean {
+  return PAYMENT_ERRORS.has(code);
+}
+
+/**
+ * A failure as a tool result: its plain body as text, with the members that x402 asks for where the call can be paid that way. Only a quote
+ * is told under the name that asks for money, so that nobody pays twice. There is no structuredContent: clients check it against the
+ * tool's outputSchema, also when it is an error.
+ */
+export function inBandResult({ error, offer }: Failure, body: unknown): Result {
+  const told = isJsonObject(body) && offer ? { ...body, ...offer.paymentRequired } : body;
+  const name = error.code === "PAYMENT_REQUIRED" ? "toolgate/payment_required" : "toolgate/error";
+  return { content: [{ type: "text", text: JSON.stringify(told) }], isError: true, _meta: { [name]: body } };
+}
+
+/** A result that says what became of the call's x402 payment (x402 v2, MCP transport). */
+export function withSettlement(result: Result, settlement: Settlement | undefined): Result {
+  return settlement ? { ...result, _meta: { ...result._meta, "x402/payment-response": settlement } } : result;
+}

@@ -1,0 +1,33 @@
+import { JsonFieldError } from "#httpjson/runtime/index.ts";
+import { ToolgateError } from "../../domain/errors.ts";
+import type { HttpAnswer } from "../http/answer.ts";
+import type { Pipeline } from "../pipeline.ts";
+import type { McpExchange } from "./exchange.ts";
+import type { Result } from "./modern-result.ts";
+import { inBandResult, isAboutPayment, withSettlement } from "./payment-in-band.ts";
+import { failedToolResult } from "./tool-result.ts";
+
+/** How a tool call that failed is told. */
+export type Refusal =
+  /** As a result, for the model to read. */
+  | { readonly kind: "result"; readonly result: Result; readonly preferred: boolean }
+  /** As at every other path. */
+  | { readonly kind: "plain"; readonly answer: HttpAnswer; readonly message: string };
+
+/**
+ * Decides how a failed call is told: bad arguments always as a result, what concerns its payment where that is wanted.
+ * @param inBand whether it is
+ */
+export function refusalOf(thrown: unknown, inBand: boolean, exchange: McpExchange, pipeline: Pipeline): Refusal {
+  if (thrown instanceof JsonFieldError || (thrown instanceof ToolgateError && thrown.code === "INVALID_REQUEST"))
+    return { kind: "result", result: failedToolResult(thrown.message), preferred: false };
+  const failure = pipeline.failure(thrown, exchange.context.requestId);
+  const answer = exchange.failed(failure);
+  if (!inBand || !isAboutPayment(failure.error.code)) return { kind: "plain", answer, message: messageOf(thrown) };
+  const result = withSettlement(inBandResult(failure, answer.json), exchange.settlement);
+  return { kind: "result", result, preferred: true };
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof ToolgateError ? thrown.message : "internal error";
+}

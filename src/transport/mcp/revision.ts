@@ -1,0 +1,72 @@
+import { isJsonObject, type JsonObject } from "../../domain/json.ts";
+import type { Message } from "./message.ts";
+import { JsonRpcError, RPC_ERROR, shown } from "./rpc-error.ts";
+
+/** Revisions of the Model Context Protocol that open with `initialize`, newest first. */
+export const LEGACY_REVISIONS: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/** Revisions whose every request says all of itself, newest first. */
+export const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
+
+/** What a caller speaks that names no revision: the header came with 2025-06-18. The one revision with batches. */
+export const UNNAMED_REVISION = "2025-03-26";
+
+/** Members of a modern request's `params._meta`. */
+export const META_VERSION = "io.modelcontextprotocol/protocolVersion";
+export const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
+/** How the protocol opens (Versioning, terminology): with `initialize`, or with nothing. */
+export type Era = "legacy" | "modern";
+
+/** The era of a request: modern when it says so in its `_meta` or in its MCP-Protocol-Version header. */
+export function eraOf(message: Message | undefined, version: string | undefined): Era {
+  if (version !== undefined && MODERN_REVISIONS.includes(version)) return "modern";
+  const meta = message?.params?.["_meta"];
+  return isJsonObject(meta) && meta[META_VERSION] !== undefined ? "modern" : "legacy";
+}
+
+/**
+ * Refuses a legacy request of a revision that is not spoken (Transports, protocol version header).
+ * @throws JsonRpcError -32022 with HTTP 400, listing those that are
+ */
+export function demandLegacyRevision(version: string | undefined): void {
+  if (version === undefined || LEGACY_REVISIONS.includes(version)) return;
+  throw unsupportedVersion(version, [...MODERN_REVISIONS, ...LEGACY_REVISIONS]);
+}
+
+/**
+ * Refuses a modern request whose `_meta` says too little, which says something else than the header, or is of a revision that is not spoken.
+ * @throws JsonRpcError -32602, -32020 or -32022, in this order, with HTTP 400
+ */
+export function demandModernRevision({ params }: Message, header: string | undefined): void {
+  const version = versionOf(params);
+  if (header !== version) {
+    const says = header === undefined ? "is missing" : `says ${shown(header)}`;
+    throw headerMismatch(`MCP-Protocol-Version ${says}, and params._meta says ${shown(version)}`);
+  }
+  if (!MODERN_REVISIONS.includes(version)) throw unsupportedVersion(version, MODERN_REVISIONS);
+}
+
+function versionOf(params: JsonObject | undefined): string {
+  const meta = params?.["_meta"];
+  if (!isJsonObject(meta)) throw malformed("params._meta: must be an object");
+  const version = meta[META_VERSION];
+  if (typeof version !== "string") throw malformed(`params._meta["${META_VERSION}"]: must be a string`);
+  if (!isJsonObject(meta[META_CAPABILITIES]))
+    throw malformed(`params._meta["${META_CAPABILITIES}"]: must be an object; {} when there are none`);
+  return version;
+}
+
+function malformed(message: string): JsonRpcError {
+  return new JsonRpcError(RPC_ERROR.invalidParams, message, { status: 400 });
+}
+
+/** Headers and body that do not say the same (-32020 with HTTP 400). */
+export function headerMismatch(message: string): JsonRpcError {
+  return new JsonRpcError(RPC_ERROR.headerMismatch, `Header mismatch: ${message}`, { status: 400 });
+}
+
+function unsupportedVersion(requested: string, supported: readonly string[]): JsonRpcError {
+  const message = `Unsupported protocol version: ${shown(requested)}; supported are ${supported.join(", ")}`;
+  return new JsonRpcError(RPC_ERROR.unsupportedVersion, message, { status: 400, data: { supported, requested } });
+}

@@ -1,0 +1,35 @@
+/** JSON-RPC 2.0 section 5.1, and from -32020 on those of MCP (revision 2026-07-28, Overview, error codes). */
+export const RPC_ERROR = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  headerMismatch: -32020,
+  unsupportedVersion: -32022,
+} as const;
+
+/** An error that belongs to the protocol rather than to the gateway. */
+export class JsonRpcError extends Error {
+  readonly code: number;
+  /** HTTP status: most errors of a handler are told with 200. */
+  readonly status: number;
+  readonly data: object | undefined;
+
+  constructor(code: number, message: string, { status = 200, data }: { status?: number; data?: object } = {}) {
+    super(message.toWellFormed());
+    this.name = "JsonRpcError";
+    this.code = code;
+    this.status = status;
+    this.data = data;
+  }
+}
+
+/** -32602 that names the member by its path. */
+export function invalidParams(path: string, problem: string): JsonRpcError {
+  return new JsonRpcError(RPC_ERROR.invalidParams, `${path}: ${problem}`);
+}
+
+/** A text of the caller's, cut to a length that is fit to be sent back. */
+export function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 128));
+}

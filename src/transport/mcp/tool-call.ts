@@ -1,0 +1,71 @@
+import type { MessageShape } from "@bufbuild/protobuf";
+import { JsonFieldError } from "#httpjson/runtime/index.ts";
+import { paymentProofFromJson } from "#gen/toolgate/v1/payment_http.ts";
+import type { PaymentProof } from "#gen/toolgate/v1/payment_pb.ts";
+import { callToolRequestFromJson } from "#gen/toolgate/v1/tool_service_http.ts";
+import type { CallToolRequestSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
+import type { Catalogue } from "../../app/catalogue.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import type { Tool } from "../../domain/tool.ts";
+import { invalidParams, JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
+
+/** What progress notifications refer to (MCP, Progress). */
+export type ProgressToken = string | number;
+
+/** A tool call as MCP puts it. */
+export interface ToolCall {
+  readonly tool: Tool;
+  readonly arguments: JsonObject;
+  /** The same as the contract has it. */
+  readonly request: MessageShape<typeof CallToolRequestSchema>;
+  /** Undefined where nobody wants to hear of progress. */
+  readonly progressToken: ProgressToken | undefined;
+  /** `_meta["x402/payment"]` (x402 v2, MCP transport), as sent. */
+  readonly payment: JsonValue | undefined;
+}
+
+const META_PAYMENT = "x402/payment";
+const META_PROOF = "toolgate/payment_proof";
+const META_KEY = "toolgate/idempotency_key";
+
+/**
+ * MCP tools/call, its arguments read by the contract's reader, so that its limits hold here too.
+ * @throws JsonRpcError for an unknown tool, as MCP asks (Tools, error handling), and for what is malformed around the arguments
+ * @throws JsonFieldError for arguments that the contract cannot hold: nested too deeply, or not well-formed Unicode
+ */
+export function readToolCall(catalogue: Catalogue, params: JsonObject = {}): ToolCall {
+  const { name, arguments: args = {}, _meta: meta } = params;
+  if (typeof name !== "string") throw invalidParams("params.name", "must be the name of a tool");
+  const tool = catalogue.tools.find((one) => one.name === name && one.status === "active");
+  if (!tool) throw new JsonRpcError(RPC_ERROR.invalidParams, `Unknown tool: ${name.slice(0, 128)}`);
+  if (!isJsonObject(args)) throw invalidParams("params.arguments", "must be an object");
+  const request = callToolRequestFromJson({ tool: name, params: args });
+  if (meta === undefined) return { tool, arguments: args, request, progressToken: undefined, payment: undefined };
+  if (!isJsonObject(meta)) throw invalidParams("params._meta", "must be an object");
+  const proof = meta[META_PROOF];
+  if (proof !== undefined) request.paymentProof = proofOf(proof);
+  const key = meta[META_KEY];
+  if (key !== undefined) request.idempotencyKey = keyOf(key);
+  return { tool, arguments: args, request, progressToken: tokenOf(meta), payment: meta[META_PAYMENT] };
+}
+
+function tokenOf({ progressToken: token }: JsonObject): ProgressToken | undefined {
+  if (token === undefined || typeof token === "string") return token;
+  if (typeof token === "number" && Number.isInteger(token)) return token;
+  throw invalidParams("params._meta.progressToken", "must be a string or an integer");
+}
+
+/** The contract's proof of payment, for callers that cannot set a header for each call. */
+function proofOf(json: JsonValue): PaymentProof {
+  try {
+    return paymentProofFromJson(json, `params._meta["${META_PROOF}"]`);
+  } catch (error) {
+    if (error instanceof JsonFieldError) throw new JsonRpcError(RPC_ERROR.invalidParams, error.message);
+    throw error;
+  }
+}
+
+function keyOf(json: JsonValue): string {
+  if (typeof json === "string") return json;
+  throw invalidParams(`params._meta["${META_KEY}"]`, "must be a string");
+}
