@@ -1,4 +1,5 @@
 import type { ServeConfig } from "./config/config.ts";
+import { checkFeePayer } from "./gateway/fee-payer.ts";
 import { registeredProblems } from "./gateway/registered.ts";
 import { checkSandbox } from "./gateway/sandbox-check.ts";
 import type { Logger } from "./log.ts";
@@ -11,7 +12,7 @@ const LIMIT_MS = 15_000;
 
 /**
  * Looks at the outside world before the doors open: database reachable, durable, at the current schema; every RPC endpoint on mainnet
- * and seeing the treasury's token account; what registered tools need readable; the sandbox behind its walls.
+ * and seeing the treasury's token account; the fee payer able to pay; what registered tools need readable; the sandbox behind its walls.
  * @returns every problem with what to do about it, none: fit to serve; and what is unwise
  */
 export async function checkWorld(config: ServeConfig, log: Logger): Promise<Findings> {
@@ -24,9 +25,10 @@ export async function checkWorld(config: ServeConfig, log: Logger): Promise<Find
     clock: systemClock,
     log,
   });
-  const [database, endpoints, tools, sandbox] = await Promise.all([
+  const [database, endpoints, feePayer, tools, sandbox] = await Promise.all([
     checkDatabase(config.DATABASE_URL),
     checkChain(chain.rpc, chain.treasury, AbortSignal.timeout(LIMIT_MS)),
+    checkFeePayer(config, chain.rpc, AbortSignal.timeout(LIMIT_MS)),
     registeredProblems(config, log),
     checkSandbox(config, log),
   ]);
@@ -34,12 +36,14 @@ export async function checkWorld(config: ServeConfig, log: Logger): Promise<Find
     problems: [
       ...database.problems.map((problem) => `DATABASE_URL: ${problem}`),
       ...endpoints.map(({ endpoint, problem }) => `SOLANA_RPC_URLS: ${endpoint} ${problem}`),
+      ...feePayer.problems,
       ...tools,
       ...sandbox.problems,
     ],
     warnings: [
       ...database.warnings.map((warning) => `DATABASE_URL: ${warning}`),
       ...adviseOnEndpoints(chain.rpc).map((warning) => `SOLANA_RPC_URLS: ${warning}`),
+      ...feePayer.warnings,
       ...sandbox.warnings,
     ],
   };

@@ -50,6 +50,17 @@ export const METRICS = {
     labels: ["invariant"],
   },
   toolgate_audit_timestamp_seconds: { type: "gauge", help: "when the last audit ended, Unix seconds", labels: [] },
+  toolgate_relay_transactions_total: {
+    type: "counter",
+    help: "payments that the gasless relay signed, by the state that they came to",
+    labels: ["state"],
+  },
+  toolgate_relay_lamports_today: {
+    type: "gauge",
+    help: "fees that the gasless relay has claimed on this day of UTC, on all instances, lamports",
+    labels: [],
+  },
+  toolgate_fee_payer_lamports: { type: "gauge", help: "what the fee payer holds, lamports", labels: [] },
   toolgate_runs_released_total: {
     type: "counter",
     help: "runs released because their instance died or stalled",

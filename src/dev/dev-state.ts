@@ -4,7 +4,12 @@ import { Keypair } from "@solana/web3.js";
 import { z } from "zod";
 
 const secretKey = z.array(z.number().int().min(0).max(255)).length(64);
-const stateSchema = z.object({ treasury: secretKey, wallet: secretKey, api_key: z.string().optional() });
+const stateSchema = z.object({
+  treasury: secretKey,
+  wallet: secretKey,
+  fee_payer: secretKey.optional(),
+  api_key: z.string().optional(),
+});
 
 /** What the development setup made for itself and keeps between runs. */
 export interface DevState {
@@ -12,6 +17,8 @@ export interface DevState {
   treasury: Keypair;
   /** The demo agent's wallet. */
   wallet: Keypair;
+  /** Pays the fees of relayed payments. */
+  feePayer: Keypair;
   /** The demo agent's API key; undefined until the first run has made it. */
   apiKey: string | undefined;
 }
@@ -29,6 +36,7 @@ export interface DevJson {
   treasury_owner: string;
   pay_to: string;
   usdc_mint: string;
+  fee_payer: string;
 }
 
 /** Reads the state of an earlier run, or makes a new one. */
@@ -37,7 +45,12 @@ export function loadState(dataDir: string): DevState {
   try {
     text = readFileSync(stateFile(dataDir), "utf8");
   } catch {
-    const state = { treasury: Keypair.generate(), wallet: Keypair.generate(), apiKey: undefined };
+    const state = {
+      treasury: Keypair.generate(),
+      wallet: Keypair.generate(),
+      feePayer: Keypair.generate(),
+      apiKey: undefined,
+    };
     saveState(dataDir, state);
     return state;
   }
@@ -45,6 +58,7 @@ export function loadState(dataDir: string): DevState {
   return {
     treasury: Keypair.fromSecretKey(Uint8Array.from(state.treasury)),
     wallet: Keypair.fromSecretKey(Uint8Array.from(state.wallet)),
+    feePayer: state.fee_payer ? Keypair.fromSecretKey(Uint8Array.from(state.fee_payer)) : Keypair.generate(),
     apiKey: state.api_key,
   };
 }
@@ -54,8 +68,16 @@ export function saveState(dataDir: string, state: DevState): void {
   writePrivately(stateFile(dataDir), {
     treasury: [...state.treasury.secretKey],
     wallet: [...state.wallet.secretKey],
+    fee_payer: [...state.feePayer.secretKey],
     api_key: state.apiKey,
   });
+}
+
+/** Writes the fee payer's key as `solana-keygen` does. @returns the file, for FEE_PAYER_KEYPAIR */
+export function writeFeePayer(dataDir: string, { feePayer }: DevState): string {
+  const file = path.join(dataDir, "fee-payer.json");
+  writePrivately(file, [...feePayer.secretKey]);
+  return file;
 }
 
 /** Writes `dev.json`, which says that dev is ready and where everything is. */

@@ -7,20 +7,22 @@ const USDC = new PublicKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
 const LAMPORTS = 1_000_000_000;
 const MICRO_USD = 100_000_000;
 /** Below these the agent is given more: enough for a few hundred purchases. */
-const LOW = { lamports: 10_000_000, microUsd: 10_000_000 };
+const LOW = { lamports: 50_000_000, microUsd: 10_000_000 };
 
 const answerSchema = z.object({ result: z.unknown().optional(), error: z.object({ message: z.string() }).optional() });
 const balanceSchema = z.object({ value: z.number() });
 const tokenBalanceSchema = z.object({ value: z.object({ amount: z.string() }) });
 
-/** Gives the demo agent SOL and USDC where it has little, and the treasury its token account, on the local chain. */
-export async function fundWallets(rpcUrl: string, { treasury, wallet }: DevState): Promise<void> {
+/** Gives the demo agent SOL and USDC where it has little, the fee payer SOL, and the treasury its token account, on the local chain. */
+export async function fundWallets(rpcUrl: string, { treasury, wallet, feePayer }: DevState): Promise<void> {
   const ask = (method: string, params: unknown[]) => call(rpcUrl, method, params);
   const agent = wallet.publicKey.toBase58();
   if ((await usdcOf(ask, treasury.publicKey)) === undefined)
     await expectResult(ask("local_mintUsdc", [treasury.publicKey.toBase58(), 0]));
-  const lamports = balanceSchema.parse(await expectResult(ask("getBalance", [agent]))).value;
-  if (lamports < LOW.lamports) await expectResult(ask("local_airdrop", [agent, LAMPORTS]));
+  for (const address of [agent, feePayer.publicKey.toBase58()]) {
+    const lamports = balanceSchema.parse(await expectResult(ask("getBalance", [address]))).value;
+    if (lamports < LOW.lamports) await expectResult(ask("local_airdrop", [address, LAMPORTS]));
+  }
   if (((await usdcOf(ask, wallet.publicKey)) ?? 0) < LOW.microUsd)
     await expectResult(ask("local_mintUsdc", [agent, MICRO_USD]));
 }

@@ -11,7 +11,7 @@ import { systemClock, systemRandom } from "../system.ts";
 import { registerApi } from "./api-stand-in/registration.ts";
 import { buyOneCall } from "./demo.ts";
 import { claimDataDir } from "./data-dir-claim.ts";
-import { loadState, saveState, writeDevJson, type DevJson, type DevState } from "./dev-state.ts";
+import { loadState, saveState, writeDevJson, writeFeePayer, type DevJson, type DevState } from "./dev-state.ts";
 import { fundWallets } from "./fund.ts";
 import { startDevWorld, type DevWorldOptions } from "./world.ts";
 
@@ -73,6 +73,7 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
         DATABASE_URL: world.databaseUrl,
         SOLANA_RPC_URLS: world.rpcUrl,
         TREASURY_OWNER: state.treasury.publicKey.toBase58(),
+        FEE_PAYER_KEYPAIR: writeFeePayer(dataDir, state),
         ...(world.inferenceUrl !== undefined && { INFERENCE_BASE_URL: world.inferenceUrl }),
         ...(world.api && registerApi(dataDir, world.api)),
       },
@@ -89,6 +90,7 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
           treasury_owner: state.treasury.publicKey.toBase58(),
           pay_to: doors.payTo,
           usdc_mint: doors.usdcMint,
+          fee_payer: state.feePayer.publicKey.toBase58(),
         };
         writeDevJson(dataDir, devJson);
         return {

@@ -1,4 +1,5 @@
 import { Keeper } from "../app/keeper/keeper.ts";
+import { relayWorks } from "../app/keeper/relay-works.ts";
 import { treasuryWorks } from "../app/keeper/treasury-works.ts";
 import type { Metrics } from "../app/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
@@ -7,6 +8,7 @@ import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { SolanaTreasury, type SolanaChain } from "../solana/index.ts";
 import { systemClock } from "../system.ts";
+import type { OpenRelay } from "./relay.ts";
 
 /** What the keeper is made of. */
 export interface KeeperParts {
@@ -14,12 +16,14 @@ export interface KeeperParts {
   readonly postgres: Postgres;
   readonly chain: SolanaChain;
   readonly quotes: Quotes;
+  /** Undefined where gasless is off. */
+  readonly relay: OpenRelay | undefined;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
-/** Makes the treasury's keeper, not started yet. */
-export function makeKeeper({ config, postgres, chain, quotes, metrics, log }: KeeperParts): Keeper {
+/** Makes the keeper of the treasury and of the relay, not started yet. */
+export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, log }: KeeperParts): Keeper {
   const { MEMO_PREFIX: memoPrefix } = config;
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
   const { works, everywhere } = treasuryWorks({
@@ -36,5 +40,21 @@ export function makeKeeper({ config, postgres, chain, quotes, metrics, log }: Ke
   });
   // Figures that nobody reads are not worth the asking.
   const measured = config.METRICS_PORT === undefined ? [] : everywhere;
-  return new Keeper({ books: postgres.treasuryBooks, works, everywhere: measured, metrics, log });
+  const relaying =
+    relay &&
+    relayWorks({
+      ...relay,
+      book: postgres.relays,
+      lowLamports: BigInt(config.GASLESS_LOW_LAMPORTS),
+      metrics,
+      log,
+      watchIntervalMs: config.WATCH_INTERVAL_MS,
+    });
+  return new Keeper({
+    books: postgres.treasuryBooks,
+    works: [...works, ...(relaying?.works ?? [])],
+    everywhere: [...measured, ...(relaying?.everywhere ?? [])],
+    metrics,
+    log,
+  });
 }

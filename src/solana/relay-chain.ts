@@ -37,11 +37,9 @@ export class SolanaRelayChain implements RelayChain {
   async blockhashStanding(blockhash: string, signal: AbortSignal): Promise<{ valid: boolean; blockHeight: bigint }> {
     const heights: bigint[] = [];
     const failures = await this.#eachUntil(signal, async (endpoint) => {
-      const [valid, height] = await Promise.all([
-        endpoint.ask(validRequest(blockhash, signal)),
-        endpoint.ask(heightRequest("processed", signal)),
-      ]);
-      // The height of the one that knows it: its end is reckoned from there.
+      const valid = await endpoint.ask(validRequest(blockhash, signal));
+      // Of the one that knows it, and after that: its end is reckoned from there.
+      const height = await endpoint.ask(heightRequest("processed", signal));
       if (valid) heights.length = 0;
       heights.push(height);
       return valid;

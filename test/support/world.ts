@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import {
   Connection,
   PublicKey,
@@ -55,6 +58,8 @@ export interface Ground {
   treasury: Keypair;
   database: TestDatabase;
   postgres: Postgres;
+  /** Pays the fees of relayed payments. */
+  feePayer: Keypair;
   /** What an instance on this ground has in its environment. */
   settings: Record<string, string>;
   agent(options?: AgentOptions): Promise<Agent>;
@@ -96,6 +101,12 @@ export async function startGround(settings: Record<string, string> = {}, databas
     startLocalChain({ port: 0, slotMs: 50 }),
   ]);
   const treasury = chain.controls.createWallet({ microUsd: 0n });
+  const feePayer = chain.controls.createWallet();
+  const keyFolder = mkdtempSync(path.join(tmpdir(), "toolgate-fee-payer-"));
+  const keyFile = path.join(keyFolder, "fee-payer.json");
+  const keyText = secret("the fee payer's key", JSON.stringify([...feePayer.secretKey]));
+  writeFileSync(keyFile, keyText, { mode: 0o600 });
+  secret("the fee payer's secret key", feePayer.secretKey);
   const environment = {
     HOST: "127.0.0.1",
     PORT: "0",
@@ -106,6 +117,8 @@ export async function startGround(settings: Record<string, string> = {}, databas
     SOLANA_RPC_URLS: `${chain.url}/?api-key=${secret("an RPC key", `rpc-${randomUUID()}`)}`,
     INFERENCE_API_KEY: secret("an inference key", `inference-${randomUUID()}`),
     TREASURY_OWNER: treasury.publicKey.toBase58(),
+    // Gasless is on; with "" it is off.
+    FEE_PAYER_KEYPAIR: keyFile,
     PAYMENT_WAIT_MS: "1500",
     SHUTDOWN_GRACE_MS: "5000",
     // One look at the treasury as it starts, no more: tests of other things count what the chain is asked.
@@ -131,6 +144,7 @@ export async function startGround(settings: Record<string, string> = {}, databas
   return {
     chain,
     treasury,
+    feePayer,
     database,
     postgres,
     settings: environment,
@@ -150,6 +164,7 @@ export async function startGround(settings: Record<string, string> = {}, databas
       await postgres.close();
       await chain.close();
       await database.drop();
+      rmSync(keyFolder, { recursive: true, force: true });
     },
   };
 }

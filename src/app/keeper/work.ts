@@ -6,7 +6,16 @@ export interface Log {
 }
 
 /** The kinds of work, as the label `work` of toolgate_keeper_failures_total names them. */
-export type WorkName = "lead" | "watch" | "rescan" | "reconcile" | "finality" | "audit" | "figures";
+export type WorkName =
+  | "lead"
+  | "watch"
+  | "rescan"
+  | "reconcile"
+  | "finality"
+  | "audit"
+  | "figures"
+  | "relay"
+  | "fee_payer";
 
 /** Work that comes round and round. */
 export interface Work {

@@ -1,0 +1,45 @@
+import type { Metrics } from "../metrics.ts";
+import type { RelayBook, RelayChain } from "../relay-ports.ts";
+import type { Log } from "./work.ts";
+
+/** What the watch needs. */
+export interface FeePayerWatchDeps {
+  /** Whose `feePayer` it is. */
+  readonly relay: { readonly feePayer: string };
+  readonly book: Pick<RelayBook, "spentToday">;
+  readonly chain: Pick<RelayChain, "balance">;
+  /** GASLESS_LOW_LAMPORTS */
+  readonly lowLamports: bigint;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Tells what the relay has spent today and what is left to spend, and warns once when that becomes little. */
+export class FeePayerWatch {
+  readonly #deps: FeePayerWatchDeps;
+  #low = false;
+
+  constructor(deps: FeePayerWatchDeps) {
+    this.#deps = deps;
+  }
+
+  async look(signal: AbortSignal): Promise<void> {
+    const { relay, book, chain, metrics } = this.#deps;
+    metrics.set("toolgate_relay_lamports_today", Number(await book.spentToday()));
+    const lamports = await chain.balance(relay.feePayer, signal);
+    signal.throwIfAborted();
+    metrics.set("toolgate_fee_payer_lamports", Number(lamports));
+    this.#tell(lamports);
+  }
+
+  #tell(lamports: bigint): void {
+    const { relay, lowLamports, log } = this.#deps;
+    const low = lamports < lowLamports;
+    if (low === this.#low) return;
+    this.#low = low;
+    const details = { fee_payer: relay.feePayer, lamports: Number(lamports), low_lamports: Number(lowLamports) };
+    if (low)
+      log.warn(details, "the fee payer holds little SOL: send it some, or payments will not be relayed any more");
+    else log.info(details, "the fee payer holds enough SOL again");
+  }
+}

@@ -1,0 +1,73 @@
+import { readFileSync, statSync } from "node:fs";
+import { ConfigError, type Config } from "../config/config.ts";
+import type { GaslessSponsor } from "../payments/gasless/index.ts";
+import type { Findings } from "../postgres/start-checks.ts";
+import { SolanaRelayChain } from "../solana/index.ts";
+import type { SolanaRpc } from "../solana/rpc.ts";
+
+/** The settings of a relay that is on. */
+export type FeePayerConfig = Pick<Config, "FEE_PAYER_KEYPAIR" | "MEMO_PREFIX" | "GASLESS_LOW_LAMPORTS"> & {
+  readonly TREASURY_OWNER: string;
+};
+
+/** What others than the owner of a file may do with it. */
+const OTHERS = 0o077;
+
+/**
+ * Reads the fee payer's key; what is read is told to nobody, not even where it is wrong.
+ * @returns undefined where the relay is off
+ * @throws ConfigError that says what is wrong with the file
+ */
+export async function openSponsor(config: FeePayerConfig): Promise<GaslessSponsor | undefined> {
+  const { FEE_PAYER_KEYPAIR: file, MEMO_PREFIX: memoPrefix, TREASURY_OWNER: treasuryOwner } = config;
+  if (file === undefined) return undefined;
+  const { GaslessSponsor, readFeePayer } = await import("../payments/gasless/index.ts");
+  const text = readKeyFile(file);
+  try {
+    return new GaslessSponsor({ feePayer: readFeePayer(text), treasuryOwner, memoPrefix });
+  } catch (error) {
+    // Of what was checked here nothing but the check's own words may be told.
+    throw error instanceof TypeError ? new ConfigError([error.message]) : error;
+  }
+}
+
+/**
+ * Whether the fee payer can pay: its key is there, is nobody else's to read, and holds SOL.
+ * @param rpc endpoints that were checked elsewhere: what they cannot tell is no finding here
+ */
+export async function checkFeePayer(config: FeePayerConfig, rpc: SolanaRpc, signal: AbortSignal): Promise<Findings> {
+  const { FEE_PAYER_KEYPAIR: file, GASLESS_LOW_LAMPORTS: low } = config;
+  try {
+    const sponsor = await openSponsor(config);
+    if (!sponsor || file === undefined) return { problems: [], warnings: [] };
+    const warnings = readableByOthers(file)
+      ? [`FEE_PAYER_KEYPAIR: others may read ${file}; take that right away: chmod 600 ${file}`]
+      : [];
+    const balance = await new SolanaRelayChain(rpc).balance(sponsor.feePayer, signal).catch(() => undefined);
+    const holds = `FEE_PAYER_KEYPAIR: ${sponsor.feePayer} holds`;
+    if (balance === 0n)
+      return { problems: [`${holds} no SOL; send it some, or unset it to turn gasless off`], warnings };
+    if (balance !== undefined && balance < BigInt(low)) {
+      warnings.push(`${holds} ${balance} lamports, less than GASLESS_LOW_LAMPORTS (${low}); send it some SOL`);
+    }
+    return { problems: [], warnings };
+  } catch (error) {
+    if (error instanceof ConfigError) return { problems: error.problems, warnings: [] };
+    throw error;
+  }
+}
+
+function readKeyFile(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    throw new ConfigError([
+      `FEE_PAYER_KEYPAIR: ${file} cannot be read (${code}); name a key file as solana-keygen writes it, or unset it to turn gasless off`,
+    ]);
+  }
+}
+
+function readableByOthers(file: string): boolean {
+  return (statSync(file).mode & OTHERS) !== 0;
+}

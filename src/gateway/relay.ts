@@ -1,0 +1,50 @@
+import { CountedRelays } from "../app/counted-relays.ts";
+import type { Metrics } from "../app/metrics.ts";
+import { GaslessRelay } from "../app/relay.ts";
+import type { Sponsor } from "../app/relay-ports.ts";
+import type { ServeConfig } from "../config/config.ts";
+import type { Logger } from "../log.ts";
+import type { Postgres } from "../postgres/index.ts";
+import { SolanaRelayChain, type SolanaChain } from "../solana/index.ts";
+import { systemClock } from "../system.ts";
+
+/** What the relay is made of. */
+export interface RelayParts {
+  readonly config: ServeConfig;
+  /** Undefined where FEE_PAYER_KEYPAIR is not set: gasless is off then. */
+  readonly sponsor: Sponsor | undefined;
+  readonly postgres: Postgres;
+  readonly chain: SolanaChain;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** Aborts when a shutdown's grace period ends. */
+  readonly stopping: AbortSignal;
+}
+
+/** The gasless relay, and what its keeping needs. */
+export interface OpenRelay {
+  readonly relay: GaslessRelay;
+  readonly chain: SolanaRelayChain;
+}
+
+/** Makes the gasless relay; undefined where it is off. */
+export function openRelay({ config, sponsor, postgres, chain, ...rest }: RelayParts): OpenRelay | undefined {
+  if (!sponsor) return undefined;
+  const relayChain = new SolanaRelayChain(chain.rpc);
+  const relay = new GaslessRelay({
+    sponsor,
+    book: new CountedRelays(postgres.relays, rest.metrics),
+    chain: relayChain,
+    clock: systemClock,
+    limits: {
+      dailyLamports: BigInt(config.GASLESS_DAILY_LAMPORTS),
+      perKeyHourly: config.GASLESS_PER_KEY_HOURLY,
+      failuresPerKeyHourly: config.GASLESS_FAILURES_HOURLY,
+    },
+    minimum: BigInt(config.GASLESS_MINIMUM_MICROUSD),
+    waitMs: config.PAYMENT_WAIT_MS,
+    log: rest.log,
+    stopping: rest.stopping,
+  });
+  return { relay, chain: relayChain };
+}
