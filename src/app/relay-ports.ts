@@ -195,6 +195,9 @@ export interface Sponsor {
    * Every check once more and those that need the quote (docs/gasless.md), then our signature.
    * @throws ToolgateError INVALID_PAYMENT naming the first rule that is broken
    */
-  sign(transaction: RelayedTransaction, quote: Quote): { signedTransaction: Uint8Array; feeLamports: bigint };
+  sign(
+    transaction: Pick<RelayedTransaction, "bytes">,
+    quote: Quote,
+  ): { signedTransaction: Uint8Array; feeLamports: bigint };
   build(payment: { quote: Quote; payer: string; recent: RecentBlockhash }): UnsignedTransaction;
 }

@@ -66,7 +66,7 @@ function readMessage(reader: ByteReader, signatures: number): Omit<WireTransacti
     throw malformed("it names an account twice");
 
   const blockhash = reader.take(KEY);
-  const instructions = Array.from({ length: reader.compactU16() }, () => readInstruction(reader, keys.length));
+  const instructions = Array.from({ length: reader.compactU16() }, () => readInstruction(reader));
   const lookups = versioned ? reader.compactU16() : 0;
   if (lookups > 0) {
     throw relayRefused(
@@ -75,17 +75,19 @@ function readMessage(reader: ByteReader, signatures: number): Omit<WireTransacti
     );
   }
   if (!reader.atEnd) throw malformed("something follows its end");
+  for (const { program, accounts } of instructions) {
+    if (program === 0) throw malformed("an instruction has the fee payer as its program");
+    if ([program, ...accounts].some((number) => number >= keys.length)) {
+      throw malformed("an instruction names an account that is not there");
+    }
+  }
   return { readonlySigned, readonlyUnsigned, keys, blockhash, instructions };
 }
 
-function readInstruction(reader: ByteReader, keys: number): WireInstruction {
+function readInstruction(reader: ByteReader): WireInstruction {
   const program = reader.byte();
   const accounts = [...reader.take(reader.compactU16())];
-  const data = reader.take(reader.compactU16());
-  if (program === 0 || program >= keys || accounts.some((account) => account >= keys)) {
-    throw malformed("an instruction names an account that is not there, or the fee payer as its program");
-  }
-  return { program, accounts, data };
+  return { program, accounts, data: reader.take(reader.compactU16()) };
 }
 
 /** Version 1 has its marker at the very beginning, version 0 (`known`) at the beginning of the message. */
