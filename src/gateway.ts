@@ -78,7 +78,8 @@ export async function startGateway(
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
   const deps = around(callToolDeps(config, postgres, chain, parts, stopping.signal));
-  const doors = makeDoors({ config, postgres, deps, chain, metrics, log });
+  let baseUrl = config.PUBLIC_URL ?? "";
+  const doors = makeDoors({ config, postgres, deps, chain, metrics, log, baseUrl: () => baseUrl });
   const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, metrics, log });
   const close = async () => {
     const graceMs = config.SHUTDOWN_GRACE_MS;
@@ -108,7 +109,7 @@ export async function startGateway(
     keeper.start();
     parts.start();
     const host = config.HOST === "0.0.0.0" || config.HOST === "::" ? "127.0.0.1" : config.HOST;
-    const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`;
+    baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`;
     return {
       baseUrl,
       consoleUrl: config.CONSOLE_URL ?? `${baseUrl}/console`,

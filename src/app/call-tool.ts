@@ -1,25 +1,23 @@
 import type { Clock, Random } from "../domain/clock.ts";
-import { ToolgateError } from "../domain/errors.ts";
+import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { fingerprint } from "../domain/fingerprint.ts";
 import { newId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/json.ts";
-import { parseProof, type BodyProof, type Proof } from "../domain/proof.ts";
+import { parseProof, type Proof, type ProofCarriers } from "../domain/proof.ts";
 import { stepIdOf } from "../domain/quote.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { PreparedCall, Tool } from "../domain/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
+import { identify, relayed, type GaslessDeps } from "./gasless.ts";
+import { PaymentKeptError } from "./payment-kept.ts";
 import type { CallContext, CallPayment, FinishCall, Ledger } from "./ports.ts";
 import { creditBesides, openQuote, settle, type SettleDeps } from "./settle.ts";
 import { refusalOf, shortOf } from "./verdict.ts";
 
 /** A call as it comes through any door. */
-export interface ToolCall {
+export interface ToolCall extends ProofCarriers {
   readonly tool: string;
   readonly params: JsonObject;
-  /** The X-Payment header, as sent. */
-  readonly xPayment: string | undefined;
-  /** The body's payment_proof. */
-  readonly paymentProof: BodyProof | undefined;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -30,7 +28,7 @@ export interface ToolCallResult {
 }
 
 /** What a call needs. */
-export interface CallToolDeps extends SettleDeps {
+export interface CallToolDeps extends SettleDeps, GaslessDeps {
   readonly catalogue: Catalogue;
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -61,8 +59,9 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
     };
   }
   const print = fingerprint(tool.name, call.params);
-  const proof = tool.billable ? parseProof(call.xPayment, call.paymentProof, deps.memoPrefix) : undefined;
-  const found = proof && (await findPayment(deps, call, proof, print, receivedAt, context));
+  const proof = tool.billable ? parseProof(call, deps.memoPrefix) : undefined;
+  const sentKey = sentKeyOf(call, proof);
+  const found = proof && (await findPayment(deps, proof, { fingerprint: print, sentKey, receivedAt }, context));
   if (found && "result" in found) return found;
 
   const { payment } = found ?? {};
@@ -70,7 +69,7 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
   const { accountId } = context.caller;
   // What was quoted and paid stays the price of the call, whatever this instance charges by now.
   const price = (payment && deps.quotes.open(payment.quoteId)?.price) ?? prepared.price;
-  const idempotencyKey = call.idempotencyKey ?? found?.idempotencyKey;
+  const idempotencyKey = sentKey ?? found?.idempotencyKey;
   context.signal.throwIfAborted();
   const begun = await deps.ledger.begin({
     accountId,
@@ -85,7 +84,7 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
     const short = { tool: tool.name, price, balance: begun.balance, proved: payment !== undefined };
     throw shortOf(short, () => deps.quotes.issue(accountId, price, print));
   }
-  if (begun.kind === "started") return runAndCapture(deps, prepared, { runId, paid: payment !== undefined }, context);
+  if (begun.kind === "started") return runAndCapture(deps, prepared, runId, payment, context);
   if (begun.kind !== "replay") throw await refusalOf(deps.ledger, accountId, begun);
   // The same call was charged while this payment was looked up: it is no less ours to credit.
   if (payment?.deposit && begun.receipt?.txSignature !== payment.txSignature)
@@ -99,42 +98,45 @@ interface FoundPayment {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** The replay first (before expiry, before the chain), then the money. */
+/** What a payment is looked for with: the call by its fingerprint, and when it came in. */
+interface Sought {
+  readonly fingerprint: Buffer;
+  readonly sentKey: string | undefined;
+  /** ms */
+  readonly receivedAt: number;
+}
+
+/** The replay first (before expiry, before anything is sent, before the chain), then the money. */
 async function findPayment(
   deps: CallToolDeps,
-  call: ToolCall,
-  proof: Proof,
-  print: Buffer,
-  receivedAt: number,
+  sent: Proof,
+  { fingerprint, sentKey, receivedAt }: Sought,
   context: CallContext,
 ): Promise<FoundPayment | ToolCallResult> {
   const { accountId } = context.caller;
-  const prior = await deps.ledger.prior({
-    accountId,
-    fingerprint: print,
-    idempotencyKey: call.idempotencyKey,
-    txSignature: proof.txSignature,
-    quoteId: proof.quoteId,
-  });
+  const proof = await identify(deps, sent);
+  const { txSignature, quoteId } = proof;
+  const prior = await deps.ledger.prior({ accountId, fingerprint, idempotencyKey: sentKey, txSignature, quoteId });
   if (prior?.kind === "credited") {
-    const { txSignature, quoteId } = proof;
     const payment = { txSignature, quoteId, stepId: stepIdOf(quoteId), deposit: undefined };
     return { payment, idempotencyKey: prior.idempotencyKey };
   }
   if (prior && prior.kind !== "replay") throw await refusalOf(deps.ledger, accountId, prior);
   if (prior) {
-    if (prior.receipt?.txSignature !== proof.txSignature) await creditBesides(deps, proof, print, context);
+    if (prior.receipt?.txSignature !== txSignature) await creditBesides(deps, proof, fingerprint, context);
     return { result: prior.result, receipt: prior.receipt };
   }
-  const quote = openQuote(deps, proof, accountId, print);
-  return { payment: await settle(deps, proof, quote, receivedAt, context) };
+  const quote = openQuote(deps, proof, accountId, fingerprint);
+  const paidAt = await relayed(deps, proof, quote, receivedAt, context);
+  return { payment: await settle(deps, proof, quote, paidAt, context) };
 }
 
 /** Runs the tool under its durable hold. From here on the caller's going away changes nothing: the result is stored for its return. */
 async function runAndCapture(
   deps: CallToolDeps,
   prepared: PreparedCall,
-  { runId, paid }: { runId: string; paid: boolean },
+  runId: string,
+  payment: CallPayment | undefined,
   context: CallContext,
 ): Promise<ToolCallResult> {
   if (context.signal.aborted) {
@@ -160,7 +162,7 @@ async function runAndCapture(
     } catch (problem) {
       throw unfinished(failure, problem);
     }
-    throw paid ? withPaymentKept(failure) : failure;
+    throw payment ? new PaymentKeptError(failure, payment.txSignature) : failure;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
   const finished = await deps.ledger.finish({ runId, outcome: "completed", receiptId, result });
@@ -170,6 +172,14 @@ async function runAndCapture(
     "the run outlived its lease and was released; nothing was charged, repeat the call with the same idempotency key or proof",
     { retryAfterSeconds: 1 },
   );
+}
+
+/** The caller's key; an x402 payload may bring it. @throws ToolgateError INVALID_REQUEST when two are sent that differ */
+function sentKeyOf({ idempotencyKey }: ToolCall, proof: Proof | undefined): string | undefined {
+  const paymentId = proof?.kind === "gasless" ? proof.paymentId : undefined;
+  if (paymentId !== undefined && idempotencyKey !== undefined && paymentId !== idempotencyKey)
+    throw invalidField("idempotency_key", "differs from the payment-identifier of the x402 payload; send one of them");
+  return idempotencyKey ?? paymentId;
 }
 
 function demandScope(tool: Tool, context: CallContext): void {
@@ -188,16 +198,6 @@ function asToolFailure(error: unknown): ToolgateError {
     {
       cause: error,
     },
-  );
-}
-
-/** Who has paid for the call in vain is told where the money is. */
-function withPaymentKept(failure: ToolgateError): ToolgateError {
-  const { code, message, status, retryAfterSeconds, cause } = failure;
-  return new ToolgateError(
-    code,
-    `${message}; your payment is on your balance, and the same call with the same proof uses it without another payment`,
-    { status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }), cause },
   );
 }
 

@@ -1,9 +1,9 @@
 import { ToolgateError } from "../domain/errors.ts";
 import { parseMemo } from "../domain/memo.ts";
 import { displayUsd, type MicroUsd } from "../domain/money.ts";
-import type { Proof } from "../domain/proof.ts";
 import { stepIdOf, type Quote, type Quotes } from "../domain/quote.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { Payment } from "./gasless.ts";
 import type { CallContext, CallPayment, Chain, ChainVerdict, Deposit, Ledger } from "./ports.ts";
 
 /** How far the cluster's clock may be from ours, ms: a transaction stamped earlier than its quote by more than this cannot be its payment. */
@@ -26,7 +26,7 @@ export interface SettleDeps {
 type Paid = Extract<ChainVerdict, { kind: "paid" }>;
 
 /** Opens the quote that a proof names and checks that it belongs to this caller and this call; consumes nothing. */
-export function openQuote(deps: SettleDeps, proof: Proof, accountId: string, fingerprint: Buffer): Quote {
+export function openQuote(deps: SettleDeps, proof: Payment, accountId: string, fingerprint: Buffer): Quote {
   const quote = deps.quotes.open(proof.quoteId);
   if (!quote) throw refused("the quote is not one of ours; use the quote_id of the 402 answer, unchanged");
   if (quote.accountId !== accountId) throw refused("the quote was issued to another account");
@@ -40,20 +40,21 @@ export function openQuote(deps: SettleDeps, proof: Proof, accountId: string, fin
 }
 
 /**
- * Turns a proof into money: looks the transaction up, then checks it against the quote. A payment of this quote is credited to
+ * Turns a payment into money: looks the transaction up, then checks it against the quote. A payment of this quote is credited to
  * the quote's account, also when it is too little or too late for the call.
+ * @param receivedAt when it was paid, as far as the payer could do something about it, ms
  * @returns the payment, ready to be credited and held with the call
- * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED or UNAVAILABLE
+ * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED, PAYMENT_PENDING or UNAVAILABLE
  */
 export async function settle(
   deps: SettleDeps,
-  proof: Proof,
+  proof: Payment,
   quote: Quote,
   receivedAt: number,
   context: CallContext,
 ): Promise<CallPayment> {
   const { paid, memoStepId, deposit } = await lookUp(deps, proof, quote, context);
-  const problem = problemOf(deps, quote, receivedAt, paid, memoStepId);
+  const problem = problemOf(deps, quote, receivedAt, { ...paid, memoStepId, paidBy: deposit.paidBy });
   if (!problem)
     return { txSignature: proof.txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), deposit };
   const { credited } = await deps.ledger.credit(quote.accountId, deposit);
@@ -62,14 +63,16 @@ export async function settle(
 
 /**
  * Credits the payment that comes with a call which was charged before, by another payment or from the balance. The call has its
- * answer, so that a payment which cannot be verified (yet) is no error: it stays as good as it was.
+ * answer, so that a payment which cannot be verified (yet) is no error: it stays as good as it was. One that was left to us to send is
+ * not sent for it; if it was sent before, the keeper credits it.
  */
 export async function creditBesides(
   deps: SettleDeps,
-  proof: Proof,
+  proof: Payment,
   fingerprint: Buffer,
   context: CallContext,
 ): Promise<void> {
+  if (proof.unsent) return;
   try {
     const quote = openQuote(deps, proof, context.caller.accountId, fingerprint);
     const { deposit } = await lookUp(deps, proof, quote, context);
@@ -80,25 +83,31 @@ export async function creditBesides(
 }
 
 /** The payment of this quote, as the chain tells it. @throws ToolgateError INVALID_PAYMENT or UNAVAILABLE */
-async function lookUp(deps: SettleDeps, proof: Proof, quote: Quote, context: CallContext) {
+async function lookUp(deps: SettleDeps, proof: Payment, quote: Quote, context: CallContext) {
   const verdict = await deps.chain.verify({ txSignature: proof.txSignature, signal: context.signal });
-  const paid = expectPaid(verdict);
+  const paid = expectPaid(verdict, proof);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
   if (!memo || (memo.quoteId !== quote.quoteId && !deps.quotes.open(memo.quoteId)))
     throw refused("the memo on the chain names no quote of ours; the operator can assign the transfer");
   const mismatch = mismatchOf(proof, quote, paid, memo.quoteId);
   if (mismatch !== undefined) throw refused(`${mismatch}; nothing was consumed`);
-  const deposit = depositOf(proof.txSignature, quote.quoteId, paid);
+  const deposit = depositOf(proof, quote.quoteId, paid);
   return { paid, memoStepId: memo.form === "step" ? memo.stepId : undefined, deposit };
 }
 
-function expectPaid(verdict: ChainVerdict): Paid {
+function expectPaid(verdict: ChainVerdict, { unsent }: Payment): Paid {
   switch (verdict.kind) {
     case "paid":
       return verdict;
     case "refused":
       throw refused(verdict.reason);
     case "not_found":
+      if (unsent)
+        throw new ToolgateError(
+          "PAYMENT_PENDING",
+          "your transaction was sent and is not seen everywhere yet; repeat the call with the same proof, and do not pay again",
+          { retryAfterSeconds: 2 },
+        );
       throw new ToolgateError(
         "INVALID_PAYMENT",
         "payment verification failed: the transaction is not on the chain yet; wait until it is confirmed and repeat the call with the same proof (quote and proof stay unused)",
@@ -117,7 +126,7 @@ function expectPaid(verdict: ChainVerdict): Paid {
  * Where the proof says something else than the chain. Such a proof is refused and consumes nothing: the payment still buys the
  * call that its memo names, for whoever was quoted. Else a stranger who saw it on the chain could spoil it.
  */
-function mismatchOf(proof: Proof, quote: Quote, paid: Paid, memoQuoteId: string): string | undefined {
+function mismatchOf(proof: Payment, quote: Quote, paid: Paid, memoQuoteId: string): string | undefined {
   const { memo, amount } = proof.claimed;
   if (memoQuoteId !== quote.quoteId)
     return "the memo on the chain names another quote; send the quote_id that it names, from the account that was quoted";
@@ -132,13 +141,13 @@ function problemOf(
   { finalizedAbove }: SettleDeps,
   quote: Quote,
   receivedAt: number,
-  paid: Paid,
-  memoStepId: string | undefined,
+  paid: Paid & { memoStepId: string | undefined; paidBy: Deposit["paidBy"] },
 ) {
   const invalid = (message: string) => ({
     code: "INVALID_PAYMENT" as const,
     message: `payment verification failed: ${message}`,
   });
+  const { memoStepId } = paid;
   if (memoStepId !== undefined && memoStepId !== stepIdOf(quote.quoteId))
     return invalid("the memo on the chain names another step");
   if (paid.blockTime.getTime() < quote.issuedAt - CLUSTER_CLOCK_MS)
@@ -146,15 +155,18 @@ function problemOf(
   if (paid.amount < quote.price)
     return invalid(`${displayUsd(paid.amount)} was sent, the price is ${displayUsd(quote.price)}`);
   const graceMs = paid.amount >= finalizedAbove ? FINALITY_GRACE_MS : 0;
-  if (receivedAt > quote.expiresAt + graceMs || paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS) {
+  // What we send was paid when we took it; how long it was on its way is not the payer's.
+  const landedLate = paid.paidBy === "transfer" && paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS;
+  if (receivedAt > quote.expiresAt + graceMs || landedLate) {
     return { code: "QUOTE_EXPIRED" as const, message: "the quote has expired; repeat the call without a proof" };
   }
   return undefined;
 }
 
-function depositOf(txSignature: string, quoteId: string, paid: Paid): Deposit {
+function depositOf({ txSignature, unsent }: Payment, quoteId: string, paid: Paid): Deposit {
   const { amount, payer, slot, blockTime, finalized } = paid;
-  return { txSignature, quoteId, amount, payer, slot, blockTime, finalized, paidBy: "transfer" };
+  const paidBy = unsent ? "gasless" : "transfer";
+  return { txSignature, quoteId, amount, payer, slot, blockTime, finalized, paidBy };
 }
 
 function whereItWent(credited: boolean, amount: MicroUsd): string {

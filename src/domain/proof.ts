@@ -1,95 +1,124 @@
-import { parseSignature } from "./base58.ts";
+import { parseBodyProof, quoteIdIn, signatureIn, type BodyProof, type TransferProof } from "./body-proof.ts";
+import { decodeObject } from "./encoded-object.ts";
 import { malformedProof } from "./errors.ts";
-import { isQuoteId, parseMemo } from "./memo.ts";
-import { parseUsdc, type MicroUsd } from "./money.ts";
+import { isJsonObject } from "./json.ts";
 import { parseXPayment } from "./x-payment.ts";
+import { parseX402Payload, type X402Payload } from "./x402-payload.ts";
+import { META_PAYMENT, PAYMENT_SIGNATURE, type X402Terms } from "./x402.ts";
 
-/** The one network payments are made on (specification 8). */
-export const NETWORK = "solana-mainnet";
-/** The one asset payments are made in (specification 8). */
-export const ASSET = "USDC";
+const META_CARRIER = `_meta["${META_PAYMENT}"]`;
 
 /** A claim that a transaction pays a quote. What it says is compared with quote and chain, and is evidence of nothing. */
-export interface Proof {
-  /** Transaction signature in base58, 64 bytes, canonical. */
-  txSignature: string;
-  quoteId: string;
-  /** What a body proof says besides; undefined: it does not say. */
-  claimed: { amount: MicroUsd | undefined; memo: string | undefined; stepId: string | undefined };
+export type Proof = TransferProof | GaslessProof;
+
+/** A transaction that the caller has signed, and that we are to send. */
+export interface GaslessProof {
+  kind: "gasless";
+  /** Where it came in, as the caller knows it. */
+  carrier: string;
+  /** Wire bytes; ours is the first signature, and is missing. */
+  transaction: Uint8Array;
+  /** Undefined: its memo alone names the quote. */
+  quoteId: string | undefined;
+  /** What an x402 payload repeats of our offer. */
+  accepted: Partial<X402Terms> | undefined;
+  /** The idempotency key that an x402 payload brings. */
+  paymentId: string | undefined;
 }
 
-/** The body form (specification 2.4). */
-export interface BodyProof {
-  txRef: string;
-  network: string;
-  amountUsdc?: string | undefined;
-  memo?: string | undefined;
-  quoteId?: string | undefined;
-  stepId?: string | undefined;
+/** Where a call can carry its proof, each as sent. */
+export interface ProofCarriers {
+  /** The X-Payment header. */
+  readonly xPayment: string | undefined;
+  /** The PAYMENT-SIGNATURE header (x402 v2, HTTP transport). */
+  readonly paymentSignature?: string | undefined;
+  /** `_meta["x402/payment"]` (x402 v2, MCP transport). */
+  readonly metaPayment?: unknown;
+  /** The body's payment_proof. */
+  readonly paymentProof: BodyProof | undefined;
 }
 
 /**
- * Reads the proof of a call from where it can be: the X-Payment header, the body, or both when they say the same.
- * @returns undefined when the call carries none
+ * Reads the proof of a call from where it can be; from several places when they say the same.
  * @throws ToolgateError INVALID_PAYMENT 400: nothing was looked up, nothing was consumed
  */
-export function parseProof(
-  header: string | undefined,
-  body: BodyProof | undefined,
-  memoPrefix: string,
-): Proof | undefined {
-  const fromHeader = header === undefined ? undefined : parseXPayment(header);
-  const fromBody = body && parseBody(body, memoPrefix);
-  if (
-    fromHeader &&
-    fromBody &&
-    (fromHeader.txRef !== fromBody.txSignature || fromHeader.quoteId !== fromBody.quoteId)
-  ) {
-    throw malformedProof("X-Payment and payment_proof name different payments; send one of them");
-  }
-  if (fromBody) return fromBody;
-  if (!fromHeader) return undefined;
-  const claimed = { amount: undefined, memo: undefined, stepId: undefined };
-  return {
-    txSignature: signature(fromHeader.txRef, "X-Payment: tx"),
-    quoteId: quoteIdIn(fromHeader.quoteId, "X-Payment: quote_id"),
-    claimed,
-  };
+export function parseProof(carriers: ProofCarriers, memoPrefix: string): Proof | undefined {
+  const { xPayment, paymentSignature, metaPayment, paymentProof } = carriers;
+  const found = [
+    paymentProof && parseBodyProof(paymentProof, memoPrefix),
+    paymentSignature === undefined ? undefined : parsePaymentSignature(paymentSignature),
+    metaPayment === undefined ? undefined : parseMetaPayment(metaPayment),
+    xPayment === undefined ? undefined : parseHeader(xPayment),
+  ].filter((proof) => proof !== undefined);
+  const [first, ...others] = found;
+  if (first && others.some((other) => !isSame(first, other)))
+    throw malformedProof(`${carriersOf(carriers)} name different payments; send one of them`);
+  return first;
 }
 
-function parseBody(body: BodyProof, memoPrefix: string): Proof {
-  if (body.network !== NETWORK) throw malformedProof(`payment_proof.network: must be ${NETWORK}`);
-  const memo = body.memo === undefined ? undefined : parseMemo(body.memo, memoPrefix);
-  if (body.memo !== undefined && !memo) {
-    throw malformedProof(
-      `payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on the chain`,
-    );
+/**
+ * Which version of x402 a call is paid by, also when the payload cannot be read; undefined: by none. It decides in which words the
+ * settlement is told.
+ */
+export function x402VersionOf({ xPayment, paymentSignature, metaPayment }: ProofCarriers): 1 | 2 | undefined {
+  if (paymentSignature !== undefined || metaPayment !== undefined) return 2;
+  if (xPayment === undefined) return undefined;
+  try {
+    return parseXPayment(xPayment).form === "x402" ? 1 : undefined;
+  } catch {
+    return undefined;
   }
-  const quoteId = body.quoteId ?? memo?.quoteId;
-  if (quoteId === undefined) throw malformedProof("payment_proof.quote_id: is missing, and no memo names the quote");
-  if (memo && memo.quoteId !== quoteId)
-    throw malformedProof("payment_proof.memo: names another quote than payment_proof.quote_id");
-  if (memo?.form === "step" && body.stepId !== undefined && memo.stepId !== body.stepId) {
-    throw malformedProof("payment_proof.memo: names another step than payment_proof.step_id");
-  }
-  const amount = body.amountUsdc === undefined ? undefined : parseUsdc(body.amountUsdc);
-  if (body.amountUsdc !== undefined && amount === undefined) {
-    throw malformedProof('payment_proof.amount_usdc: must be decimal USDC with at most six places, e.g. "0.01"');
-  }
-  const stepId = body.stepId ?? (memo?.form === "step" ? memo.stepId : undefined);
-  return {
-    txSignature: signature(body.txRef, "payment_proof.tx_ref"),
-    quoteId: quoteIdIn(quoteId, "payment_proof.quote_id"),
-    claimed: { amount, memo: body.memo, stepId },
-  };
 }
 
-function quoteIdIn(text: string, field: string): string {
-  if (!isQuoteId(text)) throw malformedProof(`${field}: must be the quote_id of a 402 answer, unchanged`);
-  return text;
+function isSame(one: Proof, other: Proof): boolean {
+  if (one.kind === "transfer")
+    return other.kind === "transfer" && one.txSignature === other.txSignature && one.quoteId === other.quoteId;
+  if (other.kind === "transfer") return false;
+  const [mine, its] = [one, other].map(({ quoteId, paymentId, accepted }) => [quoteId, paymentId, accepted]);
+  return Buffer.compare(one.transaction, other.transaction) === 0 && JSON.stringify(mine) === JSON.stringify(its);
 }
 
-function signature(text: string, field: string): string {
-  if (!parseSignature(text)) throw malformedProof(`${field}: must be a transaction signature (base58 of 64 bytes)`);
-  return text;
+function carriersOf({ xPayment, paymentSignature, metaPayment, paymentProof }: ProofCarriers): string {
+  const sent = [
+    xPayment !== undefined && "X-Payment",
+    paymentSignature !== undefined && PAYMENT_SIGNATURE,
+    metaPayment !== undefined && META_CARRIER,
+    paymentProof !== undefined && "payment_proof",
+  ];
+  return sent.filter((name) => name !== false).join(" and ");
+}
+
+function parseHeader(header: string): Proof {
+  const sent = parseXPayment(header);
+  switch (sent.form) {
+    case "transfer":
+      return {
+        kind: "transfer",
+        txSignature: signatureIn(sent.txRef, "X-Payment: tx"),
+        quoteId: quoteIdIn(sent.quoteId, "X-Payment: quote_id"),
+        claimed: { amount: undefined, memo: undefined, stepId: undefined },
+      };
+    case "transaction": {
+      const quoteId = quoteIdIn(sent.quoteId, "X-Payment: quote_id");
+      const { transaction } = sent;
+      return { kind: "gasless", carrier: "X-Payment", transaction, quoteId, accepted: undefined, paymentId: undefined };
+    }
+    case "x402":
+      return gasless(sent.payload, "X-Payment");
+  }
+}
+
+function parsePaymentSignature(header: string): Proof {
+  const members = decodeObject(PAYMENT_SIGNATURE, header, ["base64"]);
+  return gasless(parseX402Payload(members, PAYMENT_SIGNATURE), PAYMENT_SIGNATURE);
+}
+
+function parseMetaPayment(value: unknown): Proof {
+  if (!isJsonObject(value))
+    throw malformedProof(`${META_CARRIER}: must be a JSON object, an x402 payload of version 2`);
+  return gasless(parseX402Payload(value, META_CARRIER), META_CARRIER);
+}
+
+function gasless({ transaction, accepted, paymentId }: X402Payload, carrier: string): GaslessProof {
+  return { kind: "gasless", carrier, transaction, quoteId: undefined, accepted, paymentId };
 }

@@ -1,68 +1,72 @@
+import { decodeObject } from "./encoded-object.ts";
 import { malformedProof } from "./errors.ts";
-import { isJsonObject } from "./json.ts";
+import { textMember, transactionMember } from "./proof-members.ts";
+import { parseX402PayloadV1, type X402Payload } from "./x402-payload.ts";
 
-/** What the X-Payment header says (specification 2.4, header form). */
-export interface XPayment {
-  txRef: string;
-  quoteId: string;
-}
+/** What the X-Payment header says (specification 2.4, header form): a transfer that was sent, or a transaction to be sent. */
+export type XPayment =
+  | { form: "transfer"; txRef: string; quoteId: string }
+  | { form: "transaction"; transaction: Uint8Array; quoteId: string }
+  | { form: "x402"; payload: X402Payload };
 
-/** Longest header value that is read. */
-const MAX_LENGTH = 8192;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-const BASE64URL = /^[A-Za-z0-9_-]*={0,2}$/;
-const MEMBERS = new Set(["tx", "tx_signature", "quote_id"]);
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const CARRIER = "X-Payment";
+const OWN_MEMBERS: readonly string[] = ["tx", "tx_signature", "transaction", "quote_id"];
+
+const TRANSFER_FORMAT = 'base64url(JSON {"tx": "<transaction signature>", "quote_id": "<quote_id>"})';
+const GASLESS_FORMAT =
+  'base64url(JSON {"transaction": "<base64 of the signed transaction>", "quote_id": "<quote_id>"})';
 
 /** How the value is made, for `x402_header_format` (specification 2.3). */
-export const X_PAYMENT_FORMAT = 'base64url(JSON {"tx": "<transaction signature>", "quote_id": "<quote_id>"})';
+export function xPaymentFormat(gasless: boolean): string {
+  return gasless ? `${TRANSFER_FORMAT}, or gasless ${GASLESS_FORMAT}` : TRANSFER_FORMAT;
+}
 
 /**
- * Reads the X-Payment header: base64 or base64url (RFC 4648 sections 4 and 5), padding optional, of a JSON object with
- * `quote_id` and `tx` or `tx_signature`.
+ * Reads the X-Payment header: base64 or base64url (RFC 4648 sections 4 and 5), padding optional, of a JSON object. It has `quote_id` and
+ * one of `tx`, `tx_signature` and `transaction`, or is an x402 payload of version 1; `x402Version` tells the two families apart.
  * @throws ToolgateError INVALID_PAYMENT 400 naming what is wrong
  */
 export function parseXPayment(header: string): XPayment {
-  const members = decode(header);
-  if ("x402Version" in members) {
-    throw malformedProof("X-Payment: an x402 payload is not accepted here; send {tx, quote_id} of a transfer you sent");
-  }
-  const unknown = Object.keys(members).find((name) => !MEMBERS.has(name));
+  const members = decodeObject(CARRIER, header, ["base64", "base64url"]);
+  return Object.hasOwn(members, "x402Version") ? parseX402(members) : parseOwn(members);
+}
+
+function parseX402(members: Record<string, unknown>): XPayment {
+  const both = OWN_MEMBERS.find((name) => Object.hasOwn(members, name));
+  if (both !== undefined)
+    throw malformedProof(`${CARRIER}: x402Version and ${both} are of two kinds of proof; send one of them`);
+  const version = members["x402Version"];
+  if (version === 2) throw malformedProof(`${CARRIER}: send an x402 payload of version 2 in PAYMENT-SIGNATURE`);
+  if (version !== 1)
+    throw malformedProof(`${CARRIER}: x402Version must be 1; version 2 belongs into PAYMENT-SIGNATURE`);
+  return { form: "x402", payload: parseX402PayloadV1(members, CARRIER) };
+}
+
+function parseOwn(members: Record<string, unknown>): XPayment {
+  const unknown = Object.keys(members).find((name) => !OWN_MEMBERS.includes(name));
   if (unknown !== undefined)
-    throw malformedProof(`X-Payment: unknown member ${JSON.stringify(unknown.slice(0, 64))}; send {tx, quote_id}`);
-  const tx = text(members, "tx");
-  const signature = text(members, "tx_signature");
-  const quoteId = text(members, "quote_id");
+    throw malformedProof(
+      `${CARRIER}: unknown member ${JSON.stringify(unknown.slice(0, 64))}; send {tx, quote_id} or {transaction, quote_id}`,
+    );
+  const path = `${CARRIER}: `;
+  const tx = textMember(members, "tx", path);
+  const signature = textMember(members, "tx_signature", path);
+  const quoteId = textMember(members, "quote_id", path);
   if (tx !== undefined && signature !== undefined && tx !== signature) {
-    throw malformedProof("X-Payment: tx and tx_signature differ; send one of them");
+    throw malformedProof(`${CARRIER}: tx and tx_signature differ; send one of them`);
   }
   const txRef = tx ?? signature;
-  if (txRef === undefined) throw malformedProof("X-Payment: tx is missing; send the signature of your transaction");
-  if (quoteId === undefined) throw malformedProof("X-Payment: quote_id is missing; send the quote that you paid");
-  return { txRef, quoteId };
+  if (Object.hasOwn(members, "transaction")) {
+    if (txRef !== undefined)
+      throw malformedProof(`${CARRIER}: transaction asks us to send it and tx says that you did; send one of them`);
+    if (quoteId === undefined) throw quoteMissing();
+    return { form: "transaction", transaction: transactionMember(members, "transaction", path), quoteId };
+  }
+  if (txRef === undefined) throw malformedProof(`${CARRIER}: tx is missing; send the signature of your transaction`);
+  if (quoteId === undefined) throw quoteMissing();
+  return { form: "transfer", txRef, quoteId };
 }
 
-function text(members: Record<string, unknown>, name: string): string | undefined {
-  if (!Object.hasOwn(members, name)) return undefined;
-  const value = members[name];
-  if (typeof value !== "string" || value === "") throw malformedProof(`X-Payment: ${name} must be a non-empty string`);
-  return value;
-}
-
-function decode(header: string): Record<string, unknown> {
-  if (header.length > MAX_LENGTH) throw malformedProof(`X-Payment: longer than ${MAX_LENGTH} characters`);
-  const alphabet = BASE64.test(header) ? "base64" : BASE64URL.test(header) ? "base64url" : undefined;
-  if (!alphabet || header === "") throw malformedProof("X-Payment: not base64 or base64url");
-  const bytes = Buffer.from(header, alphabet);
-  if (bytes.toString(alphabet).replace(/=+$/, "") !== header.replace(/=+$/, "")) {
-    throw malformedProof("X-Payment: not canonical base64 (stray bits or characters at the end)");
-  }
-  if (header.includes("=") && header.length % 4 !== 0) throw malformedProof("X-Payment: wrong base64 padding");
-  try {
-    const value: unknown = JSON.parse(utf8.decode(bytes));
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Told below, together with JSON that is no object.
-  }
-  throw malformedProof("X-Payment: does not decode to a JSON object in UTF-8");
+function quoteMissing() {
+  return malformedProof(`${CARRIER}: quote_id is missing; send the quote that you pay`);
 }

@@ -32,6 +32,8 @@ export function callToolDeps(
     quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
     clock: systemClock,
     random: systemRandom,
+    relay: undefined,
+    treasury: chain.treasury,
     memoPrefix: config.MEMO_PREFIX,
     finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
     stopping,

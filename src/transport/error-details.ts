@@ -6,6 +6,7 @@ import { ToolgateError, type RpcCode } from "../domain/errors.ts";
 import { RateLimitedError } from "./access.ts";
 import type { Header } from "./header.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
+import type { X402Offer } from "./x402/offers.ts";
 
 /** A message together with its descriptor. */
 interface Described<D extends DescMessage> {
@@ -25,8 +26,10 @@ export interface Failure {
   /** The gRPC status; the error's own but for a deadline that passed. */
   readonly rpc: RpcCode;
   readonly detail: ErrorDetail;
-  /** X-RateLimit-*, Retry-After and WWW-Authenticate, where they apply. */
+  /** X-RateLimit-*, Retry-After, WWW-Authenticate and PAYMENT-REQUIRED, where they apply. */
   readonly headers: readonly Header[];
+  /** The offer of a PAYMENT_REQUIRED as x402 has it; undefined while the gasless relay is off. */
+  readonly offer: X402Offer | undefined;
 }
 
 /** Where errors of ours are told in full; pino has this form, and tells their causes too. */
@@ -37,15 +40,17 @@ export interface ErrorLog {
 /** An error that a service tells with a message of its own instead of ErrorBody. */
 export class DetailedError extends ToolgateError {
   readonly detail: ErrorDetail;
+  readonly offer: X402Offer | undefined;
 
-  constructor(error: ToolgateError, detail: ErrorDetail) {
+  constructor(error: ToolgateError, detail: ErrorDetail, offer?: X402Offer) {
     super(error.code, error.message, { status: error.status, cause: error });
     this.detail = detail;
+    this.offer = offer;
   }
 
-  /** PAYMENT_REQUIRED with the offer. */
-  static paymentRequired(error: ToolgateError, message: PaymentRequired): DetailedError {
-    return new DetailedError(error, { schema: PaymentRequiredSchema, message });
+  /** PAYMENT_REQUIRED with the offer, in x402's words too where it can be paid that way. */
+  static paymentRequired(error: ToolgateError, message: PaymentRequired, offer: X402Offer | undefined): DetailedError {
+    return new DetailedError(error, { schema: PaymentRequiredSchema, message }, offer);
   }
 
   /** UNAVAILABLE as the health check tells it. */
@@ -66,9 +71,12 @@ export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Fa
   if (!expected || (error.status >= 500 && reasonOf(error) !== undefined))
     log.error({ requestId, err: thrown }, "a request failed");
   const rpc = isTimeout(thrown) ? "DEADLINE_EXCEEDED" : error.rpc;
-  const detail: ErrorDetail =
-    error instanceof DetailedError ? error.detail : { schema: ErrorBodySchema, message: bodyOf(error, requestId) };
-  return { error, rpc, detail, headers: headersOf(error) };
+  if (error instanceof DetailedError) {
+    const { detail, offer } = error;
+    return { error, rpc, detail, headers: [...headersOf(error), ...(offer ? [offer.header] : [])], offer };
+  }
+  const detail: ErrorDetail = { schema: ErrorBodySchema, message: bodyOf(error, requestId) };
+  return { error, rpc, detail, headers: headersOf(error), offer: undefined };
 }
 
 function known(thrown: unknown): ToolgateError | undefined {

@@ -2,6 +2,7 @@ import type { Caller } from "../domain/caller.ts";
 import type { Random } from "../domain/clock.ts";
 import type { Memo } from "../domain/memo.ts";
 import type { ProgressListener } from "../domain/tool.ts";
+import type { ToldSettlement } from "./x402/settlement.ts";
 
 /** What a service knows of a request besides its message, whichever door it came through. */
 export interface RequestContext {
@@ -19,6 +20,8 @@ export interface RequestContext {
   readonly metaPayment?: unknown;
   /** Path of the request, e.g. `/mcp`: what x402 names as the paid resource. Undefined over gRPC and Connect. */
   readonly path?: string | undefined;
+  /** Hears what became of the call's x402 payment, before its answer or failure; the door sends the header with either. */
+  readonly settled?: (told: ToldSettlement) => void;
   /** Tells the caller how far a long call has come; undefined where nobody asked for it. */
   readonly progress?: ProgressListener | undefined;
   /** Idempotency-Key, header or metadata, as sent. */

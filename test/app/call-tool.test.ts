@@ -52,6 +52,8 @@ beforeEach(() => {
     quotes: new Quotes(keys, systemClock, systemRandom, 300),
     clock: systemClock,
     random: systemRandom,
+    relay: undefined,
+    treasury: { owner: "owner", mint: "mint" },
     memoPrefix: "svc",
     finalizedAbove: 50_000_000n,
     stopping: new AbortController().signal,

@@ -65,6 +65,8 @@ beforeEach(() => {
     quotes: new Quotes(keys, clock, systemRandom, TTL_MS / 1000),
     clock,
     random: systemRandom,
+    relay: undefined,
+    treasury: { owner: "owner", mint: "mint" },
     memoPrefix: "svc",
     finalizedAbove: 50_000_000n,
     stopping: stopping.signal,

@@ -5,7 +5,7 @@ import { ROOT } from "../tooling/command.ts";
 import { LINE_POINTS, PORT_CALLS } from "./points.ts";
 
 /** Where the paid call awaits its ports. */
-const PAID_CALL = ["src/app/call-tool.ts", "src/app/settle.ts", "src/app/verdict.ts"];
+const PAID_CALL = ["call-tool", "gasless", "settle", "verdict"].map((name) => `src/app/${name}.ts`);
 
 const read = (file: string) => readFile(path.join(ROOT, file), "utf8");
 
@@ -33,7 +33,7 @@ describe("the fault points", () => {
     const others = awaited.filter((callee) => !own.has(callee));
     expect([...new Set(others)].sort()).toEqual([
       ...["deps.chain.verify", "deps.ledger.begin", "deps.ledger.credit", "deps.ledger.finish", "deps.ledger.prior"],
-      ...["ledger.balance", "prepared.run"],
+      ...["ledger.balance", "prepared.run", "relay.identify", "relay.relay"],
     ]);
   });
 

@@ -37,6 +37,7 @@ export const PAYMENT = {
   usdcMint: "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
   memoPrefix: "svc",
   feePayer: undefined,
+  gaslessMinimum: 1_000n,
 };
 
 const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
@@ -75,6 +76,8 @@ export async function startGateway() {
     quotes,
     clock,
     random,
+    relay: undefined,
+    treasury: { owner: PAYMENT.treasuryOwner, mint: PAYMENT.usdcMint },
     memoPrefix: PAYMENT.memoPrefix,
     finalizedAbove: 50_000_000n,
     stopping: stopping.signal,
@@ -86,7 +89,7 @@ export async function startGateway() {
   );
   const pages = pagesOf(ledger);
   const services = [
-    toolService(deps, PAYMENT, "1.2.3"),
+    toolService(deps, PAYMENT, { baseUrl: () => "http://gateway.test", v1: false }, "1.2.3"),
     receiptService(pages.receipts),
     runService(pages.runs),
     healthService(health, "1.2.3"),

@@ -144,6 +144,7 @@ function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Op
         xPayment: context.requestHeader.get("x-payment") ?? undefined,
         paymentSignature: context.requestHeader.get("payment-signature") ?? undefined,
         idempotencyKey: context.requestHeader.get("idempotency-key") ?? undefined,
+        settled: ({ header: [name, value] }) => context.responseHeader.set(name, value),
         memoForm: "step",
       });
     } catch (error) {

@@ -44,6 +44,7 @@ async function answer(
       xPayment: entry(call.metadata, "x-payment"),
       paymentSignature: entry(call.metadata, "payment-signature"),
       idempotencyKey: entry(call.metadata, "idempotency-key"),
+      settled: ({ header }) => setAll(headers, [header]),
       memoForm: "step",
     });
     const bytes = encode(operation.method.output, message);

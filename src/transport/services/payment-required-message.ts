@@ -9,10 +9,10 @@ import {
 import { type Quote as QuoteMessage, QuoteSchema } from "#gen/toolgate/v1/quote_pb.ts";
 import type { PaymentRequiredError } from "../../app/payment-required.ts";
 import { memoFormats, type Memo } from "../../domain/memo.ts";
-import { displayUsd } from "../../domain/money.ts";
-import { ASSET, NETWORK } from "../../domain/proof.ts";
+import { displayUsd, type MicroUsd } from "../../domain/money.ts";
+import { ASSET, NETWORK } from "../../domain/body-proof.ts";
 import { stepIdOf, type Quote } from "../../domain/quote.ts";
-import { X_PAYMENT_FORMAT } from "../../domain/x-payment.ts";
+import { xPaymentFormat } from "../../domain/x-payment.ts";
 
 /** Where and how this installation is paid. Addresses are base58. */
 export interface PaymentConfig {
@@ -24,27 +24,47 @@ export interface PaymentConfig {
   readonly memoPrefix: string;
   /** Who pays the fees of relayed transactions; undefined while the gasless relay is off. */
   readonly feePayer: string | undefined;
+  /** Cheapest quote that is relayed, micro-USD. */
+  readonly gaslessMinimum: MicroUsd;
 }
+
+/** The forms that instructions come in: by the memo that the door announces, and whether the quote may be paid gasless. */
+type Instructions = Readonly<Record<Memo["form"], PaymentInstructions>>;
 
 /** Makes the 402 answers (specification 2.3). What does not change from one to the next is made once. */
 export class PaymentRequiredMessages {
-  readonly #instructions: Readonly<Record<Memo["form"], PaymentInstructions>>;
+  readonly #config: PaymentConfig;
+  readonly #wallet: Instructions;
+  readonly #gasless: Instructions;
 
   constructor(config: PaymentConfig) {
     const formats = memoFormats(config.memoPrefix);
-    this.#instructions = { step: instructions(config, formats.step), prefix: instructions(config, formats.prefix) };
+    const made = (gasless: boolean): Instructions => ({
+      step: instructions(config, formats.step, gasless),
+      prefix: instructions(config, formats.prefix, gasless),
+    });
+    this.#config = config;
+    this.#wallet = made(false);
+    this.#gasless = made(true);
+  }
+
+  /** Whether the gateway would send a payment of this quote: one that is worth less than its fee is not sent. */
+  isGasless({ price }: Quote): boolean {
+    return this.#config.feePayer !== undefined && price >= this.#config.gaslessMinimum;
   }
 
   /** The 402 answer that a door with that memo form gives. */
   message({ tool, quote, message }: PaymentRequiredError, requestId: string, memoForm: Memo["form"]): PaymentRequired {
+    const gasless = this.isGasless(quote);
+    const paymentInstructions = (gasless ? this.#gasless : this.#wallet)[memoForm];
     return create(PaymentRequiredSchema, {
       code: "PAYMENT_REQUIRED",
       message,
       requestId,
       quote: quoteMessage(tool, quote),
-      paymentInstructions: this.#instructions[memoForm],
+      paymentInstructions,
       stepId: stepIdOf(quote.quoteId),
-      retry: { method: "POST", headers: { "X-Payment": X_PAYMENT_FORMAT } },
+      retry: { method: "POST", headers: { "X-Payment": paymentInstructions.x402HeaderFormat } },
     });
   }
 }
@@ -64,6 +84,7 @@ function quoteMessage(tool: string, { quoteId, price, issuedAt, expiresAt }: Quo
 function instructions(
   { payTo, treasuryOwner, usdcMint, feePayer }: PaymentConfig,
   memoFormat: string,
+  gasless: boolean,
 ): PaymentInstructions {
   const common = {
     network: NETWORK,
@@ -73,11 +94,11 @@ function instructions(
     usdcMint,
     memoFormat,
     methods: ["x402_header", "body_payment_proof", "transfer", "solana_pay"],
-    x402HeaderFormat: X_PAYMENT_FORMAT,
+    x402HeaderFormat: xPaymentFormat(gasless),
   };
   return create(
     PaymentInstructionsSchema,
-    feePayer === undefined
+    feePayer === undefined || !gasless
       ? { ...common, gaslessSupported: false, paymentMethods: ["wallet"] }
       : { ...common, gaslessSupported: true, paymentMethods: ["wallet", "gasless"], feePayer, treasuryOwner },
   );

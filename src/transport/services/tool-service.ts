@@ -5,35 +5,54 @@ import { GetCapabilitiesResponseSchema, ToolService } from "#gen/toolgate/v1/too
 import { callTool, type CallToolDeps } from "../../app/call-tool.ts";
 import { PaymentRequiredError } from "../../app/payment-required.ts";
 import { displayUsd } from "../../domain/money.ts";
-import { ASSET, NETWORK, type BodyProof } from "../../domain/proof.ts";
+import { ASSET, NETWORK, type BodyProof } from "../../domain/body-proof.ts";
 import type { Tool } from "../../domain/tool.ts";
 import { DetailedError } from "../error-details.ts";
+import { X402Offers, type X402OffersConfig } from "../x402/offers.ts";
+import { settledBy, settledDespite, type ToldSettlement } from "../x402/settlement.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { type PaymentConfig, PaymentRequiredMessages } from "./payment-required-message.ts";
 import { receiptMessage } from "./receipt-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
+/** How x402 offers are made, besides what calls know. */
+export type X402Config = Pick<X402OffersConfig, "baseUrl" | "v1">;
+
 /** Runs tools and lists them (specification 4.1 to 4.3). `version` is SemVer. */
 export function toolService(
   deps: CallToolDeps,
   payment: PaymentConfig,
+  x402: X402Config,
   version: string,
 ): ServiceBinding<typeof ToolService> {
-  const offers = new PaymentRequiredMessages(payment);
+  const { relay, treasury, memoPrefix } = deps;
+  const messages = new PaymentRequiredMessages(payment);
+  const offers = relay && new X402Offers({ ...x402, relay, treasury, memoPrefix });
   return bind(ToolService, {
     callTool: {
       key: "required",
       async call(request, context) {
         const { tool, params = {}, paymentProof } = request;
         const idempotencyKey = idempotencyKeyOf(request.idempotencyKey, context.idempotencyKey);
-        const proof = paymentProof && bodyProof(paymentProof);
+        const { xPayment, paymentSignature, metaPayment, path, requestId, memoForm } = context;
+        const proof = {
+          xPayment,
+          paymentSignature,
+          metaPayment,
+          paymentProof: paymentProof && bodyProof(paymentProof),
+        };
+        const tell = (told: ToldSettlement | undefined) => told && context.settled?.(told);
         try {
-          const call = { tool, params, xPayment: context.xPayment, paymentProof: proof, idempotencyKey };
-          const { result, receipt } = await callTool(deps, call, context);
+          const { result, receipt } = await callTool(deps, { tool, params, ...proof, idempotencyKey }, context);
+          tell(settledBy(proof, receipt));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
         } catch (error) {
-          if (!(error instanceof PaymentRequiredError)) throw error;
-          throw DetailedError.paymentRequired(error, offers.message(error, context.requestId, context.memoForm));
+          if (!(error instanceof PaymentRequiredError)) {
+            tell(settledDespite(proof, error));
+            throw error;
+          }
+          const offer = messages.isGasless(error.quote) ? await offers?.offer(error, path) : undefined;
+          throw DetailedError.paymentRequired(error, messages.message(error, requestId, memoForm), offer);
         }
       },
     },

@@ -1,0 +1,96 @@
+import type { Claimed } from "../domain/body-proof.ts";
+import { malformedProof, ToolgateError } from "../domain/errors.ts";
+import { parseMemo } from "../domain/memo.ts";
+import type { GaslessProof, Proof } from "../domain/proof.ts";
+import type { Quote } from "../domain/quote.ts";
+import { x402Terms, type X402Treasury } from "../domain/x402.ts";
+import type { CallContext } from "./ports.ts";
+import type { Relay, RelayedTransaction } from "./relay-ports.ts";
+
+/** What relaying a payment needs. */
+export interface GaslessDeps {
+  /** Sees transactions of callers onto the chain; undefined: the relay is off. */
+  readonly relay: Relay | undefined;
+  /** What x402 payloads must name. */
+  readonly treasury: X402Treasury;
+  readonly memoPrefix: string;
+  /** Aborts at the end of a shutdown's grace period: what was sent until then is told when the call is repeated. */
+  readonly stopping: AbortSignal;
+}
+
+/** A proof by what ledger and chain know it under, whichever way it came. */
+export interface Payment {
+  readonly txSignature: string;
+  readonly quoteId: string;
+  readonly claimed: Claimed;
+  /** The transaction that is to be sent first; undefined: the payer has sent it. */
+  readonly unsent: { readonly transaction: RelayedTransaction; readonly proof: GaslessProof } | undefined;
+}
+
+const NOTHING_CLAIMED: Claimed = { amount: undefined, memo: undefined, stepId: undefined };
+
+/**
+ * Finds out what a proof is known under. Of a transaction that we are to send that is the signature it will have; its memo names the quote.
+ * @throws ToolgateError INVALID_PAYMENT 400: nothing was sent, nothing was consumed
+ */
+export async function identify(deps: GaslessDeps, proof: Proof): Promise<Payment> {
+  if (proof.kind === "transfer") return { ...proof, unsent: undefined };
+  const relay = relayOf(deps, proof);
+  const transaction = await relay.identify(proof.transaction);
+  const memo = transaction.memo === undefined ? undefined : parseMemo(transaction.memo, deps.memoPrefix);
+  if (memo?.form !== "prefix")
+    throw malformedProof(
+      `${proof.carrier}: the transaction must carry one memo, ${deps.memoPrefix}:<quote_id> with the quote_id of the 402 answer`,
+    );
+  if (proof.quoteId !== undefined && proof.quoteId !== memo.quoteId)
+    throw malformedProof(`${proof.carrier}: quote_id is not the one that the memo of the transaction names`);
+  const { txSignature } = transaction;
+  return { txSignature, quoteId: memo.quoteId, claimed: NOTHING_CLAIMED, unsent: { transaction, proof } };
+}
+
+/**
+ * Sees the payment onto the chain, where that is asked of us. It may come again and again and is sent as one.
+ * @returns when the payer paid, ms: it was in time or late by then, however long the chain has taken since
+ * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED, RATE_LIMITED, PAYMENT_PENDING, UNAVAILABLE
+ */
+export async function relayed(
+  deps: GaslessDeps,
+  { unsent }: Payment,
+  quote: Quote,
+  receivedAt: number,
+  { caller, signal }: CallContext,
+): Promise<number> {
+  if (!unsent) return receivedAt;
+  const relay = relayOf(deps, unsent.proof);
+  demandSameTerms(deps, relay, unsent.proof, quote);
+  const { claimedAt } = await relay.relay({
+    transaction: unsent.transaction,
+    quote,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    receivedAt,
+    signal: AbortSignal.any([signal, deps.stopping]),
+  });
+  return claimedAt;
+}
+
+/** An x402 payload repeats the offer that it takes: what it says differently was not offered. Nothing is ever priced from it. */
+function demandSameTerms(deps: GaslessDeps, relay: Relay, { accepted, carrier }: GaslessProof, quote: Quote): void {
+  if (!accepted) return;
+  const terms = x402Terms(deps.treasury, relay.feePayer, deps.memoPrefix, quote);
+  for (const name of ["scheme", "network", "amount", "asset", "payTo", "feePayer", "memo"] as const) {
+    if (accepted[name] === undefined || accepted[name] === terms[name]) continue;
+    const path = name === "feePayer" || name === "memo" ? `extra.${name}` : name;
+    throw new ToolgateError(
+      "INVALID_PAYMENT",
+      `payment verification failed: ${carrier}: accepted.${path} is not what was offered; take an entry of \`accepts\` of the 402 answer, unchanged`,
+    );
+  }
+}
+
+function relayOf({ relay }: GaslessDeps, { carrier }: GaslessProof): Relay {
+  if (relay) return relay;
+  throw malformedProof(
+    `${carrier}: the gasless relay is off: send the transaction yourself and prove it with {tx, quote_id}`,
+  );
+}

@@ -1,0 +1,79 @@
+import { parseSignature } from "./base58.ts";
+import { malformedProof } from "./errors.ts";
+import { isQuoteId, parseMemo } from "./memo.ts";
+import { parseUsdc, type MicroUsd } from "./money.ts";
+
+/** The one network payments are made on (specification 8). */
+export const NETWORK = "solana-mainnet";
+/** The one asset payments are made in (specification 8). */
+export const ASSET = "USDC";
+
+/** What a proof says of its payment besides; undefined: it does not say. */
+export interface Claimed {
+  amount: MicroUsd | undefined;
+  memo: string | undefined;
+  stepId: string | undefined;
+}
+
+/** A transfer that the caller has sent. */
+export interface TransferProof {
+  kind: "transfer";
+  /** Transaction signature in base58, 64 bytes, canonical. */
+  txSignature: string;
+  quoteId: string;
+  claimed: Claimed;
+}
+
+/** The body form (specification 2.4). */
+export interface BodyProof {
+  txRef: string;
+  network: string;
+  amountUsdc?: string | undefined;
+  memo?: string | undefined;
+  quoteId?: string | undefined;
+  stepId?: string | undefined;
+}
+
+/**
+ * Reads the body form.
+ * @throws ToolgateError INVALID_PAYMENT 400
+ */
+export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferProof {
+  if (body.network !== NETWORK) throw malformedProof(`payment_proof.network: must be ${NETWORK}`);
+  const memo = body.memo === undefined ? undefined : parseMemo(body.memo, memoPrefix);
+  if (body.memo !== undefined && !memo) {
+    throw malformedProof(
+      `payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on the chain`,
+    );
+  }
+  const quoteId = body.quoteId ?? memo?.quoteId;
+  if (quoteId === undefined) throw malformedProof("payment_proof.quote_id: is missing, and no memo names the quote");
+  if (memo && memo.quoteId !== quoteId)
+    throw malformedProof("payment_proof.memo: names another quote than payment_proof.quote_id");
+  if (memo?.form === "step" && body.stepId !== undefined && memo.stepId !== body.stepId) {
+    throw malformedProof("payment_proof.memo: names another step than payment_proof.step_id");
+  }
+  const amount = body.amountUsdc === undefined ? undefined : parseUsdc(body.amountUsdc);
+  if (body.amountUsdc !== undefined && amount === undefined) {
+    throw malformedProof('payment_proof.amount_usdc: must be decimal USDC with at most six places, e.g. "0.01"');
+  }
+  const stepId = body.stepId ?? (memo?.form === "step" ? memo.stepId : undefined);
+  return {
+    kind: "transfer",
+    txSignature: signatureIn(body.txRef, "payment_proof.tx_ref"),
+    quoteId: quoteIdIn(quoteId, "payment_proof.quote_id"),
+    claimed: { amount, memo: body.memo, stepId },
+  };
+}
+
+/** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text has the form of a quote identifier */
+export function quoteIdIn(text: string, field: string): string {
+  if (!isQuoteId(text)) throw malformedProof(`${field}: must be the quote_id of a 402 answer, unchanged`);
+  return text;
+}
+
+/** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text is a transaction signature */
+export function signatureIn(text: string, field: string): string {
+  if (!parseSignature(text)) throw malformedProof(`${field}: must be a transaction signature (base58 of 64 bytes)`);
+  return text;
+}
