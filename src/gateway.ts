@@ -5,8 +5,10 @@ import { ToolgateError } from "./domain/errors.ts";
 import { callToolDeps } from "./gateway/call-tool-deps.ts";
 import { makeDoors } from "./gateway/doors.ts";
 import { makeKeeper } from "./gateway/keeper.ts";
+import { openSponsor } from "./gateway/fee-payer.ts";
 import { openMetrics } from "./gateway/metrics.ts";
 import { openDoor, type Door, type PortSetting } from "./gateway/open-door.ts";
+import { openRelay } from "./gateway/relay.ts";
 import { openToolParts } from "./gateway/tool-parts.ts";
 import type { Logger } from "./log.ts";
 import { openPostgres } from "./postgres/index.ts";
@@ -48,13 +50,14 @@ export interface StartOptions {
 
 /**
  * Puts all parts together and opens the doors. The outside world is expected to be fit: see start-checks.ts.
- * @throws ConfigError when a port cannot be had; nothing is left open then
+ * @throws ConfigError when a port cannot be had, or the fee payer's key cannot be used; nothing is left open then
  */
 export async function startGateway(
   config: ServeConfig,
   log: Logger,
   { movable = [], around = (deps) => deps }: StartOptions = {},
 ): Promise<Gateway> {
+  const sponsor = await openSponsor(config);
   const { metrics, door: metricsDoor } = await openMetrics(config);
   const postgres = await openPostgres({
     url: config.DATABASE_URL,
@@ -77,10 +80,11 @@ export async function startGateway(
   });
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
-  const deps = around(callToolDeps(config, postgres, chain, parts, stopping.signal));
+  const relay = openRelay({ config, sponsor, postgres, chain, metrics, log, stopping: stopping.signal });
+  const deps = around(callToolDeps(config, postgres, chain, parts, relay?.relay, stopping.signal));
   let baseUrl = config.PUBLIC_URL ?? "";
   const doors = makeDoors({ config, postgres, deps, chain, metrics, log, baseUrl: () => baseUrl });
-  const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, metrics, log });
+  const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
   const close = async () => {
     const graceMs = config.SHUTDOWN_GRACE_MS;
     const aborted = Promise.withResolvers<void>();

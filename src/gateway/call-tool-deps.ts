@@ -1,5 +1,6 @@
 import type { CallToolDeps } from "../app/call-tool.ts";
 import { Catalogue } from "../app/catalogue.ts";
+import type { Relay } from "../app/relay-ports.ts";
 import type { ServeConfig } from "../config/config.ts";
 import { Quotes } from "../domain/quote.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -11,6 +12,7 @@ import type { ToolParts } from "./tool-parts.ts";
 
 /**
  * What calls work with.
+ * @param relay undefined where gasless is off
  * @param stopping aborts when a shutdown's grace period ends
  */
 export function callToolDeps(
@@ -18,6 +20,7 @@ export function callToolDeps(
   postgres: Postgres,
   chain: SolanaChain,
   parts: ToolParts,
+  relay: Relay | undefined,
   stopping: AbortSignal,
 ): CallToolDeps {
   const { prices } = config;
@@ -32,7 +35,7 @@ export function callToolDeps(
     quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
     clock: systemClock,
     random: systemRandom,
-    relay: undefined,
+    relay,
     treasury: chain.treasury,
     memoPrefix: config.MEMO_PREFIX,
     finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),

@@ -1,6 +1,7 @@
 import { errorBindings as errorErrors } from "#gen/toolgate/v1/error_http.ts";
 import { errorBindings as healthErrors, healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
 import { errorBindings as paymentErrors } from "#gen/toolgate/v1/payment_http.ts";
+import { paymentServiceRoutes } from "#gen/toolgate/v1/payment_service_http.ts";
 import { receiptServiceRoutes } from "#gen/toolgate/v1/receipt_service_http.ts";
 import { runServiceRoutes } from "#gen/toolgate/v1/run_service_http.ts";
 import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
@@ -29,6 +30,7 @@ import { accountService } from "../transport/services/account-service.ts";
 import { auditService } from "../transport/services/audit-service.ts";
 import { healthService } from "../transport/services/health-service.ts";
 import { keyService } from "../transport/services/key-service.ts";
+import { paymentService } from "../transport/services/payment-service.ts";
 import { receiptService } from "../transport/services/receipt-service.ts";
 import { runService } from "../transport/services/run-service.ts";
 import { toolService } from "../transport/services/tool-service.ts";
@@ -67,6 +69,7 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log, baseUrl
   };
   const open = [
     toolService(deps, payment, { baseUrl, v1: config.X402_V1 === "on" }, VERSION),
+    paymentService(deps),
     receiptService(postgres.receipts),
     runService(postgres.runs),
     healthService(postgres.health, VERSION),
@@ -85,7 +88,13 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log, baseUrl
   const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
   const facade = new Facade({
     ...common,
-    transcoder: createTranscoder([toolServiceRoutes, receiptServiceRoutes, runServiceRoutes, healthServiceRoutes]),
+    transcoder: createTranscoder([
+      toolServiceRoutes,
+      paymentServiceRoutes,
+      receiptServiceRoutes,
+      runServiceRoutes,
+      healthServiceRoutes,
+    ]),
     errorBindings: [...errorErrors, ...paymentErrors, ...healthErrors],
     mcp: new McpDoor(pipeline, deps.catalogue),
     callerOrigin: new CallerOrigin({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins }),

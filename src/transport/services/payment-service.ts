@@ -1,0 +1,45 @@
+import { PaymentService } from "#gen/toolgate/v1/payment_service_pb.ts";
+import type { Relay } from "../../app/relay-ports.ts";
+import { invalidField, ToolgateError } from "../../domain/errors.ts";
+import type { Quote, Quotes } from "../../domain/quote.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** What helps callers to pay. */
+export interface PaymentServiceDeps {
+  readonly quotes: Pick<Quotes, "open">;
+  /** Undefined where gasless is off. */
+  readonly relay: Relay | undefined;
+}
+
+/** Builds transactions that pay quotes and whose fee the gateway pays. */
+export function paymentService({ quotes, relay }: PaymentServiceDeps): ServiceBinding<typeof PaymentService> {
+  return bind(PaymentService, {
+    buildTransaction: {
+      key: "required",
+      async call({ quoteId, payer }, { caller, signal }) {
+        if (!relay) throw relayOff();
+        const quote = ownQuote(quotes.open(quoteId), caller.accountId);
+        const { transaction, message, feePayer, lastValidBlockHeight } = await relay.build({ quote, payer, signal });
+        return {
+          transaction: Buffer.from(transaction).toString("base64"),
+          message: Buffer.from(message).toString("base64"),
+          feePayer,
+          lastValidBlockHeight,
+        };
+      },
+    },
+  });
+}
+
+function ownQuote(quote: Quote | undefined, accountId: string): Quote {
+  if (!quote) throw invalidField("quote_id", "is not one of ours; send the quote_id of a 402 answer, unchanged");
+  if (quote.accountId === accountId) return quote;
+  throw invalidField("quote_id", "was issued to another account; ask for a quote with this API key");
+}
+
+function relayOff(): ToolgateError {
+  return new ToolgateError(
+    "UNAVAILABLE",
+    "the gasless relay is off: send a transaction of your own that pays the quote, and prove it with {tx, quote_id}",
+  );
+}
