@@ -1,3 +1,4 @@
+export { CallError } from "./call-error.ts";
 export {
   BudgetExceededError,
   PaymentNotMadeError,
@@ -10,6 +11,7 @@ export {
   type MoneyIs,
   type PaymentSummary,
 } from "./errors.ts";
+export { PaidBy, ReceiptStatus, RunStatus, ToolStatus, type Receipt, type Run, type Tool } from "./messages.ts";
 export { type PaymentMethod, type PaymentOptions } from "./options.ts";
 export { paymentOf, type Payment } from "./payment.ts";
 export { type PaymentState } from "./payment-record.ts";
@@ -26,4 +28,13 @@ export {
   type TransactionSigner,
 } from "./signer.ts";
 export { memoryStore, type PaymentStore, type StoredValue } from "./store.ts";
+export {
+  ToolgateClient,
+  type CallToolOptions,
+  type CallToolResult,
+  type ListOptions,
+  type RequestOptions,
+  type ToolgateClientOptions,
+} from "./toolgate-client.ts";
 export { decimalUsdc, type Usdc } from "./usdc.ts";
+export { webStorageStore, type Locks, type WebStorage } from "./web-storage-store.ts";

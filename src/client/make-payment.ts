@@ -8,10 +8,10 @@ import {
   type CapturedRequest,
 } from "./captured-request.ts";
 import { PaymentNotMadeError, PaymentRefusedError, PriceTooHighError, UnsupportedOfferError } from "./errors.ts";
-import { USDC_MINT, type GaslessOffer, type Offer } from "./offer.ts";
+import { gaslessMemo, USDC_MINT, type GaslessOffer, type Offer } from "./offer.ts";
 import type { Payer } from "./options.ts";
 import { summaryOf, type PaymentRecord } from "./payment-record.ts";
-import { signatureOf, type RecentBlockhash } from "./rpc.ts";
+import { signatureOf } from "./rpc.ts";
 import { addressOf, signWith } from "./signer.ts";
 import { buildPayment } from "./transaction.ts";
 import { decimalUsdc } from "./usdc.ts";
@@ -119,11 +119,11 @@ async function sign(
       "payment_instructions.gasless_supported: is false, and method is gasless; nothing was paid",
     );
   if (gasless && payer.method !== "transfer") {
-    const { blockhash, lastValidBlockHeight } = await recentFor(payer, gasless, offer.quoteId, request, signal);
-    const { feePayer, memo } = gasless;
+    const { feePayer } = gasless;
     if (feePayer === address)
       throw new UnsupportedOfferError("payment_instructions.fee_payer: is the payer itself; nothing was paid");
-    const unsigned = buildPayment({ ...order, feePayer, memo, blockhash, computeUnitPrice: 1n });
+    const { memo, blockhash, lastValidBlockHeight } = await groundOf(payer, gasless, offer.quoteId, request, signal);
+    const unsigned = buildPayment({ ...order, feePayer, memo, blockhash, computeUnitPrice: payer.computeUnitPrice });
     const transaction = await signWith(payer.signer, unsigned);
     return {
       method: "gasless",
@@ -155,22 +155,30 @@ async function sign(
   };
 }
 
-/** A blockhash to build on: the offer's own, the caller's RPC server's, or one that the gateway tells when asked. */
-async function recentFor(
+/** What a gasless payment is built on. */
+interface Ground {
+  readonly memo: string;
+  readonly blockhash: string;
+  readonly lastValidBlockHeight: bigint | undefined;
+}
+
+/** Memo and blockhash: the offer's own, the caller's RPC server's, or what the gateway tells when asked. */
+async function groundOf(
   payer: Payer,
   gasless: GaslessOffer,
   quoteId: string,
   request: CapturedRequest,
   signal: AbortSignal | undefined,
-): Promise<{ blockhash: string; lastValidBlockHeight: bigint | undefined }> {
-  if (gasless.recent) return gasless.recent;
-  if (payer.rpc) return payer.rpc.latestBlockhash().catch(notMade);
+): Promise<Ground> {
+  const { memo, recent } = gasless;
+  if (memo !== undefined && recent) return { memo, ...recent };
+  if (memo !== undefined && payer.rpc) return { memo, ...(await payer.rpc.latestBlockhash().catch(notMade)) };
   return askGateway(payer, gasless, quoteId, request, signal).catch(notMade);
 }
 
 /**
- * Asks BuildTransaction, and takes its blockhash. Its transaction is not signed: what is signed is built here. Were it other than what
- * is built here the two would merely differ.
+ * Asks BuildTransaction, and takes blockhash and memo of its answer, checked. Its transaction is never signed: what is signed is built
+ * here, and whom it pays and how much is not the answer's to say.
  */
 async function askGateway(
   payer: Payer,
@@ -178,7 +186,7 @@ async function askGateway(
   quoteId: string,
   request: CapturedRequest,
   signal: AbortSignal | undefined,
-): Promise<RecentBlockhash> {
+): Promise<Ground> {
   const authorization = request.headers.find(([name]) => name.toLowerCase() === "authorization")?.[1];
   const response = await payer.fetch(new URL("/v1/payments/transaction", request.url), {
     method: "POST",
@@ -188,18 +196,21 @@ async function askGateway(
     ...(signal && { signal }),
   });
   const body = jsonObject(await response.text()) ?? {};
-  const message = typeof body["message"] === "string" ? fromBase64(body["message"]) : undefined;
+  const bytes = typeof body["message"] === "string" ? fromBase64(body["message"]) : undefined;
   const height = body["last_valid_block_height"];
-  if (!response.ok || !message || typeof height !== "number" || !Number.isSafeInteger(height))
+  if (!response.ok || !bytes || typeof height !== "number" || !Number.isSafeInteger(height))
     throw new TypeError(`BuildTransaction: HTTP ${response.status}`);
   if (body["fee_payer"] !== feePayer) throw new TypeError("BuildTransaction: names another fee payer than the offer");
-  const blockhash = VersionedMessage.deserialize(message).recentBlockhash;
-  return { blockhash, lastValidBlockHeight: BigInt(height) };
+  const { recentBlockhash: blockhash, compiledInstructions } = VersionedMessage.deserialize(bytes);
+  const texts = compiledInstructions.map(({ data }) => new TextDecoder().decode(data));
+  const memo = gaslessMemo(
+    texts.find((text) => text.endsWith(`:${quoteId}`)),
+    quoteId,
+  );
+  return { memo, blockhash, lastValidBlockHeight: BigInt(height) };
 }
 
 function notMade(cause: unknown): never {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  throw new PaymentNotMadeError(`no blockhash to build the payment on: ${reason}; nothing was paid`, undefined, {
-    cause,
-  });
+  throw new PaymentNotMadeError(`nothing to build the payment on: ${reason}; nothing was paid`, undefined, { cause });
 }

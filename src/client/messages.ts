@@ -5,12 +5,7 @@ export {
   type PaymentInstructions,
   type PaymentRequired,
 } from "../../gen/toolgate/v1/payment_pb.ts";
-export {
-  PaymentService,
-  BuildTransactionRequestSchema,
-  BuildTransactionResponseSchema,
-} from "../../gen/toolgate/v1/payment_service_pb.ts";
-export { PaidBy, ReceiptSchema, ReceiptStatus, type Receipt } from "../../gen/toolgate/v1/receipt_pb.ts";
+export { PaidBy, ReceiptStatus, type Receipt } from "../../gen/toolgate/v1/receipt_pb.ts";
 export { ReceiptService } from "../../gen/toolgate/v1/receipt_service_pb.ts";
 export { RunStatus, type Run } from "../../gen/toolgate/v1/run_pb.ts";
 export { RunService } from "../../gen/toolgate/v1/run_service_pb.ts";

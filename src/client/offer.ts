@@ -1,7 +1,7 @@
 import { PublicKey } from "@solana/web3.js";
 import { fromBase64, isObject, jsonObject } from "./bytes.ts";
 import { UnsupportedOfferError } from "./errors.ts";
-import type { PaymentInstructions, PaymentRequired } from "./messages.ts";
+import type { PaymentRequired } from "./messages.ts";
 import { tokenAccountOf } from "./transaction.ts";
 
 /** USDC on Solana mainnet. */
@@ -30,7 +30,8 @@ export interface Offer {
 export interface GaslessOffer {
   /** Base58. */
   readonly feePayer: string;
-  readonly memo: string;
+  /** `<prefix>:<quote_id>`, the one form that is relayed; undefined when the offer does not tell the prefix. */
+  readonly memo: string | undefined;
   /** From the x402 header; undefined when it does not tell. */
   readonly recent: { blockhash: string; lastValidBlockHeight: bigint | undefined } | undefined;
 }
@@ -69,15 +70,17 @@ export function readOffer(offer: PaymentRequired, header: string | null): Offer 
     "payment_instructions.treasury_owner",
     "does not own pay_to",
   );
-  const gasless = header === null ? { feePayer, memo, recent: undefined } : readHeader(header, common, to);
-  return { ...common, gasless };
+  const prefixed = isMemoFor(memo, quote.quoteId) ? memo : undefined;
+  const gasless: GaslessOffer = { feePayer, memo: prefixed, recent: undefined };
+  return { ...common, gasless: header === null ? gasless : readHeader(header, common, gasless, treasuryOwner) };
 }
 
 /** The `exact` offer of x402 v2 in the header, which must be the same offer. */
 function readHeader(
   header: string,
-  { quoteId, price, memo }: Omit<Offer, "gasless">,
-  to: Pick<PaymentInstructions, "feePayer" | "treasuryOwner">,
+  { quoteId, price }: Pick<Offer, "quoteId" | "price">,
+  gasless: GaslessOffer,
+  treasuryOwner: string,
 ): GaslessOffer {
   const bytes = fromBase64(header);
   const accepts = bytes && jsonObject(new TextDecoder().decode(bytes))?.["accepts"];
@@ -91,20 +94,26 @@ function readHeader(
     ["network", terms["network"], X402_NETWORK],
     ["asset", terms["asset"], USDC_MINT],
     ["amount", terms["amount"], price.toString()],
-    ["payTo", terms["payTo"], to.treasuryOwner],
-    ["extra.feePayer", extra["feePayer"], to.feePayer],
+    ["payTo", terms["payTo"], treasuryOwner],
+    ["extra.feePayer", extra["feePayer"], gasless.feePayer],
   ];
   for (const [name, value, other] of expected)
     demand(value === other, `PAYMENT-REQUIRED: ${name}`, "contradicts the offer in the body");
-  const named = extra["memo"];
-  if (named !== undefined) demand(isMemoFor(named, quoteId), "PAYMENT-REQUIRED: extra.memo", "does not name the quote");
-  const { recentBlockhash: blockhash, lastValidBlockHeight: height } = extra;
+  const { memo, recentBlockhash: blockhash, lastValidBlockHeight: height } = extra;
+  const named = memo === undefined ? gasless.memo : gaslessMemo(memo, quoteId);
   const known = typeof blockhash === "string" && isAddress(blockhash);
   return {
-    feePayer: to.feePayer ?? "",
-    memo: typeof named === "string" ? named : memo,
+    ...gasless,
+    memo: named,
     recent: known ? { blockhash, lastValidBlockHeight: heightOf(height) } : undefined,
   };
+}
+
+/** A memo of the gateway's, which must be `<prefix>:<quote_id>` and nothing else. @throws UnsupportedOfferError */
+export function gaslessMemo(memo: unknown, quoteId: string): string {
+  if (!isMemoFor(memo, quoteId))
+    throw new UnsupportedOfferError("the memo does not name the quote, or more than it; nothing was paid");
+  return memo;
 }
 
 function heightOf(value: unknown): bigint | undefined {
@@ -129,7 +138,7 @@ function memoOf(format: string, quoteId: string, stepId: string): string {
   return `${prefix}:${quoteId}`;
 }
 
-function isMemoFor(memo: unknown, quoteId: string): boolean {
+function isMemoFor(memo: unknown, quoteId: string): memo is string {
   if (typeof memo !== "string") return false;
   const [prefix = "", named, ...more] = memo.split(":");
   return MEMO_PREFIX.test(prefix) && named === quoteId && more.length === 0;

@@ -31,7 +31,7 @@ export interface PaymentOptions {
   readonly rpcUrl?: string;
   /** The wallet, or the token account, that is to be paid. Offers that name another are refused. */
   readonly treasury?: string;
-  /** Micro-lamports per compute unit, for transfers on a busy chain. Default 1. */
+  /** Micro-lamports per compute unit, higher on a busy chain. Default 10000, which makes 400 lamports for a payment. */
   readonly computeUnitPrice?: bigint;
   /** How long a payment is followed before `PaymentUnsettledError`, ms. Default 120000. */
   readonly settleTimeoutMs?: number;
@@ -77,7 +77,7 @@ export function payerOf(options: PaymentOptions): Payer {
     method,
     rpc: rpcUrl === undefined ? undefined : new SolanaRpc(rpcUrl, fetchFn),
     treasury: treasury === undefined ? undefined : accountsOf(treasury),
-    computeUnitPrice: options.computeUnitPrice ?? 1n,
+    computeUnitPrice: options.computeUnitPrice ?? 10_000n,
     settleTimeoutMs,
     fetch: fetchFn,
     onPayment: options.onPayment,

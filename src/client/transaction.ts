@@ -6,8 +6,8 @@ const MEMO_PROGRAM = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 const COMPUTE_BUDGET_PROGRAM = new PublicKey("ComputeBudget111111111111111111111111111111");
 const USDC_DECIMALS = 6;
 
-/** Compute units that are asked for: a transfer and a memo of the longest quote take less. */
-const COMPUTE_UNIT_LIMIT = 60_000;
+/** Compute units that are asked for: plenty for a transfer and a memo, and no more than a gateway pays for. */
+const COMPUTE_UNIT_LIMIT = 40_000;
 
 /** A payment to build. Addresses and the blockhash are base58. */
 export interface PaymentOrder {
