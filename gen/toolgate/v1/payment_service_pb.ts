@@ -96,7 +96,7 @@ export const PaymentService: GenService<{
    * `message`, puts the signature into `transaction`, and repeats the quoted call with X-Payment:
    * base64url(JSON {"transaction": "<base64>", "quote_id": "<quote_id>"}). Stores nothing, sends nothing.
    * Fails with FAILED_PRECONDITION / 402 QUOTE_EXPIRED for an expired quote, INVALID_REQUEST for a quote of another account or a payer
-   * without USDC, and UNAVAILABLE where the gasless relay is off or the network cannot be asked.
+   * that is no wallet, and UNAVAILABLE where the gasless relay is off or the network cannot be asked.
    *
    * @generated from rpc toolgate.v1.PaymentService.BuildTransaction
    */

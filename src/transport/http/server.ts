@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import type { DocumentDoor } from "../documents/document-door.ts";
 import type { Cors } from "./cors.ts";
 import type { Facade } from "./facade.ts";
 import { originForm } from "./request-head.ts";
@@ -24,13 +25,13 @@ const TIMEOUTS = {
 
 const OPTIONS = { ...TIMEOUTS, maxHeaderSize: HEAD_LIMIT, joinDuplicateHeaders: true, requireHostHeader: false };
 
-/** The HTTP/1.1 door: Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
+/** The HTTP/1.1 door: documents by their paths, Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
 export class HttpServer {
   readonly #server: Server;
   /** What each connection is answering right now. */
   readonly #answering = new WeakMap<Duplex, ServerResponse>();
 
-  constructor(facade: Facade, connect: MountedHandler, cors: Cors) {
+  constructor(facade: Facade, connect: MountedHandler, cors: Cors, documents: DocumentDoor) {
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       this.#answering.set(request.socket, response);
       // Once nobody new is let in, a connection has had its last answer.
@@ -39,6 +40,7 @@ export class HttpServer {
       });
       request.url = originForm(request.url ?? "/");
       const { url } = request;
+      if (documents.handle(request, response)) return;
       if (cors.handle(request, response)) return;
       if (connect.prefixes.some((prefix) => url.startsWith(prefix))) connect.handle(request, response);
       else void facade.handle(request, response);

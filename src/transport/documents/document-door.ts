@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Random } from "../../domain/clock.ts";
+import { ToolgateError } from "../../domain/errors.ts";
+import { newRequestId } from "../request-context.ts";
+import { send, type HttpAnswer } from "../http/answer.ts";
+import type { ServedDocument } from "./document.ts";
+
+/** What the door needs. */
+export interface DocumentDoorDeps {
+  readonly documents: readonly ServedDocument[];
+  readonly random: Random;
+  /** The answer to what is refused. */
+  readonly failed: (error: ToolgateError, requestId: string) => HttpAnswer;
+}
+
+const ALLOW = "GET, HEAD, OPTIONS";
+
+/** Serves documents to anyone, pages of any origin included: there is nothing in them that depends on who asks. */
+export class DocumentDoor {
+  readonly #documents: ReadonlyMap<string, ServedDocument>;
+  readonly #deps: DocumentDoorDeps;
+
+  constructor(deps: DocumentDoorDeps) {
+    this.#deps = deps;
+    this.#documents = new Map(deps.documents.map((document) => [document.path, document]));
+  }
+
+  /** @returns whether the path is a document's, and the request answered */
+  handle(request: IncomingMessage, response: ServerResponse): boolean {
+    const { method = "GET", url = "/" } = request;
+    const document = this.#documents.get(url.replace(/\?.*$/, ""));
+    if (document === undefined) return false;
+    const requestId = newRequestId(this.#deps.random);
+    response.setHeader("X-Request-Id", requestId);
+    response.setHeader("Access-Control-Allow-Origin", "*");
+    if (method === "GET" || method === "HEAD") serve(document, request, response);
+    else if (method === "OPTIONS")
+      response.writeHead(204, { Allow: ALLOW, "Access-Control-Allow-Methods": ALLOW }).end();
+    else this.#refuse(response, requestId);
+    return true;
+  }
+
+  #refuse(response: ServerResponse, requestId: string): void {
+    const error = new ToolgateError("METHOD_NOT_ALLOWED", `this path takes ${ALLOW}`);
+    // What the caller may still be sending is not read.
+    response.shouldKeepAlive = false;
+    send(response, [["allow", ALLOW]], this.#deps.failed(error, requestId));
+  }
+}
+
+function serve(document: ServedDocument, request: IncomingMessage, response: ServerResponse): void {
+  const body = Buffer.from(document.text());
+  const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
+  response.setHeader("ETag", etag);
+  response.setHeader("Cache-Control", `public, max-age=${document.maxAgeSeconds}`);
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  if (matches(request.headers["if-none-match"], etag)) {
+    response.writeHead(304).end();
+    return;
+  }
+  response.writeHead(200, { "Content-Type": document.mediaType, "Content-Length": body.length });
+  // Node leaves the body out of an answer to HEAD (RFC 9110 section 9.3.2).
+  response.end(body);
+}
+
+/** Whether the caller has this version already, by the weak comparison (RFC 9110 section 13.1.2). */
+function matches(given: string | undefined, etag: string): boolean {
+  if (given === undefined) return false;
+  return given === "*" || given.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
+}

@@ -1,0 +1,114 @@
+import type { Catalogue } from "../../app/catalogue.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { displayUsd } from "../../domain/money.ts";
+import { ASSET, NETWORK } from "../../domain/body-proof.ts";
+import type { Tool } from "../../domain/tool.ts";
+import type { ServedDocument } from "./document.ts";
+
+/** What the text tells of. */
+export interface LlmsTextSubject {
+  readonly catalogue: Catalogue;
+  readonly version: string;
+  /** Asked once the doors are open. */
+  readonly baseUrl: () => string;
+  /** Whether the gateway pays chain fees for callers. */
+  readonly gasless: boolean;
+}
+
+/**
+ * What a language model needs to know to buy a call (llmstxt.org): a heading, a summary, what there is and how to use it, and then
+ * sections that are lists of links.
+ */
+export function llmsText(subject: LlmsTextSubject): ServedDocument {
+  return {
+    path: "/llms.txt",
+    mediaType: "text/markdown; charset=utf-8",
+    maxAgeSeconds: 60,
+    text: () =>
+      [...head(), ...calling(subject), ...paying(subject), ...tools(subject), ...links(subject.baseUrl())].join("\n"),
+  };
+}
+
+function head(): string[] {
+  return [
+    "# Toolgate",
+    "",
+    `> Tool calls for software agents over HTTP, MCP, Connect and gRPC. Free tools answer at once; the others are paid per call in ${ASSET} on ${NETWORK}, from a balance or by a transfer for that one call.`,
+    "",
+  ];
+}
+
+function calling({ baseUrl, version }: LlmsTextSubject): string[] {
+  return [
+    `Base address: ${baseUrl()} (version ${version}). Every call carries \`Authorization: Bearer sk-agent-…\`, a key of the console or the operator; the catalogue and this text need none.`,
+    "",
+    "A call over HTTP:",
+    "",
+    "```http",
+    `POST ${baseUrl()}/v1/mcp/tools/call`,
+    "Authorization: Bearer sk-agent-…",
+    "Content-Type: application/json",
+    "",
+    '{"tool": "echo", "params": {"message": "hello"}, "idempotency_key": "one-of-your-own"}',
+    "```",
+    "",
+    `The answer is \`{"ok": true, "result": {…}}\`, with a \`receipt\` when it was paid for. Over MCP (streamable HTTP) the same tools are at ${baseUrl()}/mcp with the same header.`,
+    'Errors are `{"code", "message", "request_id"}`: branch on `code`; with `retry_after_seconds` wait so long and repeat the same call.',
+    "",
+  ];
+}
+
+function paying({ gasless }: LlmsTextSubject): string[] {
+  return [
+    "Paying, when the balance does not cover a call:",
+    "",
+    "1. The call answers 402 with `quote` (price in millionths of a USD, valid for `ttl_seconds`) and `payment_instructions`. The header PAYMENT-REQUIRED has the same offer for x402 version 2 clients.",
+    `2. Send \`price_usdc_microusd\` of ${ASSET} on ${NETWORK} to \`pay_to\`, with the memo that \`memo_format\` says. The memo ties the transfer to the quote.`,
+    '3. Repeat the same call with `X-Payment`: base64url of `{"tx": "<signature>", "quote_id": "<quote_id>"}`. The answer is 200 with a receipt. A repeat of the proof returns the stored result and is not charged again.',
+    ...(gasless
+      ? [
+          "",
+          'Without SOL for the fee: `POST /v1/payments/transaction` with `quote_id` and `payer` answers a transaction; sign its `message`, and repeat the call with `X-Payment`: base64url of `{"transaction": "<base64>", "quote_id": "<quote_id>"}`. Clients of x402 do the same with PAYMENT-SIGNATURE.',
+        ]
+      : []),
+    "",
+    "Never pay twice for one call: keep the signature until the call has answered 200, and use an idempotency key.",
+    "",
+  ];
+}
+
+function tools({ catalogue }: LlmsTextSubject): string[] {
+  return ["The tools:", "", ...catalogue.tools.map(toolLine), ""];
+}
+
+function toolLine(tool: Tool): string {
+  const { name, description, inputSchema } = tool;
+  return `- \`${name}\` (${priceWords(tool)}): ${description.replaceAll(/\s+/g, " ")}${parameterWords(inputSchema)}`;
+}
+
+function priceWords({ status, billable, fixedPrice }: Tool): string {
+  if (status !== "active") return "announced, cannot be called yet";
+  if (!billable) return "free";
+  return fixedPrice === undefined ? "priced by its parameters; the quote tells" : `${displayUsd(fixedPrice)} a call`;
+}
+
+function parameterWords({ properties, required }: JsonObject): string {
+  if (typeof properties !== "object" || properties === null) return "";
+  const needed: ReadonlySet<unknown> = new Set(Array.isArray(required) ? required : []);
+  const names = Object.keys(properties).map((name) => (needed.has(name) ? `\`${name}\` (required)` : `\`${name}\``));
+  return names.length === 0 ? "" : ` Parameters: ${names.join(", ")}.`;
+}
+
+function links(baseUrl: string): string[] {
+  return [
+    "## Contract",
+    "",
+    `- [Catalogue](${baseUrl}/mcp/capabilities): the tools as JSON, with JSON Schemas of their parameters and prices`,
+    `- [OpenAPI 3.1](${baseUrl}/openapi.json): every HTTP route, with the answers 402 and all errors`,
+    "",
+    "## Optional",
+    "",
+    `- [Health](${baseUrl}/health): whether the service works`,
+    "",
+  ];
+}

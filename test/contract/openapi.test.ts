@@ -1,0 +1,193 @@
+import SwaggerParser from "@apidevtools/swagger-parser";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ERRORS } from "../../src/domain/errors.ts";
+import type { Gateway } from "../../src/gateway.ts";
+import { openDatabaseLink } from "../support/database-link.ts";
+import { memoOf, request, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { Description } from "./described.ts";
+
+/** GET /openapi.json, and that it is true: every answer of the gateway is as the document says. */
+
+const CALL = "/v1/mcp/tools/call";
+const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+const ECHO = { tool: "echo", params: { message: "hi" } };
+
+let world: World;
+let rich: Agent;
+let poor: Agent;
+let text: string;
+let description: Description;
+
+beforeAll(async () => {
+  world = await startWorld({ BODY_LIMIT_BYTES: "65536" });
+  [rich, poor] = await Promise.all([world.agent({ balance: 1_000_000n }), world.agent()]);
+  text = await (await fetch(`${world.gateway.baseUrl}/openapi.json`)).text();
+  description = new Description(JSON.parse(text));
+});
+afterAll(() => world.close());
+
+/** Asks, and expects the answer to be as described. */
+async function ask(
+  method: "GET" | "POST",
+  target: string,
+  caller: Agent | undefined,
+  body?: unknown,
+  headers: Record<string, string> = {},
+  gateway: Gateway = world.gateway,
+): Promise<Answer> {
+  const init = { method, ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }) };
+  const answer = await request(gateway, caller, target, init, headers);
+  description.expectDescribed(method, target, body, answer);
+  return answer;
+}
+
+describe("the document", () => {
+  it("is what public linters call valid, without errors and without warnings", async () => {
+    const config = await createConfig({ extends: ["recommended"] });
+    const problems = await lintFromString({ source: text, absoluteRef: "/openapi.json", config });
+    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
+    await SwaggerParser.validate(JSON.parse(text));
+  });
+
+  it("would not be called valid if it were not", async () => {
+    const broken = JSON.parse(text);
+    delete broken.paths["/health"].get.responses["200"].description;
+    broken.paths["/runs/{id}"].get.parameters = [];
+    const config = await createConfig({ extends: ["recommended"] });
+    const problems = await lintFromString({ source: JSON.stringify(broken), absoluteRef: "/openapi.json", config });
+    expect(problems.map(({ ruleId }) => ruleId).sort()).toEqual(["path-parameters-defined", "struct"]);
+    await expect(SwaggerParser.validate(broken)).rejects.toThrow(/./);
+  });
+
+  it("is the generated one, with the address and the version of the gateway that serves it", async () => {
+    const committed = JSON.parse(await readFile(path.join(import.meta.dirname, "../../gen/openapi.json"), "utf8"));
+    const { servers, info, ...rest } = JSON.parse(text);
+    expect(servers).toEqual([{ url: world.gateway.baseUrl }]);
+    expect(info).toEqual({ ...committed.info, version: "0.1.0" });
+    const { servers: _servers, info: _info, ...generated } = committed;
+    expect(rest).toEqual(generated);
+  });
+
+  it("has the catalogue of errors, whole", () => {
+    const { "x-errors": errors } = JSON.parse(text);
+    const rows = errors.map(({ code, status }: { code: string; status: number }) => [code, status]);
+    const own = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
+    // What cannot even be read has a status of its own.
+    expect(rows.filter(([code, status]: [string, number]) => code !== "INVALID_PAYMENT" || status !== 400)).toEqual(
+      own,
+    );
+  });
+});
+
+describe("what the document says is what the gateway does", () => {
+  it("when a tool is called", async () => {
+    const free = await ask("POST", CALL, rich, ECHO);
+    expect(free.status).toBe(200);
+    const bought = await ask("POST", CALL, rich, { ...PAID, idempotency_key: "bought" });
+    expect(bought.body.receipt.paid_by).toBe("balance");
+    const other = { tool: "vram_estimate", params: { model: "qwen2.5-7b" }, idempotency_key: "bought" };
+    expect((await ask("POST", CALL, rich, other)).status).toBe(422);
+    expect((await ask("POST", CALL, rich, { tool: "echo" })).status).toBe(400);
+    expect((await ask("POST", CALL, undefined, ECHO)).status).toBe(401);
+    expect((await ask("POST", CALL, rich, { tool: "teleport", params: {} })).status).toBe(404);
+    expect((await ask("POST", CALL, rich, { tool: "gpu_provision", params: {} })).status).toBe(404);
+    expect((await ask("POST", CALL, rich, JSON.stringify("x".repeat(70_000)))).status).toBe(413);
+    expect((await ask("POST", CALL, rich, "tool=echo", { "content-type": "text/plain" })).status).toBe(415);
+    const scopeless = await world.agent({ scopes: [] });
+    expect((await ask("POST", CALL, scopeless, PAID)).status).toBe(403);
+    expect((await ask("GET", "/receipts", scopeless)).status).toBe(403);
+    expect((await ask("GET", "/receipts/rcpt_0", scopeless)).status).toBe(403);
+    expect((await ask("GET", "/runs", scopeless)).status).toBe(403);
+    expect((await ask("GET", "/runs/run_0", scopeless)).status).toBe(403);
+  });
+
+  it("when it is paid for on the chain", async () => {
+    const offer = await ask("POST", CALL, poor, PAID);
+    expect(offer.body.code).toBe("PAYMENT_REQUIRED");
+    const { quote } = offer.body;
+    const unreadable = await ask("POST", CALL, poor, PAID, { "X-Payment": "not base64!" });
+    expect(unreadable.body.code).toBe("INVALID_PAYMENT");
+    const another = await world.pay(rich, 1n, "nothing of ours");
+    const refused = await ask("POST", CALL, poor, PAID, xPayment(another, quote.quote_id));
+    expect([refused.status, refused.body.code]).toEqual([402, "INVALID_PAYMENT"]);
+    const tx = await world.pay(poor, 1000n, memoOf(quote));
+    const paid = await ask("POST", CALL, poor, PAID, xPayment(tx, quote.quote_id));
+    expect(paid.body.receipt.tx_signature).toBe(tx);
+  });
+
+  it("when receipts and runs are read", async () => {
+    const receipts = await ask("GET", "/receipts?limit=1", poor);
+    const [receipt] = receipts.body.items;
+    expect((await ask("GET", `/receipts/${receipt.receipt_id}`, poor)).body).toEqual(receipt);
+    const runs = await ask("GET", "/runs?status=completed", poor);
+    const [run] = runs.body.items;
+    expect((await ask("GET", `/runs/${run.run_id}`, poor)).body).toEqual(run);
+    for (const list of ["/receipts", "/runs"]) {
+      expect((await ask("GET", `${list}?limit=0`, poor)).status).toBe(400);
+      expect((await ask("GET", list, undefined)).status).toBe(401);
+      expect((await ask("GET", `${list}/none`, poor)).status).toBe(404);
+      expect((await ask("GET", `${list}/none`, undefined)).status).toBe(401);
+      expect((await ask("GET", `${list}/none?x=1`, poor)).status).toBe(400);
+    }
+  });
+
+  it("when the Model Context Protocol is spoken", async () => {
+    const rpc = (method: string, params?: object, id: number | undefined = 1) =>
+      ask("POST", "/mcp", poor, { jsonrpc: "2.0", ...(id !== undefined && { id }), method, ...(params && { params }) });
+    expect((await rpc("tools/list")).body.result.tools).not.toEqual([]);
+    expect((await rpc("tools/call", { name: "echo", arguments: { message: "hi" } })).body.result).toBeDefined();
+    const offer = await rpc("tools/call", { name: PAID.tool, arguments: PAID.params });
+    expect(offer.status).toBe(402);
+    expect((await rpc("no/such")).body.error).toBeDefined();
+    const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
+    expect((await ask("POST", "/mcp", poor, notification)).status).toBe(202);
+    expect((await ask("POST", "/mcp", poor, ECHO)).body.ok).toBe(true);
+    expect((await ask("POST", "/mcp", poor, PAID)).body.code).toBe("PAYMENT_REQUIRED");
+    expect((await ask("POST", "/mcp", poor, "{")).status).toBe(400);
+    expect((await ask("POST", "/mcp", undefined, ECHO)).status).toBe(401);
+    expect((await ask("POST", "/mcp", poor, { tool: "teleport", params: {} })).status).toBe(404);
+    const other = { tool: "vram_estimate", params: { model: "qwen2.5-7b" }, idempotency_key: "mcp" };
+    expect((await ask("POST", "/mcp", rich, { ...PAID, idempotency_key: "mcp" })).status).toBe(200);
+    expect((await ask("POST", "/mcp", rich, other)).status).toBe(422);
+    expect((await ask("POST", "/mcp", rich, ECHO, { origin: "http://elsewhere.example" })).status).toBe(403);
+    expect((await ask("POST", "/mcp", rich, JSON.stringify("x".repeat(70_000)))).status).toBe(413);
+    expect((await ask("POST", "/mcp", rich, "tool=echo", { "content-type": "text/plain" })).status).toBe(415);
+  });
+
+  it("when anyone asks for the catalogue or for health", async () => {
+    expect((await ask("GET", "/mcp/capabilities", undefined)).body.tools).not.toEqual([]);
+    expect((await ask("GET", "/mcp/capabilities", rich)).status).toBe(200);
+    expect((await ask("GET", "/mcp/capabilities", { ...rich, apiKey: "sk-agent-no" })).status).toBe(401);
+    expect((await ask("GET", "/mcp/capabilities?x=1", undefined)).status).toBe(400);
+    expect((await ask("GET", "/health", undefined)).status).toBe(200);
+    expect((await ask("GET", "/health?x=1", undefined)).status).toBe(400);
+  });
+
+  it("when a key calls too often, and when the database is out of reach", async () => {
+    const hasty = await world.agent({ ratePerMinute: 1, burst: 1 });
+    await ask("GET", "/mcp/capabilities", hasty);
+    const targets = ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"];
+    for (const target of targets) expect((await ask("GET", target, hasty)).status).toBe(429);
+    for (const target of [CALL, "/mcp"]) expect((await ask("POST", target, hasty, ECHO)).status).toBe(429);
+    const link = await openDatabaseLink(world.database.url);
+    const far = await world.startAnother({ DATABASE_URL: link.url });
+    link.cut();
+    const unknown = { ...rich, apiKey: "sk-agent-never-seen-before" };
+    const answers = await Promise.all([
+      ask("GET", "/mcp/capabilities", unknown, undefined, {}, far),
+      ...["/health", ...targets.slice(1)].map((target) => ask("GET", target, rich, undefined, {}, far)),
+      ...[CALL, "/mcp"].map((target) => ask("POST", target, rich, PAID, {}, far)),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
+    link.mend();
+    await link.close();
+  });
+
+  it("and nothing that it says is left untried, but for what only bad luck brings", () => {
+    const left = description.unseen().filter((line) => !/ (409|499|500)$|\/v1\/payments/.test(line));
+    expect(left).toEqual([]);
+  });
+});
