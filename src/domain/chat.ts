@@ -51,6 +51,8 @@ export interface ChatOptions {
   readonly signal: AbortSignal;
   /** Handed to the model's server as its idempotency key. */
   readonly runId: string | undefined;
+  /** Hears how many pieces of the answer have come, as they come; never where the server answers at once. */
+  readonly heard?: ((pieces: number) => void) | undefined;
 }
 
 /** Port to whoever runs the models. */

@@ -47,6 +47,12 @@ export class Completion {
   #refusal = "";
   #finishReason: string | null = null;
   #usage: ChatUsage | null = null;
+  #pieces = 0;
+
+  /** How many pieces of text have come. */
+  get pieces(): number {
+    return this.#pieces;
+  }
 
   /** Whether the server has said why the answer ended: what comes after that is not part of it. */
   get finished(): boolean {
@@ -90,6 +96,7 @@ export class Completion {
     const said = delta ?? message;
     if (finish_reason === "error") throw unusable("the model server failed while it answered", undefined);
     this.#content += said?.content ?? "";
+    if (said?.content || said?.refusal) this.#pieces++;
     this.#refusal += said?.refusal ?? "";
     this.#bytes += Buffer.byteLength(said?.content ?? "") + Buffer.byteLength(said?.refusal ?? "");
     if (this.#bytes > MAX_CONTENT_BYTES)

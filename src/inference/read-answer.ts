@@ -24,9 +24,14 @@ export interface Progress {
 /**
  * Reads a chat completion, streamed or in one piece, whichever the server chose. A streamed one is whole when the server has said why it
  * ended or that it is done; what goes wrong after that takes nothing from it.
+ * @param heard told how many pieces of a streamed answer's text are there
  * @throws ModelServerError when the server says something else; whatever the connection throws when it breaks
  */
-export async function readAnswer(response: Response, progress: Progress): Promise<ChatCompletion> {
+export async function readAnswer(
+  response: Response,
+  progress: Progress,
+  heard: (pieces: number) => void = () => {},
+): Promise<ChatCompletion> {
   const completion = new Completion();
   const body = response.body ?? ReadableStream.from<Uint8Array>([]);
   const streamed = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
@@ -36,7 +41,7 @@ export async function readAnswer(response: Response, progress: Progress): Promis
     return completion.result();
   }
   try {
-    const done = streamed ? await readStream(body, completion, progress) : readEvents(whole, completion);
+    const done = streamed ? await readStream(body, completion, progress, heard) : readEvents(whole, completion);
     if (done) return completion.result();
   } catch (error) {
     if (!completion.finished) throw error;
@@ -50,6 +55,7 @@ async function readStream(
   body: ReadableStream<Uint8Array>,
   completion: Completion,
   progress: Progress,
+  heard: (pieces: number) => void,
 ): Promise<boolean> {
   const events = new EventDecoder();
   // Not iterated: that would end by waiting for a server which is done, but does not hang up.
@@ -60,7 +66,9 @@ async function readStream(
       const { done, value } = await reader.read();
       if (done) return takeAll(events.end(), completion);
       progress.piece();
-      if (takeAll(events.decode(value), completion)) return true;
+      const over = takeAll(events.decode(value), completion);
+      heard(completion.pieces);
+      if (over) return true;
     }
   } finally {
     reader.releaseLock();

@@ -100,7 +100,11 @@ export class Upstream {
    * @param alive told when the first piece of a streamed answer is there
    * @throws ModelServerError TOOL_FAILED, or UNAVAILABLE when the server asks for patience (429, 503)
    */
-  async complete(request: ChatRequest, { signal, runId }: ChatOptions, alive = () => {}): Promise<ChatCompletion> {
+  async complete(
+    request: ChatRequest,
+    { signal, runId, heard }: ChatOptions,
+    alive = () => {},
+  ): Promise<ChatCompletion> {
     const patience = new Patience(signal, this.#settings, alive);
     let completion: ChatCompletion;
     try {
@@ -111,7 +115,7 @@ export class Upstream {
           signal: patience.signal,
         })
         .asResponse();
-      completion = await readAnswer(response, patience);
+      completion = await readAnswer(response, patience, heard);
       void drain(response, patience);
     } catch (error) {
       const failure = upstreamFailure(error, patience.circumstances);

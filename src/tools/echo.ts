@@ -12,6 +12,7 @@ export function echo(): Tool {
     name: "echo",
     description: "Sends a message back unchanged: shows that the API key and the form of the call are good. Free.",
     scope: undefined,
+    annotations: { readOnlyHint: true, openWorldHint: false },
     params,
     price: undefined,
     run: ({ message }) => ({ echo: message }),

@@ -18,6 +18,7 @@ export function getStatus({ version, balance }: StatusDeps): Tool {
     description:
       "Reports the service's version and status and the balance of the calling account in USDC. Takes no parameters. Free.",
     scope: undefined,
+    annotations: { readOnlyHint: true, openWorldHint: false },
     params: z.strictObject({}),
     price: undefined,
     run: async (_params, { caller }) => ({

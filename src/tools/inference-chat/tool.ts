@@ -3,16 +3,19 @@ import { CHAT_ROLES, type ChatCompletion, type ChatModel, type ChatModels } from
 import { invalidField } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { formatTokenRate, priceOfTokens } from "../../domain/token-rate.ts";
-import type { PreparedCall, Tool } from "../../domain/tool.ts";
+import type { PreparedCall, ProgressListener, Tool } from "../../domain/tool.ts";
 import { announce, defineTool } from "../define-tool.ts";
 import { FormerModels } from "./former-models.ts";
 import { fewestPromptTokens, pricedPromptTokens } from "./prompt-tokens.ts";
 
 const NAME = "inference_chat";
+const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
 const DESCRIPTION =
   "Completes a conversation with a selectable language model. The price depends on the model, the length of the conversation and max_tokens.";
 
 const MOST_MESSAGES = 1_024;
+/** Nobody reads faster. */
+const BETWEEN_REPORTS_MS = 250;
 /** Models that an error or a description names before it stops. */
 const MOST_MODELS_NAMED = 50;
 
@@ -83,6 +86,7 @@ export function inferenceChat(inference: ChatModels): Tool {
     billable: waiting.billable,
     scope: waiting.scope,
     fixedPrice: undefined,
+    annotations: ANNOTATIONS,
     get status() {
       return current().status;
     },
@@ -140,12 +144,24 @@ function sell(models: readonly ChatModel[], inference: ChatModels): Tool {
         { tokens: maxTokensOf(call, model), rate: model.outputRate },
       );
     },
-    run: async (call, { signal, runId }) => {
+    run: async (call, { signal, runId, progress }) => {
       const { model, messages, temperature } = call;
       const maxTokens = maxTokensOf(call, modelOf(call));
-      return resultOf(model, await inference.complete({ model, messages, maxTokens, temperature }, { signal, runId }));
+      const options = { signal, runId, heard: progress && tellPieces(progress) };
+      return resultOf(model, await inference.complete({ model, messages, maxTokens, temperature }, options));
     },
   });
+}
+
+/** Tells that the model was asked, and from time to time how much has come; what has come is not told before all of it is there. */
+function tellPieces(progress: ProgressListener): (pieces: number) => void {
+  progress({ progress: 0, message: "the model is asked" });
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (pieces) => {
+    if (pieces === 0 || performance.now() - toldAt < BETWEEN_REPORTS_MS) return;
+    toldAt = performance.now();
+    progress({ progress: pieces, message: `${pieces} pieces of the answer have come, about a token each` });
+  };
 }
 
 /** A line for each model: what it takes, and what it costs. */

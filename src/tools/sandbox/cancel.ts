@@ -19,6 +19,7 @@ export function sandboxCancel({ engine, runs, proven }: SandboxDeps): Tool {
     description:
       "Ends an execution of sandbox_execute that is running or waits for its place, by the run_id that you gave it or its run_… from GET /runs. Free; code that had begun stays paid, one that still waited costs nothing.",
     scope: "compute:run",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     params: cancelParams,
     price: undefined,
     run: async ({ run_id: name }, { caller, signal }) => {

@@ -22,13 +22,20 @@ export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execut
     description:
       "Runs Python or JavaScript code in a sandbox without network, files or other processes, and returns its output and the value of its last expression (Python) or export default (JavaScript). The price depends on timeout_ms.",
     scope: "compute:run",
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     params: executeParams,
     price: ({ timeout_ms: timeoutMs }) => priceOf(timeoutMs, prices),
-    run: async ({ language, code, stdin, timeout_ms: timeoutMs, run_id: name }, { caller, runId, signal }) => {
+    run: async ({ language, code, stdin, timeout_ms: timeoutMs, run_id: name }, context) => {
+      const { caller, runId, signal, progress } = context;
       if (runId === undefined) throw new TypeError("an execution needs a run of the ledger");
       const { accountId, keyId } = caller;
       await runs.begin({ runId, accountId, keyId, name, mostPerKey: deps.concurrencyPerKey });
-      const outcome = await runToEnd(deps, { runId, language, code, stdin, timeoutMs }, onRunning, signal);
+      progress?.({ progress: 0, total: 2, message: "the code waits for its place" });
+      const onChange = (change: 1 | -1) => {
+        onRunning(change);
+        if (change > 0) progress?.({ progress: 1, total: 2, message: "the code runs" });
+      };
+      const outcome = await runToEnd(deps, { runId, language, code, stdin, timeoutMs }, onChange, signal);
       return resultOf(outcome, { runId: name ?? runId, language, engine: engine.name });
     },
   });

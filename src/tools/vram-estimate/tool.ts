@@ -21,6 +21,7 @@ export function vramEstimate(price: MicroUsd): Tool {
       "Estimates the GPU memory that a language model needs for inference or training: weights, key-value cache, activations, gradients, optimizer state and overhead, for one GPU and for several that share it, and which GPUs hold it. " +
       "Give a published model, or its number of parameters, or its architecture.",
     scope: "compute:read",
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     params: vramParams,
     price,
     check: (params) => void workloadOf(params),

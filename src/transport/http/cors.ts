@@ -5,6 +5,9 @@ const ALLOWED_HEADERS =
 const EXPOSED_HEADERS =
   "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, payment-required, payment-response, preference-applied, grpc-status, grpc-message, grpc-status-details-bin";
 
+/** Headers that repeat arguments of tools (MCP, Streamable HTTP): which, only the tools' schemas know. */
+const MIRRORED = /mcp-param-[\w-]+/gi;
+
 /** Lets pages of the listed origins call (Fetch standard, CORS protocol). Without a list no header is ever sent. */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
@@ -22,9 +25,10 @@ export class Cors {
     response.setHeader("Access-Control-Allow-Origin", origin);
     response.setHeader("Access-Control-Expose-Headers", EXPOSED_HEADERS);
     if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined) return false;
+    const asked = request.headers["access-control-request-headers"] ?? "";
     response.writeHead(204, {
       "Access-Control-Allow-Methods": "GET, POST",
-      "Access-Control-Allow-Headers": ALLOWED_HEADERS,
+      "Access-Control-Allow-Headers": [ALLOWED_HEADERS, ...(asked.match(MIRRORED) ?? [])].join(", "),
       "Access-Control-Max-Age": "7200",
     });
     response.end();

@@ -1,0 +1,58 @@
+import { request } from "../support/world.ts";
+import type { Agent, Answer } from "../support/world.ts";
+
+/** The revision that is spoken without `initialize`. */
+export const MODERN = "2026-07-28";
+
+const VERSION = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
+/** What a modern request says of itself. */
+export const META = { [VERSION]: MODERN, [CAPABILITIES]: {} };
+
+/** `params._meta` without one of its members, or with others. */
+export function metaWith(changes: Record<string, unknown>): object {
+  return JSON.parse(JSON.stringify({ ...META, ...changes }));
+}
+
+/** The headers that repeat what a modern request says. */
+export function mirror(method: string, name?: string): Record<string, string> {
+  return { "MCP-Protocol-Version": MODERN, "Mcp-Method": method, ...(name !== undefined && { "Mcp-Name": name }) };
+}
+
+/** Whoever can be asked. */
+interface Asked {
+  readonly baseUrl: string;
+}
+
+/** Sends a body to POST /mcp. */
+export function mcp(
+  gateway: Asked,
+  agent: Agent,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return request(gateway, agent, "/mcp", { method: "POST", body: JSON.stringify(body) }, headers);
+}
+
+/** Sends a request of the modern era, as it should be; `headers` are laid over. */
+export function modern(
+  gateway: Asked,
+  agent: Agent,
+  method: string,
+  params: object = {},
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const name = "name" in params ? String(params.name) : undefined;
+  const body = { jsonrpc: "2.0", id: "m-1", method, params: { _meta: META, ...params } };
+  return mcp(gateway, agent, body, { ...mirror(method, name), ...headers });
+}
+
+/** The messages of a stream of events. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export function eventsOf(text: string): any[] {
+  return text
+    .split("\n\n")
+    .filter((event) => event.startsWith("event: message\n"))
+    .map((event) => JSON.parse(event.slice("event: message\ndata: ".length)));
+}

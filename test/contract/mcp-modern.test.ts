@@ -1,0 +1,409 @@
+import { once } from "node:events";
+import { request as startRequest, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFixtureGateway, type FixtureGateway } from "../conformance/fixture-gateway.ts";
+import { ToolgateError } from "../../src/domain/errors.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import type { PreparedCall, Tool } from "../../src/domain/tool.ts";
+import type { Agent, Answer } from "../support/world.ts";
+import { eventsOf, mcp, META, metaWith, mirror, MODERN, modern } from "./mcp-client.ts";
+
+/** POST /mcp in the era without `initialize` (revision 2026-07-28), and what both eras share: streams of events, origins. */
+
+/** What the tools of this file have been told to do, and what has become of them. */
+const deeds: string[] = [];
+
+const MIRRORED: JsonObject = {
+  type: "object",
+  properties: {
+    region: { type: "string", "x-mcp-header": "Region" },
+    count: { type: "integer", "x-mcp-header": "Count" },
+    deep: { type: "object", properties: { flag: { type: "boolean", "x-mcp-header": "Flag" } } },
+    listed: { type: "array", items: { properties: { no: { type: "string", "x-mcp-header": "No" } } } },
+  },
+};
+
+let world: FixtureGateway;
+let agent: Agent;
+beforeAll(async () => {
+  world = await startFixtureGateway([
+    free("regional", async () => ({ done: true }), MIRRORED),
+    free("stepwise", async ({ progress, signal }) => {
+      for (const done of [0, 50, 50, 40, 100]) {
+        progress?.({ progress: done, total: 100, message: `at ${done}` });
+        await sleep(5, undefined, { signal });
+      }
+      return { done: true };
+    }),
+    free("fails-late", async ({ progress }) => {
+      progress?.({ progress: 1 });
+      throw new ToolgateError("TOOL_FAILED", "the tool broke");
+    }),
+    free("endless", async ({ progress, signal }) => {
+      progress?.({ progress: 1 });
+      await sleep(60_000, undefined, { signal }).catch(() => deeds.push("endless was cancelled"));
+      return {};
+    }),
+    free("picture", async () => ({ base64: "AAAA", media_type: "image/png" })),
+    free("blocks", async () => ({ content: [{ type: "text", text: "a" }, { type: "audio" }], text: "a" })),
+    free("no-blocks", async () => ({ content: [{ type: "unheard-of" }] })),
+  ]);
+  agent = await world.agent();
+});
+afterAll(() => world.close());
+
+function free(name: string, run: PreparedCall["run"], inputSchema: JsonObject = { type: "object" }): Tool {
+  const prepare = () => ({ price: 0n, run });
+  const rest = { inputSchema, status: "active", billable: false, scope: undefined, fixedPrice: undefined } as const;
+  return { name, description: name, prepare, ...rest };
+}
+
+const ask = (method: string, params?: object, headers?: Record<string, string>) =>
+  modern(world.gateway, agent, method, params, headers);
+const call = (name: string, args: object = {}, headers?: Record<string, string>) =>
+  ask("tools/call", { name, arguments: args }, headers);
+const post = (body: unknown, headers?: Record<string, string>) => mcp(world.gateway, agent, body, headers);
+
+function expectRefused(answer: Answer, status: number, code: number, says: RegExp): void {
+  expect(answer.body).toMatchObject({
+    jsonrpc: "2.0",
+    id: "m-1",
+    error: { code, message: expect.stringMatching(says) },
+  });
+  // Clients tell by this body what the server speaks: nothing is laid over it.
+  expect(Object.keys(answer.body).toSorted()).toEqual(["error", "id", "jsonrpc"]);
+  expect(answer.status).toBe(status);
+}
+
+describe("a result", () => {
+  const _meta = { "io.modelcontextprotocol/serverInfo": { name: "toolgate", version: expect.any(String) } };
+
+  it("of server/discover says what is spoken", async () => {
+    const { status, body } = await ask("server/discover");
+    expect(body).toEqual({
+      jsonrpc: "2.0",
+      id: "m-1",
+      result: {
+        resultType: "complete",
+        supportedVersions: [MODERN],
+        capabilities: { tools: {} },
+        instructions: expect.stringContaining("402"),
+        ttlMs: expect.any(Number),
+        cacheScope: "private",
+        _meta,
+      },
+    });
+    expect(status).toBe(200);
+  });
+
+  it("of tools/list may be kept for a while, by this caller alone", async () => {
+    const { body } = await ask("tools/list");
+    expect(body.result).toMatchObject({ resultType: "complete", cacheScope: "private", _meta });
+    expect(body.result.ttlMs).toBeGreaterThanOrEqual(0);
+    expect(body.result.tools.map(({ name }: Tool) => name).slice(0, 3)).toEqual([
+      "get_status",
+      "echo",
+      "vram_estimate",
+    ]);
+  });
+
+  it("of tools/call is complete, with the name of the server", async () => {
+    const { body, headers } = await call("echo", { message: "hi" });
+    expect(body.result).toEqual({
+      resultType: "complete",
+      content: [{ type: "text", text: '{"echo":"hi"}' }],
+      structuredContent: { echo: "hi" },
+      isError: false,
+      _meta,
+    });
+    expect(headers.get("mcp-session-id")).toBeNull();
+  });
+
+  it("is one also when it tells the model what is wrong with its arguments", async () => {
+    const { status, body } = await call("echo", { message: 1 });
+    expect(body.result).toMatchObject({ resultType: "complete", isError: true, _meta });
+    expect(status).toBe(200);
+  });
+
+  it("may come with trace context and anything else in _meta", async () => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const _meta = metaWith({ traceparent, tracestate: "a=b", baggage: "c=d", "com.example/own": [1] });
+    expect((await ask("tools/call", { name: "echo", arguments: { message: "" }, _meta })).body.result.isError).toBe(
+      false,
+    );
+  });
+
+  it("of a tool that gives pictures or blocks of content is those blocks, and no more", async () => {
+    const contentOf = async (name: string) => {
+      const { content, structuredContent } = (await call(name)).body.result;
+      return { content, structuredContent };
+    };
+    expect(await contentOf("picture")).toEqual({ content: [{ type: "image", data: "AAAA", mimeType: "image/png" }] });
+    expect(await contentOf("blocks")).toEqual({ content: [{ type: "text", text: "a" }, { type: "audio" }] });
+    const odd = { content: [{ type: "unheard-of" }] };
+    expect(await contentOf("no-blocks")).toEqual({
+      content: [{ type: "text", text: JSON.stringify(odd) }],
+      structuredContent: odd,
+    });
+  });
+});
+
+describe("the ladder of refusals", () => {
+  const body = (changes: object) => ({
+    jsonrpc: "2.0",
+    id: "m-1",
+    method: "tools/list",
+    params: { _meta: META },
+    ...changes,
+  });
+  const headers = mirror("tools/list");
+
+  it.each([
+    ["no params", undefined],
+    ["no _meta", {}],
+    ["a _meta that is no object", { _meta: [] }],
+    ["no version", { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": undefined }) }],
+    ["a version that is no string", { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": 1 }) }],
+    ["no capabilities", { _meta: metaWith({ "io.modelcontextprotocol/clientCapabilities": undefined }) }],
+  ])("begins with a request that says too little of itself: %s", async (_, params) => {
+    // Whatever else is wrong with it comes later.
+    const wrong = { "MCP-Protocol-Version": MODERN, "Mcp-Method": "nonsense" };
+    expectRefused(await post(body({ params, method: "nothing" }), wrong), 400, -32602, /^params\._meta/);
+  });
+
+  it("goes on with a header that is missing or says another version", async () => {
+    const { "MCP-Protocol-Version": _, ...without } = headers;
+    expectRefused(await post(body({}), without), 400, -32020, /MCP-Protocol-Version is missing/);
+    const unknown = { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": "2099-01-01" }) };
+    expectRefused(await post(body({ params: unknown }), headers), 400, -32020, /MCP-Protocol-Version says/);
+    const twice = { ...headers, "MCP-Protocol-Version": `${MODERN}, ${MODERN}` };
+    expectRefused(await post(body({}), twice), 400, -32020, /MCP-Protocol-Version says/);
+  });
+
+  it.each(["2099-01-01", "2025-11-25", "nonsense"])(
+    "then with the version %j, which it does not speak so",
+    async (requested) => {
+      const params = { _meta: metaWith({ "io.modelcontextprotocol/protocolVersion": requested }) };
+      const answer = await post(body({ params, method: "nothing" }), { "MCP-Protocol-Version": requested });
+      expectRefused(answer, 400, -32022, /2026-07-28/);
+      expect(answer.body.error.data).toEqual({ supported: [MODERN], requested });
+    },
+  );
+
+  it.each([
+    ["missing", undefined],
+    ["another", "tools/call"],
+    ["in other letters", "TOOLS/LIST"],
+    ["sent twice", "tools/list, tools/list"],
+  ])("then with an Mcp-Method that is %s", async (_, sent) => {
+    const { "Mcp-Method": __, ...without } = headers;
+    const answer = await post(body({}), sent === undefined ? without : { ...without, "Mcp-Method": sent });
+    expectRefused(answer, 400, -32020, /Mcp-Method/);
+  });
+
+  it.each([
+    ["another", "get_status"],
+    ["not base64", "=?base64?ZWNo!bw==?="],
+    ["base64 of something else", "=?base64?ZWNo?="],
+    ["base64 without its padding", "=?base64?ZWNobyE?="],
+    ["beyond what headers hold", "echo\u00e9"],
+  ])("then with an Mcp-Name that is %s", async (_, sent) => {
+    expectRefused(await call("echo", { message: "" }, { "Mcp-Name": sent }), 400, -32020, /Mcp-Name/);
+  });
+
+  it("misses an Mcp-Name, and takes one in base64", async () => {
+    const params = { _meta: META, name: "echo", arguments: { message: "" } };
+    const answer = await post(body({ method: "tools/call", params }), mirror("tools/call"));
+    expectRefused(answer, 400, -32020, /Mcp-Name is missing/);
+    expect((await call("echo", { message: "" }, { "Mcp-Name": "=?base64?ZWNobw==?=" })).status).toBe(200);
+    expect((await call("echo", { message: "" }, { "Mcp-Name": "  echo  " })).status).toBe(200);
+  });
+
+  it.each(["initialize", "ping", "resources/list", "subscriptions/listen", "logging/setLevel", "constructor", ""])(
+    "ends with the method %j, which does not exist",
+    async (method) => {
+      expectRefused(await ask(method, { protocolVersion: MODERN }), 404, -32601, /^there is no method/);
+    },
+  );
+
+  it("leaves what a method refuses with 200", async () => {
+    expectRefused(await ask("tools/list", { cursor: "x" }), 200, -32602, /^params\.cursor/);
+    expectRefused(await call("nothing"), 200, -32602, /^Unknown tool: /);
+    expectRefused(await ask("tools/call", { name: "echo", arguments: [] }), 200, -32602, /^params\.arguments/);
+  });
+
+  it("takes notifications without the headers, but no responses and no batches", async () => {
+    const notification = await post({ jsonrpc: "2.0", method: "notifications/x", params: { _meta: META } });
+    expect({ status: notification.status, body: notification.body }).toEqual({ status: 202, body: undefined });
+    for (const sent of [{ jsonrpc: "2.0", id: 1, result: {} }, [body({})]]) {
+      const answer = await post(sent, headers);
+      expect(answer.body).toMatchObject({ code: "INVALID_REQUEST", id: null, error: { code: -32600 } });
+      expect(answer.status).toBe(400);
+    }
+  });
+});
+
+describe("arguments that a tool wants to see in headers", () => {
+  const args = { region: "us west", count: 42, deep: { flag: true } };
+  const sent = { "Mcp-Param-Region": "us west", "Mcp-Param-Count": "42", "Mcp-Param-Flag": "true" };
+
+  it("are compared with them, numbers as numbers, text also in base64", async () => {
+    expect((await call("regional", args, sent)).status).toBe(200);
+    const other = { ...sent, "Mcp-Param-Count": "42.0", "Mcp-Param-Region": "=?base64?dXMgd2VzdA==?=" };
+    expect((await call("regional", args, other)).status).toBe(200);
+  });
+
+  it("need none where they are absent or null", async () => {
+    expect((await call("regional", { region: null, listed: [{ no: "x" }] })).status).toBe(200);
+  });
+
+  it.each([
+    ["missing", args, { "Mcp-Param-Region": "us west", "Mcp-Param-Count": "42" }],
+    ["another text", args, { ...sent, "Mcp-Param-Region": "us east" }],
+    ["another number", args, { ...sent, "Mcp-Param-Count": "43" }],
+    ["no number", args, { ...sent, "Mcp-Param-Count": "" }],
+    ["another truth", args, { ...sent, "Mcp-Param-Flag": "True" }],
+    ["one that no argument says", {}, { "Mcp-Param-Region": "us west" }],
+    ["no base64", args, { ...sent, "Mcp-Param-Region": "=?base64?dXM?=" }],
+  ])("are refused with a header that is %s", async (_, given, headers) => {
+    expectRefused(await call("regional", given, headers), 400, -32020, /Mcp-Param-/);
+  });
+
+  it("are no matter of the older era", async () => {
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "regional", arguments: args } };
+    expect((await post(body)).status).toBe(200);
+  });
+});
+
+/** A call whose progress is wanted, as its caller sees it. */
+async function watched(name: string, token: unknown = "t-1", headers: Record<string, string> = {}) {
+  const body = {
+    jsonrpc: "2.0",
+    id: 7,
+    method: "tools/call",
+    params: { name, arguments: {}, _meta: { progressToken: token } },
+  };
+  const request = startRequest(new URL("/mcp", world.gateway.baseUrl), {
+    method: "POST",
+    headers: { Authorization: `Bearer ${agent.apiKey}`, "Content-Type": "application/json", ...headers },
+  });
+  request.on("error", () => {});
+  request.end(JSON.stringify(body));
+  const [response]: IncomingMessage[] = await once(request, "response");
+  if (!response) throw new Error("no response");
+  return { request, response };
+}
+
+describe("progress", () => {
+  it("comes as events of the call's own answer, always further on, and before the result", async () => {
+    const { response } = await watched("stepwise");
+    expect(response.statusCode).toBe(200);
+    expect(response.headers).toMatchObject({
+      "content-type": "text/event-stream",
+      "x-accel-buffering": "no",
+      "cache-control": "no-store",
+      "x-request-id": expect.stringMatching(/^req_/),
+      "x-ratelimit-limit": expect.any(String),
+    });
+    const progress = (done: number) => ({
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { progressToken: "t-1", progress: done, total: 100, message: `at ${done}` },
+    });
+    const result = { jsonrpc: "2.0", id: 7, result: expect.objectContaining({ structuredContent: { done: true } }) };
+    expect(eventsOf(await text(response))).toEqual([progress(0), progress(50), progress(100), result]);
+  });
+
+  it("is told to callers of the modern era too", async () => {
+    const body = { name: "stepwise", arguments: {}, _meta: metaWith({ progressToken: 0 }) };
+    const response = await fetch(`${world.gateway.baseUrl}/mcp`, {
+      method: "POST",
+      headers: {
+        ...{ Authorization: `Bearer ${agent.apiKey}`, "Content-Type": "application/json" },
+        ...mirror("tools/call", "stepwise"),
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/call", params: body }),
+    });
+    const events = eventsOf(await response.text());
+    expect(events.at(0).params.progressToken).toBe(0);
+    expect(events.at(-1).result.resultType).toBe("complete");
+  });
+
+  it("is not told where nobody asked for it, and the answer is JSON then", async () => {
+    for (const answer of [await call("stepwise"), await call("echo", { message: "" })]) {
+      expect(answer.headers.get("content-type")).toBe("application/json");
+    }
+  });
+
+  it("leaves the answer JSON of a tool that has none to tell", async () => {
+    const { response } = await watched("picture");
+    expect(response.headers["content-type"]).toBe("application/json");
+    response.resume();
+  });
+
+  it("has a failure for its end when the tool fails after it began", async () => {
+    const { response } = await watched("fails-late");
+    expect(response.statusCode).toBe(200);
+    const [, last] = eventsOf(await text(response));
+    expect(last).toMatchObject({ id: 7, error: { code: 500, data: { code: "TOOL_FAILED" } } });
+  });
+
+  it.each([[1.5], [null], [{}], [true]])("is not told by the token %j", async (token) => {
+    const { response } = await watched("stepwise", token);
+    const body = JSON.parse(await text(response));
+    expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining("params._meta.progressToken") });
+  });
+
+  it("ends with the caller, whose going away cancels the call", async () => {
+    const { request, response } = await watched("endless");
+    await once(response, "data");
+    request.destroy();
+    await expect.poll(() => deeds, { timeout: 10_000 }).toContain("endless was cancelled");
+  });
+});
+
+describe("pages of strangers", () => {
+  const body = { jsonrpc: "2.0", id: 1, method: "ping" };
+  /** `fetch` lets nobody choose a Host. */
+  async function from(headers: Record<string, string>, path = "/mcp"): Promise<number | undefined> {
+    const request = startRequest(new URL(path, world.gateway.baseUrl), {
+      method: "POST",
+      headers: { Authorization: `Bearer ${agent.apiKey}`, "Content-Type": "application/json", ...headers },
+    });
+    request.end(JSON.stringify(body));
+    const [response]: IncomingMessage[] = await once(request, "response");
+    if (response?.statusCode === 403) expect(JSON.parse(await text(response))).toMatchObject({ code: "FORBIDDEN" });
+    else response?.resume();
+    return response?.statusCode;
+  }
+
+  it.each(["http://evil.example.com", "null", "", "http://localhost.evil.com", "http://evil.com:127", "file://"])(
+    "cannot call from the origin %j",
+    async (Origin) => {
+      expect(await from({ Origin })).toBe(403);
+    },
+  );
+
+  it.each(["http://localhost:3000", "http://127.0.0.1", "https://[::1]:8443"])(
+    "are none at %j, on a gateway that only this machine can reach",
+    async (Origin) => {
+      expect(await from({ Origin })).toBe(200);
+    },
+  );
+
+  it.each(["evil.example.com", "evil.example.com:80", "127.0.0.1.evil.com", "localhost.evil.com:1"])(
+    "cannot call it by the name %j that points here",
+    async (Host) => {
+      expect(await from({ Host })).toBe(403);
+    },
+  );
+
+  it.each(["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]", "[::1]:9"])(
+    "are not those that call it %j",
+    async (Host) => {
+      expect(await from({ Host })).toBe(200);
+    },
+  );
+});
