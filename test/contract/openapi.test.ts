@@ -12,6 +12,7 @@ import { Description } from "./described.ts";
 /** GET /openapi.json, and that it is true: every answer of the gateway is as the document says. */
 
 const CALL = "/v1/mcp/tools/call";
+const BUILD = "/v1/payments/transaction";
 const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
 const ECHO = { tool: "echo", params: { message: "hi" } };
 
@@ -118,6 +119,19 @@ describe("what the document says is what the gateway does", () => {
     expect(paid.body.receipt.tx_signature).toBe(tx);
   });
 
+  it("when the transaction that pays is built", async () => {
+    const build = (caller: Agent | undefined, body: unknown, headers?: Record<string, string>, gateway?: Gateway) =>
+      ask("POST", BUILD, caller, body, headers, gateway);
+    const { quote } = (await ask("POST", CALL, poor, PAID)).body;
+    const payer = poor.wallet.publicKey.toBase58();
+    const built = await build(poor, { quote_id: quote.quote_id, payer });
+    expect(built.status).toBe(200);
+    expect((await build(poor, { quote_id: quote.quote_id })).status).toBe(400);
+    expect((await build(undefined, { quote_id: quote.quote_id, payer })).status).toBe(401);
+    expect((await build(poor, JSON.stringify("x".repeat(70_000)))).status).toBe(413);
+    expect((await build(poor, "quote_id=1", { "content-type": "text/plain" })).status).toBe(415);
+  });
+
   it("when receipts and runs are read", async () => {
     const receipts = await ask("GET", "/receipts?limit=1", poor);
     const [receipt] = receipts.body.items;
@@ -171,7 +185,7 @@ describe("what the document says is what the gateway does", () => {
     await ask("GET", "/mcp/capabilities", hasty);
     const targets = ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"];
     for (const target of targets) expect((await ask("GET", target, hasty)).status).toBe(429);
-    for (const target of [CALL, "/mcp"]) expect((await ask("POST", target, hasty, ECHO)).status).toBe(429);
+    for (const target of [CALL, "/mcp", BUILD]) expect((await ask("POST", target, hasty, ECHO)).status).toBe(429);
     const link = await openDatabaseLink(world.database.url);
     const far = await world.startAnother({ DATABASE_URL: link.url });
     link.cut();
@@ -179,15 +193,15 @@ describe("what the document says is what the gateway does", () => {
     const answers = await Promise.all([
       ask("GET", "/mcp/capabilities", unknown, undefined, {}, far),
       ...["/health", ...targets.slice(1)].map((target) => ask("GET", target, rich, undefined, {}, far)),
-      ...[CALL, "/mcp"].map((target) => ask("POST", target, rich, PAID, {}, far)),
+      ...[CALL, "/mcp", BUILD].map((target) => ask("POST", target, rich, PAID, {}, far)),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
     link.mend();
     await link.close();
   });
 
-  it("and nothing that it says is left untried, but for what only bad luck brings", () => {
-    const left = description.unseen().filter((line) => !/ (409|499|500)$|\/v1\/payments/.test(line));
+  it("and nothing that it says is left untried, but for what only time or bad luck brings", () => {
+    const left = description.unseen().filter((line) => !/ (409|499|500)$|transaction 402$/.test(line));
     expect(left).toEqual([]);
   });
 });

@@ -1,4 +1,11 @@
-import { fromBinary, toBinary, type DescMessage, type DescMethod, type MessageShape } from "@bufbuild/protobuf";
+import {
+  fromBinary,
+  toBinary,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import type { handleBidiStreamingCall, handleServerStreamingCall, handleUnaryCall, Server } from "@grpc/grpc-js";
 
 /** The handlers that this server has, by what they take and give. */
@@ -18,15 +25,19 @@ const HANDLER_TYPE = {
   bidi_streaming: "bidi",
 } as const satisfies Record<DescMethod["methodKind"], string>;
 
-/** Registers a handler that takes and gives messages. */
+/**
+ * Registers a handler that takes and gives messages.
+ * @param service under whose name, where that is another than the method's own
+ */
 export function register<I extends DescMessage, O extends DescMessage>(
   server: Server,
   method: Typed<I, O>,
   handler: Handler<MessageShape<I>, MessageShape<O>>,
+  service: DescService = method.parent,
 ): void {
-  const { input, output, methodKind } = method;
+  const { input, output, methodKind, name } = method;
   server.register<MessageShape<I>, MessageShape<O>>(
-    pathOf(method),
+    pathOf({ parent: service, name }),
     handler,
     (message) => encode(output, message),
     (bytes) => fromBinary(input, bytes),
@@ -49,6 +60,6 @@ function asIs(bytes: Buffer): Buffer {
   return bytes;
 }
 
-function pathOf({ parent, name }: DescMethod): string {
+function pathOf({ parent, name }: Pick<DescMethod, "parent" | "name">): string {
   return `/${parent.typeName}/${name}`;
 }

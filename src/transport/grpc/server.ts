@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionV1Alpha } from "#gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import type * as ports from "../../app/ports.ts";
 import type { Random } from "../../domain/clock.ts";
@@ -42,8 +43,10 @@ export class GrpcServer {
     register(this.#server, Health.method.check, this.#health.check);
     register(this.#server, Health.method.list, this.#health.list);
     register(this.#server, Health.method.watch, this.#health.watch);
-    const reflection = serverReflection([...services, Health, ServerReflection]);
+    const reflection = serverReflection([...services, Health, ServerReflection, ServerReflectionV1Alpha]);
     register(this.#server, ServerReflection.method.serverReflectionInfo, reflection);
+    // What grpcurl asked for before 2023, and many ask for still: the same messages under the service's first name.
+    register(this.#server, ServerReflection.method.serverReflectionInfo, reflection, ServerReflectionV1Alpha);
   }
 
   /**

@@ -18,6 +18,7 @@ type Answer = ServerReflectionResponse["messageResponse"];
 const SERVICES = [
   "grpc.health.v1.Health",
   "grpc.reflection.v1.ServerReflection",
+  "grpc.reflection.v1alpha.ServerReflection",
   "toolgate.v1.AccountService",
   "toolgate.v1.HealthService",
   "toolgate.v1.KeyService",
@@ -40,9 +41,11 @@ describe("server reflection", () => {
   });
 
   /** Asks on one stream. */
-  async function ask(...questions: Question[]): Promise<Answer[]> {
+  const ask = (...questions: Question[]) => askAs("v1", ...questions);
+
+  async function askAs(version: "v1" | "v1alpha", ...questions: Question[]): Promise<Answer[]> {
     const stream = client.makeBidiStreamRequest(
-      "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+      `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
       (messageRequest: Question) =>
         Buffer.from(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest }))),
       (bytes: Buffer) => fromBinary(ServerReflectionResponseSchema, bytes),
@@ -101,7 +104,9 @@ describe("server reflection", () => {
       { case: "allExtensionNumbersOfType", value: extendee },
       { case: "fileContainingExtension", value: { containingType: extendee, extensionNumber: 72295728 } },
     );
-    expect(numbers).toMatchObject({ value: { baseTypeName: extendee, extensionNumber: [72295728] } });
+    expect(numbers).toMatchObject({
+      value: { baseTypeName: extendee, extensionNumber: expect.arrayContaining([72295728]) },
+    });
     expect(filesOf(file)[0]?.name).toBe("google/api/annotations.proto");
   });
 
@@ -116,6 +121,22 @@ describe("server reflection", () => {
     expect(status.NOT_FOUND).toBe(5);
   });
 
+  it("answers under its first name too, as grpcurl of before 2023 asks: the services, then one with all that it needs", async () => {
+    const [list, declared] = await askAs(
+      "v1alpha",
+      { case: "listServices", value: "*" },
+      { case: "fileContainingSymbol", value: "toolgate.v1.ToolService" },
+    );
+    expect(list?.case === "listServicesResponse" && list.value.service.map(({ name }) => name)).toEqual(SERVICES);
+    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: filesOf(declared).reverse() }));
+    expect(registry.getService("toolgate.v1.ToolService")?.methods.map(({ name }) => name)).toContain("CallTool");
+    const [itself] = await askAs("v1alpha", {
+      case: "fileContainingSymbol",
+      value: "grpc.reflection.v1alpha.ServerReflectionRequest",
+    });
+    expect(filesOf(itself)[0]?.package).toBe("grpc.reflection.v1alpha");
+  });
+
   it("is enough for buf curl to list and to call methods", async () => {
     const buf = (...args: string[]) =>
       promisify(execFile)("node_modules/.bin/buf", ["curl", "--protocol", "grpc", "--http2-prior-knowledge", ...args]);
@@ -128,6 +149,7 @@ describe("server reflection", () => {
         "grpc.health.v1.Health/Check",
       ]),
     );
+    expect((await buf("--reflect-protocol", "grpc-v1alpha", "--list-methods", url)).stdout).toBe(listed.stdout);
     const { authorization } = gateway.key();
     const data = JSON.stringify({ tool: "echo", params: { message: "by reflection" } });
     const called = await buf(
