@@ -1,0 +1,275 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { mcp, modern } from "./mcp-client.ts";
+
+/** Paying for tools/call without HTTP headers and statuses: asks in results, proofs in `_meta`; and batches, which can do nothing else. */
+
+const NAME = "vram_estimate";
+const ARGUMENTS = { model: "llama-3.1-8b" };
+const PRICE = 1000n;
+const IN_BAND = { Prefer: "payment=in-band" };
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+});
+
+function buy(agent: Agent, headers: Record<string, string> = {}, _meta?: object, args: object = ARGUMENTS) {
+  const params = { name: NAME, arguments: args, ...(_meta && { _meta }) };
+  return mcp(world.gateway, agent, { jsonrpc: "2.0", id: 1, method: "tools/call", params }, headers);
+}
+
+const receiptOf = ({ body }: Answer) => body.result._meta["toolgate/receipt"];
+
+/** The error that a result tells, in its text and once more in its `_meta`. */
+function told(answer: Answer, name: string) {
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("preference-applied")).toBe("payment=in-band");
+  const { content, isError, structuredContent, _meta } = answer.body.result;
+  expect({ isError, structuredContent }).toEqual({ isError: true, structuredContent: undefined });
+  expect(Object.keys(_meta)).toEqual([name]);
+  const body = JSON.parse(content[0].text);
+  expect(body).toMatchObject(_meta[name]);
+  return body;
+}
+
+describe("in band", () => {
+  it("asks for money by a result, which is the offer", async () => {
+    const agent = await world.agent();
+    const offer = told(await buy(agent, IN_BAND), "toolgate/payment_required");
+    const { body } = await buy(agent);
+    const { jsonrpc: _, id: __, error: ___, ...plain } = body;
+    expect(Object.keys(offer).toSorted()).toEqual(expect.arrayContaining(Object.keys(plain)));
+    expect(offer).toMatchObject({
+      code: "PAYMENT_REQUIRED",
+      quote: { tool: NAME, price_usdc_microusd: 1000 },
+      payment_instructions: { memo_format: "svc:{quote_id}" },
+    });
+  });
+
+  it.each(["payment=in-band", 'payment="in-band"', "respond-async, payment = in-band; x=1", "wait=5,PAYMENT=in-band"])(
+    "hears the preference %j",
+    async (Prefer) => {
+      expect((await buy(await world.agent(), { Prefer })).status).toBe(200);
+    },
+  );
+
+  it.each(["payment", "payment=out", "xpayment=in-band", "payment=in-bandit", "return=minimal"])(
+    "does not hear it in %j",
+    async (Prefer) => {
+      const answer = await buy(await world.agent(), { Prefer });
+      expect(answer.status).toBe(402);
+      expect(answer.headers.get("preference-applied")).toBeNull();
+    },
+  );
+
+  it("asks so in the modern era too", async () => {
+    const params = { name: NAME, arguments: ARGUMENTS };
+    const answer = await modern(world.gateway, await world.agent(), "tools/call", params, IN_BAND);
+    expect(answer.body.result).toMatchObject({ resultType: "complete", isError: true });
+    expect(answer.body.result._meta["toolgate/payment_required"].code).toBe("PAYMENT_REQUIRED");
+  });
+
+  it("refuses a proof there too, without another offer, and under another name", async () => {
+    const agent = await world.agent();
+    const { quote } = told(await buy(agent, IN_BAND), "toolgate/payment_required");
+    const tx = await world.pay(agent, PRICE - 1n, memoOf(quote));
+    const refused = told(await buy(agent, { ...IN_BAND, ...xPayment(tx, quote.quote_id) }), "toolgate/error");
+    expect(refused).toMatchObject({ code: "INVALID_PAYMENT" });
+    expect(refused).not.toHaveProperty("quote");
+    expect(told(await buy(agent, { ...IN_BAND, "X-Payment": "nonsense" }), "toolgate/error").code).toBe(
+      "INVALID_PAYMENT",
+    );
+  });
+
+  it("leaves every other failure its status", async () => {
+    const agent = await world.agent({ scopes: ["billing:read"] });
+    const answer = await buy(agent, IN_BAND);
+    expect(answer.status).toBe(403);
+    expect(answer.body).toMatchObject({ code: "FORBIDDEN", error: { code: 403 } });
+  });
+
+  it("changes nothing about a call that the balance pays", async () => {
+    const agent = await world.agent({ balance: 5_000n });
+    expect(receiptOf(await buy(agent, IN_BAND))).toMatchObject({ paid_by: "balance" });
+  });
+});
+
+describe("in _meta", () => {
+  it("pays with the contract's proof, and repeats by the contract's key", async () => {
+    const agent = await world.agent();
+    const { quote } = told(await buy(agent, IN_BAND), "toolgate/payment_required");
+    const tx = await world.pay(agent, PRICE, memoOf(quote));
+    const meta = {
+      "toolgate/payment_proof": { tx_ref: tx, network: "solana-mainnet", quote_id: quote.quote_id },
+      "toolgate/idempotency_key": randomUUID(),
+    };
+    const paid = await buy(agent, {}, meta);
+    expect(receiptOf(paid)).toMatchObject({ paid_by: "transfer", tx_signature: tx });
+    const { "toolgate/payment_proof": _, ...keyOnly } = meta;
+    expect((await buy(agent, {}, keyOnly)).body).toEqual(paid.body);
+    expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
+  });
+
+  it("keeps a key to one call", async () => {
+    const agent = await world.agent({ balance: 10_000n });
+    const meta = { "toolgate/idempotency_key": "one" };
+    await buy(agent, {}, meta);
+    expect((await buy(agent, {}, meta, { parameters_b: 7 })).body.code).toBe("IDEMPOTENCY_MISMATCH");
+    const twice = await buy(agent, { "Idempotency-Key": "two" }, meta);
+    expect(twice.body.result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("Idempotency-Key") }],
+    });
+  });
+
+  it.each([
+    [[], /^params\._meta: must be an object/],
+    [{ "toolgate/payment_proof": "tx" }, /^params\._meta\["toolgate\/payment_proof"\]: /],
+    [{ "toolgate/payment_proof": { tx_ref: 1 } }, /^params\._meta\["toolgate\/payment_proof"\]\.tx_ref: /],
+    [{ "toolgate/idempotency_key": 1 }, /^params\._meta\["toolgate\/idempotency_key"\]: must be a string/],
+  ])("names what is malformed in %j", async (meta, says) => {
+    const { status, body } = await buy(await world.agent({ balance: 5_000n }), {}, meta);
+    expect(body.error).toEqual({ code: -32602, message: expect.stringMatching(says) });
+    expect(status).toBe(200);
+  });
+
+  it("hands x402's payment on, which is refused when it cannot be read", async () => {
+    const { status, body } = await buy(await world.agent(), {}, { "x402/payment": { x402Version: 2 } });
+    expect(body).toMatchObject({ code: "INVALID_PAYMENT", error: { data: { code: "INVALID_PAYMENT" } } });
+    expect(status).toBe(400);
+  });
+});
+
+describe("a tool in the list", () => {
+  const list = async (agent: Agent) =>
+    (await mcp(world.gateway, agent, { jsonrpc: "2.0", id: 1, method: "tools/list" })).body.result.tools;
+
+  it("says what it costs, and that whoever pays does more than read", async () => {
+    const [status, , estimate] = await list(await world.agent());
+    expect(status).toMatchObject({ annotations: { readOnlyHint: true }, _meta: { "toolgate/billable": false } });
+    expect(status._meta).not.toHaveProperty("toolgate/price");
+    expect(estimate).toMatchObject({
+      annotations: { readOnlyHint: false, destructiveHint: false },
+      _meta: {
+        "toolgate/billable": true,
+        "toolgate/price": { price_usdc_microusd: 1000, price_display: "$0.001" },
+      },
+    });
+  });
+
+  it("is one that the key may call", async () => {
+    const names = (await list(await world.agent({ scopes: ["billing:read"] }))).map(
+      ({ name }: { name: string }) => name,
+    );
+    expect(names).toEqual(["get_status", "echo"]);
+  });
+});
+
+describe("a batch", () => {
+  const OLD = { "MCP-Protocol-Version": "2025-03-26" };
+  const request = (id: number, method: string, params?: object) => ({ jsonrpc: "2.0", id, method, params });
+  const call = (id: number, name: string, args: object, _meta?: object) =>
+    request(id, "tools/call", { name, arguments: args, _meta });
+  const send = (agent: Agent, body: readonly unknown[], headers: Record<string, string> = {}) =>
+    mcp(world.gateway, agent, body, headers);
+  const ten = Array.from({ length: 10 }, (_, id) => request(id, "ping"));
+
+  it("is answered in its order, with and without the header of its revision", async () => {
+    const agent = await world.agent();
+    for (const headers of [{}, OLD]) {
+      const { status, body } = await send(agent, ten, headers);
+      expect(body).toEqual(ten.map(({ id }) => ({ jsonrpc: "2.0", id, result: {} })));
+      expect(status).toBe(200);
+    }
+  });
+
+  it("is accepted without an answer when there is nothing to answer", async () => {
+    const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
+    const { status, body } = await send(await world.agent(), [notification, { jsonrpc: "2.0", id: 1, result: {} }]);
+    expect({ status, body }).toEqual({ status: 202, body: undefined });
+  });
+
+  it("pays for each call on its own, and asks for what is missing in that call's answer", async () => {
+    const agent = await world.agent({ balance: 2n * PRICE + 1n });
+    const estimates = [7, 8, 9].map((id) => call(id, NAME, { parameters_b: id }));
+    const { status, body } = await send(agent, [...estimates, call(10, "echo", { message: "free" })]);
+    expect(status).toBe(200);
+    const [first, second, third, free] = body;
+    expect([first, second].map(({ result }) => result._meta["toolgate/receipt"].debited_usdc_microusd)).toEqual([
+      1000, 1000,
+    ]);
+    expect(third.result).toMatchObject({ isError: true });
+    expect(third.result._meta["toolgate/payment_required"]).toMatchObject({ code: "PAYMENT_REQUIRED" });
+    expect(free.result.structuredContent).toEqual({ echo: "free" });
+    expect((await world.get(agent, "/receipts")).body.items).toHaveLength(2);
+  });
+
+  it("takes a proof for each call in its _meta", async () => {
+    const agent = await world.agent();
+    const { quote } = told(await buy(agent, IN_BAND), "toolgate/payment_required");
+    const proof = {
+      tx_ref: await world.pay(agent, PRICE, memoOf(quote)),
+      network: "solana-mainnet",
+      quote_id: quote.quote_id,
+    };
+    const { body } = await send(agent, [
+      call(1, NAME, ARGUMENTS, { "toolgate/payment_proof": proof, progressToken: 1 }),
+      call(2, NAME, { parameters_b: 7 }),
+    ]);
+    expect(body[0].result._meta["toolgate/receipt"]).toMatchObject({ paid_by: "transfer" });
+    expect(body[1].result.isError).toBe(true);
+  });
+
+  it("tells of each message by itself what is wrong with it", async () => {
+    const agent = await world.agent({ scopes: ["billing:read"] });
+    const { body } = await send(agent, [
+      1,
+      { jsonrpc: "2.0", id: {}, method: "ping" },
+      request(3, "initialize", { protocolVersion: "2025-03-26" }),
+      request(4, "server/discover", { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } }),
+      request(5, "nothing"),
+      call(6, "echo", { message: 1 }),
+      call(7, NAME, ARGUMENTS),
+    ]);
+    const seen = body.map(({ id, error, result }: Answer["body"]) => [id, error?.code ?? result.isError]);
+    expect(seen).toEqual([
+      [null, -32600],
+      [null, -32600],
+      [3, -32600],
+      [4, -32600],
+      [5, -32601],
+      [6, true],
+      [7, 403],
+    ]);
+    expect(body.at(-1).error.data).toMatchObject({ code: "FORBIDDEN" });
+  });
+
+  it("counts each message against the key's rate", async () => {
+    const agent = await world.agent({ ratePerMinute: 1, burst: 3 });
+    const { status, body, headers } = await send(agent, ten.slice(0, 5));
+    expect(status).toBe(200);
+    expect(body.map(({ error }: Answer["body"]) => error?.code)).toEqual([undefined, undefined, undefined, 429, 429]);
+    expect(body[4].error.data).toMatchObject({ code: "RATE_LIMITED", retry_after_seconds: expect.any(Number) });
+    expect(headers.get("x-ratelimit-remaining")).toBe("0");
+  });
+
+  it.each([
+    ["is empty", [], {}, /must hold a message/],
+    ["is too long", [...ten, request(10, "ping")], {}, /at most 10/],
+    ["is of another revision", ten, { "MCP-Protocol-Version": "2025-06-18" }, /2025-03-26 only/],
+    ["comes with a header of one call", ten, { "Idempotency-Key": "k" }, /idempotency-key/],
+    ["comes with a payment in a header", ten, { "X-Payment": "x" }, /x-payment/],
+    ["comes with a signed payment in a header", ten, { "Payment-Signature": "x" }, /payment-signature/],
+  ])("is refused when it %s", async (_, messages, headers, says) => {
+    const { status, body } = await send(await world.agent(), messages, headers as Record<string, string>);
+    expect(body).toMatchObject({ code: "INVALID_REQUEST", id: null, error: { code: -32600 } });
+    expect(body.message).toMatch(says);
+    expect(status).toBe(400);
+  });
+});
