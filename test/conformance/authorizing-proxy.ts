@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { createServer, request as startRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A proxy at work. */
+export interface AuthorizingProxy {
+  /** http://127.0.0.1:port */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Hands every request on with an API key: the suites have no way to send one. All else goes through as it came, Host and Origin
+ * above all, whose checks are judged too.
+ */
+export async function startAuthorizingProxy(target: string, apiKey: string): Promise<AuthorizingProxy> {
+  const server = createServer((request, response) => {
+    const headers = { ...request.headers, authorization: `Bearer ${apiKey}` };
+    const onward = startRequest(new URL(request.url ?? "/", target), { method: request.method, headers });
+    onward.on("response", (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      response.flushHeaders();
+      answer.pipe(response);
+    });
+    onward.on("error", () => response.destroy());
+    response.on("close", () => onward.destroy());
+    request.pipe(onward);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

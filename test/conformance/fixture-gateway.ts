@@ -1,0 +1,28 @@
+import { Catalogue } from "../../src/app/catalogue.ts";
+import { readConfig, requireServeConfig } from "../../src/config/config.ts";
+import type { Tool } from "../../src/domain/tool.ts";
+import { startGateway, type Gateway } from "../../src/gateway.ts";
+import { createLogger } from "../../src/log.ts";
+import { startGround, type Ground } from "../support/world.ts";
+
+/** The gateway, whole, with more tools than its own. */
+export interface FixtureGateway extends Ground {
+  readonly gateway: Gateway;
+}
+
+/** Starts it on a ground of its own, with these tools behind its own in the catalogue. */
+export async function startFixtureGateway(tools: readonly Tool[]): Promise<FixtureGateway> {
+  const ground = await startGround();
+  const config = requireServeConfig(readConfig(ground.settings));
+  const gateway = await startGateway(config, createLogger("silent", { secrets: [] }), {
+    around: (deps) => ({ ...deps, catalogue: new Catalogue([...deps.catalogue.tools, ...tools]) }),
+  });
+  return {
+    ...ground,
+    gateway,
+    async close() {
+      await gateway.close();
+      await ground.close();
+    },
+  };
+}

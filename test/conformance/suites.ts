@@ -1,0 +1,80 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { z } from "zod";
+import { command, ROOT } from "../tooling/command.ts";
+
+const PROGRAMS = {
+  "0.2.0-alpha.12": "node_modules/@modelcontextprotocol/conformance/dist/index.js",
+  "0.1.16": "node_modules/conformance-0.1/dist/index.js",
+};
+
+/** A set of scenarios of one release of the official suite. */
+export interface Suite {
+  /** As docs/mcp.md and the baseline's file name have it. */
+  readonly name: string;
+  readonly release: keyof typeof PROGRAMS;
+  readonly choice: readonly string[];
+}
+
+export const SUITES: readonly Suite[] = [
+  { name: "2026-07-28", release: "0.2.0-alpha.12", choice: ["--requirements", "2026-07-28"] },
+  { name: "2025-11-25", release: "0.2.0-alpha.12", choice: ["--requirements", "2025-11-25"] },
+  { name: "0.1.16", release: "0.1.16", choice: ["--suite", "all"] },
+];
+
+const checksSchema = z.array(
+  z.object({
+    id: z.string(),
+    status: z.enum(["SUCCESS", "FAILURE", "WARNING", "SKIPPED", "INFO"]),
+    errorMessage: z.string().optional(),
+  }),
+);
+
+/** What a scenario looked at, and found. */
+export interface Scenario {
+  readonly name: string;
+  readonly checks: z.output<typeof checksSchema>;
+}
+
+/** What a run came to. */
+export interface Judgement {
+  /** 0: every failure is in the baseline, and every entry of the baseline still fails. */
+  readonly code: number;
+  readonly output: string;
+  readonly scenarios: readonly Scenario[];
+}
+
+/** Where the expected failures of a suite are. */
+export function baselineFile({ name }: Suite): string {
+  return path.join(import.meta.dirname, `expected-failures-${name}.yml`);
+}
+
+/** Runs a suite against a server. */
+export async function judge(suite: Suite, url: string): Promise<Judgement> {
+  const results = await mkdtemp(path.join(os.tmpdir(), "toolgate-conformance-"));
+  try {
+    const { code, output } = await command("node", [
+      ...[path.join(ROOT, PROGRAMS[suite.release]), "server", "--url", url, ...suite.choice],
+      ...["--expected-failures", baselineFile(suite), "--output-dir", results],
+    ]);
+    return { code, output, scenarios: await readScenarios(results) };
+  } finally {
+    await rm(results, { recursive: true, force: true });
+  }
+}
+
+/** The results are in folders named `server-<scenario>-<time>`. */
+async function readScenarios(results: string): Promise<Scenario[]> {
+  const folders = await readdir(results);
+  return Promise.all(
+    folders.toSorted().map(async (folder) => {
+      const name = /^server-(.+?)-\d{4}-\d\d-\d\dT/.exec(folder)?.[1];
+      if (name === undefined) throw new Error(`${folder} is no scenario`);
+      // A scenario that broke off has none.
+      const checks = await readFile(path.join(results, folder, "checks.json"), "utf8").catch(() => undefined);
+      if (checks === undefined) return { name, checks: [{ id: name, status: "FAILURE", errorMessage: "broke off" }] };
+      return { name, checks: checksSchema.parse(JSON.parse(checks)) };
+    }),
+  );
+}
