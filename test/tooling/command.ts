@@ -20,19 +20,21 @@ export interface Finished {
   readonly output: string;
 }
 
-/** Where a tool runs (default: the checkout) and what ends it early. */
+/** Where a tool runs (default: the checkout), with what, and what ends it early. */
 export interface CommandOptions {
   readonly cwd?: string;
   readonly signal?: AbortSignal | undefined;
+  /** Laid over the tools' environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Runs one of the project's tools to its end. A tool that cannot be started or dies of a signal has failed: code 1. */
 export function command(name: string, args: readonly string[], options: CommandOptions = {}): Promise<Finished> {
-  const { cwd = ROOT, signal } = options;
+  const { cwd = ROOT, signal, env = {} } = options;
   return new Promise((resolve) => {
     const child = spawn(name, args, {
       cwd,
-      env: toolEnvironment(false),
+      env: { ...toolEnvironment(false), ...env },
       stdio: ["ignore", "pipe", "pipe"],
       shell: process.platform === "win32",
       ...(signal && { signal }),

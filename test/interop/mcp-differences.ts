@@ -1,0 +1,120 @@
+/** An answer of ours that is not the official server's. */
+interface Difference {
+  readonly ours: string;
+  readonly why: string;
+  /** Where it is written that ours is right, or that either is. */
+  readonly paragraph: string;
+}
+
+/** The answers that differ for one reason. */
+interface Reason extends Omit<Difference, "ours"> {
+  readonly answers: Readonly<Record<string, string>>;
+}
+
+const PING = "200 id=1 result={}";
+
+const REASONS: readonly Reason[] = [
+  {
+    why: "params that are not as the method wants them are invalid params, no fault of the server's",
+    paragraph: "JSON-RPC 2.0 section 5.1: -32602 Invalid params, -32603 Internal error",
+    answers: {
+      "initialize without params": "200 id=1 error=-32602",
+      "initialize without protocolVersion": "200 id=1 error=-32602",
+      "initialize with a number as protocolVersion": "200 id=1 error=-32602",
+      "tools/list with a number as its cursor": "200 id=1 error=-32602",
+    },
+  },
+  {
+    why: "a cursor that this server never gave is refused; the library has one page as well, and looks at no cursor",
+    paragraph: "MCP 2026-07-28, Pagination, Error Handling: invalid cursors SHOULD result in -32602",
+    answers: { "2026: tools/list with a cursor of nobody's": "200 id=1 error=-32602" },
+  },
+  {
+    why: "the status is what is demanded; the code is the one that 2026-07-28 gave to this, so that the list of revisions comes with it",
+    paragraph:
+      "MCP 2025-11-25, Transports, Protocol Version Header: MUST respond with 400; 2026-07-28, Versioning: -32022",
+    answers: {
+      "ping with an unknown version in the header": "400 id=1 error=-32022",
+      "ping with nonsense in the version's header": "400 id=1 error=-32022",
+    },
+  },
+  {
+    why: "what is no request has no identifier to answer to",
+    paragraph: "JSON-RPC 2.0 section 5: id MUST be Null where there was an error in detecting it, e.g. Invalid Request",
+    answers: {
+      "JSON-RPC 1.0": "400 id=null error=-32600",
+      "a string as params": "400 id=null error=-32600",
+      "an array as params": "400 id=null error=-32600",
+    },
+  },
+  {
+    why: "without jsonrpc a body is the gateway's own tool call, and is refused in the words of that",
+    paragraph: "JSON-RPC 2.0 section 4: a request has jsonrpc, exactly 2.0; docs/mcp.md, two kinds of body",
+    answers: { "an empty object": "400", "no jsonrpc": "400" },
+  },
+  {
+    why: "what may come one day is let through",
+    paragraph: "JSON-RPC 2.0 section 4 names the members of a request and forbids no other",
+    answers: { "a member that JSON-RPC does not know": PING },
+  },
+  {
+    why: "it can be answered to, and is given back as it came",
+    paragraph: "JSON-RPC 2.0 section 4: numbers SHOULD NOT contain fractional parts",
+    answers: { "a fraction as id": "200 id=1.5 result={}" },
+  },
+  {
+    why: "each element has its own answer",
+    paragraph:
+      "JSON-RPC 2.0 section 6 and its example [1,2,3]: an Invalid Request for each; MCP 2025-03-26, Lifecycle: initialize MUST NOT be part of a batch",
+    answers: {
+      "a batch of nonsense": "200 id=null error=-32600 id=null error=-32600",
+      "initialize in a batch": "200 id=1 error=-32600 id=2 result={}",
+    },
+  },
+  {
+    why: "who names a revision without batches gets none",
+    paragraph: "MCP 2025-06-18, Key Changes: JSON-RPC batching is removed",
+    answers: { "a batch with the header of 2025-06-18": "400 id=null error=-32600" },
+  },
+  {
+    why: "agents that want JSON and nothing else are served: what they ask for is what they get",
+    paragraph:
+      "MCP 2025-11-25, Transports, Sending Messages to the Server: the client MUST list both types; nothing says that the server must refuse. RFC 9110 section 12.5.1: a server may disregard Accept",
+    answers: {
+      "Accept: application/json": PING,
+      "Accept: text/event-stream": PING,
+      "Accept: */*": PING,
+      "Accept: text/html": PING,
+      "no Accept": PING,
+    },
+  },
+  {
+    why: "what is refused before its body is read is told in the error body of every path",
+    paragraph: "MCP 2025-11-25, Transports: 405, 403 and 4xx are demanded, a JSON-RPC body without id is a MAY",
+    answers: {
+      GET: "405",
+      DELETE: "405",
+      PUT: "405",
+      "2026: GET": "405",
+      "2026: DELETE": "405",
+      "text/plain": "415",
+      "no content-type": "415",
+      "2026: text/plain": "415",
+      "a page from elsewhere": "403",
+      "another host's name": "403",
+    },
+  },
+  {
+    why: "nothing here changes that a client would have to be told of: the capability is not declared",
+    paragraph:
+      "MCP 2026-07-28, Streamable HTTP: 404 with -32601 for a method that the server does not implement; Tools, Capabilities: listChanged is optional",
+    answers: { "2026: subscriptions/listen": "404 id=1 error=-32601" },
+  },
+];
+
+/** Every known difference, by the name of its request. */
+export const DIFFERENCES: ReadonlyMap<string, Difference> = new Map(
+  REASONS.flatMap(({ why, paragraph, answers }) =>
+    Object.entries(answers).map(([name, ours]) => [name, { ours, why, paragraph }] as const),
+  ),
+);

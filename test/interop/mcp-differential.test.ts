@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startWorld, type World } from "../support/world.ts";
+import { DIFFERENCES } from "./mcp-differences.ts";
+import { exchange } from "./mcp-exchange.ts";
+import { REQUESTS } from "./mcp-requests.ts";
+import { startSdkServer, type SdkServer } from "./sdk-server.ts";
+
+let world: World;
+let authorization: string;
+let official: SdkServer;
+
+beforeAll(async () => {
+  [world, official] = await Promise.all([startWorld(), startSdkServer()]);
+  authorization = `Bearer ${(await world.agent()).apiKey}`;
+});
+afterAll(async () => {
+  await official.close();
+  await world.close();
+});
+
+describe("POST /mcp answers as a server of the official library does, to", () => {
+  it.for([...REQUESTS].filter(([name]) => !DIFFERENCES.has(name)))("%s", async ([, request]) => {
+    const headers = { ...request.headers, authorization };
+    expect(await exchange(world.gateway.baseUrl, { ...request, headers })).toBe(
+      await exchange(official.baseUrl, request),
+    );
+  });
+});
+
+describe("POST /mcp answers otherwise, as it may, to", () => {
+  it.for([...DIFFERENCES])("%s", async ([name, { ours, why, paragraph }]) => {
+    const request = REQUESTS.get(name);
+    if (!request) throw new Error("there is no such request");
+    const headers = { ...request.headers, authorization };
+    const answer = await exchange(world.gateway.baseUrl, { ...request, headers });
+    expect(answer, `${why} (${paragraph})`).toBe(ours);
+    // A difference that is none any more has to go.
+    expect(answer).not.toBe(await exchange(official.baseUrl, request));
+  });
+});

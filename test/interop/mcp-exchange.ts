@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { request as startRequest, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+
+/** What is sent to POST /mcp, or with another method. */
+export interface McpRequest {
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** A string goes out as it is. */
+  readonly body?: unknown;
+}
+
+/**
+ * Sends it, and says in one line what came back: the HTTP status, then what each JSON-RPC message holds: its id and the code of its error,
+ * or the members of its result with their types. Wording, values and HTTP headers are nobody's contract.
+ */
+export async function exchange(baseUrl: string, { method = "POST", headers, body }: McpRequest): Promise<string> {
+  const request = startRequest(new URL("/mcp", baseUrl), { method, headers });
+  request.end(typeof body === "string" || body === undefined ? body : JSON.stringify(body));
+  const [response]: IncomingMessage[] = await once(request, "response");
+  if (!response) throw new Error("no response");
+  const content = await text(response);
+  return [response.statusCode, ...messagesOf(content, response.headers["content-type"]).flatMap(outline)].join(" ");
+}
+
+/** Of a stream, the data of its events (HTML, server-sent events). */
+function messagesOf(content: string, type: string | undefined): unknown[] {
+  if (content === "") return [];
+  if (type?.startsWith("text/event-stream")) {
+    const lines = content.split("\n").filter((line) => line.startsWith("data: {") || line.startsWith("data: ["));
+    return lines.map((line) => JSON.parse(line.slice("data: ".length)) as unknown);
+  }
+  const json: unknown = JSON.parse(content);
+  return Array.isArray(json) ? json : [json];
+}
+
+function outline(message: unknown): string[] {
+  if (!isRecord(message)) return ["no object"];
+  const { jsonrpc, id, method, error, result } = message;
+  if (jsonrpc !== "2.0") return [];
+  if (typeof method === "string") return [method];
+  const about = `id=${JSON.stringify(id)}`;
+  if (isRecord(error)) return [about, `error=${String(error["code"])}`];
+  return [about, isRecord(result) ? `result=${members(result)}` : "no result"];
+}
+
+function members(result: Record<string, unknown>): string {
+  const names = Object.keys(result).toSorted();
+  return `{${names.map((name) => `${name}:${typeOf(result[name])}`).join(",")}}`;
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (value === null) return "null";
+  return typeof value === "boolean" ? String(value) : typeof value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

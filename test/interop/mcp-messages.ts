@@ -1,0 +1,74 @@
+import type { McpRequest } from "./mcp-exchange.ts";
+
+// Messages of MCP as clients send them, in both of its eras, and not quite as they do.
+
+export const MODERN = "2026-07-28";
+export const ACCEPT = "application/json, text/event-stream";
+export const VERSION = "io.modelcontextprotocol/protocolVersion";
+export const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+export const INFO = "io.modelcontextprotocol/clientInfo";
+export const CLIENT = { name: "comparison", version: "1.0.0" };
+
+/** Headers by name; `undefined` takes one out. */
+type Headers = Readonly<Record<string, string | undefined>>;
+
+/** The params of `initialize`. */
+export function opening(protocolVersion: string) {
+  return { protocolVersion, capabilities: {}, clientInfo: CLIENT };
+}
+
+/** The params of a call of `echo`. */
+export function call(args: object) {
+  return { name: "echo", arguments: args };
+}
+
+export function request(id: number, method: string, params?: object) {
+  return { jsonrpc: "2.0", id, method, ...(params && { params }) };
+}
+
+export function notification(method: string, params?: object) {
+  return { jsonrpc: "2.0", method, ...(params && { params }) };
+}
+
+/** What `_meta` of every request has since 2026-07-28. */
+export function envelope() {
+  return { [VERSION]: MODERN, [CAPABILITIES]: {}, [INFO]: CLIENT };
+}
+
+/** What stands in the headers of every request since 2026-07-28. */
+export function modernHeaders(method: string): Headers {
+  return { "mcp-protocol-version": MODERN, "mcp-method": method };
+}
+
+export function post(body: unknown, headers: Headers = {}): McpRequest {
+  return { headers: present({ "content-type": "application/json", accept: ACCEPT, ...headers }), body };
+}
+
+/** A request of the revisions that open with `initialize`. */
+export function legacy(method: string, params?: object, headers?: Headers): McpRequest {
+  return post(request(1, method, params), headers);
+}
+
+export function notice(method: string, params?: object): McpRequest {
+  return post(notification(method, params));
+}
+
+/** A request of 2026-07-28; `headers` and `meta` are laid over what is right. */
+export function modern(method: string, params: object = {}, headers: Headers = {}, meta: object = {}): McpRequest {
+  const name = "name" in params && typeof params.name === "string" ? { "mcp-name": params.name } : {};
+  return post(request(1, method, { ...params, _meta: { ...envelope(), ...meta } }), {
+    ...modernHeaders(method),
+    ...name,
+    ...headers,
+  });
+}
+
+export function modernNotice(method: string, params: object = {}): McpRequest {
+  return post(notification(method, { ...params, _meta: envelope() }), modernHeaders(method));
+}
+
+function present(headers: Headers): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { localhostHostValidation, localhostOriginValidation, toNodeHandler } from "@modelcontextprotocol/node";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { z } from "zod";
+
+/** A server of the official library, without sessions, as its documentation builds one. */
+export interface SdkServer {
+  /** http://127.0.0.1:port */
+  readonly baseUrl: string;
+  close(): Promise<void>;
+}
+
+/** Starts it with `echo` as its one tool, that does what ours does. */
+export async function startSdkServer(): Promise<SdkServer> {
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: "reference", version: "1.0.0" }, { instructions: "for comparison" });
+    const inputSchema = z.strictObject({ message: z.string() });
+    server.registerTool("echo", { description: "Sends a message back.", inputSchema }, ({ message }) => ({
+      content: [{ type: "text", text: JSON.stringify({ echo: message }) }],
+      structuredContent: { echo: message },
+      isError: false,
+    }));
+    return server;
+  });
+  const [hostIsGood, originIsGood, handle] = [
+    localhostHostValidation(),
+    localhostOriginValidation(),
+    toNodeHandler(handler),
+  ];
+  const server = createServer((request, response) => {
+    if (!hostIsGood(request, response) || !originIsGood(request, response)) return;
+    // The library's types want what every request of a server has.
+    const { method = "", url = "" } = request;
+    if (url === "/mcp") void handle(Object.assign(request, { method, url }), response);
+    else response.writeHead(404).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    async close() {
+      await handler.close();
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
