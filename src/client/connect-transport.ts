@@ -27,7 +27,10 @@ function httpClientOf(fetchFn: typeof fetch): UniversalClientFn {
     const init = { method, headers: header, body: new Blob(chunks) };
     const response = await fetchFn(url, signal ? { ...init, signal } : init);
     const bytes = new Uint8Array(await response.arrayBuffer());
-    return { status: response.status, header: response.headers, body: once(bytes), trailer: new Headers() };
+    // fetch has unpacked what the headers still describe as packed.
+    const answered = new Headers(response.headers);
+    for (const name of ["content-encoding", "content-length"]) answered.delete(name);
+    return { status: response.status, header: answered, body: once(bytes), trailer: new Headers() };
   };
 }
 

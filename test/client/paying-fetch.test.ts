@@ -1,40 +1,69 @@
+import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from "@modelcontextprotocol/client";
+import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Keypair } from "@solana/web3.js";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   BudgetExceededError,
+  CallError,
   keypairSigner,
   listPayments,
   memoryStore,
+  PaidBy,
   payingFetch,
+  PaymentNotMadeError,
   paymentOf,
   PriceTooHighError,
+  ToolgateClient,
+  walletSigner,
   type Payment,
   type PaymentOptions,
 } from "../../src/client/index.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
+
+/** The client package against a real gateway, database and chain. */
+
+const PARAMS = { parameters_b: 7 };
+const PRICE = 1000n;
 
 let world: World;
 let agent: Agent;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+});
 beforeEach(async () => {
   agent = await world.agent();
 });
 
 /** Options to pay with the agent's wallet, by a transfer. */
 function paying(options: Partial<PaymentOptions> = {}): PaymentOptions {
+  const { wallet } = agent;
   return {
-    signer: keypairSigner(agent.wallet),
+    signer: keypairSigner(wallet),
     maxPrice: "0.01",
     budget: "1.00",
     method: "transfer",
     rpcUrl: world.chain.url,
+    treasury: world.treasury.publicKey.toBase58(),
     ...options,
   };
 }
 
-function call(tool: string, params: object, headers: Record<string, string> = {}): [string, RequestInit] {
+/** Options to pay with a wallet that holds USDC and no SOL, and without asking the chain. */
+function gasless(wallet: Keypair = world.chain.controls.createWallet({ microUsd: PRICE, lamports: 0n })) {
+  const { rpcUrl: _rpcUrl, ...options } = paying({ signer: keypairSigner(wallet), method: "gasless" });
+  return options;
+}
+
+function call(
+  tool: string,
+  params: object,
+  headers: Record<string, string> = {},
+): [string, RequestInit & { body: string }] {
   return [
     `${world.gateway.baseUrl}/v1/mcp/tools/call`,
     {
@@ -44,27 +73,62 @@ function call(tool: string, params: object, headers: Record<string, string> = {}
     },
   ];
 }
-const VRAM = { parameters_b: 7 };
 
-async function receipts(): Promise<{ paid_by: string; tx_signature: string; debited_usdc_microusd: number }[]> {
+async function listed<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+interface Bill {
+  paid_by: string;
+  tx_signature: string;
+  debited_usdc_microusd: number;
+}
+
+async function receipts(): Promise<Bill[]> {
   return (await world.get(agent, "/receipts")).body.items;
 }
 
+const MODES: readonly (readonly [string, VersionNegotiationMode | "first line"])[] = [
+  ["of the first line", "first line"],
+  ["that opens with initialize", "legacy"],
+  ["that speaks 2026-07-28", { pin: "2026-07-28" }],
+];
+
 describe("a fetch that pays", () => {
-  it("buys a call with a transfer, and tells what it cost", async () => {
+  it.each(["transfer", "gasless"] as const)("buys a call by %s, and tells what it cost", async (method) => {
     const told: Payment[] = [];
     const store = memoryStore();
-    const fetch = payingFetch(paying({ store, onPayment: (payment) => void told.push(payment) }));
-    const response = await fetch(...call("vram_estimate", VRAM));
+    const options = method === "gasless" ? gasless() : paying();
+    const fetch = payingFetch({ ...options, store, onPayment: (payment) => void told.push(payment) });
+    const response = await fetch(...call("vram_estimate", PARAMS));
     expect(response.status).toBe(200);
-    const body: unknown = await response.json();
-    expect(body).toMatchObject({ ok: true, receipt: { paid_by: "transfer", debited_usdc_microusd: 1000 } });
+    expect(await response.json()).toMatchObject({
+      ok: true,
+      receipt: { paid_by: method, debited_usdc_microusd: 1000 },
+    });
     const payment = paymentOf(response);
-    expect(payment).toMatchObject({ tool: "vram_estimate", amount: 1000n, method: "transfer" });
-    expect(await receipts()).toMatchObject([{ tx_signature: payment?.txSignature }]);
-    expect(payment?.receipt).toMatchObject({ tx_signature: payment?.txSignature });
+    expect(payment).toMatchObject({ tool: "vram_estimate", amount: PRICE, method });
+    const [bill] = await receipts();
+    expect(payment?.receipt).toMatchObject({ tx_signature: bill?.tx_signature });
     expect(told).toEqual([payment]);
     expect(await listPayments(store)).toEqual([]);
+  });
+
+  it("is gasless by itself where the gateway pays the fee, and asks it for what the offer does not tell", async () => {
+    const asked: string[] = [];
+    const withoutHint: typeof fetch = async (input, init) => {
+      asked.push(new URL(input instanceof Request ? input.url : input).pathname);
+      const response = await fetch(input, init);
+      const headers = new Headers(response.headers);
+      headers.delete("payment-required");
+      return new Response(response.body, { status: response.status, headers });
+    };
+    const { method: _method, ...options } = gasless();
+    const response = await payingFetch({ ...options, fetch: withoutHint })(...call("vram_estimate", PARAMS));
+    expect(paymentOf(response)).toMatchObject({ method: "gasless", receipt: { paid_by: "gasless" } });
+    expect(asked).toEqual(["/v1/mcp/tools/call", "/v1/payments/transaction", "/v1/mcp/tools/call"]);
   });
 
   it("passes on untouched what is free, what the balance pays, and what fails", async () => {
@@ -74,28 +138,129 @@ describe("a fetch that pays", () => {
     expect(paymentOf(free)).toBeUndefined();
     expect((await fetch(...call("nothing", {}))).status).toBe(404);
     agent = await world.agent({ balance: 5000n });
-    const paid = await fetch(...call("vram_estimate", VRAM));
+    const paid = await fetch(...call("vram_estimate", PARAMS));
     expect(await paid.json()).toMatchObject({ receipt: { paid_by: "balance" } });
     expect(paymentOf(paid)).toBeUndefined();
+  });
+
+  it.each(["a Request", "a stream", "bytes"])("repeats a call whose body is in %s", async (shape) => {
+    const [url, init] = call("vram_estimate", PARAMS);
+    const bytes = new TextEncoder().encode(init.body);
+    const fetch = payingFetch(paying());
+    const response =
+      shape === "a Request"
+        ? await fetch(new Request(url, init))
+        : shape === "bytes"
+          ? await fetch(url, { ...init, body: bytes })
+          : await fetch(url, { ...init, body: new Blob([bytes]).stream(), duplex: "half" });
+    expect(await response.json()).toMatchObject({ ok: true, receipt: { paid_by: "transfer" } });
   });
 
   it("pays calls at once with one budget, and no more of them than it allows", async () => {
     const store = memoryStore();
     const fetch = payingFetch(paying({ store, budget: "0.003" }));
-    const calls = await Promise.allSettled(Array.from({ length: 5 }, () => fetch(...call("vram_estimate", VRAM))));
+    const calls = await Promise.allSettled(Array.from({ length: 5 }, () => fetch(...call("vram_estimate", PARAMS))));
     const refused = calls.flatMap((one): unknown[] => (one.status === "rejected" ? [one.reason] : []));
     expect(refused).toHaveLength(2);
     for (const error of refused) expect(error).toBeInstanceOf(BudgetExceededError);
     expect(await receipts()).toHaveLength(3);
     // The budget is the store's: another fetch on it has nothing left.
-    await expect(payingFetch(paying({ store, budget: "0.003" }))(...call("vram_estimate", VRAM))).rejects.toThrow(
-      BudgetExceededError,
-    );
+    const another = payingFetch(paying({ store, budget: "0.003" }));
+    await expect(another(...call("vram_estimate", PARAMS))).rejects.toThrow(BudgetExceededError);
+  });
+
+  it("pays once for calls at once that share an idempotency key", async () => {
+    const fetch = payingFetch(paying());
+    const key = { "Idempotency-Key": crypto.randomUUID() };
+    const responses = await Promise.all([1, 2, 3].map(() => fetch(...call("vram_estimate", PARAMS, key))));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await receipts()).toHaveLength(1);
+    expect(new Set(responses.map((response) => paymentOf(response)?.txSignature))).toHaveProperty("size", 1);
   });
 
   it("pays nothing above the price that one call may have", async () => {
-    const fetch = payingFetch(paying({ maxPrice: 999n }));
-    await expect(fetch(...call("vram_estimate", VRAM))).rejects.toThrow(PriceTooHighError);
+    await expect(payingFetch(paying({ maxPrice: 999n }))(...call("vram_estimate", PARAMS))).rejects.toThrow(
+      PriceTooHighError,
+    );
     expect(await receipts()).toEqual([]);
+  });
+
+  it("says that nothing was paid when the wallet refuses, or has no USDC, and takes nothing off the budget", async () => {
+    const store = memoryStore();
+    const refusing = { publicKey: agent.wallet.publicKey, signTransaction: () => Promise.reject(new Error("no")) };
+    const empty = keypairSigner(world.chain.controls.createWallet({ microUsd: 0n }));
+    for (const signer of [walletSigner(refusing), empty]) {
+      const fetch = payingFetch(paying({ store, signer, budget: PRICE }));
+      await expect(fetch(...call("vram_estimate", PARAMS))).rejects.toThrow(PaymentNotMadeError);
+    }
+    expect(await listPayments(store)).toEqual([]);
+    const response = await payingFetch(paying({ store, budget: PRICE }))(...call("vram_estimate", PARAMS));
+    expect(response.status).toBe(200);
+  });
+});
+
+describe.each(["binary", "json"] as const)("a ToolgateClient that speaks Connect in %s", (format) => {
+  const client = (payment?: PaymentOptions) =>
+    new ToolgateClient({ baseUrl: world.gateway.baseUrl, apiKey: agent.apiKey, format, ...(payment && { payment }) });
+
+  it("calls tools, pays for them, and pages through receipts and runs", async () => {
+    const buyer = client(gasless(world.chain.controls.createWallet({ microUsd: 3n * PRICE, lamports: 0n })));
+    for (const parameters_b of [7, 8, 9]) {
+      const { result, receipt } = await buyer.callTool("vram_estimate", { parameters_b });
+      expect(result).toHaveProperty("total");
+      expect(receipt).toMatchObject({ debitedUsdcMicrousd: PRICE, paidBy: PaidBy.GASLESS });
+    }
+    const all = await listed(buyer.receipts({ pageSize: 2 }));
+    expect(all).toHaveLength(3);
+    expect(await buyer.receipt(all[0]?.receiptId ?? "")).toEqual(all[0]);
+    const runs = await listed(buyer.runs({ pageSize: 2 }));
+    expect(runs).toHaveLength(3);
+    expect(await buyer.run(runs[0]?.runId ?? "")).toEqual(runs[0]);
+    const { tools } = await buyer.capabilities();
+    expect(tools.find(({ name }) => name === "vram_estimate")?.price?.priceUsdcMicrousd).toBe(PRICE);
+  });
+
+  it("throws what the gateway says, by its code, and what keeps it from paying", async () => {
+    const unpaid = await client()
+      .callTool("vram_estimate", PARAMS)
+      .catch((error: unknown) => error);
+    expect(unpaid).toBeInstanceOf(CallError);
+    expect(unpaid).toMatchObject({ code: "PAYMENT_REQUIRED", paymentRequired: { quote: { tool: "vram_estimate" } } });
+    await expect(client().callTool("nothing", {})).rejects.toMatchObject({
+      code: "TOOL_NOT_FOUND",
+      requestId: expect.stringMatching(/^req_/),
+    });
+    const poor = client(paying({ maxPrice: 1n }));
+    await expect(poor.callTool("vram_estimate", PARAMS)).rejects.toThrow(PriceTooHighError);
+  });
+});
+
+describe.each(MODES)("the official MCP client %s, given a fetch that pays", (_, mode) => {
+  async function connect(fetch: typeof globalThis.fetch) {
+    const url = new URL(`${world.gateway.baseUrl}/mcp`);
+    const requestInit = { headers: { Authorization: `Bearer ${agent.apiKey}` } };
+    const me = { name: "test", version: "1.0.0" };
+    if (mode === "first line") {
+      const client = new FirstClient(me);
+      await client.connect(new FirstTransport(url, { fetch, requestInit }));
+      return client;
+    }
+    const client = new Client(me, { versionNegotiation: { mode } });
+    await client.connect(new StreamableHTTPClientTransport(url, { fetch, requestInit }));
+    return client;
+  }
+
+  it("buys calls, one and several at once, each for one payment", async () => {
+    const told: Payment[] = [];
+    const wallet = world.chain.controls.createWallet({ microUsd: 4n * PRICE, lamports: 0n });
+    const client = await connect(payingFetch({ ...gasless(wallet), onPayment: (payment) => void told.push(payment) }));
+    const buy = (parameters_b: number) => client.callTool({ name: "vram_estimate", arguments: { parameters_b } });
+    expect(await buy(1)).toMatchObject({ _meta: { "toolgate/receipt": { paid_by: "gasless" } } });
+    const results = await Promise.all([2, 3, 4].map(buy));
+    for (const result of results) expect(result).toMatchObject({ structuredContent: { total: expect.anything() } });
+    expect(await receipts()).toHaveLength(4);
+    expect(told).toHaveLength(4);
+    for (const { receipt } of told) expect(receipt).toMatchObject({ paid_by: "gasless" });
+    await client.close();
   });
 });
