@@ -1,0 +1,195 @@
+import { decodePaymentResponseHeader } from "@x402/core/http";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { x402Payer, withKey, type Payload, type X402Payer } from "../interop/x402-payer.ts";
+import { request, type Agent, type Answer, type World } from "../support/world.ts";
+import { expectAccount, PARAMS, pastOffer, PRICE, startScene, TOOL } from "./scene.ts";
+
+let world: World;
+let agent: Agent;
+let payer: X402Payer;
+
+beforeAll(async () => {
+  // A payment that the chain refuses counts as a failure; here they come by the dozen.
+  world = await startScene({ GASLESS_FAILURES_HOURLY: "1000" });
+  payer = await x402Payer(world);
+});
+afterEach(async () => {
+  expect(await world.violations()).toEqual([]);
+});
+afterAll(() => world.close());
+
+const callWith = (paymentSignature: string, who = agent, params: object = PARAMS) =>
+  world.call(who, TOOL, params, { headers: { "PAYMENT-SIGNATURE": paymentSignature } });
+
+/** A fresh offer to the agent. */
+async function offered(): Promise<string> {
+  const { headers } = await world.call(agent, TOOL, PARAMS);
+  return headers.get("payment-required") ?? "";
+}
+
+const decoded = (paymentSignature: string): Payload => JSON.parse(Buffer.from(paymentSignature, "base64").toString());
+const encoded = (payload: object) => Buffer.from(JSON.stringify(payload)).toString("base64");
+
+/** What a failed x402 payment is told with: a reason, and never an offer that a client would pay next. */
+function expectFailed({ status, headers, body }: Answer, code: string, expectedStatus: number): void {
+  expect({ status, code: body.code }, JSON.stringify(body)).toEqual({ status: expectedStatus, code });
+  expect(headers.get("payment-required")).toBeNull();
+  expect(body).not.toHaveProperty("quote");
+  const settlement = decodePaymentResponseHeader(headers.get("payment-response") ?? "");
+  expect(settlement).toMatchObject({ success: false, transaction: "", errorReason: expect.any(String) });
+}
+
+describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
+  let truth: string;
+  let before: bigint;
+  beforeAll(async () => {
+    agent = await world.agent();
+    truth = await payer.sign(await offered());
+    before = await payer.usdc();
+  });
+  /** Whatever was tried: it cost nothing, and the true one buys the call, once. */
+  afterAll(async () => {
+    expect(await payer.usdc()).toBe(before);
+    await expectAccount(world, agent, { balance: 0n, receipts: 0 });
+    const first = await callWith(truth);
+    expect(first.status, JSON.stringify(first.body)).toBe(200);
+    expect((await callWith(truth)).body).toEqual(first.body);
+    expect(await payer.usdc()).toBe(before - PRICE);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("is refused: cut off anywhere", async () => {
+    for (let length = 0; length < truth.length - 2; length += 61) {
+      expectFailed(await callWith(truth.slice(0, length)), "INVALID_PAYMENT", 400);
+    }
+  });
+
+  it("is refused: another letter anywhere in the transaction's message or in the payer's signature", async () => {
+    const payload = decoded(truth);
+    const bytes = Buffer.from(String(payload.payload["transaction"]), "base64");
+    const [ours, theirs] = [1, 65];
+    for (let at = theirs; at < bytes.length; at += 11) {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ 0x04;
+      const answer = await callWith(encoded({ ...payload, payload: { transaction: changed.toString("base64") } }));
+      expect([400, 402], `byte ${at}: ${JSON.stringify(answer.body)}`).toContain(answer.status);
+      expectFailed(answer, "INVALID_PAYMENT", answer.status);
+    }
+    for (const length of [0, ours, theirs, 128, 200, bytes.length - 1]) {
+      const transaction = bytes.subarray(0, length).toString("base64");
+      expectFailed(await callWith(encoded({ ...payload, payload: { transaction } })), "INVALID_PAYMENT", 400);
+    }
+    const longer = Buffer.concat([bytes, Buffer.alloc(1)]).toString("base64");
+    expectFailed(await callWith(encoded({ ...payload, payload: { transaction: longer } })), "INVALID_PAYMENT", 400);
+  });
+
+  const stranger = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin";
+  it.each([
+    ["scheme", { scheme: "upto" }],
+    ["network", { network: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1" }],
+    ["amount", { amount: "1" }],
+    ["amount", { amount: String(PRICE + 1n) }],
+    ["asset", { asset: stranger }],
+    ["payTo", { payTo: stranger }],
+    ["extra.feePayer", { extra: { feePayer: stranger } }],
+    ["extra.memo", { extra: { memo: "svc:qt_2" } }],
+  ])("is refused: it takes an offer of another %s", async (name, change) => {
+    const payload = decoded(truth);
+    const answer = await callWith(encoded({ ...payload, accepted: { ...payload.accepted, ...change } }));
+    expectFailed(answer, "INVALID_PAYMENT", 402);
+    expect(answer.body.message).toContain(`PAYMENT-SIGNATURE: accepted.${name} is not what was offered`);
+  });
+
+  it("is refused under another account and for another call, and is not sent for them", async () => {
+    const stranger = await world.agent();
+    const foreign = await callWith(truth, stranger);
+    expectFailed(foreign, "INVALID_PAYMENT", 402);
+    expect(foreign.body.message).toMatch(/the quote was issued to another account/);
+    const other = await callWith(truth, agent, { model: "llama-3.1-70b" });
+    expectFailed(other, "INVALID_PAYMENT", 402);
+    expect(other.body.message).toMatch(/for another tool or other params/);
+  });
+
+  it("is refused while the relay is off, and says what to do instead", async () => {
+    const off = await world.startAnother({ FEE_PAYER_KEYPAIR: "" });
+    const body = JSON.stringify({ tool: TOOL, params: PARAMS });
+    const headers = { "PAYMENT-SIGNATURE": truth };
+    const answer = await request(off, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+    expectFailed(answer, "INVALID_PAYMENT", 400);
+    expect(answer.body.message).toBe(
+      "PAYMENT-SIGNATURE: the gasless relay is off: send the transaction yourself and prove it with {tx, quote_id}",
+    );
+  });
+});
+
+describe("the x402 client is not made to pay twice", () => {
+  const buy = (gateway: Pick<World["gateway"], "baseUrl">, using: X402Payer) =>
+    withKey(agent, using.fetch)(`${gateway.baseUrl}/v1/mcp/tools/call`, {
+      method: "POST",
+      body: JSON.stringify({ tool: TOOL, params: PARAMS }),
+      headers: { "Content-Type": "application/json" },
+    });
+
+  it("when it has not the money: INVALID_PAYMENT, and it stops", async () => {
+    agent = await world.agent();
+    const poor = await x402Payer(world, 2, PRICE - 1n);
+    const response = await buy(world.gateway, poor);
+    const body = JSON.parse(await response.text());
+    expectFailed({ status: response.status, headers: response.headers, body }, "INVALID_PAYMENT", 402);
+    expect(poor.exchanges.map(({ status }) => status)).toEqual([402, 402]);
+    expect(await poor.usdc()).toBe(PRICE - 1n);
+    await expectAccount(world, agent, { balance: 0n, receipts: 0 });
+  });
+
+  it("when its quote has expired: nothing is sent", async () => {
+    agent = await world.agent();
+    const before = await payer.usdc();
+    const { memo } = pastOffer(world.postgres.sealingKeys, agent, 301);
+    const offer = decoded(await offered());
+    const [accepted] = offer["accepts"] as Payload["accepted"][];
+    if (!accepted) throw new Error("nothing is offered");
+    accepted.extra["memo"] = memo;
+    const answer = await callWith(await payer.sign(encoded(offer)));
+    expectFailed(answer, "QUOTE_EXPIRED", 402);
+    expect(await payer.usdc()).toBe(before);
+  });
+
+  it("while its payment is pending: the same payment buys the call once it is settled", async () => {
+    agent = await world.agent();
+    const before = await payer.usdc();
+    const patient = await world.startAnother({ FINALIZED_ABOVE_MICROUSD: "1" });
+    payer.exchanges.length = 0;
+    const response = await buy(patient, payer);
+    const body = JSON.parse(await response.text());
+    expectFailed({ status: response.status, headers: response.headers, body }, "PAYMENT_PENDING", 503);
+    expect(response.headers.get("retry-after")).not.toBeNull();
+    expect(decodePaymentResponseHeader(response.headers.get("payment-response") ?? "").errorReason).toBe(
+      "settlement_pending",
+    );
+    const paymentSignature = payer.exchanges.at(-1)?.proofs.paymentSignature ?? "";
+    world.chain.chain.advance(64);
+    await expect.poll(async () => (await callWith(paymentSignature)).status, { timeout: 20_000 }).toBe(200);
+    expect(await payer.usdc()).toBe(before - PRICE);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+
+  it("when it asks three instances at once: one charge, and never another offer", async () => {
+    agent = await world.agent();
+    const before = await payer.usdc();
+    const gateways = [world.gateway, await world.startAnother(), await world.startAnother()];
+    const headers = { "PAYMENT-SIGNATURE": await payer.sign(await offered()) };
+    const body = JSON.stringify({ tool: TOOL, params: PARAMS });
+    const ask = (gateway: (typeof gateways)[number]) =>
+      request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+    const answers = await Promise.all([...gateways, ...gateways].map(ask));
+    for (const { status, body, headers } of answers) {
+      expect(["200 undefined", "409 REQUEST_IN_PROGRESS", "503 PAYMENT_PENDING"]).toContain(`${status} ${body.code}`);
+      expect(headers.get("payment-required")).toBeNull();
+    }
+    const settled = await Promise.all(gateways.map(ask));
+    const [first] = settled;
+    for (const { status, body } of settled) expect({ status, body }).toEqual({ status: 200, body: first?.body });
+    expect(await payer.usdc()).toBe(before - PRICE);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  });
+});
