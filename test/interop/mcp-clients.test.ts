@@ -43,10 +43,13 @@ const wait = fixture("wait", async ({ signal }) => {
 });
 
 let world: FixtureGateway;
+/** Somebody with a key and no money. */
+let anyone: Agent;
 const clients: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
   world = await startFixtureGateway([...fixtureTools(), wait]);
+  anyone = await world.agent();
 });
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
@@ -82,14 +85,14 @@ async function httpError(promise: Promise<unknown>): Promise<{ status: number; b
 
 describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   it("connects, and agrees on the newest revision that both speak", async () => {
-    const client = await connect((await world.agent()).apiKey, mode);
+    const client = await connect(anyone.apiKey, mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
     expect(client.getServerVersion()).toMatchObject({ name: "toolgate" });
     expect(client.getServerCapabilities()).toEqual({ tools: {} });
   });
 
   it("lists the tools, and calls a free one", async () => {
-    const client = await connect((await world.agent()).apiKey, mode);
+    const client = await connect(anyone.apiKey, mode);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["get_status", "echo", "vram_estimate"]));
     const result = await client.callTool({ name: "echo", arguments: { message: "héllo 😀" } });
@@ -106,7 +109,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 
   it("hands bad arguments to the model, and an unknown tool to the program", async () => {
-    const client = await connect((await world.agent()).apiKey, mode);
+    const client = await connect(anyone.apiKey, mode);
     expect(await client.callTool({ name: "echo", arguments: { message: 1 } })).toMatchObject({
       isError: true,
       content: [{ type: "text", text: expect.stringMatching(/^params\.message: /) }],
@@ -117,7 +120,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 
   it("sees 402 as an HTTP error with the whole offer in it", async () => {
-    const client = await connect((await world.agent()).apiKey, mode);
+    const client = await connect(anyone.apiKey, mode);
     const { status, body } = await httpError(client.callTool(PAID));
     expect(status).toBe(402);
     expect(body).toMatchObject({
@@ -128,7 +131,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 
   it("hands the offer to the model where it asks for that", async () => {
-    const client = await connect((await world.agent()).apiKey, mode, { Prefer: "payment=in-band" });
+    const client = await connect(anyone.apiKey, mode, { Prefer: "payment=in-band" });
     await client.listTools();
     const result = await client.callTool(PAID);
     expect(result.isError).toBe(true);
@@ -140,7 +143,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 
   it("hears how far a long call is, and then its result", async () => {
-    const client = await connect((await world.agent()).apiKey, mode);
+    const client = await connect(anyone.apiKey, mode);
     const heard: Progress[] = [];
     const result = await client.callTool(STEPS, { onprogress: (progress) => heard.push(progress) });
     expect(heard).toEqual([0, 50, 100].map((progress) => ({ progress, total: 100 })));
@@ -148,15 +151,31 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 
   it("ends a call by closing, and the tool's work ends with it", async () => {
-    const client = await connect((await world.agent()).apiKey, mode);
-    const started = once(calls, "started");
-    const ended = once(calls, "ended");
+    const client = await connect(anyone.apiKey, mode);
+    const [started, ended] = [once(calls, "started"), once(calls, "ended")];
     const call = client.callTool({ name: "wait", arguments: {} }).catch((error: unknown) => error);
     await started;
     await client.close();
     await ended;
     expect(await call).toBeInstanceOf(Error);
   });
+
+  // Before 2026-07-28 that is a notification, which can only be told to a session.
+  it.runIf(revision === "2026-07-28")(
+    "ends one call and not the connection, and the tool's work ends with it",
+    async () => {
+      const client = await connect(anyone.apiKey, mode);
+      const [started, ended] = [once(calls, "started"), once(calls, "ended")];
+      const controller = new AbortController();
+      const { signal } = controller;
+      const call = client.callTool({ name: "wait", arguments: {} }, { signal }).catch((error: unknown) => error);
+      await started;
+      controller.abort();
+      await ended;
+      expect(await call).toBeInstanceOf(Error);
+      expect(await client.callTool({ name: "echo", arguments: { message: "x" } })).toMatchObject({ isError: false });
+    },
+  );
 
   it("is told at once of a missing key and of a wrong one", async () => {
     for (const key of [undefined, `sk-agent-${"0".repeat(40)}`]) {
@@ -178,7 +197,7 @@ describe("the first line of the official client", () => {
   }
 
   it("hears how far a long call is, and then its result", async () => {
-    const client = await connectFirst((await world.agent()).apiKey);
+    const client = await connectFirst(anyone.apiKey);
     const heard: Progress[] = [];
     const result = await client.callTool(STEPS, undefined, { onprogress: (progress) => heard.push(progress) });
     expect(heard).toEqual([0, 50, 100].map((progress) => ({ progress, total: 100 })));
@@ -186,7 +205,7 @@ describe("the first line of the official client", () => {
   });
 
   it("ends a call by closing, and the tool's work ends with it", async () => {
-    const client = await connectFirst((await world.agent()).apiKey);
+    const client = await connectFirst(anyone.apiKey);
     const [started, ended] = [once(calls, "started"), once(calls, "ended")];
     const call = client.callTool({ name: "wait", arguments: {} }).catch((error: unknown) => error);
     await started;
@@ -196,7 +215,7 @@ describe("the first line of the official client", () => {
   });
 
   it("hands the offer to the model where it asks for that, and checks nothing of it against the listing", async () => {
-    const client = await connectFirst((await world.agent()).apiKey, { Prefer: "payment=in-band" });
+    const client = await connectFirst(anyone.apiKey, { Prefer: "payment=in-band" });
     await client.listTools();
     const result = await client.callTool(PAID);
     expect(result["isError"]).toBe(true);
@@ -265,11 +284,10 @@ describe("the inspector on the command line", () => {
     );
 
   it("lists tools whose schemas are sound, calls them, and shows the offer of one that is not paid", async () => {
-    const agent = await world.agent();
     const call = (name: string, ...args: string[]) =>
-      inspect(agent, "--method", "tools/call", "--tool-name", name, ...args);
+      inspect(anyone, "--method", "tools/call", "--tool-name", name, ...args);
     const [list, echo, paid] = await Promise.all([
-      inspect(agent, "--method", "tools/list", "--strict"),
+      inspect(anyone, "--method", "tools/list", "--strict"),
       call("echo", "--tool-arg", "message=hi"),
       call("vram_estimate", "--tool-arg", "model=llama-3.1-8b"),
     ]);
