@@ -36,7 +36,8 @@ export class RelayPassage {
    */
   async follow(claim: RelayClaim, patience: AbortSignal): Promise<Progress> {
     let progress: Progress = claim;
-    let sentAt = 0;
+    // What was sent by others, or may not have been, is sent at the first look that does not find it.
+    let sentAt = -RESEND_MS;
     for (let elapsed = 0; !isOver(progress) && !patience.aborted;) {
       const resend = elapsed - sentAt >= RESEND_MS;
       if (resend) sentAt = elapsed;
