@@ -1,6 +1,8 @@
 import SwaggerParser from "@apidevtools/swagger-parser";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERRORS } from "../../src/domain/errors.ts";
@@ -8,9 +10,11 @@ import type { Gateway } from "../../src/gateway.ts";
 import { openDatabaseLink } from "../support/database-link.ts";
 import { memoOf, request, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 import { Description } from "./described.ts";
+import { expectError } from "./error-body.ts";
 
-/** GET /openapi.json, and that it is true: every answer of the gateway is as the document says. */
+/** /openapi.json and /llms.txt: that anyone may read them, and that what they say is true of every answer. */
 
+const PUBLIC_URL = "https://tools.example.com";
 const CALL = "/v1/mcp/tools/call";
 const BUILD = "/v1/payments/transaction";
 const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
@@ -19,16 +23,33 @@ const ECHO = { tool: "echo", params: { message: "hi" } };
 let world: World;
 let rich: Agent;
 let poor: Agent;
+/** Address of an instance that has a name in public, and relays nothing. */
+let named: string;
 let text: string;
 let description: Description;
 
 beforeAll(async () => {
   world = await startWorld({ BODY_LIMIT_BYTES: "65536" });
   [rich, poor] = await Promise.all([world.agent({ balance: 1_000_000n }), world.agent()]);
+  const port = await freePort();
+  await world.startAnother({ PUBLIC_URL, PORT: String(port), FEE_PAYER_KEYPAIR: "" });
+  named = `http://127.0.0.1:${port}`;
   text = await (await fetch(`${world.gateway.baseUrl}/openapi.json`)).text();
   description = new Description(JSON.parse(text));
 });
 afterAll(() => world.close());
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const get = (target: string, init: RequestInit = {}) => fetch(world.gateway.baseUrl + target, init);
+const textOf = async (url: string) => (await fetch(url)).text();
 
 /** Asks, and expects the answer to be as described. */
 async function ask(
@@ -203,5 +224,101 @@ describe("what the document says is what the gateway does", () => {
   it("and nothing that it says is left untried, but for what only time or bad luck brings", () => {
     const left = description.unseen().filter((line) => !/ (409|499|500)$|transaction 402$/.test(line));
     expect(left).toEqual([]);
+  });
+});
+
+describe.each([
+  ["/openapi.json", "application/json"],
+  ["/llms.txt", "text/markdown; charset=utf-8"],
+])("%s", (path, mediaType) => {
+  it("is there for anyone, pages of other origins included, and looks at no key", async () => {
+    const answer = await get(path, { headers: { origin: "https://a.example", authorization: "Bearer sk-agent-no" } });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe(mediaType);
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+    expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  it("is kept for a while, and asked for again only where it changed", async () => {
+    const first = await get(path);
+    const etag = first.headers.get("etag") ?? "";
+    expect(first.headers.get("cache-control")).toMatch(/^public, max-age=\d+$/);
+    expect(etag).toMatch(/^"[\w-]+"$/);
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const again = await get(path, { headers: { "if-none-match": known } });
+      expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
+    }
+    const changed = await get(path, { headers: { "if-none-match": '"other"' } });
+    expect([changed.status, await changed.text()]).toEqual([200, await first.text()]);
+  });
+
+  it("answers HEAD as GET, without the text; a query changes nothing", async () => {
+    const [head, whole] = await Promise.all([get(path, { method: "HEAD" }), ask(`${path}?v=1`)]);
+    expect(await head.text()).toBe("");
+    for (const name of ["etag", "content-length", "content-type"]) {
+      expect(head.headers.get(name)).toBe(whole.headers.get(name));
+    }
+  });
+
+  it("takes nothing: 405, and OPTIONS says what it does take", async () => {
+    const posted = await get(path, { method: "POST", body: "{}" });
+    const answer = { status: posted.status, headers: posted.headers, body: await posted.json() };
+    expectError(answer, 405, "METHOD_NOT_ALLOWED", /GET, HEAD/);
+    expect(posted.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+    const options = await get(path, { method: "OPTIONS", headers: { "access-control-request-method": "GET" } });
+    expect([options.status, options.headers.get("access-control-allow-methods")]).toEqual([204, "GET, HEAD, OPTIONS"]);
+  });
+
+  it("names the gateway by its public address", async () => {
+    const [here, elsewhere] = await Promise.all([textOf(world.gateway.baseUrl + path), textOf(named + path)]);
+    expect(here).toContain(world.gateway.baseUrl);
+    expect(elsewhere).toContain(PUBLIC_URL);
+    expect(elsewhere).not.toContain("127.0.0.1");
+  });
+});
+
+describe("/llms.txt", () => {
+  it("has the form of llmstxt.org: one heading, a summary, text, then sections of links", async () => {
+    const lines = (await textOf(`${world.gateway.baseUrl}/llms.txt`)).split("\n");
+    expect(lines.filter((line) => line.startsWith("# "))).toEqual([lines[0]]);
+    expect(lines.slice(1, 4)).toEqual(["", expect.stringMatching(/^> ./), ""]);
+    const sections = lines.slice(lines.findIndex((line) => line.startsWith("## ")));
+    expect(lines.filter((line) => line.startsWith("#")).slice(1)).toEqual(["## Contract", "## Optional"]);
+    for (const line of sections) expect(line).toMatch(/^(?:|## \w+|- \[[^\]]+\]\(https?:[^)]+\): .+)$/);
+  });
+
+  it("links only to what is there", async () => {
+    const links = (await textOf(`${world.gateway.baseUrl}/llms.txt`)).matchAll(/\]\((http[^)]+)\)/g);
+    const answers = await Promise.all([...links].map(async ([, url = ""]) => [url, (await fetch(url)).status]));
+    expect(answers.length).toBeGreaterThan(2);
+    expect(answers.filter(([, status]) => status !== 200)).toEqual([]);
+  });
+
+  it("names every tool of the catalogue with its price", async () => {
+    const page = await textOf(`${world.gateway.baseUrl}/llms.txt`);
+    const { tools } = (await world.get(undefined, "/mcp/capabilities")).body;
+    for (const { name, status, billable, price } of tools) {
+      const words = status === "active" ? (billable ? price?.price_display : "free") : "announced";
+      expect(page).toMatch(new RegExp(`^- \`${name}\` \\(.*${(words ?? "quote").replace("$", "\\$")}`, "m"));
+    }
+  });
+
+  it("shows a call that works as it is shown, but for the key", async () => {
+    const page = await textOf(`${world.gateway.baseUrl}/llms.txt`);
+    const [, url = "", body] = /^POST (\S+)\n[^{]*(\{.*\})$/m.exec(page) ?? [];
+    const { apiKey } = await world.agent();
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const answer = await fetch(url, { method: "POST", headers, body: body ?? "" });
+    expect(await answer.json()).toEqual({ ok: true, result: { echo: "hello" } });
+  });
+
+  it("offers the relay only where there is one", async () => {
+    const [relaying, plain] = await Promise.all([
+      textOf(`${world.gateway.baseUrl}/llms.txt`),
+      textOf(`${named}/llms.txt`),
+    ]);
+    expect(relaying).toContain("/v1/payments/transaction");
+    expect(plain).not.toContain("/v1/payments/transaction");
   });
 });
