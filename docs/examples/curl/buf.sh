@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Buys a tool call with buf and jq: TOOLGATE_GRPC=127.0.0.1:9090 TOOLGATE_KEY=sk-agent-… ./buf.sh, and to pay what ../node/pay.ts needs.
+# Over gRPC; or, with PROTOCOL=connect and TOOLGATE_URL, over Connect.
+set -euo pipefail
+cd "$(dirname "$0")"
+door=(--protocol grpc --http2-prior-knowledge "http://${TOOLGATE_GRPC:-}") # the server tells its contract
+if [ "${PROTOCOL:-grpc}" = connect ]; then door=(--protocol connect --schema ../../../proto "$TOOLGATE_URL"); fi
+call() { # an error is JSON, too, on stderr
+  buf curl "${door[@]}/toolgate.v1.ToolService/CallTool" -H "Authorization: Bearer $TOOLGATE_KEY" \
+    -d '{"tool":"vram_estimate","params":{"model":"llama-3.1-8b","context_length":8192}}' "$@" 2>&1 || true
+}
+offer() { # the error's detail: a message of the contract, in base64 without its padding
+  jq -re '.details[]? | select(.type == "toolgate.v1.PaymentRequired") | .value + ("=" * (3 - (.value | length + 3) % 4))' <<<"$1" |
+    base64 -d | buf convert ../../../proto --type toolgate.v1.PaymentRequired --to -#format=json
+}
+
+answer=$(call)
+if jq -e '.code == "failed_precondition"' <<<"$answer" >/dev/null; then
+  proof=$(offer "$answer" | node ../node/pay.ts)
+  answer=$(call -H "X-Payment: $proof")
+fi
+jq -ce '.receipt' <<<"$answer" || { jq -r '.message' <<<"$answer" >&2; exit 1; }

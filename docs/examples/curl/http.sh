@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Buys a tool call with curl and jq: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… ./http.sh, and to pay what ../node/pay.ts needs.
+set -euo pipefail
+call() {
+  curl -sS "$TOOLGATE_URL/v1/mcp/tools/call" -H "Authorization: Bearer $TOOLGATE_KEY" -H 'Content-Type: application/json' \
+    -d '{"tool":"vram_estimate","params":{"model":"llama-3.1-8b","context_length":8192}}' "$@"
+}
+
+answer=$(call)
+if jq -e '.code == "PAYMENT_REQUIRED"' <<<"$answer" >/dev/null; then
+  proof=$(node "$(dirname "$0")/../node/pay.ts" <<<"$answer")
+  answer=$(call -H "X-Payment: $proof")
+fi
+jq -ce '.receipt' <<<"$answer" || { jq -r '.message' <<<"$answer" >&2; exit 1; }

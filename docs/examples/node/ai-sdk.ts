@@ -1,0 +1,24 @@
+// A tool loop of the AI SDK whose calls pay: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json MODEL=openai/gpt-5 node ai-sdk.ts
+import { createMCPClient } from "@ai-sdk/mcp";
+import { generateText, isStepCount } from "ai";
+import { paying } from "./paying.ts";
+import { scripted } from "./scripted-model.ts";
+
+const { TOOLGATE_URL, TOOLGATE_KEY } = process.env;
+const toolgate = await createMCPClient({
+  transport: {
+    type: "http",
+    url: `${TOOLGATE_URL}/mcp`,
+    headers: { Authorization: `Bearer ${TOOLGATE_KEY}` },
+    fetch: paying,
+  },
+});
+const { text, steps } = await generateText({
+  model: process.env["MODEL"] ?? scripted, // without a model a script plays one: it calls vram_estimate and quotes what it was told
+  tools: await toolgate.tools(),
+  stopWhen: isStepCount(5),
+  prompt: "How much memory of a GPU does llama-3.1-8b need for 8192 tokens?",
+});
+for (const { output } of steps.flatMap(({ toolResults }) => toolResults)) console.log(output); // with its receipt in _meta
+console.log(text);
+await toolgate.close();

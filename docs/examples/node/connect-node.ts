@@ -1,0 +1,38 @@
+// Buys a tool call over gRPC with connect-node: TOOLGATE_GRPC=127.0.0.1:9090 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node connect-node.ts
+// With PROTOCOL=connect and TOOLGATE_URL: over Connect.
+// Gasless; or, with SOLANA_RPC_URL, by a transfer of its own, which takes some SOL.
+import { ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { PaymentRequiredSchema } from "../../../gen/toolgate/v1/payment_pb.ts";
+import { PaymentService } from "../../../gen/toolgate/v1/payment_service_pb.ts";
+import { ToolService } from "../../../gen/toolgate/v1/tool_service_pb.ts";
+import { signed, transfer, wallet } from "./pay.ts";
+
+const { PROTOCOL, TOOLGATE_GRPC, TOOLGATE_KEY, TOOLGATE_URL = "", SOLANA_RPC_URL } = process.env;
+
+/** Pays what a call is asked for, and repeats it. */
+const paying: Interceptor = (next) => async (request) => {
+  request.header.set("Authorization", `Bearer ${TOOLGATE_KEY}`);
+  try {
+    return await next(request);
+  } catch (error) {
+    const [offer] = ConnectError.from(error).findDetails(PaymentRequiredSchema);
+    if (!offer) throw error;
+    const built = { quoteId: offer.quote?.quoteId ?? "", payer: wallet().publicKey.toBase58() };
+    const proof = SOLANA_RPC_URL
+      ? await transfer(offer, SOLANA_RPC_URL)
+      : signed(offer, Buffer.from((await payments.buildTransaction(built)).transaction, "base64"));
+    request.header.set("X-Payment", proof);
+    return next(request);
+  }
+};
+const transport =
+  PROTOCOL === "connect"
+    ? createConnectTransport({ baseUrl: TOOLGATE_URL, httpVersion: "1.1", interceptors: [paying] })
+    : createGrpcTransport({ baseUrl: `http://${TOOLGATE_GRPC}`, interceptors: [paying] });
+const payments = createClient(PaymentService, transport);
+const { result, receipt } = await createClient(ToolService, transport).callTool({
+  tool: "vram_estimate",
+  params: { model: "llama-3.1-8b", context_length: 8192 },
+});
+console.log(result?.["total"], receipt);

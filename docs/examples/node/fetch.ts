@@ -1,0 +1,11 @@
+// Buys a tool call with a fetch that pays: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node fetch.ts
+import { paying } from "./paying.ts";
+
+const { TOOLGATE_URL, TOOLGATE_KEY } = process.env;
+const response = await paying(`${TOOLGATE_URL}/v1/mcp/tools/call`, {
+  method: "POST",
+  headers: { Authorization: `Bearer ${TOOLGATE_KEY}`, "Content-Type": "application/json" },
+  body: JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } }),
+});
+const { result, receipt } = JSON.parse(await response.text());
+console.log(result?.total, receipt);

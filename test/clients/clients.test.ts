@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+import { CELLS, WAYS, type Cell } from "./cells.ts";
+import { tableOfClients } from "./page.ts";
+import { missing, runExample } from "./run-example.ts";
+
+/** Every cell of the table in docs/clients.md: the example is run as its reader would run it, and pays what it says, once. */
+
+const PRICE = 1_000n;
+
+let world: World;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-clients-"));
+  world = await startWorld();
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Who buys this way: with a balance and an empty wallet, with SOL for the fee of its own transfer, or with USDC only. */
+async function buyer({
+  way,
+  asksChain,
+  variables: more,
+}: Cell): Promise<{ agent: Agent; variables: Record<string, string> }> {
+  const agent = await world.agent(way === "balance" ? { balance: PRICE } : {});
+  const wallet = world.chain.controls.createWallet({
+    microUsd: way === "balance" ? 0n : 10n * PRICE,
+    lamports: way === "transfer" ? 10_000_000n : 0n,
+  });
+  const WALLET = path.join(folder, `${agent.accountId}.json`);
+  writeFileSync(WALLET, JSON.stringify([...wallet.secretKey]));
+  const variables = {
+    TOOLGATE_URL: world.gateway.baseUrl,
+    TOOLGATE_GRPC: world.gateway.grpcAddress,
+    TOOLGATE_KEY: agent.apiKey,
+    WALLET,
+    ...more,
+    ...((way === "transfer" || asksChain === true) && { SOLANA_RPC_URL: world.chain.url }),
+  };
+  return { agent: { ...agent, wallet }, variables };
+}
+
+/** Cells that passed, or told why they cannot be tried on this machine. */
+const tried = new Set<string>();
+
+describe.concurrent("an example of docs/clients.md buys a call", () => {
+  it.for(CELLS)("$name", { timeout: 90_000 }, async (cell, { skip, expect }) => {
+    const { name, file, way } = cell;
+    const reason = await missing(file);
+    if (reason !== undefined) {
+      tried.add(name);
+      skip(reason);
+    }
+    const { agent, variables } = await buyer(cell);
+    const { code, stdout, stderr } = await runExample(file, variables);
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    const { items } = (await world.get(agent, "/receipts")).body;
+    expect(items).toEqual([expect.objectContaining({ paid_by: way, debited_usdc_microusd: Number(PRICE) })]);
+    expect(stdout).toContain(items[0].receipt_id);
+    expect((await world.call(agent, "get_status", {})).body.result.balance_usdc).toBe("0.000000");
+    tried.add(name);
+  });
+});
+
+it("the table of docs/clients.md names the tests that were run, each in the row of its door and the column of its way", () => {
+  const named = tableOfClients().flatMap(({ door, cells }) =>
+    cells.map((cell, column) => ({ cell, ends: `-${door.toLowerCase()}-${WAYS[column]}\`` })),
+  );
+  const tests = named.filter(({ cell }) => cell.startsWith("`"));
+  expect(tests.filter(({ cell, ends }) => !cell.endsWith(ends))).toEqual([]);
+  expect(tests.map(({ cell }) => cell.slice(1, -1))).toEqual(CELLS.map(({ name }) => name));
+  expect(tests.filter(({ cell }) => !tried.has(cell.slice(1, -1)))).toEqual([]);
+});

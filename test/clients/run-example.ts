@@ -1,0 +1,79 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { ROOT } from "../tooling/command.ts";
+
+const EXAMPLES = path.join(ROOT, "docs/examples");
+
+/** How a program ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a newcomer's shell has after the first lines of docs/clients.md: the project's programs first, nothing of the test's own. */
+function environment(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const paths = [path.dirname(process.execPath), path.join(ROOT, "node_modules/.bin"), process.env["PATH"] ?? ""];
+  const own = {
+    PATH: paths.join(path.delimiter),
+    HOME: process.env["HOME"],
+    NODE_OPTIONS: "--conditions=toolgate-source",
+  };
+  return { ...own, ...variables };
+}
+
+function run(program: string, args: readonly string[], variables: Readonly<Record<string, string>>): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: environment(variables), stdio: ["ignore", "pipe", "pipe"] });
+    const ended = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (ended.stdout += chunk));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (ended.stderr += chunk));
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, ...ended }));
+  });
+}
+
+/** Runs a file of docs/examples as its first lines say. */
+export function runExample(file: string, variables: Readonly<Record<string, string>>): Promise<Ended> {
+  const at = path.join(EXAMPLES, file);
+  if (file.endsWith(".ts")) return run(process.execPath, [at], variables);
+  if (file.endsWith(".py")) return run("python3", [at], variables);
+  if (file.endsWith(".json")) return callAsHost(at, variables);
+  // Nothing is looked up in the network, and no module of this machine's is.
+  if (file.endsWith(".go")) return run("go", ["run", at], { GOFLAGS: "-mod=mod", GOPROXY: "off", ...variables });
+  return run(at, [], variables);
+}
+
+/** An MCP host's configuration, with the reader's own address and key in it, in the hands of a host that reads such files: the MCP inspector. */
+async function callAsHost(file: string, variables: Readonly<Record<string, string>>): Promise<Ended> {
+  const { TOOLGATE_URL = "", TOOLGATE_KEY = "", WALLET } = variables;
+  const config = `${WALLET}.mcp.json`;
+  const text = readFileSync(file, "utf8");
+  writeFileSync(config, text.replace("http://127.0.0.1:8080", TOOLGATE_URL).replace("sk-agent-…", TOOLGATE_KEY));
+  const call = ["--method", "tools/call", "--tool-name", "vram_estimate", "--tool-arg", "model=llama-3.1-8b"];
+  const args = ["--cli", "--config", config, "--server", "toolgate", ...call];
+  const ended = await run("mcp-inspector", args, { MCP_INSPECTOR_SECRET_STORE: "memory", ...variables });
+  // It also tells where it keeps secrets.
+  return { ...ended, stderr: ended.stderr.replace(/^\[mcp-inspector\] .*\n/gm, "") };
+}
+
+/** Why a file cannot be run on this machine; undefined: it can. */
+export async function missing(file: string): Promise<string | undefined> {
+  const works = (program: string, ...args: string[]) =>
+    run(program, args, {}).then(
+      ({ code }) => code === 0,
+      () => false,
+    );
+  if (file.endsWith(".py") && !(await works("python3", "-c", "import cryptography")))
+    return "there is no python3 with the package cryptography";
+  if (file.endsWith(".go") && !(await works("go", "version"))) return "there is no go on the PATH";
+  if (file.endsWith(".sh") && !(await works("jq", "--version"))) return "there is no jq on the PATH";
+  if (file.endsWith(".sh") && !(await works("curl", "--version"))) return "there is no curl on the PATH";
+  return existsSync(path.join(EXAMPLES, file)) ? undefined : expectedFile(file);
+}
+
+function expectedFile(file: string): never {
+  throw new Error(`docs/examples/${file} does not exist`);
+}
