@@ -48,6 +48,17 @@ export function modern(
   return mcp(gateway, agent, body, { ...mirror(method, name), ...headers });
 }
 
+/** Sends a tool call whose progress is wanted, and reads what came of it: the messages of its stream, in their order. */
+export async function watch({ baseUrl }: Asked, { apiKey }: Agent, name: string, args: object) {
+  const params = { name, arguments: args, _meta: { progressToken: "t" } };
+  const response = await fetch(`${baseUrl}/mcp`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+  });
+  return { status: response.status, events: eventsOf(await response.text()) };
+}
+
 /** The messages of a stream of events. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export function eventsOf(text: string): any[] {

@@ -267,7 +267,7 @@ describe("a batch", () => {
     ["comes with a payment in a header", ten, { "X-Payment": "x" }, /x-payment/],
     ["comes with a signed payment in a header", ten, { "Payment-Signature": "x" }, /payment-signature/],
   ])("is refused when it %s", async (_, messages, headers, says) => {
-    const { status, body } = await send(await world.agent(), messages, headers as Record<string, string>);
+    const { status, body } = await send(await world.agent(), messages, headers);
     expect(body).toMatchObject({ code: "INVALID_REQUEST", id: null, error: { code: -32600 } });
     expect(body.message).toMatch(says);
     expect(status).toBe(400);

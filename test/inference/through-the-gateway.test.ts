@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { watch } from "../contract/mcp-client.ts";
 import { request, startWorld, type Agent, type Answer, type World } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 import { json, modelServer, type ModelServer } from "./model-server.ts";
@@ -99,6 +100,18 @@ describe("inference_chat", () => {
       });
     }
     await expectCharged(2n);
+  });
+
+  it("tells over /mcp how far it has come, never what has come of it before it is whole", async () => {
+    const { status, events } = await watch(world.gateway, agent, "inference_chat", params("good"));
+    expect(status).toBe(200);
+    const [asked, ...later] = events.slice(0, -1).map((event) => event.params);
+    expect(asked).toEqual({ progressToken: "t", progress: 0, message: "the model is asked" });
+    expect(later.length).toBeGreaterThan(0);
+    for (const { progress, message } of later)
+      expect(message).toBe(`${progress} pieces of the answer have come, about a token each`);
+    expect(events.at(-1).result.structuredContent).toMatchObject({ type: "text", model: "good" });
+    await expectCharged(1n);
   });
 
   it("is UNAVAILABLE while the only server is busy: nothing is charged or held, and it works in time", async () => {

@@ -22,6 +22,8 @@ export class CallerOrigin {
   /** Whether only this machine can reach the gateway, but for a proxy under its public name. */
   readonly #local: boolean;
   readonly #publicHost: string | undefined;
+  /** The Host that was good the last time: as a rule all callers send the same. */
+  #goodHost: string | undefined;
 
   constructor({ host, publicUrl, origins }: Whereabouts) {
     const url = publicUrl === undefined ? undefined : new URL(publicUrl);
@@ -41,14 +43,18 @@ export class CallerOrigin {
         "FORBIDDEN",
         "Origin: pages of this origin may not call; the operator lists those that may in CORS_ORIGINS",
       );
-    if (!this.#local || host === undefined) return;
+    if (!this.#local || host === undefined || host === this.#goodHost) return;
     const name = host.replace(/:\d*$/, "").toLowerCase();
-    if (isLoopback(name) || name === this.#publicHost) return;
-    throw new ToolgateError(
-      "FORBIDDEN",
-      "Host: this gateway listens on this machine only and is not known by that name; the operator sets PUBLIC_URL",
-    );
+    if (!isLoopback(name) && name !== this.#publicHost) throw strange();
+    this.#goodHost = host;
   }
+}
+
+function strange(): ToolgateError {
+  return new ToolgateError(
+    "FORBIDDEN",
+    "Host: this gateway listens on this machine only and is not known by that name; the operator sets PUBLIC_URL",
+  );
 }
 
 function originHost(origin: string): string {

@@ -65,10 +65,10 @@ export class McpExchange {
   }
 
   /** Hears of it. The header has room for one call only. */
-  readonly settled = (told: ToldSettlement): void => {
+  settled(told: ToldSettlement): void {
     this.#settlement = told.settlement;
     if (!this.isBatch) this.context.settled?.(told);
-  };
+  }
 
   /** Whether the caller wants to be asked for money by results of tools. */
   get inBand(): boolean {
@@ -88,8 +88,8 @@ export class McpExchange {
   }
 
   /** Makes the answer a stream of events, if it is none yet. */
-  readonly openStream = (): EventStream => {
+  openStream(): EventStream {
     this.#stream ??= new EventStream(this.#response, this.#answerHeaders);
     return this.#stream;
-  };
+  }
 }

@@ -71,12 +71,12 @@ export class Methods {
 
 /** What the call's `_meta` adds to what its headers say. */
 function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
-  const { context, isBatch, openStream } = exchange;
+  const { context, isBatch } = exchange;
   const { xPayment, paymentSignature } = context;
   if (progressToken === undefined && payment === undefined && xPayment === undefined && paymentSignature === undefined)
     return context;
   // The answers of a batch come together, so that none of them can have a stream.
   const progress =
-    progressToken === undefined || isBatch ? undefined : new ProgressReports(progressToken, openStream).listener;
-  return { ...context, metaPayment: payment, progress, settled: exchange.settled };
+    progressToken === undefined || isBatch ? undefined : new ProgressReports(progressToken, exchange).listener;
+  return { ...context, metaPayment: payment, progress, settled: (told) => exchange.settled(told) };
 }

@@ -21,7 +21,10 @@ export function demandMirrored({ method, params }: Message, headers: IncomingHtt
   demandEqual("Mcp-Method", one(headers["mcp-method"]), method);
   if (method !== "tools/call") return;
   const name = params?.["name"];
-  if (typeof name === "string") demandEqual("Mcp-Name", decoded("Mcp-Name", one(headers["mcp-name"])), name);
+  if (typeof name !== "string") return;
+  const sent = one(headers["mcp-name"]);
+  // Most names are what they are.
+  if (sent !== name || sent.startsWith("=?")) demandEqual("Mcp-Name", decoded("Mcp-Name", sent), name);
 }
 
 /**

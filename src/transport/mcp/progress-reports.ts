@@ -1,5 +1,5 @@
 import type { Progress } from "../../domain/tool.ts";
-import type { EventStream } from "../http/event-stream.ts";
+import type { McpExchange } from "./exchange.ts";
 import type { ProgressToken } from "./tool-call.ts";
 
 /**
@@ -8,19 +8,19 @@ import type { ProgressToken } from "./tool-call.ts";
  */
 export class ProgressReports {
   readonly #token: ProgressToken;
-  readonly #open: () => EventStream;
+  readonly #exchange: McpExchange;
   #latest = Number.NEGATIVE_INFINITY;
 
-  constructor(token: ProgressToken, open: () => EventStream) {
+  constructor(token: ProgressToken, exchange: McpExchange) {
     this.#token = token;
-    this.#open = open;
+    this.#exchange = exchange;
   }
 
   /** What does not go on is not told: each report must say more than the one before. */
   readonly listener = ({ progress, total, message }: Progress): void => {
     if (!(progress > this.#latest)) return;
     this.#latest = progress;
-    this.#open().send({
+    this.#exchange.openStream().send({
       jsonrpc: "2.0",
       method: "notifications/progress",
       params: {

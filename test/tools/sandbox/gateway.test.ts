@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../../support/world.ts";
+import { watch } from "../../contract/mcp-client.ts";
 import { callGrpc, grpcClient } from "../../transport/grpc-client.ts";
 import {
   accountOf,
@@ -105,6 +106,29 @@ describe("an execution", () => {
     const { body } = await world.post(agent, "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
     expect(body.result.structuredContent).toMatchObject({ status: "succeeded", result: [1, 2] });
     expect(body.result._meta["toolgate/receipt"]).toMatchObject({ tool: "sandbox_execute" });
+  });
+
+  it("is told over /mcp with its progress, where that is wanted and the call is paid", async () => {
+    const params = { language: "javascript", code: "export default 3;" };
+    const { status, events } = await watch(
+      world.gateway,
+      await world.agent({ balance: 5_000n }),
+      "sandbox_execute",
+      params,
+    );
+    expect(status).toBe(200);
+    expect(events.slice(0, -1).map((event) => event.params)).toEqual([
+      { progressToken: "t", progress: 0, total: 2, message: "the code waits for its place" },
+      { progressToken: "t", progress: 1, total: 2, message: "the code runs" },
+    ]);
+    expect(events.at(-1).result).toMatchObject({
+      structuredContent: { status: "succeeded", result: 3 },
+      _meta: { "toolgate/receipt": { tool: "sandbox_execute" } },
+    });
+    expect(await watch(world.gateway, await world.agent(), "sandbox_execute", params)).toEqual({
+      status: 402,
+      events: [],
+    });
   });
 
   it("is told over gRPC", async () => {
