@@ -1,10 +1,11 @@
-import { createPrivateKey, randomUUID, sign } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { createClient, type Client } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { Keypair, PublicKey } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PaymentService } from "#gen/toolgate/v1/payment_service_pb.ts";
 import { query } from "../support/database-server.ts";
+import { gaslessPayment, signBuilt } from "../support/gasless.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { expectError } from "./error-body.ts";
 
@@ -37,22 +38,6 @@ async function quoted(params: object = {}, as = agent) {
 
 const build = (quoteId: string, payer: string, as: Agent | undefined = agent) =>
   world.post(as, PATH, { quote_id: quoteId, payer });
-
-/** Signs with nothing but Ed25519, as any language can. */
-function signed({ transaction, message }: { transaction: string; message: string }, { secretKey }: Keypair): string {
-  const key = createPrivateKey({
-    key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), secretKey.subarray(0, 32)]),
-    format: "der",
-    type: "pkcs8",
-  });
-  const bytes = Buffer.from(transaction, "base64");
-  sign(null, Buffer.from(message, "base64"), key).copy(bytes, 65);
-  return bytes.toString("base64");
-}
-
-function proofOf(transaction: string, quoteId: string): Record<string, string> {
-  return { "X-Payment": Buffer.from(JSON.stringify({ transaction, quote_id: quoteId })).toString("base64url") };
-}
 
 type Builder = (quoteId: string, payer: string) => Promise<{ transaction: string; message: string }>;
 
@@ -96,8 +81,8 @@ describe("200", () => {
     const wallet = poorWallet();
     const params = { context_length: 4096 + DOORS.findIndex(([name]) => name === door) };
     const quoteId = await quoted(params);
-    const transaction = signed(await ofDoor(quoteId, wallet.publicKey.toBase58()), wallet);
-    const headers = proofOf(transaction, quoteId);
+    const transaction = signBuilt(await ofDoor(quoteId, wallet.publicKey.toBase58()), wallet);
+    const headers = gaslessPayment(transaction, quoteId);
     const call = () => world.call(agent, PAID.tool, { ...PAID.params, ...params }, { headers });
     const bought = await call();
     expect(bought.body).toMatchObject({ ok: true });
@@ -121,7 +106,7 @@ describe("200", () => {
       headers: {
         Authorization: `Bearer ${other.apiKey}`,
         "Content-Type": "application/json",
-        ...proofOf(signed(built.body, wallet), quoteId),
+        ...gaslessPayment(signBuilt(built.body, wallet), quoteId),
       },
       body: JSON.stringify(PAID),
       signal: gone.signal,

@@ -2,7 +2,7 @@ import type { GaslessRelay } from "../relay.ts";
 import type { RelayBook } from "../relay-ports.ts";
 
 /** How long nobody has moved a claim before it is taken up, ms: whoever looks after it would have, or is gone. */
-const IDLE_MS = 5_000;
+const IDLE_MS = 3_000;
 
 /** Claims that one round takes up, and how many of them at once. */
 const [MOST, AT_ONCE] = [256, 8];

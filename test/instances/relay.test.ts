@@ -1,0 +1,176 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { address } from "@solana/kit";
+import type { Keypair } from "@solana/web3.js";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Faults } from "../../src/localchain/faults.ts";
+import { createHttpServer } from "../../src/localchain/server.ts";
+import { query } from "../support/database-server.ts";
+import { gaslessPayment, signBuilt } from "../support/gasless.ts";
+import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
+import { callAt, expectAccount, expectCleanAudit, PRICE, type Door } from "./calls.ts";
+import { Instances, type Instance } from "./process.ts";
+
+/** One gasless payment and several instances, of which one dies or stalls at the worst moments. */
+let ground: Ground;
+let server: Server;
+let survivor: Instance;
+let doomed: Instance;
+/** The one after that. */
+let next: Instance;
+let agent: Agent;
+let wallet: Keypair;
+/** Transactions that gave the wallet its USDC. */
+let funded: number;
+/** Of the node that the doomed ones alone ask. */
+const faults = new Faults();
+const instances = new Instances();
+
+beforeAll(async () => {
+  ground = await startGround({ RUN_LEASE_MS: "1000", WATCH_INTERVAL_MS: "200" });
+  server = createHttpServer(ground.chain.chain, faults).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const settings = {
+    ...ground.settings,
+    SOLANA_RPC_URLS: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  };
+  survivor = await instances.serve(ground.settings);
+  // The first one leads, and keeps the relay for the others.
+  [doomed, next] = await Promise.all([instances.serve(settings), instances.serve(settings)]);
+});
+beforeEach(async () => {
+  agent = await ground.agent();
+  wallet = ground.chain.controls.createWallet({ lamports: 0n, microUsd: 5n * PRICE });
+  funded = transactions();
+});
+afterEach(() => faults.clear());
+afterAll(async () => {
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await instances.close();
+    server.closeAllConnections();
+    server.close();
+    await ground.close();
+  }
+});
+
+/** What the wallet signed for a quote; sent to nobody yet. */
+async function signedPayment(): Promise<{ headers: Record<string, string>; quoteId: string }> {
+  const { status, body } = await callAt(survivor, agent);
+  expect(status, JSON.stringify(body)).toBe(402);
+  const quoteId: string = body.quote.quote_id;
+  const asked = JSON.stringify({ quote_id: quoteId, payer: wallet.publicKey.toBase58() });
+  const built = await request(survivor, agent, "/v1/payments/transaction", { method: "POST", body: asked });
+  expect(built.status, JSON.stringify(built.body)).toBe(200);
+  return { headers: gaslessPayment(signBuilt(built.body, wallet), quoteId), quoteId };
+}
+
+async function relaysOf(quoteId: string): Promise<string[]> {
+  const { rows } = await query(ground.database.url, `select state from relay where quote_id = '${quoteId}'`);
+  return rows.map(({ state }: { state: string }) => state);
+}
+
+const untilRelay = (quoteId: string, state: string) =>
+  expect.poll(() => relaysOf(quoteId), { timeout: 20_000, interval: 20 }).toEqual([state]);
+
+/** Transactions on the chain that the wallet signed, or that gave it its USDC. */
+const transactions = () => ground.chain.chain.history.touching(address(wallet.publicKey.toBase58())).length;
+
+/** The retry: while another instance has the call, or the payment's outcome is not known, the caller is told to come again. */
+async function retryUntilBought(door: Door, headers: Record<string, string>): Promise<Answer> {
+  let last: Answer | undefined;
+  const retry = async () => {
+    last = await callAt(door, agent, { headers });
+    expect([200, 409, 503], JSON.stringify(last.body)).toContain(last.status);
+    return last.status;
+  };
+  await expect.poll(retry, { timeout: 20_000, interval: 100 }).toBe(200);
+  if (!last) throw new Error("there was an answer");
+  return last;
+}
+
+/** One charge, one transaction, nothing left over. */
+async function expectPaidOnce(quoteId: string): Promise<void> {
+  expect(await relaysOf(quoteId)).toEqual(["confirmed"]);
+  expect(transactions()).toBe(funded + 1);
+  await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
+}
+
+describe("three instances that settle one gasless payment at once", () => {
+  it("charge once, for one transaction, and tell all callers the same", async () => {
+    const { headers, quoteId } = await signedPayment();
+    const doors = [survivor, doomed, next, survivor, doomed, next];
+    const answers = await Promise.all(doors.map((door) => retryUntilBought(door, headers)));
+    expect(new Set(answers.map(({ body }) => body.receipt.receipt_id)).size).toBe(1);
+    expect(answers[0]?.body.receipt).toMatchObject({ paid_by: "gasless", quote_id: quoteId });
+    await expectPaidOnce(quoteId);
+  });
+});
+
+/** Where the doomed instance is stopped: what of the chain it cannot have, and where the payment is then. */
+type Moment = readonly [method: string, state: "claimed" | "broadcast"];
+const CLAIMED: Moment = ["simulateTransaction", "claimed"];
+const SENT: Moment = ["getSignatureStatuses", "broadcast"];
+
+/** Has the doomed instance settle a payment as far as that moment; its answer, undefined when the connection breaks. */
+async function stopAt([method, state]: Moment) {
+  faults.add({ method, fault: { kind: "hang" } });
+  const { headers, quoteId } = await signedPayment();
+  const answer = callAt(doomed, agent, { headers }).catch(() => undefined);
+  await untilRelay(quoteId, state);
+  if (state === "broadcast") await expect.poll(transactions, { timeout: 10_000, interval: 20 }).toBe(funded + 1);
+  return { headers, quoteId, answer };
+}
+
+describe("an instance that stalls", () => {
+  it.each([
+    ["its claim", CLAIMED],
+    ["the sending", SENT],
+  ])("after %s charges nothing twice when it goes on", async (_name, moment) => {
+    const { headers, quoteId, answer } = await stopAt(moment);
+    doomed.signal("SIGSTOP");
+    try {
+      const bought = await retryUntilBought(survivor, headers);
+      expect(bought.body.receipt).toMatchObject({ paid_by: "gasless", quote_id: quoteId });
+      faults.clear();
+      doomed.signal("SIGCONT");
+      expect([200, 503]).toContain((await answer)?.status);
+      expect((await retryUntilBought(doomed, headers)).body).toEqual(bought.body);
+    } finally {
+      doomed.signal("SIGCONT");
+    }
+    await expectPaidOnce(quoteId);
+  });
+});
+
+describe("an instance that is killed", () => {
+  it("after the sending leaves the payment to the retry elsewhere", async () => {
+    const { headers, quoteId, answer } = await stopAt(SENT);
+    doomed.signal("SIGKILL");
+    expect(await answer).toBeUndefined();
+    const bought = await retryUntilBought(survivor, headers);
+    expect(bought.body.receipt).toMatchObject({ paid_by: "gasless", quote_id: quoteId });
+    await expectPaidOnce(quoteId);
+    doomed = next;
+  });
+
+  it("after its claim leaves the payment to another's keeper, the money to its account, and the call to a late retry", async () => {
+    const { headers, quoteId, answer } = await stopAt(CLAIMED);
+    doomed.signal("SIGKILL");
+    expect(await answer).toBeUndefined();
+    await untilRelay(quoteId, "confirmed");
+    expect((await untilPaid(quoteId)).rows).toEqual([{ paid_by: "gasless" }]);
+    await expectAccount(survivor, agent, { balance: PRICE, receipts: 0 });
+    const bought = await retryUntilBought(survivor, headers);
+    expect(bought.body.receipt).toMatchObject({ paid_by: "gasless", quote_id: quoteId });
+    await expectPaidOnce(quoteId);
+  });
+});
+
+async function untilPaid(quoteId: string) {
+  const payments = () => query(ground.database.url, `select paid_by from payment where quote_id = '${quoteId}'`);
+  await expect.poll(async () => (await payments()).rowCount, { timeout: 20_000, interval: 50 }).toBe(1);
+  return payments();
+}
