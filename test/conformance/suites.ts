@@ -1,12 +1,14 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import { z } from "zod";
-import { command, ROOT } from "../tooling/command.ts";
+import { command } from "../tooling/command.ts";
 
+const require = createRequire(import.meta.url);
 const PROGRAMS = {
-  "0.2.0-alpha.12": "node_modules/@modelcontextprotocol/conformance/dist/index.js",
-  "0.1.16": "node_modules/conformance-0.1/dist/index.js",
+  "0.2.0-alpha.12": require.resolve("@modelcontextprotocol/conformance/dist/index.js"),
+  "0.1.16": require.resolve("conformance-0.1/dist/index.js"),
 };
 
 /** A set of scenarios of one release of the official suite. */
@@ -55,7 +57,7 @@ export async function judge(suite: Suite, url: string): Promise<Judgement> {
   const results = await mkdtemp(path.join(os.tmpdir(), "toolgate-conformance-"));
   try {
     const { code, output } = await command("node", [
-      ...[path.join(ROOT, PROGRAMS[suite.release]), "server", "--url", url, ...suite.choice],
+      ...[PROGRAMS[suite.release], "server", "--url", url, ...suite.choice],
       ...["--expected-failures", baselineFile(suite), "--output-dir", results],
     ]);
     return { code, output, scenarios: await readScenarios(results) };

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import {
@@ -266,6 +267,8 @@ describe("a client that would log in by OAuth", () => {
 });
 
 describe("the inspector on the command line", () => {
+  const require = createRequire(import.meta.url);
+  const inspector = require.resolve("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
   let home: string;
   beforeAll(async () => {
     home = await mkdtemp(path.join(os.tmpdir(), "toolgate-inspector-"));
@@ -275,9 +278,9 @@ describe("the inspector on the command line", () => {
   /** It keeps things in the home directory. */
   const inspect = ({ apiKey }: Agent, ...args: string[]) =>
     command(
-      "mcp-inspector",
+      "node",
       [
-        ...["--cli", `${world.gateway.baseUrl}/mcp`, "--transport", "http", ...args],
+        ...[inspector, "--cli", `${world.gateway.baseUrl}/mcp`, "--transport", "http", ...args],
         ...["--header", `Authorization: Bearer ${apiKey}`],
       ],
       { env: { HOME: home } },
