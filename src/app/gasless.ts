@@ -37,7 +37,7 @@ export async function identify(deps: GaslessDeps, proof: Proof): Promise<Payment
   if (proof.kind === "transfer") return { ...proof, unsent: undefined };
   const relay = relayOf(deps, proof);
   const transaction = await relay.identify(proof.transaction);
-  const memo = transaction.memo === undefined ? undefined : parseMemo(transaction.memo, deps.memoPrefix);
+  const memo = parseMemo(transaction.memo, deps.memoPrefix);
   if (memo?.form !== "prefix")
     throw malformedProof(
       `${proof.carrier}: the transaction must carry one memo, ${deps.memoPrefix}:<quote_id> with the quote_id of the 402 answer`,

@@ -4,6 +4,8 @@ const CALL = "src/app/call-tool.ts";
 const SETTLE = "src/app/settle.ts";
 const PROOF = "src/domain/proof.ts";
 const QUOTE = "src/domain/quote.ts";
+const GASLESS = "src/app/gasless.ts";
+const UNSENT = ["test/app/gasless.test.ts"];
 const HOLD = ["test/app/under-hold.test.ts"];
 const BINDINGS = ["test/attacks/bindings.test.ts"];
 const CLAIMS = ["test/attacks/claims.test.ts"];
@@ -241,6 +243,62 @@ export const PAYMENTS: readonly Mutant[] = [
     find: "await creditBesides(deps, proof, fingerprint, context)",
     replace: "await undefined",
     tests: ["test/app/call-tool.test.ts"],
+  },
+  {
+    name: "gasless-memo",
+    guard: "A transaction that is left to us to send names its quote in a memo of ours.",
+    file: GASLESS,
+    find: 'if (memo?.form !== "prefix")',
+    replace: "if (!memo)",
+    tests: UNSENT,
+  },
+  {
+    name: "gasless-quote",
+    guard: "A quote that is sent beside a transaction is the one that its memo names.",
+    file: GASLESS,
+    find: "if (proof.quoteId !== undefined &&",
+    replace: "if (false &&",
+    tests: UNSENT,
+  },
+  {
+    name: "gasless-terms",
+    guard: "An x402 payload takes the offer that was made.",
+    file: GASLESS,
+    find: "if (accepted[name] === undefined || accepted[name] === terms[name]) continue;",
+    replace: "if (accepted[name] !== terms[name]) continue;",
+    tests: UNSENT,
+  },
+  {
+    name: "gasless-claimed-in-time",
+    guard: "A payment that we took in time is in time when its call is repeated later.",
+    file: CALL,
+    find: "settle(deps, proof, quote, paidAt, context)",
+    replace: "settle(deps, proof, quote, receivedAt + paidAt * 0, context)",
+    tests: UNSENT,
+  },
+  {
+    name: "gasless-landed-late",
+    guard: "How long a payment that we took was on its way is not its payer's.",
+    file: SETTLE,
+    find: 'paid.paidBy === "transfer" &&',
+    replace: "",
+    tests: UNSENT,
+  },
+  {
+    name: "gasless-pending",
+    guard: "A payment that we have sent is pending, and not missing, until the chain tells it.",
+    file: SETTLE,
+    find: "if (unsent)",
+    replace: "if (false)",
+    tests: UNSENT,
+  },
+  {
+    name: "payment-identifier",
+    guard: "The payment-identifier of an x402 payload is the call's idempotency key.",
+    file: CALL,
+    find: "return idempotencyKey ?? paymentId;",
+    replace: "return idempotencyKey;",
+    tests: UNSENT,
   },
   {
     name: "no-quote-after-proof",

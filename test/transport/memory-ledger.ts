@@ -104,7 +104,7 @@ function receiptOf({ runId, tool, price, payment }: BeginCall, receiptId: string
     quoted: price,
     debited: price,
     refunded: 0n,
-    paidBy: payment ? "transfer" : "balance",
+    paidBy: payment ? (payment.deposit?.paidBy ?? "transfer") : "balance",
     status: "final",
     createdAt,
   };
