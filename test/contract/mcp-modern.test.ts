@@ -266,6 +266,7 @@ describe("arguments that a tool wants to see in headers", () => {
     ["no number", args, { ...sent, "Mcp-Param-Count": "" }],
     ["another truth", args, { ...sent, "Mcp-Param-Flag": "True" }],
     ["one that no argument says", {}, { "Mcp-Param-Region": "us west" }],
+    ["what no header can hold", { region: "\u00e9" }, { "Mcp-Param-Region": "\u00e9" }],
     ["no base64", args, { ...sent, "Mcp-Param-Region": "=?base64?dXM?=" }],
   ])("are refused with a header that is %s", async (_, given, headers) => {
     expectRefused(await call("regional", given, headers), 400, -32020, /Mcp-Param-/);

@@ -21,10 +21,7 @@ export function demandMirrored({ method, params }: Message, headers: IncomingHtt
   demandEqual("Mcp-Method", one(headers["mcp-method"]), method);
   if (method !== "tools/call") return;
   const name = params?.["name"];
-  if (typeof name !== "string") return;
-  const sent = one(headers["mcp-name"]);
-  // Most names are what they are.
-  if (sent !== name || sent.startsWith("=?")) demandEqual("Mcp-Name", decoded("Mcp-Name", sent), name);
+  if (typeof name === "string") demandEqual("Mcp-Name", decoded("Mcp-Name", one(headers["mcp-name"])), name);
 }
 
 /**
@@ -96,7 +93,7 @@ function decoded(name: string, sent: string | undefined): string | undefined {
   if (sent === undefined) return undefined;
   if (!PLAIN.test(sent))
     throw headerMismatch(`${name} has characters that no header can hold; encode it as =?base64?…?=`);
-  const encoded = SENTINEL.exec(sent)?.[1];
+  const encoded = sent.startsWith("=?") ? SENTINEL.exec(sent)?.[1] : undefined;
   if (encoded === undefined) return sent;
   if (!BASE64.test(encoded)) throw headerMismatch(`${name} is not base64 between =?base64? and ?=`);
   return Buffer.from(encoded, "base64").toString("utf8");
