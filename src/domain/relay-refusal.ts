@@ -1,6 +1,6 @@
 import { ToolgateError } from "./errors.ts";
 
-/** Why a transaction is not relayed: every reason there is. docs/gasless.md says what each one means, and what to do. */
+/** Why a transaction is not relayed: every reason there is. docs/gasless.md has them in this order, with what each one means. */
 export const RELAY_REFUSALS = {
   // What cannot be read at all.
   TRANSACTION_TOO_LARGE: "transaction_too_large",
@@ -9,7 +9,6 @@ export const RELAY_REFUSALS = {
   // Rules that need nothing but the transaction.
   LOOKUP_TABLES: "lookup_tables",
   SIGNER_COUNT: "signer_count",
-  FEE_PAYER: "fee_payer",
   FEE_PAYER_USED: "fee_payer_used",
   ACCOUNT_UNUSED: "account_unused",
   GUARD_COUNT: "guard_count",
@@ -20,23 +19,24 @@ export const RELAY_REFUSALS = {
   INSTRUCTION_ACCOUNTS: "instruction_accounts",
   COMPUTE_LIMIT: "compute_limit",
   COMPUTE_PRICE: "compute_price",
+  MEMO_TEXT: "memo_text",
+  PAYER_SIGNATURE: "payer_signature",
   TRANSFER_KIND: "transfer_kind",
   TRANSFER_MINT: "transfer_mint",
   TRANSFER_DECIMALS: "transfer_decimals",
   TRANSFER_DESTINATION: "transfer_destination",
   TRANSFER_AUTHORITY: "transfer_authority",
-  TRANSFER_SOURCE: "transfer_source",
   PAYER_IS_TREASURY: "payer_is_treasury",
-  MEMO_TEXT: "memo_text",
-  PAYER_SIGNATURE: "payer_signature",
+  TRANSFER_SOURCE: "transfer_source",
+  FEE_PAYER: "fee_payer",
   // Rules that need the quote.
+  QUOTE_TOO_CHEAP: "quote_too_cheap",
   TRANSFER_AMOUNT: "transfer_amount",
   MEMO_QUOTE: "memo_quote",
-  QUOTE_TOO_CHEAP: "quote_too_cheap",
-  QUOTE_TAKEN: "quote_taken",
-  // What the network says.
+  // What the network and the other claims say.
   BLOCKHASH_EXPIRED: "blockhash_expired",
   BLOCKHASH_TOO_OLD: "blockhash_too_old",
+  QUOTE_TAKEN: "quote_taken",
   SIMULATION_FAILED: "simulation_failed",
   FAILED_ON_CHAIN: "failed_on_chain",
   NEVER_LANDED: "never_landed",

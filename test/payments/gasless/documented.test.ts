@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { RELAY_REFUSALS } from "../../../src/domain/relay-refusal.ts";
+import { feeOf, GUARD_UNITS, HIGHEST_PRICE, MOST_GUARDS, MOST_UNITS } from "../../../src/payments/gasless/limits.ts";
+
+/** docs/gasless.md is what payers read; the reasons are what they get. */
+const page = readFileSync("docs/gasless.md", "utf8");
+const rows = [...page.matchAll(/^\| `(\w+)` \| (\d+) \| ([^|]+) \| ([^|]+) \|$/gm)];
+
+it("the page has a row for every reason, in the order of the checks, and no other", () => {
+  expect(rows.map(([, reason]) => reason)).toEqual(Object.values(RELAY_REFUSALS));
+});
+
+it("the page says which of them are 400: what cannot be read", () => {
+  const unreadable = rows.filter(([, , status]) => status === "400").map(([, reason]) => reason);
+  expect(unreadable).toEqual(["transaction_too_large", "transaction_malformed", "transaction_version"]);
+  expect(rows.every(([, , status]) => status === "400" || status === "402")).toBe(true);
+});
+
+it("every reason is given somewhere, and tried somewhere", () => {
+  const sources = textOf("src/payments/gasless") + textOf("src/app");
+  const tests = textOf("test/payments/gasless", "documented.test.ts") + textOf("test/app");
+  for (const [name, reason] of Object.entries(RELAY_REFUSALS)) {
+    expect(sources.includes(`RELAY_REFUSALS.${name}`) || sources.includes(`"${reason}"`), name).toBe(true);
+    expect(tests.includes(`"${reason}"`) || tests.includes(`(${reason}`) || tests.includes(`\\(${reason}`), name).toBe(
+      true,
+    );
+  }
+});
+
+it("the page tells the limits that are in force", () => {
+  const most = feeOf({ units: MOST_UNITS + MOST_GUARDS * GUARD_UNITS, price: HIGHEST_PRICE });
+  const number = (value: number | bigint) => value.toLocaleString("en-US");
+  for (const limit of [MOST_UNITS, GUARD_UNITS, HIGHEST_PRICE, most]) expect(page).toContain(number(limit));
+  expect(page).toContain(`at most ${MOST_GUARDS} Lighthouse instructions`);
+  expect(page).toContain(`at most ${number(most)} lamports`);
+});
+
+function textOf(folder: string, except = ""): string {
+  const files = readdirSync(folder).filter((name) => name.endsWith(".ts") && name !== except);
+  return files.map((name) => readFileSync(path.join(folder, name), "utf8")).join("\n");
+}
