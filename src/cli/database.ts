@@ -9,7 +9,12 @@ import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { explained } from "./database-error.ts";
 
-const devJson = z.object({ database_url: z.string(), rpc_url: z.string(), treasury_owner: z.string() });
+const devJson = z.object({
+  database_url: z.string(),
+  rpc_url: z.string(),
+  treasury_owner: z.string(),
+  fee_payer_keypair: z.string().optional(),
+});
 
 /** The configuration of a command; where DATABASE_URL is not set, with the database and the chain of a running `dev`. */
 export function commandConfig(): CommandConfig {
@@ -27,6 +32,7 @@ export function commandConfig(): CommandConfig {
     DATABASE_URL: dev.database_url,
     SOLANA_RPC_URLS: config.SOLANA_RPC_URLS ?? [dev.rpc_url],
     TREASURY_OWNER: config.TREASURY_OWNER ?? dev.treasury_owner,
+    FEE_PAYER_KEYPAIR: config.FEE_PAYER_KEYPAIR ?? dev.fee_payer_keypair,
   };
 }
 

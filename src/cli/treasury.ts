@@ -1,7 +1,10 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { ConfigError } from "../config/config.ts";
+import { ConfigError, type Config } from "../config/config.ts";
+import { secretsIn } from "../config/secrets.ts";
 import { formatUsdc } from "../domain/money.ts";
+import { createLogger } from "../log.ts";
+import { systemClock } from "../system.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 
@@ -12,18 +15,24 @@ export function addTreasuryCommands(program: Command): void {
     .description("operator's look at the treasury")
     .command("show")
     .description(
-      "shows what the treasury's token account must hold by the books, how far its movements are recorded, and what lies in suspense; needs TREASURY_OWNER, or a running dev",
+      "shows what the treasury's token account must hold by the books, how far its movements are recorded, what lies in suspense, and what the fee payer of the gasless relay has left; needs TREASURY_OWNER, or a running dev",
     )
     .option("--json", "print JSON")
     .action(async (options: { json?: boolean }) => show(options.json ?? false));
 }
 
 async function show(json: boolean): Promise<void> {
-  await withPostgres(async ({ treasuryBooks }, { TREASURY_OWNER: owner }) => {
+  await withPostgres(async ({ treasuryBooks, relays }, config) => {
+    const { TREASURY_OWNER: owner } = config;
     if (owner === undefined) throw new ConfigError(["TREASURY_OWNER: is not set; treasury show needs it"]);
     const { treasuryOf } = await import("../solana/treasury.ts");
     const { tokenAccount } = treasuryOf(owner);
-    const [watch, suspended] = await Promise.all([treasuryBooks.watch(tokenAccount), treasuryBooks.suspended()]);
+    const [watch, suspended, relayed, feePayer] = await Promise.all([
+      treasuryBooks.watch(tokenAccount),
+      treasuryBooks.suspended(),
+      relays.spentToday(),
+      feePayerOf({ ...config, TREASURY_OWNER: owner }),
+    ]);
     outputFor(json).record({
       token_account: tokenAccount,
       opening_usdc: watch === undefined ? null : formatUsdc(watch.opening),
@@ -32,7 +41,37 @@ async function show(json: boolean): Promise<void> {
       looked_at: watch?.lookedAt ?? null,
       suspense_count: suspended.count,
       suspense_usdc: formatUsdc(suspended.amount),
+      fee_payer: feePayer?.address ?? null,
+      fee_payer_lamports: feePayer?.lamports ?? null,
+      relay_lamports_today: relayed,
     });
     if (watch === undefined) process.stderr.write("This account is not watched yet: serve begins to.\n");
   });
+}
+
+/** Longest that the chain may take, ms. */
+const LIMIT_MS = 15_000;
+
+/** The relay's fee payer, and what it holds; undefined where gasless is off. What cannot be told keeps nothing else from being shown. */
+async function feePayerOf(config: Config & { TREASURY_OWNER: string }) {
+  const { openSponsor } = await import("../gateway/fee-payer.ts");
+  const { SOLANA_RPC_URLS: urls = [] } = config;
+  try {
+    const sponsor = await openSponsor(config);
+    if (!sponsor) return undefined;
+    if (urls.length === 0) return { address: sponsor.feePayer, lamports: undefined };
+    const [{ SolanaRelayChain }, { SolanaRpc }] = await Promise.all([
+      import("../solana/index.ts"),
+      import("../solana/rpc.ts"),
+    ]);
+    const log = createLogger("error", { secrets: secretsIn(config) });
+    const chain = new SolanaRelayChain(new SolanaRpc(urls, { clock: systemClock, log, attemptMs: 3_000 }));
+    const lamports = await chain.balance(sponsor.feePayer, AbortSignal.timeout(LIMIT_MS)).catch(() => undefined);
+    if (lamports === undefined) process.stderr.write("No endpoint of SOLANA_RPC_URLS tells the fee payer's balance.\n");
+    return { address: sponsor.feePayer, lamports };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.problems.join("\n")}\n`);
+    return undefined;
+  }
 }

@@ -37,6 +37,8 @@ export interface DevJson {
   pay_to: string;
   usdc_mint: string;
   fee_payer: string;
+  /** Its key file. */
+  fee_payer_keypair: string;
 }
 
 /** Reads the state of an earlier run, or makes a new one. */

@@ -68,12 +68,13 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
     await migrate(world.databaseUrl);
     const [agent] = await Promise.all([agentOf(world.databaseUrl, state), fundWallets(world.rpcUrl, state)]);
     saveState(dataDir, { ...state, apiKey: agent.apiKey });
+    const feePayerFile = writeFeePayer(dataDir, state);
     return {
       environment: {
         DATABASE_URL: world.databaseUrl,
         SOLANA_RPC_URLS: world.rpcUrl,
         TREASURY_OWNER: state.treasury.publicKey.toBase58(),
-        FEE_PAYER_KEYPAIR: writeFeePayer(dataDir, state),
+        FEE_PAYER_KEYPAIR: feePayerFile,
         ...(world.inferenceUrl !== undefined && { INFERENCE_BASE_URL: world.inferenceUrl }),
         ...(world.api && registerApi(dataDir, world.api)),
       },
@@ -91,6 +92,7 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
           pay_to: doors.payTo,
           usdc_mint: doors.usdcMint,
           fee_payer: state.feePayer.publicKey.toBase58(),
+          fee_payer_keypair: feePayerFile,
         };
         writeDevJson(dataDir, devJson);
         return {

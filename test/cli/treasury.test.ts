@@ -83,6 +83,7 @@ describe("the operator's commands for the treasury", { timeout: 60_000 }, () => 
   it("show the treasury", async () => {
     const before = (await toolgate("treasury", "show", "--json")).rows[0];
     expect(before).toMatchObject({ token_account: world.gateway.payTo, slot: expect.any(Number) });
+    expect(before).toMatchObject({ fee_payer: null, fee_payer_lamports: null, relay_lamports_today: 0 });
     await gift(world, await world.agent(), 1_000_000n, "a gift");
     const after = (await toolgate("treasury", "show", "--json")).rows[0];
     expect(Number(after?.["suspense_count"])).toBe(Number(before?.["suspense_count"]) + 1);
@@ -95,6 +96,20 @@ describe("the operator's commands for the treasury", { timeout: 60_000 }, () => 
       rows: [{ expected_usdc: null, slot: null }],
       stderr: expect.stringContaining("not watched yet"),
     });
+  });
+
+  it("show the fee payer's balance where gasless is on, and everything else where its key cannot be read", async () => {
+    const { SOLANA_RPC_URLS = "", TREASURY_OWNER = "", FEE_PAYER_KEYPAIR = "" } = world.settings;
+    const settings = { DATABASE_URL: world.database.url, SOLANA_RPC_URLS, TREASURY_OWNER };
+    const show = (file: string) =>
+      runToolgate({ ...settings, FEE_PAYER_KEYPAIR: file }, ["treasury", "show", "--json"]);
+    expect((await show(FEE_PAYER_KEYPAIR)).rows[0]).toMatchObject({
+      fee_payer: world.feePayer.publicKey.toBase58(),
+      fee_payer_lamports: 1_000_000_000,
+    });
+    const unread = await show(`${FEE_PAYER_KEYPAIR}.none`);
+    expect(unread).toMatchObject({ code: 0, rows: [{ fee_payer: null, token_account: world.gateway.payTo }] });
+    expect(unread.stderr).toMatch(/FEE_PAYER_KEYPAIR: .* cannot be read/);
   });
 
   it("say what is wrong with an argument, with exit code 2, and what cannot be done, with 1", async () => {
