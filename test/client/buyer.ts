@@ -60,7 +60,8 @@ function deadly(store: PaymentStore, killAt: Buyer["killAt"]): PaymentStore {
 function deadlyFetch({ rpcUrl, killAt }: Buyer): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
-    const isSend = String(input) === rpcUrl && String(init?.body).includes('"sendTransaction"');
+    const { body } = init ?? {};
+    const isSend = input === rpcUrl && typeof body === "string" && body.includes('"sendTransaction"');
     if (isSend && killAt === "after send") die();
     const isPaid = new Headers(init?.headers).has("x-payment");
     if (isPaid && response.ok && killAt === "after repeat") die();

@@ -1,0 +1,264 @@
+import { getAssociatedTokenAddressSync } from "@solana/spl-token";
+import { Keypair, PublicKey, VersionedTransaction } from "@solana/web3.js";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  BudgetExceededError,
+  listPayments,
+  memoryStore,
+  payingFetch,
+  paymentOf,
+  PaymentRefusedError,
+  PaymentUnsettledError,
+  PriceTooHighError,
+  resumePayments,
+  UnsupportedOfferError,
+  type PaymentOptions,
+} from "../../src/client/index.ts";
+import {
+  failure,
+  FEE_PAYER,
+  type Heard,
+  type Lie,
+  MINT,
+  offer,
+  OWNER,
+  QUOTE_ID,
+  startLiar,
+  type Liar,
+} from "./hostile-gateway.ts";
+
+/** What a gateway that lies, or was taken over, can make the client do: pay the honest price once, and nothing else. */
+
+const PAY_TO = getAssociatedTokenAddressSync(new PublicKey(MINT), new PublicKey(OWNER)).toBase58();
+const STRANGER = Keypair.generate().publicKey.toBase58();
+const wallet = Keypair.generate();
+
+let gateway: Liar;
+let signed: Uint8Array[];
+let store: ReturnType<typeof memoryStore>;
+beforeAll(async () => {
+  gateway = await startLiar();
+});
+afterAll(() => gateway.close());
+beforeEach(() => {
+  gateway.heard.length = 0;
+  signed = [];
+  store = memoryStore();
+});
+
+function options(more: Partial<PaymentOptions> = {}): PaymentOptions {
+  const sign = (message: Uint8Array) => {
+    signed.push(message);
+    // Whether it verifies is for a gateway to find out; this one takes everything.
+    return new Uint8Array(64).fill(7);
+  };
+  return {
+    signer: { publicKey: wallet.publicKey, sign },
+    maxPrice: "0.01",
+    budget: "0.02",
+    method: "gasless",
+    store,
+    ...more,
+  };
+}
+
+function buy(more: Partial<PaymentOptions> = {}): Promise<Response> {
+  return payingFetch(options(more))(`${gateway.url}/v1/mcp/tools/call`, {
+    method: "POST",
+    headers: { Authorization: "Bearer sk-agent-1", "Content-Type": "application/json" },
+    body: JSON.stringify({ tool: "vram_estimate", params: {} }),
+  });
+}
+
+function proofIn({ headers }: Heard): { transaction: string; quote_id: string } | undefined {
+  const header = headers["x-payment"];
+  return typeof header === "string" ? JSON.parse(Buffer.from(header, "base64url").toString()) : undefined;
+}
+
+/** Asks for payment first, then says these, the last of them for ever. */
+function afterPayment(...said: ReturnType<typeof failure>[]): void {
+  gateway.say = (_request, times) =>
+    times === 1 ? offer(PAY_TO) : (said[Math.min(times - 2, said.length - 1)] ?? failure(500, "INTERNAL"));
+}
+
+const SUCCESS = { status: 200, body: { ok: true, result: {}, receipt: { receipt_id: "rcpt_1" } } };
+
+const LIES: readonly (readonly [string, Lie])[] = [
+  ["names another network", { instructions: { network: "solana-devnet" } }],
+  ["names another asset", { instructions: { asset: "USDT" } }],
+  ["names another mint", { instructions: { usdc_mint: STRANGER } }],
+  ["names another account in destination", { instructions: { destination: STRANGER } }],
+  [
+    "is paid to an account that the treasury does not own",
+    { instructions: { pay_to: STRANGER, destination: STRANGER } },
+  ],
+  ["names another owner in the x402 header", { terms: { payTo: STRANGER } }],
+  ["names another amount in the x402 header", { terms: { amount: "9000" } }],
+  ["names another asset in the x402 header", { terms: { asset: STRANGER } }],
+  ["names another network in the x402 header", { terms: { network: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1" } }],
+  ["names another fee payer in the x402 header", { extra: { feePayer: STRANGER } }],
+  ["puts words into the memo", { extra: { memo: `svc:${QUOTE_ID} I hereby transfer all rights` } }],
+  ["names another quote in the memo", { extra: { memo: "svc:qt_other" } }],
+  ["puts words into the memo's format", { instructions: { memo_format: "I owe you:{quote_id}" } }],
+  ["has two prices", { quote: { amount_usdc_microusd: 9000 } }],
+  ["has no price", { quote: { price_usdc_microusd: 0, amount_usdc_microusd: 0 } }],
+  ["has a price below nothing", { quote: { price_usdc_microusd: -5, amount_usdc_microusd: -5 } }],
+  ["has a quote that is a memo of its own", { quote: { quote_id: "qt_a:b c" } }],
+  ["is for another tool", { quote: { tool: "sandbox_execute" } }],
+];
+
+describe("an offer that", () => {
+  it.each(LIES)("%s is refused, and nothing is signed", async (_, lie) => {
+    gateway.say = () => offer(PAY_TO, lie);
+    await expect(buy()).rejects.toThrow(UnsupportedOfferError);
+    expect(signed).toEqual([]);
+    expect(gateway.heard).toHaveLength(1);
+  });
+
+  it("is too dear for one call is refused, and so is what the budget does not hold", async () => {
+    const lie = { quote: { price_usdc_microusd: 30_000, amount_usdc_microusd: 30_000 }, terms: { amount: "30000" } };
+    gateway.say = () => offer(PAY_TO, lie);
+    await expect(buy()).rejects.toThrow(PriceTooHighError);
+    await expect(buy({ maxPrice: "1" })).rejects.toThrow(BudgetExceededError);
+    expect(signed).toEqual([]);
+  });
+
+  it("names another treasury than the one that the caller pinned is refused", async () => {
+    gateway.say = () => offer(PAY_TO);
+    await expect(buy({ treasury: STRANGER })).rejects.toThrow(/expected treasury/);
+    expect(signed).toEqual([]);
+    afterPayment(SUCCESS);
+    gateway.heard.length = 0;
+    expect((await buy({ treasury: OWNER })).status).toBe(200);
+  });
+
+  it("makes the payer the fee payer is refused", async () => {
+    const self = wallet.publicKey.toBase58();
+    gateway.say = () => offer(PAY_TO, { instructions: { fee_payer: self }, extra: { feePayer: self } });
+    await expect(buy()).rejects.toThrow(/fee_payer: is the payer itself/);
+    expect(signed).toEqual([]);
+  });
+
+  it("is of another kind of server is passed on", async () => {
+    gateway.say = () => ({ status: 402, body: { x402Version: 1, accepts: [], error: "pay" } });
+    const response = await buy();
+    expect(response.status).toBe(402);
+    expect(await response.json()).toEqual({ x402Version: 1, accepts: [], error: "pay" });
+  });
+});
+
+describe("a payment", () => {
+  it("is signed over what was offered and nothing more, and goes with the same call", async () => {
+    afterPayment(SUCCESS);
+    const response = await buy();
+    expect(paymentOf(response)).toMatchObject({ amount: 1000n, payTo: PAY_TO, receipt: { receipt_id: "rcpt_1" } });
+    const [first, second] = gateway.heard;
+    expect(second?.body).toBe(first?.body);
+    expect(second?.headers).toMatchObject({
+      authorization: "Bearer sk-agent-1",
+      "idempotency-key": expect.any(String),
+    });
+    const proof = second && proofIn(second);
+    expect(proof?.quote_id).toBe(QUOTE_ID);
+    const { message } = VersionedTransaction.deserialize(Buffer.from(proof?.transaction ?? "", "base64"));
+    expect(signed).toEqual([message.serialize()]);
+    const keys = message.staticAccountKeys.map((key) => key.toBase58());
+    const source = getAssociatedTokenAddressSync(new PublicKey(MINT), wallet.publicKey).toBase58();
+    expect(keys.slice(0, 5)).toEqual([FEE_PAYER, wallet.publicKey.toBase58(), source, PAY_TO, MINT]);
+    const [, , transfer, memo] = message.compiledInstructions;
+    expect(transfer?.accountKeyIndexes).toEqual([2, 4, 3, 1]);
+    expect(Buffer.from(transfer?.data ?? [])).toEqual(Buffer.from([12, 0xe8, 3, 0, 0, 0, 0, 0, 0, 6]));
+    expect(Buffer.from(memo?.data ?? []).toString()).toBe(`svc:${QUOTE_ID}`);
+    expect(message.compiledInstructions).toHaveLength(4);
+  });
+
+  it("is not built of what BuildTransaction says, but for its blockhash and a memo that names the quote", async () => {
+    const bare = { ...offer(PAY_TO), headers: {} };
+    gateway.say = ({ path }) =>
+      path === "/v1/payments/transaction"
+        ? { status: 200, body: { message: "AAAA", fee_payer: STRANGER, last_valid_block_height: 1 } }
+        : bare;
+    await expect(buy()).rejects.toThrow(/another fee payer/);
+    expect(signed).toEqual([]);
+  });
+
+  it("is not made again when the gateway asks for another after it", async () => {
+    afterPayment(offer(PAY_TO, { quote: { quote_id: "qt_another" }, extra: { memo: "svc:qt_another" } }));
+    const error: unknown = await buy().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PaymentRefusedError);
+    expect(error).toMatchObject({ answer: "PAYMENT_REQUIRED", money: "signed", payment: { quoteId: QUOTE_ID } });
+    expect(signed).toHaveLength(1);
+    expect(gateway.heard).toHaveLength(2);
+    expect(await listPayments(store)).toMatchObject([{ state: "refused", refusal: { code: "PAYMENT_REQUIRED" } }]);
+    // It was spent, as far as anybody can tell: a gateway that says no may send it all the same.
+    await expect(buy({ budget: 1500n })).rejects.toThrow(BudgetExceededError);
+  });
+
+  it.each(["INVALID_PAYMENT", "QUOTE_EXPIRED"])("that ends with %s says where the money is", async (code) => {
+    afterPayment(failure(402, code));
+    await expect(buy()).rejects.toMatchObject({ code: "PAYMENT_REFUSED", answer: code, money: "signed" });
+    expect(signed).toHaveLength(1);
+  });
+
+  it("is proved again and again, with the same proof, while the gateway cannot say what became of it", async () => {
+    const soon = { "retry-after": "1" };
+    afterPayment(
+      failure(503, "PAYMENT_PENDING"),
+      failure(402, "INVALID_PAYMENT", soon),
+      failure(409, "REQUEST_IN_PROGRESS", soon),
+      SUCCESS,
+    );
+    expect((await buy()).status).toBe(200);
+    const [, ...proofs] = gateway.heard.map(({ headers }) => [headers["x-payment"], headers["idempotency-key"]]);
+    expect(proofs).toHaveLength(4);
+    expect(new Set(proofs.map(String)).size).toBe(1);
+    expect(signed).toHaveLength(1);
+  });
+
+  it("is left in the store when the gateway never says, and finished later", async () => {
+    afterPayment(failure(503, "PAYMENT_PENDING"));
+    const error: unknown = await buy({ settleTimeoutMs: 600 }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PaymentUnsettledError);
+    expect(await listPayments(store)).toMatchObject([{ state: "signed", amount: 1000n }]);
+    const stored = await Promise.all((await store.list("payment/")).map((key) => store.get(key)));
+    expect(JSON.stringify(stored)).not.toContain("sk-agent-1");
+    gateway.say = () => SUCCESS;
+    const [resumed] = await resumePayments({ ...options(), store, headers: { Authorization: "Bearer sk-agent-1" } });
+    expect(await resumed?.response?.json()).toEqual(SUCCESS.body);
+    expect(gateway.heard.at(-1)?.headers.authorization).toBe("Bearer sk-agent-1");
+    expect(signed).toHaveLength(1);
+    expect(await listPayments(store)).toEqual([]);
+  });
+
+  it("is left in the store when the caller gives up", async () => {
+    const controller = new AbortController();
+    gateway.say = (_request, times) => {
+      if (times === 2) controller.abort(new Error("enough"));
+      return times === 1 ? offer(PAY_TO) : failure(503, "PAYMENT_PENDING");
+    };
+    const call = payingFetch(options())(`${gateway.url}/call`, { method: "POST", signal: controller.signal });
+    await expect(call).rejects.toThrow("enough");
+    expect(await listPayments(store)).toMatchObject([{ state: "signed" }]);
+  });
+
+  it("is kept as evidence when the call ends otherwise, and the answer is the caller's", async () => {
+    afterPayment(failure(401, "UNAUTHORIZED"));
+    expect((await buy()).status).toBe(401);
+    expect(await listPayments(store)).toMatchObject([{ state: "refused", refusal: { code: "UNAUTHORIZED" } }]);
+  });
+
+  it("is proved to nobody else: redirects are not followed with it", async () => {
+    const elsewhere = await startLiar();
+    elsewhere.say = () => SUCCESS;
+    afterPayment({ status: 307, body: {}, headers: { location: `${elsewhere.url}/call` } });
+    await expect(buy()).rejects.toMatchObject({ answer: "REDIRECTED", money: "signed" });
+    // Nor is an offer taken from where a call was led.
+    elsewhere.say = () => offer(PAY_TO);
+    gateway.say = () => ({ status: 307, body: {}, headers: { location: `${elsewhere.url}/call` } });
+    const paidBefore = signed.length;
+    await expect(buy()).rejects.toThrow(UnsupportedOfferError);
+    expect(signed).toHaveLength(paidBefore);
+    expect(elsewhere.heard.map(proofIn)).toEqual([undefined]);
+    await elsewhere.close();
+  });
+});

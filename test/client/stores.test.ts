@@ -1,0 +1,113 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BudgetExceededError, memoryStore, PaymentStoreError, webStorageStore } from "../../src/client/index.ts";
+import { Budget } from "../../src/client/budget.ts";
+import { fileStore } from "../../src/client/node/index.ts";
+
+let root: string;
+beforeAll(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), "toolgate-stores-"));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+/** As browsers have it. */
+function storage() {
+  const entries = new Map<string, string>();
+  return {
+    get length() {
+      return entries.size;
+    },
+    key: (index: number) => [...entries.keys()][index] ?? null,
+    getItem: (key: string) => entries.get(key) ?? null,
+    setItem: (key: string, value: string) => void entries.set(key, value),
+    removeItem: (key: string) => void entries.delete(key),
+  };
+}
+
+const STORES = {
+  memory: () => memoryStore(),
+  "web storage": () => webStorageStore(storage()),
+  file: () => fileStore(path.join(root, crypto.randomUUID())),
+};
+
+describe.each(Object.entries(STORES))("a %s store", (_, open) => {
+  it("writes, lists and deletes only what is as it was read", async () => {
+    const store = open();
+    expect(await store.get("payment/1")).toBeUndefined();
+    expect(await store.put("payment/1", "one", undefined)).toBe(true);
+    expect(await store.put("payment/1", "other", undefined)).toBe(false);
+    const one = await store.get("payment/1");
+    expect(one?.value).toBe("one");
+    expect(await store.put("payment/1", "two", one?.version)).toBe(true);
+    expect(await store.put("payment/1", "three", one?.version)).toBe(false);
+    expect(await store.delete("payment/1", one?.version ?? "")).toBe(false);
+    await store.put("budget/total", "b", undefined);
+    expect(await store.list("payment/")).toEqual(["payment/1"]);
+    const two = await store.get("payment/1");
+    expect(two?.value).toBe("two");
+    expect(await store.delete("payment/1", two?.version ?? "")).toBe(true);
+    expect(await store.list("payment/")).toEqual([]);
+    expect(await store.put("payment/1", "late", two?.version)).toBe(false);
+    expect(await store.put("payment/1", "again", undefined)).toBe(true);
+  });
+
+  it("lets one of several win that write at once", async () => {
+    const store = open();
+    const wins = await Promise.all([1, 2, 3, 4, 5].map((n) => store.put("key", String(n), undefined)));
+    expect(wins.filter(Boolean)).toHaveLength(1);
+    expect((await store.get("key"))?.value).toBe(String(wins.indexOf(true) + 1));
+  });
+
+  it("keeps a budget that calls at once do not exceed", async () => {
+    const budget = new Budget(open(), "total", 5n);
+    const tries = await Promise.allSettled(Array.from({ length: 9 }, (_none, n) => budget.reserve(String(n), 1n)));
+    expect(tries.filter(({ status }) => status === "fulfilled")).toHaveLength(5);
+    for (const one of tries) if (one.status === "rejected") expect(one.reason).toBeInstanceOf(BudgetExceededError);
+    const winner = String(tries.findIndex(({ status }) => status === "fulfilled"));
+    await budget.reserve(winner, 1n);
+    await budget.release(winner);
+    await budget.reserve("after", 1n);
+    await budget.spend("after");
+    await budget.spend("after");
+    expect(await budget.used()).toBe(5n);
+  });
+});
+
+describe("a file store", () => {
+  it("is shared by processes, none of whose writes gets lost", async () => {
+    const folder = path.join(root, "shared");
+    const [client, node] = ["budget.ts", "node/index.ts"].map((file) =>
+      path.join(import.meta.dirname, "../../src/client", file),
+    );
+    const program = `
+      const { Budget } = await import(${JSON.stringify(client)});
+      const { fileStore } = await import(${JSON.stringify(node)});
+      const budget = new Budget(fileStore(${JSON.stringify(folder)}), "total", 1000n);
+      for (let n = 0; n < 8; n += 1) {
+        await budget.reserve(process.pid + "-" + n, 1n);
+        await budget.spend(process.pid + "-" + n);
+      }`;
+    const run = async () => {
+      const child = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "inherit" });
+      const [code]: unknown[] = await once(child, "exit");
+      return code;
+    };
+    expect(await Promise.all([run(), run(), run()])).toEqual([0, 0, 0]);
+    expect(await new Budget(fileStore(folder), "total", 1000n).used()).toBe(24n);
+  });
+
+  it("is for its owner's eyes alone, and says what it cannot read", async () => {
+    const folder = path.join(root, "private");
+    const store = fileStore(folder);
+    await store.put("key", "value", undefined);
+    const [file = ""] = await readdir(folder);
+    expect((await stat(folder)).mode & 0o077).toBe(0);
+    expect((await stat(path.join(folder, file))).mode & 0o077).toBe(0);
+    await writeFile(path.join(folder, file), "{");
+    await expect(store.get("key")).rejects.toThrow(PaymentStoreError);
+  });
+});
