@@ -34,8 +34,8 @@ const REASONS: readonly Reason[] = [
     paragraph:
       "MCP 2025-11-25, Transports, Protocol Version Header: MUST respond with 400; 2026-07-28, Versioning: -32022",
     answers: {
-      "ping with an unknown version in the header": "400 id=1 error=-32022",
-      "ping with nonsense in the version's header": "400 id=1 error=-32022",
+      "ping with an unknown version in the header": "400 id=1 error=-32022{requested:string,supported:array}",
+      "ping with nonsense in the version's header": "400 id=1 error=-32022{requested:string,supported:array}",
     },
   },
   {

@@ -12,7 +12,7 @@ export interface McpRequest {
 
 /**
  * Sends it, and says in one line what came back: the HTTP status, then what each JSON-RPC message holds: its id and the code of its error,
- * or the members of its result with their types. Wording, values and HTTP headers are nobody's contract.
+ * or the members of its result with their types, two levels deep. Wording, values and HTTP headers are left out.
  */
 export async function exchange(baseUrl: string, { method = "POST", headers, body }: McpRequest): Promise<string> {
   const request = startRequest(new URL("/mcp", baseUrl), { method, headers });
@@ -40,19 +40,22 @@ function outline(message: unknown): string[] {
   if (jsonrpc !== "2.0") return [];
   if (typeof method === "string") return [method];
   const about = `id=${JSON.stringify(id)}`;
-  if (isRecord(error)) return [about, `error=${String(error["code"])}`];
-  return [about, isRecord(result) ? `result=${members(result)}` : "no result"];
+  if (isRecord(error)) return [about, `error=${String(error["code"])}${demandedData(error)}`];
+  return [about, isRecord(result) ? `result=${shapeOf(result, 2)}` : "no result"];
 }
 
-function members(result: Record<string, unknown>): string {
-  const names = Object.keys(result).toSorted();
-  return `{${names.map((name) => `${name}:${typeOf(result[name])}`).join(",")}}`;
+/** The data that MCP demands with -32021 and -32022; other errors may say what they want. */
+function demandedData({ code, data }: Record<string, unknown>): string {
+  return (code === -32_021 || code === -32_022) && isRecord(data) ? shapeOf(data, 1) : "";
 }
 
-function typeOf(value: unknown): string {
-  if (Array.isArray(value)) return "array";
-  if (value === null) return "null";
-  return typeof value === "boolean" ? String(value) : typeof value;
+/** Names and types of the members, so many levels deep; of a list, those of its first entry. */
+function shapeOf(value: unknown, levels: number): string {
+  if (Array.isArray(value)) return levels === 0 || value.length === 0 ? "array" : `[${shapeOf(value[0], levels)}]`;
+  if (!isRecord(value)) return typeof value === "boolean" ? String(value) : typeof value;
+  if (levels === 0) return "object";
+  const names = Object.keys(value).toSorted();
+  return `{${names.map((name) => `${name}:${shapeOf(value[name], levels - 1)}`).join(",")}}`;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -17,7 +17,8 @@ export async function startSdkServer(): Promise<SdkServer> {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: "reference", version: "1.0.0" }, { instructions: "for comparison" });
     const inputSchema = z.strictObject({ message: z.string() });
-    server.registerTool("echo", { description: "Sends a message back.", inputSchema }, ({ message }) => ({
+    const about = { description: "Sends a message back.", annotations: { readOnlyHint: true }, _meta: { free: true } };
+    server.registerTool("echo", { ...about, inputSchema }, ({ message }) => ({
       content: [{ type: "text", text: JSON.stringify({ echo: message }) }],
       structuredContent: { echo: message },
       isError: false,
