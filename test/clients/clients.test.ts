@@ -1,11 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fromJson } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
+import { signed } from "../../docs/examples/node/pay.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { CELLS, WAYS, type Cell } from "./cells.ts";
+import { lieAbout, LIES, startLyingGateway } from "./lying-gateway.ts";
 import { tableOfClients } from "./page.ts";
-import { missing, runExample } from "./run-example.ts";
+import { missingPrograms, runExample } from "./run-example.ts";
 
 /** Every cell of the table in docs/clients.md: the example is run as its reader would run it, and pays what it says, once. */
 
@@ -13,9 +17,10 @@ const PRICE = 1_000n;
 
 let world: World;
 let folder: string;
+let missing: ReadonlyMap<string, string>;
 beforeAll(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-clients-"));
-  world = await startWorld();
+  [world, missing] = await Promise.all([startWorld(), missingPrograms()]);
 });
 afterAll(async () => {
   expect(await world.violations()).toEqual([]);
@@ -28,7 +33,7 @@ async function buyer({
   way,
   asksChain,
   variables: more,
-}: Cell): Promise<{ agent: Agent; variables: Record<string, string> }> {
+}: Omit<Cell, "name" | "file">): Promise<{ agent: Agent; variables: Record<string, string> }> {
   const agent = await world.agent(way === "balance" ? { balance: PRICE } : {});
   const wallet = world.chain.controls.createWallet({
     microUsd: way === "balance" ? 0n : 10n * PRICE,
@@ -41,6 +46,8 @@ async function buyer({
     TOOLGATE_GRPC: world.gateway.grpcAddress,
     TOOLGATE_KEY: agent.apiKey,
     WALLET,
+    // Most of what they run is the same.
+    NODE_COMPILE_CACHE: path.join(folder, "compiled"),
     ...more,
     ...((way === "transfer" || asksChain === true) && { SOLANA_RPC_URL: world.chain.url }),
   };
@@ -53,7 +60,7 @@ const tried = new Set<string>();
 describe.concurrent("an example of docs/clients.md buys a call", () => {
   it.for(CELLS)("$name", { timeout: 90_000 }, async (cell, { skip, expect }) => {
     const { name, file, way } = cell;
-    const reason = await missing(file);
+    const reason = missing.get(path.extname(file));
     if (reason !== undefined) {
       tried.add(name);
       skip(reason);
@@ -78,4 +85,44 @@ it("the table of docs/clients.md names the tests that were run, each in the row 
   expect(tests.filter(({ cell, ends }) => !cell.endsWith(ends))).toEqual([]);
   expect(tests.map(({ cell }) => cell.slice(1, -1))).toEqual(CELLS.map(({ name }) => name));
   expect(tests.filter(({ cell }) => !tried.has(cell.slice(1, -1)))).toEqual([]);
+});
+
+describe.concurrent("an example that builds nothing itself signs nothing but the payment", () => {
+  const programs = ["python/buy.py", "go/buy/main.go"];
+  const rows = programs.flatMap((file) => LIES.map((lie) => ({ file, lie, does: lie.name })));
+  it.for(rows)(
+    "$file, where what it is to sign $does",
+    { timeout: 90_000 },
+    async ({ file, lie }, { skip, expect }) => {
+      const reason = missing.get(path.extname(file));
+      if (reason !== undefined) skip(reason);
+      const { variables } = await buyer({ way: "gasless" });
+      const gateway = await startLyingGateway(world.gateway.baseUrl, lie);
+      const { code, stdout, stderr } = await runExample(file, { ...variables, TOOLGATE_URL: gateway.url });
+      await gateway.close();
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(/not signed: /);
+    },
+  );
+});
+
+describe("pay.ts signs nothing but the payment", () => {
+  it("signs what the gateway built, and none of what a lying one would", async () => {
+    const { agent, variables } = await buyer({ way: "gasless" });
+    vi.stubEnv("WALLET", variables["WALLET"] ?? "");
+    const { body } = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+    const payment = { quote_id: body.quote.quote_id, payer: agent.wallet.publicKey.toBase58() };
+    const built = Buffer.from(
+      (await world.post(agent, "/v1/payments/transaction", payment)).body.transaction,
+      "base64",
+    );
+    const offer = (price?: number) => {
+      const quote = { ...body.quote, ...(price !== undefined && { price_usdc_microusd: price }) };
+      return fromJson(PaymentRequiredSchema, { ...body, quote });
+    };
+    expect(signed(offer(), built)).toMatch(/^[\w-]+$/);
+    for (const lie of LIES)
+      expect(() => signed(offer(lie.price), lieAbout(built, lie).serialize()), lie.name).toThrow(/^not signed: /);
+    vi.unstubAllEnvs();
+  });
 });

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { ROOT } from "../tooling/command.ts";
@@ -20,6 +20,9 @@ function environment(variables: Readonly<Record<string, string>>): NodeJS.Proces
     PATH: paths.join(path.delimiter),
     HOME: process.env["HOME"],
     NODE_OPTIONS: "--conditions=toolgate-source",
+    // Nothing is looked up in the network, and no module of this machine's is.
+    GOFLAGS: "-mod=mod",
+    GOPROXY: "off",
   };
   return { ...own, ...variables };
 }
@@ -41,8 +44,7 @@ export function runExample(file: string, variables: Readonly<Record<string, stri
   if (file.endsWith(".ts")) return run(process.execPath, [at], variables);
   if (file.endsWith(".py")) return run("python3", [at], variables);
   if (file.endsWith(".json")) return callAsHost(at, variables);
-  // Nothing is looked up in the network, and no module of this machine's is.
-  if (file.endsWith(".go")) return run("go", ["run", at], { GOFLAGS: "-mod=mod", GOPROXY: "off", ...variables });
+  if (file.endsWith(".go")) return run("go", ["run", at], variables);
   return run(at, [], variables);
 }
 
@@ -59,21 +61,22 @@ async function callAsHost(file: string, variables: Readonly<Record<string, strin
   return { ...ended, stderr: ended.stderr.replace(/^\[mcp-inspector\] .*\n/gm, "") };
 }
 
-/** Why a file cannot be run on this machine; undefined: it can. */
-export async function missing(file: string): Promise<string | undefined> {
-  const works = (program: string, ...args: string[]) =>
-    run(program, args, {}).then(
+/** What a kind of file needs that not every machine has. */
+const NEEDS: readonly [suffix: string, what: string, program: string, ...args: string[]][] = [
+  [".py", "python3 with the package cryptography", "python3", "-c", "import cryptography"],
+  [".go", "go on the PATH", "go", "version"],
+  [".sh", "curl on the PATH", "curl", "--version"],
+  [".sh", "jq on the PATH", "jq", "--version"],
+];
+
+/** Kinds of files that cannot be run on this machine, and why. */
+export async function missingPrograms(): Promise<ReadonlyMap<string, string>> {
+  const tried = NEEDS.map(async ([suffix, what, program, ...args]): Promise<[string, string] | undefined> => {
+    const works = await run(program, args, {}).then(
       ({ code }) => code === 0,
       () => false,
     );
-  if (file.endsWith(".py") && !(await works("python3", "-c", "import cryptography")))
-    return "there is no python3 with the package cryptography";
-  if (file.endsWith(".go") && !(await works("go", "version"))) return "there is no go on the PATH";
-  if (file.endsWith(".sh") && !(await works("jq", "--version"))) return "there is no jq on the PATH";
-  if (file.endsWith(".sh") && !(await works("curl", "--version"))) return "there is no curl on the PATH";
-  return existsSync(path.join(EXAMPLES, file)) ? undefined : expectedFile(file);
-}
-
-function expectedFile(file: string): never {
-  throw new Error(`docs/examples/${file} does not exist`);
+    return works ? undefined : [suffix, `there is no ${what}`];
+  });
+  return new Map((await Promise.all(tried)).filter((one) => one !== undefined));
 }

@@ -60,7 +60,7 @@ export function signed(offer: PaymentRequired, built: Uint8Array): string {
 function payment({ quote, paymentInstructions: to, stepId }: PaymentRequired, payer: PublicKey) {
   if (!quote || !to) throw new Error("there is no offer");
   const { quoteId, priceUsdcMicrousd: price } = quote;
-  if (price > MAX_PRICE) throw new Error(`${quote.priceDisplay} is too much`);
+  if (price > MAX_PRICE) throw new Error(`not signed: ${price} micro-USD are too much`);
   const source = getAssociatedTokenAddressSync(USDC, payer);
   const instruction = createTransferCheckedInstruction(source, USDC, new PublicKey(to.payTo), payer, price, 6);
   const data = Buffer.from(`${stepId}:${quoteId}:${randomUUID()}`);
