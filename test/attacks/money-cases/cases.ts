@@ -7,6 +7,9 @@ const BINDINGS = "attacks/bindings.test.ts";
 const BEFORE = "attacks/credited-before.test.ts";
 const CLAIMS = "attacks/claims.test.ts";
 const REPLAYS = "attacks/replays.test.ts";
+const CHANGED = "attacks/x402-payments.test.ts";
+const X402 = "interop/x402-clients.test.ts";
+const UNSENT = "app/gasless.test.ts";
 const FAILURES = `${CASES}/tool-failures.test.ts`;
 const KEYS = `${CASES}/keys.test.ts`;
 const DISCONNECTS = `${CASES}/disconnects.test.ts`;
@@ -46,7 +49,35 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [BINDINGS, "at the price that was quoted, whatever an instance charges by now"],
     [FAILURES, "keeps the quoted price, whatever an instance charges by now"],
   ],
-  "x402 v1 payload in X-Payment (`x402Version`)": [[CLAIMS, "is refused with anything around or beside the proof"]],
+  "x402 v1 payload in X-Payment (`x402Version`)": [
+    [CLAIMS, "is refused with anything around or beside the proof"],
+    ["domain/proof.test.ts", "is told apart: a transaction of ours to send, or an x402 payload of version 1"],
+    [X402, "in version 1, and is answered in version 1"],
+  ],
+  'PAYMENT-SIGNATURE, `_meta["x402/payment"]`': [
+    ["domain/proof.test.ts", "is the same proof or no proof at all after any change of its text"],
+    [CHANGED, "is refused: cut off anywhere"],
+    [X402, "with a payload in _meta, as MCP clients of x402 send it"],
+  ],
+  "what an x402 payload repeats of the offer (`accepted`)": [[CHANGED, "is refused: it takes an offer of another %s"]],
+  "payment-identifier (x402 extension)": [
+    [X402, "is known by its payment-identifier too, under which nothing else is sent"],
+    [UNSENT, "brings the idempotency key of its call, if no other one is sent"],
+  ],
+  "transaction that we are to send": [
+    [UNSENT, "is sent for its quote and its caller, and buys the call, once"],
+    [UNSENT, "names its quote in a memo of the short form, which a quote_id beside it repeats"],
+    [CHANGED, "is refused under another account and for another call, and is not sent for them"],
+    [CHANGED, "when it asks three instances at once: one charge, and never another offer"],
+    [CHANGED, "is refused while the relay is off, and says what to do instead"],
+  ],
+  "transaction that we are to send, and time": [
+    [UNSENT, "is in time when it was claimed in time, however late the chain and the repeated call are"],
+    [CHANGED, "when its quote has expired: nothing is sent"],
+  ],
+  "transaction that we are to send, beside a call that was charged": [
+    [UNSENT, "is not sent beside a call that was charged otherwise"],
+  ],
   "more than one proof carrier on one request": [
     [CLAIMS, "are refused when they name different payments or quotes"],
     [CLAIMS, "are one proof when they agree"],
