@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { ROOT } from "../tooling/command.ts";
 import { doorsNotTaken, everyPair, exampleFiles, quotedFiles, tableOfClients } from "./page.ts";
 
 describe("docs/clients.md", () => {
@@ -6,6 +9,12 @@ describe("docs/clients.md", () => {
     const quoted = quotedFiles();
     for (const [file, text] of exampleFiles()) expect(quoted.get(file), file).toBe(text);
     expect([...quoted.keys()].sort()).toEqual([...exampleFiles().keys()].sort());
+  });
+
+  it("gives hosts the same file of servers as the README", () => {
+    const [, json = ""] =
+      /```json\n(\{ "mcpServers"[\s\S]*?)```/.exec(readFileSync(path.join(ROOT, "README.md"), "utf8")) ?? [];
+    expect(JSON.parse(json)).toEqual(JSON.parse(exampleFiles().get("mcp.json") ?? ""));
   });
 
   it("says for each client, door and way of paying which test proves it, or why there is none", () => {
