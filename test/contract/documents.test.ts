@@ -322,3 +322,25 @@ describe("/llms.txt", () => {
     expect(plain).not.toContain("/v1/payments/transaction");
   });
 });
+
+describe("deploy/server.json, for registries", () => {
+  it("describes a remote that works as it says", async () => {
+    const file = await readFile(path.join(import.meta.dirname, "../../deploy/server.json"), "utf8");
+    const { version, name, description: words, remotes } = JSON.parse(file);
+    expect(version).toBe("0.1.0");
+    // What the registry's schema of 2025-12-11 demands of these two.
+    expect(name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
+    expect(words.length).toBeLessThanOrEqual(100);
+    const [{ type, url, variables, headers }] = remotes;
+    expect([type, Object.keys(variables)]).toEqual(["streamable-http", ["host"]]);
+    const [header] = headers;
+    expect(header).toMatchObject({ name: "Authorization", isRequired: true, isSecret: true });
+    const { apiKey } = await world.agent();
+    const answer = await fetch(url.replace("https://{host}", world.gateway.baseUrl), {
+      method: "POST",
+      headers: { [header.name]: header.value.replace("{api_key}", apiKey), "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+    });
+    expect(await answer.json()).toMatchObject({ result: { tools: expect.arrayContaining([expect.anything()]) } });
+  });
+});

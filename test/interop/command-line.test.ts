@@ -1,10 +1,13 @@
 import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
-import { toolEnvironment } from "../tooling/command.ts";
+import { ROOT, toolEnvironment } from "../tooling/command.ts";
 
 /** What people type: curl over HTTP/JSON, and buf curl over gRPC, which learns the contract by reflection alone. */
 
@@ -29,9 +32,17 @@ interface Ended {
 }
 
 /** Runs a program to its end; undefined when it is not installed. */
-function run(program: string, args: readonly string[]): Promise<Ended | undefined> {
+function run(
+  program: string,
+  args: readonly string[],
+  { cwd = ROOT, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<Ended | undefined> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: toolEnvironment(false), stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, {
+      cwd,
+      env: { ...toolEnvironment(false), ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     const ended: Ended = { code: null, stdout: "", stderr: "" };
     child.stdout.on("data", (chunk) => (ended.stdout += String(chunk)));
     child.stderr.on("data", (chunk) => (ended.stderr += String(chunk)));
@@ -112,10 +123,47 @@ describe("buf curl over gRPC", () => {
     ]);
   const key = () => ["-H", `authorization: Bearer ${agent.apiKey}`];
 
-  it("lists the services that reflection tells", async () => {
+  it("lists the services and methods that reflection tells, by both of its names", async () => {
     const ended = await bufCurl("", "--list-methods");
     expect(ended?.stdout).toContain("toolgate.v1.ToolService/CallTool");
     expect(ended?.stdout).toContain("grpc.health.v1.Health/Check");
+    const [services, older] = await Promise.all([
+      bufCurl("", "--list-services"),
+      bufCurl("", "--list-services", "--reflect-protocol", "grpc-v1alpha"),
+    ]);
+    expect(services?.stdout.trim().split("\n")).toEqual([
+      "grpc.health.v1.Health",
+      "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection",
+      "toolgate.v1.AccountService",
+      "toolgate.v1.AuditService",
+      "toolgate.v1.HealthService",
+      "toolgate.v1.KeyService",
+      "toolgate.v1.PaymentService",
+      "toolgate.v1.ReceiptService",
+      "toolgate.v1.RunService",
+      "toolgate.v1.ToolService",
+      "toolgate.v1.TreasuryService",
+    ]);
+    expect(older?.stdout).toBe(services?.stdout);
+  });
+
+  it("asks for health, of all and of one service, without a key", async () => {
+    for (const data of ["{}", '{"service":"toolgate.v1.ToolService"}']) {
+      const ended = await bufCurl("/grpc.health.v1.Health/Check", "-d", data);
+      expect(JSON.parse(ended?.stdout ?? "")).toEqual({ status: "SERVING" });
+    }
+    const unknown = await bufCurl("/grpc.health.v1.Health/Check", "-d", '{"service":"no.such"}');
+    expect(JSON.parse(unknown?.stderr ?? "")).toMatchObject({ code: "not_found" });
+  });
+
+  it("gives metadata the meaning of headers: a repeat of an idempotency key is not charged again", async () => {
+    const rich = await world.agent({ balance: 10_000n });
+    const once = ["-H", `authorization: Bearer ${rich.apiKey}`, "-H", "idempotency-key: once", "-d", CALL];
+    const first = await bufCurl("/toolgate.v1.ToolService/CallTool", ...once);
+    expect(JSON.parse(first?.stdout ?? "")).toMatchObject({ ok: true, receipt: { debitedUsdcMicrousd: "1000" } });
+    const again = await bufCurl("/toolgate.v1.ToolService/CallTool", ...once);
+    expect(JSON.parse(again?.stdout ?? "")).toEqual(JSON.parse(first?.stdout ?? ""));
   });
 
   it("calls a tool", async () => {
@@ -131,5 +179,42 @@ describe("buf curl over gRPC", () => {
     expect(told).toMatchObject({ code: "failed_precondition", details: [{ type: "toolgate.v1.PaymentRequired" }] });
     const offer = fromBinary(PaymentRequiredSchema, base64Decode(told.details[0].value));
     expect(offer.quote).toMatchObject({ tool: "vram_estimate", priceUsdcMicrousd: 1000n });
+  });
+});
+
+describe("the protos, by themselves", () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "toolgate-protos-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it("are a module that builds without anything else", async () => {
+    expect(await run("buf", ["export", "proto", "-o", path.join(folder, "protos")])).toMatchObject({ code: 0 });
+    expect(await run("buf", ["build", "protos"], { cwd: folder })).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("become a TypeScript client by what docs/protos.md says, and it calls", async () => {
+    const page = await readFile(path.join(ROOT, "docs/protos.md"), "utf8");
+    const section = page.slice(page.indexOf("## TypeScript"), page.indexOf("## Go"));
+    const [, template = ""] = /```yaml\n([\s\S]*?)```/.exec(section) ?? [];
+    const [, program = ""] = /```ts\n([\s\S]*?)```/.exec(section) ?? [];
+    await writeFile(path.join(folder, "buf.gen.yaml"), template);
+    await writeFile(path.join(folder, "call.ts"), program);
+    await writeFile(path.join(folder, "package.json"), '{"type":"module"}');
+    await symlink(path.join(ROOT, "node_modules"), path.join(folder, "node_modules"), "junction");
+    expect(await run("buf", ["generate", "protos"], { cwd: folder })).toMatchObject({ code: 0, stderr: "" });
+    const env = { TOOLGATE_URL: world.gateway.baseUrl, TOOLGATE_KEY: agent.apiKey };
+    const called = await run(process.execPath, ["call.ts"], { cwd: folder, env });
+    expect(called).toEqual({ code: 0, stderr: "", stdout: '{"echo":"hello"}\nFailedPrecondition $0.001\n' });
+  }, 120_000);
+
+  it("are all that buf curl needs to speak Connect", async () => {
+    const url = `${world.gateway.baseUrl}/toolgate.v1.ToolService/CallTool`;
+    const data = '{"tool":"echo","params":{"message":"hi"}}';
+    const key = `authorization: Bearer ${agent.apiKey}`;
+    const ended = await run("buf", ["curl", "--schema", "proto", "-H", key, "-d", data, url]);
+    expect(JSON.parse(ended?.stdout ?? "")).toEqual({ ok: true, result: { echo: "hi" } });
   });
 });
