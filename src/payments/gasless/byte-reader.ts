@@ -36,8 +36,8 @@ export class ByteReader {
   }
 
   /**
-   * A length in the form compact-u16: seven bits a byte, least significant first, at most 16 bits. The chain refuses a longer form than
-   * the number needs, and so must we: a message has one encoding only.
+   * A length in the form compact-u16: seven bits a byte, least significant first, at most three bytes. The chain refuses a longer form
+   * than the number needs, and so must we: a message has one encoding only. (A length above 16 bits is more than there is to read.)
    */
   compactU16(): number {
     let value = 0;
@@ -45,10 +45,7 @@ export class ByteReader {
       const byte = this.byte();
       if (index > 0 && byte === 0) throw malformed("a length is not written in its shortest form");
       value |= (byte & 0x7f) << (7 * index);
-      if (byte < 0x80) {
-        if (value > 0xffff) throw malformed("a length is above 65535");
-        return value;
-      }
+      if (byte < 0x80) return value;
     }
     throw malformed("a length takes more than three bytes");
   }
