@@ -143,6 +143,6 @@ export class RelayPassage {
 }
 
 /** Whether there is nothing left to do. */
-export function isOver({ state }: Progress): boolean {
+function isOver({ state }: Progress): boolean {
   return state === "confirmed" || state === "failed";
 }
