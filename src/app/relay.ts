@@ -24,7 +24,7 @@ import { unlessAborted } from "./unless-aborted.ts";
 
 /** Blocks for which a blockhash is valid. */
 const BLOCKHASH_BLOCKS = 150n;
-/** Blocks that one of ours must have left: with fewer the transaction might not land in time, and its fee payer could be blamed. */
+/** Blocks that one of ours must have left: with fewer the transaction might not land in time, and its payer would have to sign again. */
 const BLOCKS_LEFT = 30n;
 /** How long a payment is looked after at least, ms, however short the wait for it is: what was begun should be sent. */
 const LEAST_FOLLOW_MS = 5_000;
