@@ -57,6 +57,9 @@ describe("with a list", () => {
     for (const name of ["authorization", "content-type", "x-payment", "idempotency-key", "mcp-protocol-version"]) {
       expect(headers.get("access-control-allow-headers")).toContain(name);
     }
+    for (const name of ["mcp-method", "mcp-name", "prefer", "payment-signature"]) {
+      expect(headers.get("access-control-allow-headers")).toContain(name);
+    }
     expect(headers.get("vary")).toBe("Origin");
   });
 
@@ -69,9 +72,36 @@ describe("with a list", () => {
       "x-ratelimit-remaining",
       "x-ratelimit-reset",
       "retry-after",
+      "payment-required",
+      "payment-response",
+      "preference-applied",
     ]) {
       expect(headers.get("access-control-expose-headers")).toContain(name);
     }
+  });
+
+  it("lets pages repeat arguments of tools in headers, whatever their names", async () => {
+    const { headers } = await ask(open, "/mcp", {
+      method: "OPTIONS",
+      headers: {
+        Origin: LISTED,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,mcp-param-region,x-other,mcp-param-tenant-id",
+      },
+    });
+    const allowed = headers.get("access-control-allow-headers");
+    expect(allowed).toContain(", mcp-param-region, mcp-param-tenant-id");
+    expect(allowed).not.toContain("x-other");
+  });
+
+  it("lets pages of listed origins call the MCP endpoint, and no others", async () => {
+    const agent = await world.agent();
+    const from = async (Origin: string) => {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+      const headers = { Origin, Authorization: `Bearer ${agent.apiKey}`, "Content-Type": "application/json" };
+      return (await fetch(`${open.baseUrl}/mcp`, { method: "POST", headers, body })).status;
+    };
+    expect(await Promise.all([LISTED, FOREIGN].map(from))).toEqual([200, 403]);
   });
 
   it("never allows credentials, and never any origin", async () => {

@@ -229,8 +229,6 @@ describe("a batch", () => {
   it("tells of each message by itself what is wrong with it", async () => {
     const agent = await world.agent({ scopes: ["billing:read"] });
     const { body } = await send(agent, [
-      1,
-      { jsonrpc: "2.0", id: {}, method: "ping" },
       request(3, "initialize", { protocolVersion: "2025-03-26" }),
       request(4, "server/discover", { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } }),
       request(5, "nothing"),
@@ -239,8 +237,6 @@ describe("a batch", () => {
     ]);
     const seen = body.map(({ id, error, result }: Answer["body"]) => [id, error?.code ?? result.isError]);
     expect(seen).toEqual([
-      [null, -32600],
-      [null, -32600],
       [3, -32600],
       [4, -32600],
       [5, -32601],
@@ -260,6 +256,7 @@ describe("a batch", () => {
   });
 
   it.each([
+    ["holds what is no message", [...ten.slice(1), 1], {}, /^body\[9\]: is not a JSON-RPC/],
     ["is empty", [], {}, /must hold a message/],
     ["is too long", [...ten, request(10, "ping")], {}, /at most 10/],
     ["is of another revision", ten, { "MCP-Protocol-Version": "2025-06-18" }, /2025-03-26 only/],

@@ -136,7 +136,8 @@ const header: fc.Arbitrary<[string, string]> = fc.tuple(
   fc.constantFrom(
     "X-Payment",
     "X-Payment",
-    "X-Payment",
+    "PAYMENT-SIGNATURE",
+    "PAYMENT-SIGNATURE",
     "Idempotency-Key",
     "Idempotency-Key",
     "Content-Type",
@@ -181,6 +182,14 @@ const header: fc.Arbitrary<[string, string]> = fc.tuple(
         quote_id: fc.oneof(fc.constantFrom("qt_1", "\u0000", "\ud800"), fc.string({ maxLength: 9 })),
       })
       .map((proof) => Buffer.from(JSON.stringify(proof)).toString("base64url")),
+    fc
+      .record({
+        x402Version: fc.constantFrom(1, 2, "2"),
+        ...{ scheme: fc.constantFrom("exact", 1), network: fc.constantFrom("solana", "") },
+        payload: fc.record({ transaction: fc.oneof(fc.base64String({ maxLength: 200 }), json) }),
+        accepted: fc.oneof(fc.constant({ scheme: "", network: "n", amount: "1", asset: "a", payTo: "p" }), json),
+      })
+      .map((payload) => Buffer.from(JSON.stringify(payload)).toString("base64")),
   ),
 );
 
@@ -231,7 +240,7 @@ export function nearValid(bases: readonly Base[], authorizations: readonly strin
 /** The request's bytes, asking for the connection to be closed after the answer. */
 export function bytesOf({ method, target, headers, body }: FuzzRequest): Buffer {
   const bytes = Buffer.from(body ?? "");
-  const lines: FuzzRequest["headers"] = [["Host", "gateway"], ["Connection", "close"], ...headers];
+  const lines: FuzzRequest["headers"] = [["Host", "localhost"], ["Connection", "close"], ...headers];
   if (body !== undefined) lines.push(["Content-Length", String(bytes.length)]);
   const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   return Buffer.concat([Buffer.from(`${method} ${target} HTTP/1.1\r\n${text}\r\n`, "latin1"), bytes]);

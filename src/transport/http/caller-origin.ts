@@ -36,7 +36,7 @@ export class CallerOrigin {
    * Looks at Origin and, where only this machine listens, at Host. A request without an origin comes from no page.
    * @throws ToolgateError FORBIDDEN
    */
-  demand({ headers }: IncomingMessage): void {
+  demand({ headers }: Pick<IncomingMessage, "headers">): void {
     const { origin, host } = headers;
     if (origin !== undefined && !this.#origins.has(origin) && !(this.#local && isLoopback(originHost(origin))))
       throw new ToolgateError(

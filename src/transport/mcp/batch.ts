@@ -3,7 +3,7 @@ import type { HttpAnswer } from "../http/answer.ts";
 import { arrivalOf } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import type { McpExchange } from "./exchange.ts";
-import { errorMessage, readMessage, resultMessage, type RequestId } from "./message.ts";
+import { errorMessage, readMessage, resultMessage, type Message, type RequestId } from "./message.ts";
 import type { Methods } from "./methods.ts";
 import { refusalOf } from "./refusal.ts";
 import { eraOf, UNNAMED_REVISION } from "./revision.ts";
@@ -30,43 +30,40 @@ export class BatchAnswers {
 
   /**
    * Answers the messages one after the other, so that the first that money or rate do not last for is told so.
-   * @throws UnreadableMessageError for what is no batch that is taken
+   * @throws UnreadableMessageError for what is no batch that is taken; nothing has been done then
    */
-  async answer(messages: readonly unknown[], exchange: McpExchange): Promise<HttpAnswer> {
-    demandBatch(messages, exchange);
+  async answer(bodies: readonly unknown[], exchange: McpExchange): Promise<HttpAnswer> {
+    demandBatch(bodies, exchange);
+    const messages = bodies.map((body, index) => readMessage(body, `body[${index}]`));
     const answers: object[] = [];
-    for (const [index, body] of messages.entries()) {
-      const answer = await this.#answerOne(body, index, exchange);
+    for (const [index, message] of messages.entries()) {
+      const answer = await this.#answerOne(message, index, exchange);
       if (answer) answers.push(answer);
     }
     return answers.length === 0 ? { status: 202 } : { status: 200, json: answers };
   }
 
-  async #answerOne(body: unknown, index: number, exchange: McpExchange): Promise<object | undefined> {
-    let id: RequestId | null = null;
+  async #answerOne(message: Message | undefined, index: number, exchange: McpExchange): Promise<object | undefined> {
+    const id = message?.id;
     exchange.forgetSettlement();
     try {
-      const message = readMessage(body);
-      id = message?.id ?? null;
       // The batch as a whole was counted once when it was let in.
       if (index > 0) exchange.tellRate((await this.#pipeline.admit(this.#callTool, arrivalOf(exchange.request))).rate);
-      if (!message || id === null) return undefined;
+      if (!message || id === undefined) return undefined;
       if (message.method === "initialize" || eraOf(message, undefined) === "modern")
         throw new JsonRpcError(RPC_ERROR.invalidRequest, "must be sent alone, not in a batch");
       return resultMessage(id, await this.#methods.result(message, "legacy", exchange));
     } catch (error) {
-      return this.#failure(error, id, exchange);
+      return id === undefined ? undefined : this.#failure(error, id, exchange);
     }
   }
 
   /** There is one HTTP status for all, so that each failure is told in its own answer, a payment that is missing as a result. */
-  #failure(thrown: unknown, id: RequestId | null, exchange: McpExchange): object {
+  #failure(thrown: unknown, id: RequestId, exchange: McpExchange): object {
     if (thrown instanceof JsonRpcError) return errorMessage(id, thrown.code, thrown.message, thrown.data);
-    if (thrown instanceof UnreadableMessageError) return errorMessage(id, thrown.rpcCode, thrown.message);
     const refusal = refusalOf(thrown, true, exchange, this.#pipeline);
-    if (refusal.kind === "result" && id !== null) return resultMessage(id, refusal.result);
-    if (refusal.kind === "plain") return errorMessage(id, refusal.answer.status, refusal.message, refusal.answer.json);
-    return errorMessage(id, RPC_ERROR.invalidRequest, "is not a request");
+    if (refusal.kind === "result") return resultMessage(id, refusal.result);
+    return errorMessage(id, refusal.answer.status, refusal.message, refusal.answer.json);
   }
 }
 

@@ -14,23 +14,24 @@ export interface Message {
 
 /**
  * Reads a message. By hand, for this is the way of every request.
+ * @param path where it stands
  * @returns undefined for a response: a stateless server asked nothing that it could answer
  * @throws UnreadableMessageError for what is none of JSON-RPC 2.0
  */
-export function readMessage(body: unknown): Message | undefined {
-  if (!isJsonObject(body) || body["jsonrpc"] !== "2.0") throw noMessage();
+export function readMessage(body: unknown, path = "body"): Message | undefined {
+  if (!isJsonObject(body) || body["jsonrpc"] !== "2.0") throw noMessage(path);
   const { id, method, params } = body;
   if (typeof method !== "string") {
     if (isResponse(body)) return undefined;
-    throw noMessage();
+    throw noMessage(path);
   }
-  if (id !== undefined && !isRequestId(id)) throw noMessage();
-  if (params !== undefined && !isJsonObject(params)) throw noMessage();
+  if (id !== undefined && !isRequestId(id)) throw noMessage(path);
+  if (params !== undefined && !isJsonObject(params)) throw noMessage(path);
   return { id, method, params };
 }
 
-function noMessage(): UnreadableMessageError {
-  return new UnreadableMessageError(RPC_ERROR.invalidRequest, "body: is not a JSON-RPC 2.0 request");
+function noMessage(path: string): UnreadableMessageError {
+  return new UnreadableMessageError(RPC_ERROR.invalidRequest, `${path}: is not a JSON-RPC 2.0 request`);
 }
 
 function isRequestId(id: JsonValue): id is RequestId {

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { CallerOrigin } from "../../src/transport/http/caller-origin.ts";
+
+/** Which pages may call the MCP endpoint, by where the gateway listens and by what its operator says. */
+
+const PUBLIC = "https://gateway.example.com";
+const LISTED = "https://app.example.com";
+
+function answer(where: { host: string; publicUrl?: string }, headers: { origin?: string; host?: string }): string {
+  const guard = new CallerOrigin({ host: where.host, publicUrl: where.publicUrl, origins: [LISTED] });
+  try {
+    guard.demand({ headers });
+    // Asked again it must not have forgotten what it looks for.
+    guard.demand({ headers: { ...headers, origin: LISTED } });
+    return "let in";
+  } catch (error) {
+    return String(error).replace(/^ToolgateError: (\w+):.*/, "$1 refused");
+  }
+}
+
+describe("a gateway that everyone can reach", () => {
+  const where = { host: "0.0.0.0", publicUrl: `${PUBLIC}/base` };
+
+  it("takes any name", () => {
+    expect(answer(where, { host: "anything.example.com:81" })).toBe("let in");
+  });
+
+  it("takes pages of its own origin and of those that are listed, and no others", () => {
+    expect(answer(where, { origin: PUBLIC, host: "x" })).toBe("let in");
+    expect(answer(where, { origin: LISTED, host: "x" })).toBe("let in");
+    for (const origin of [
+      "http://localhost",
+      "http://gateway.example.com",
+      `${PUBLIC}:8443`,
+      "https://example.com",
+      "null",
+    ])
+      expect(answer(where, { origin, host: "x" })).toBe("Origin refused");
+  });
+});
+
+describe.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("a gateway on %s", (host) => {
+  it("is known by this machine's names and its public one", () => {
+    const where = { host, publicUrl: PUBLIC };
+    for (const name of ["localhost:1", "127.0.0.1", "[::1]:2", "gateway.example.com", "Gateway.Example.COM:443"])
+      expect(answer(where, { host: name })).toBe("let in");
+    for (const name of ["example.com", "evil.com:80", "gateway.example.com.evil.com", "::1", ""])
+      expect(answer(where, { host: name })).toBe("Host refused");
+    expect(answer({ host }, { host: "gateway.example.com" })).toBe("Host refused");
+  });
+
+  it("takes pages of this machine", () => {
+    expect(answer({ host }, { origin: "http://localhost:3000", host: "localhost" })).toBe("let in");
+    expect(answer({ host }, { origin: PUBLIC, host: "localhost" })).toBe("Origin refused");
+  });
+});
