@@ -6,7 +6,7 @@ import { isJsonObject } from "./json.ts";
 // so that an error says where to look.
 
 /** Largest transaction, bytes: one packet (Solana, `PACKET_DATA_SIZE`). */
-export const MAX_TRANSACTION_BYTES = 1232;
+const MAX_TRANSACTION_BYTES = 1232;
 
 type Members = Readonly<Record<string, unknown>>;
 

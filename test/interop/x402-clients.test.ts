@@ -1,3 +1,5 @@
+import { ConnectError, createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -183,6 +185,29 @@ describe("the x402 client buys a call", () => {
     expect(message.receipt?.paidBy).toBe(PaidBy.GASLESS);
     const [settled] = headers.get("payment-response");
     expect(decodePaymentResponseHeader(String(settled))).toMatchObject({ transaction: message.receipt?.txSignature });
+  });
+
+  it("over Connect, by the headers of an error and of an answer", async () => {
+    const transport = createConnectTransport({ baseUrl: world.gateway.baseUrl, httpVersion: "1.1" });
+    const client = createClient(ToolService, transport);
+    const call = { tool: TOOL, params: PARAMS };
+    const headers = { authorization: `Bearer ${agent.apiKey}` };
+    const refused = await client.callTool(call, { headers }).then(() => undefined, ConnectError.from);
+    const paymentSignature = await payer.sign(refused?.metadata.get("payment-required") ?? "");
+    let settled: string | null = null;
+    const paid = await costing(PRICE, () =>
+      client.callTool(call, {
+        headers: { ...headers, "payment-signature": paymentSignature },
+        onHeader: (answered) => (settled = answered.get("payment-response")),
+      }),
+    );
+    expect(decodePaymentResponseHeader(settled ?? "")).toMatchObject({ transaction: paid.receipt?.txSignature });
+    const unreadable = { ...headers, "payment-signature": paymentSignature.slice(0, 100) };
+    const failed = await client.callTool(call, { headers: unreadable }).then(() => undefined, ConnectError.from);
+    expect(decodePaymentResponseHeader(failed?.metadata.get("payment-response") ?? "")).toMatchObject({
+      success: false,
+      errorReason: "invalid_payment",
+    });
   });
 
   it("in version 1, and is answered in version 1", async () => {
