@@ -4,6 +4,7 @@ import { LEDGER } from "./ledger.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
 import type { Mutant } from "./mutant.ts";
 import { PAYMENTS } from "./payments.ts";
+import { RELAY } from "./relays.ts";
 import { TREASURY } from "./treasury.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
 
@@ -15,5 +16,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...EVIDENCE,
   ...TREASURY,
   ...TREASURY_CHAIN,
+  ...RELAY,
   ...DOORS,
 ];
