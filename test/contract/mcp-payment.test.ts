@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { x402Payer, type X402Payer } from "../interop/x402-payer.ts";
 import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 import { mcp, modern } from "./mcp-client.ts";
 
@@ -11,8 +12,10 @@ const PRICE = 1000n;
 const IN_BAND = { Prefer: "payment=in-band" };
 
 let world: World;
+let payer: X402Payer;
 beforeAll(async () => {
   world = await startWorld();
+  payer = await x402Payer(world);
 });
 afterAll(async () => {
   expect(await world.violations()).toEqual([]);
@@ -25,6 +28,12 @@ function buy(agent: Agent, headers: Record<string, string> = {}, _meta?: object,
 }
 
 const receiptOf = ({ body }: Answer) => body.result._meta["toolgate/receipt"];
+
+/** The payload that x402's own client signs for the offer. */
+async function x402Payment(offer: object): Promise<unknown> {
+  const header = Buffer.from(JSON.stringify(offer)).toString("base64");
+  return JSON.parse(Buffer.from(await payer.sign(header), "base64").toString());
+}
 
 /** The error that a result tells, in its text and once more in its `_meta`. */
 function told(answer: Answer, name: string) {
@@ -85,6 +94,22 @@ describe("in band", () => {
     expect(told(await buy(agent, { ...IN_BAND, "X-Payment": "nonsense" }), "toolgate/error").code).toBe(
       "INVALID_PAYMENT",
     );
+  });
+
+  it("asks in x402's words as well, and is paid in them without a header", async () => {
+    const agent = await world.agent();
+    const answer = await buy(agent, IN_BAND);
+    const offer = told(answer, "toolgate/payment_required");
+    expect(offer).toMatchObject({ x402Version: 2, accepts: [{ scheme: "exact", amount: "1000" }] });
+    expect(answer.body.result._meta["toolgate/payment_required"]).not.toHaveProperty("accepts");
+    const paid = await buy(agent, IN_BAND, { "x402/payment": await x402Payment(offer) });
+    expect(receiptOf(paid)).toMatchObject({ paid_by: "gasless" });
+    expect(paid.body.result._meta["x402/payment-response"]).toMatchObject({
+      success: true,
+      transaction: receiptOf(paid).tx_signature,
+    });
+    const refused = await buy(agent, IN_BAND, { "x402/payment": { x402Version: 2 } });
+    expect(refused.body.result._meta["x402/payment-response"]).toMatchObject({ success: false });
   });
 
   it("leaves every other failure its status", async () => {
@@ -224,6 +249,19 @@ describe("a batch", () => {
     ]);
     expect(body[0].result._meta["toolgate/receipt"]).toMatchObject({ paid_by: "transfer" });
     expect(body[1].result.isError).toBe(true);
+  });
+
+  it("tells of an x402 payment in its own call's answer, and in no header", async () => {
+    const agent = await world.agent();
+    const payment = await x402Payment(told(await buy(agent, IN_BAND), "toolgate/payment_required"));
+    const { body, headers } = await send(agent, [
+      call(1, NAME, ARGUMENTS, { "x402/payment": payment }),
+      call(2, NAME, { parameters_b: 7 }),
+      call(3, "echo", { message: "" }),
+    ]);
+    const settled = body.map(({ result }: Answer["body"]) => result._meta?.["x402/payment-response"]?.success);
+    expect(settled).toEqual([true, undefined, undefined]);
+    expect(headers.get("payment-response")).toBeNull();
   });
 
   it("tells of each message by itself what is wrong with it", async () => {
