@@ -63,13 +63,10 @@ const REASONS: readonly Reason[] = [
     answers: { "a fraction as id": "200 id=1.5 result={}" },
   },
   {
-    why: "each element has its own answer",
+    why: "what may not be in a batch is refused, and the rest is answered",
     paragraph:
-      "JSON-RPC 2.0 section 6 and its example [1,2,3]: an Invalid Request for each; MCP 2025-03-26, Lifecycle: initialize MUST NOT be part of a batch",
-    answers: {
-      "a batch of nonsense": "200 id=null error=-32600 id=null error=-32600",
-      "initialize in a batch": "200 id=1 error=-32600 id=2 result={}",
-    },
+      "MCP 2025-03-26, Lifecycle, Initialization: initialize MUST NOT be part of a batch; JSON-RPC 2.0 section 6: a response for each request",
+    answers: { "initialize in a batch": "200 id=1 error=-32600 id=2 result={}" },
   },
   {
     why: "who names a revision without batches gets none",
