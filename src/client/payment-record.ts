@@ -1,5 +1,5 @@
 import { fromBase64, isObject, jsonObject, toBase64, toBase64Url } from "./bytes.ts";
-import type { CapturedRequest } from "./captured-request.ts";
+import { idempotencyKeyOf, type CapturedRequest } from "./captured-request.ts";
 import { PaymentStoreError, type MoneyIs, type PaymentSummary } from "./errors.ts";
 import type { PaymentStore } from "./store.ts";
 
@@ -7,10 +7,10 @@ import type { PaymentStore } from "./store.ts";
  * Where a payment is.
  * - `signed`: it may have been sent.
  * - `confirmed`: a transfer is on the chain; the call is to be repeated with its proof.
+ * - `answered`: over; kept for a while where the caller gave the call a key, as another call with that key may still hold an offer.
  * - `refused`: over; kept as evidence until somebody deletes it.
- * Of a payment whose call was answered nothing is kept.
  */
-export type PaymentState = "signed" | "confirmed" | "refused";
+export type PaymentState = "signed" | "confirmed" | "answered" | "refused";
 
 /** A payment from the moment it is signed to the answer of its call. */
 export interface PaymentRecord extends PaymentSummary {
@@ -32,10 +32,14 @@ export interface PaymentRecord extends PaymentSummary {
 }
 
 const PREFIX = "payment/";
+/** How long an answered payment is kept, ms: longer than any call holds an offer before it is paid. */
+const KEEP_MS = 600_000;
 
 /** Reads and writes payments; each holds the version that it last saw. */
 export class PaymentBook {
   readonly #store: PaymentStore;
+  /** Payments that were answered here and are kept for a while, oldest first. */
+  readonly #kept: { readonly paymentId: string; readonly since: number }[] = [];
 
   constructor(store: PaymentStore) {
     this.#store = store;
@@ -58,6 +62,21 @@ export class PaymentBook {
     const moved = { ...record, ...change };
     if (stored) await this.#store.put(key, write(moved), stored.version);
     return moved;
+  }
+
+  /** The call was answered. */
+  async finish(record: PaymentRecord): Promise<void> {
+    if (idempotencyKeyOf(record.request) === undefined) return this.remove(record.paymentId);
+    await this.move(record, { state: "answered", refusal: undefined });
+    this.#kept.push({ paymentId: record.paymentId, since: Date.now() });
+    while (this.#kept[0] && this.#kept[0].since < Date.now() - KEEP_MS)
+      await this.remove(this.#kept.shift()?.paymentId ?? "");
+  }
+
+  /** Removes what was answered long ago, by processes that did not come to it. */
+  async sweep(): Promise<void> {
+    for (const { state, createdAt, paymentId } of await this.list())
+      if (state === "answered" && Date.parse(createdAt) < Date.now() - 2 * KEEP_MS) await this.remove(paymentId);
   }
 
   async remove(paymentId: string): Promise<void> {
@@ -108,7 +127,7 @@ function read(text: string): PaymentRecord {
   const state = stored["state"];
   const refusal = stored["refusal"];
   if (method !== "gasless" && method !== "transfer") throw broken("method");
-  if (state !== "signed" && state !== "confirmed" && state !== "refused") throw broken("state");
+  if (state !== "signed" && state !== "confirmed" && state !== "answered" && state !== "refused") throw broken("state");
   return {
     paymentId: textIn(stored, "paymentId"),
     quoteId: textIn(stored, "quoteId"),

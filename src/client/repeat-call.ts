@@ -78,7 +78,7 @@ async function finish(payer: Payer, record: PaymentRecord, response: Response): 
     const payment = { ...summaryOf(record), receipt: receiptIn(text) };
     attachPayment(response, payment);
     await payer.budget.spend(record.paymentId);
-    await payer.book.remove(record.paymentId);
+    await payer.book.finish(record);
     // Whatever the caller does with it has nothing to do with the call.
     queueMicrotask(() => payer.onPayment?.(payment));
   };

@@ -29,11 +29,12 @@ export interface Resumed {
  */
 export async function resumePayments(options: ResumeOptions): Promise<Resumed[]> {
   const payer = payerOf(options);
+  await payer.book.sweep();
   const records = await payer.book.list();
   await payer.budget.releaseOrphans(async (id) => (await payer.book.get(id)) !== undefined);
   const resumed: Resumed[] = [];
   for (const record of records) {
-    if (record.state === "refused") continue;
+    if (record.state === "refused" || record.state === "answered") continue;
     options.signal?.throwIfAborted();
     resumed.push(await resume(record));
   }
@@ -65,15 +66,17 @@ function overBudget(error: unknown): void {
   if (!(error instanceof ToolgateClientError)) throw error;
 }
 
-/** Payments in the store, oldest first, with why they were refused. */
+/** Payments in the store that have no answer, oldest first; of those that were refused, why. */
 export async function listPayments(
   store: NonNullable<PaymentOptions["store"]>,
 ): Promise<(PaymentSummary & Pick<PaymentRecord, "state" | "createdAt" | "refusal">)[]> {
   const records = await new PaymentBook(store).list();
-  return records.map((record) => ({
-    ...summaryOf(record),
-    state: record.state,
-    createdAt: record.createdAt,
-    refusal: record.refusal,
-  }));
+  return records
+    .filter(({ state }) => state !== "answered")
+    .map((record) => ({
+      ...summaryOf(record),
+      state: record.state,
+      createdAt: record.createdAt,
+      refusal: record.refusal,
+    }));
 }

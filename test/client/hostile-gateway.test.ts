@@ -194,6 +194,21 @@ describe("a payment", () => {
     await expect(buy({ budget: 1500n })).rejects.toThrow(BudgetExceededError);
   });
 
+  it("is made once for a key, also when the gateway asks again for a call that it has answered", async () => {
+    gateway.say = (heard) => (proofIn(heard) ? SUCCESS : offer(PAY_TO));
+    const fetch = payingFetch(options());
+    const keyed = (key: string) =>
+      fetch(`${gateway.url}/call`, { method: "POST", body: "{}", headers: { "Idempotency-Key": key } });
+    expect((await keyed("one")).status).toBe(200);
+    expect((await keyed("one")).status).toBe(200);
+    expect(signed).toHaveLength(1);
+    expect(await listPayments(store)).toEqual([]);
+    expect((await keyed("two")).status).toBe(200);
+    expect(signed).toHaveLength(2);
+    const other = fetch(`${gateway.url}/call`, { method: "POST", body: "[]", headers: { "Idempotency-Key": "one" } });
+    await expect(other).rejects.toThrow(/use a key once/);
+  });
+
   it.each(["INVALID_PAYMENT", "QUOTE_EXPIRED"])("that ends with %s says where the money is", async (code) => {
     afterPayment(failure(402, code));
     await expect(buy()).rejects.toMatchObject({ code: "PAYMENT_REFUSED", answer: code, money: "signed" });

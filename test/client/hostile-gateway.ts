@@ -53,9 +53,9 @@ async function textOf(request: IncomingMessage): Promise<string> {
 
 export const OWNER = Keypair.generate().publicKey.toBase58();
 export const FEE_PAYER = Keypair.generate().publicKey.toBase58();
-export const BLOCKHASH = Keypair.generate().publicKey.toBase58();
+const BLOCKHASH = Keypair.generate().publicKey.toBase58();
 export const QUOTE_ID = "qt_3mJr7AoUXx2Wqd";
-export const PRICE = 1000;
+const PRICE = 1000;
 export const MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 
 /** Members that a lie replaces. */
