@@ -1,5 +1,6 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { formatUsdc } from "../../src/domain/money.ts";
 import { x402Payer, withKey, type Payload, type X402Payer } from "../interop/x402-payer.ts";
 import { request, type Agent, type Answer, type World } from "../support/world.ts";
 import { expectAccount, PARAMS, pastOffer, PRICE, startScene, TOOL } from "./scene.ts";
@@ -10,7 +11,7 @@ let payer: X402Payer;
 
 beforeAll(async () => {
   // A payment that the chain refuses counts as a failure; here they come by the dozen.
-  world = await startScene({ GASLESS_FAILURES_HOURLY: "1000" });
+  world = await startScene({ GASLESS_FAILURES_HOURLY: "1000", WATCH_INTERVAL_MS: "200" });
   payer = await x402Payer(world);
 });
 afterEach(async () => {
@@ -154,7 +155,7 @@ describe("the x402 client is not made to pay twice", () => {
     expect(await payer.usdc()).toBe(before);
   });
 
-  it("while its payment is pending: the same payment buys the call once it is settled", async () => {
+  it("while its payment is pending: it is credited without its caller, and the same payment buys the call", async () => {
     agent = await world.agent();
     const before = await payer.usdc();
     const patient = await world.startAnother({ FINALIZED_ABOVE_MICROUSD: "1" });
@@ -168,7 +169,13 @@ describe("the x402 client is not made to pay twice", () => {
     );
     const paymentSignature = payer.exchanges.at(-1)?.proofs.paymentSignature ?? "";
     world.chain.chain.advance(64);
-    await expect.poll(async () => (await callWith(paymentSignature)).status, { timeout: 20_000 }).toBe(200);
+    const balance = async () => (await world.call(agent, "get_status", {})).body.result.balance_usdc;
+    await expect.poll(balance, { timeout: 20_000 }).toBe(formatUsdc(PRICE));
+    const bought = await callWith(paymentSignature);
+    expect(bought, JSON.stringify(bought.body)).toMatchObject({
+      status: 200,
+      body: { receipt: { paid_by: "gasless" } },
+    });
     expect(await payer.usdc()).toBe(before - PRICE);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
