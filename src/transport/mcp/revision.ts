@@ -12,8 +12,8 @@ export const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
 export const UNNAMED_REVISION = "2025-03-26";
 
 /** Members of a modern request's `params._meta`. */
-export const META_VERSION = "io.modelcontextprotocol/protocolVersion";
-export const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+const META_VERSION = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 /** How the protocol opens (Versioning, terminology): with `initialize`, or with nothing. */
 export type Era = "legacy" | "modern";

@@ -8,7 +8,7 @@ export const CAPABILITIES = { tools: {} };
 
 /** For the model, of every era. */
 export const INSTRUCTIONS =
-  "Billable tools are charged in USDC. A call that the balance does not cover answers HTTP 402 with a quote: pay it on Solana and repeat the same call with the X-Payment header.";
+  'Billable tools are charged in USDC, from the account\'s balance. A call that it does not cover is answered with a quote, as HTTP 402 or as a result with isError: pay the quote on Solana as its payment_instructions say, once, and repeat the same call with the proof, in the X-Payment header or in _meta["toolgate/payment_proof"].';
 
 /** How long a caller may keep a list or what the server says of itself, ms; what a key may call is its own matter. */
 export const CACHING = { ttlMs: 60_000, cacheScope: "private" };
