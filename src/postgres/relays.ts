@@ -31,7 +31,7 @@ const COLUMNS =
   "message_hash, quote_id, tx_signature, signed_transaction, last_valid_block_height, state, reason, claimed_at";
 
 /** Without an outcome, and moved by nobody for $1 ms; $2: at most. */
-export const UNFINISHED = `
+const UNFINISHED = `
   select ${COLUMNS} from relay
   where state in ('claimed', 'broadcast', 'unknown') and moved_at <= clock_timestamp() - $1 * interval '1 millisecond'
   order by moved_at limit $2`;

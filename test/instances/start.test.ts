@@ -41,17 +41,19 @@ describe("serve refuses to start", () => {
     );
   });
 
-  it("when neither database nor RPC can be reached, and keeps their passwords to itself", async () => {
+  it("when neither database nor RPC can be reached nor the fee payer read, and keeps their passwords to itself", async () => {
     const settings = {
       ...DOORS,
       DATABASE_URL: `postgres://toolgate:hush-db@${NOWHERE}/toolgate`,
       SOLANA_RPC_URLS: `http://${NOWHERE}/?api-key=hush-rpc`,
       TREASURY_OWNER: ground.treasury.publicKey.toBase58(),
+      FEE_PAYER_KEYPAIR: "/nowhere/fee-payer.json",
     };
     const told = await expectRefusal(
       settings,
       /DATABASE_URL: the database cannot be reached \(ECONNREFUSED/,
       /SOLANA_RPC_URLS: 127\.0\.0\.1:9 .*check the URL/,
+      /FEE_PAYER_KEYPAIR: \/nowhere\/fee-payer\.json cannot be read \(ENOENT\)/,
     );
     expect(told).not.toContain("hush");
   });
