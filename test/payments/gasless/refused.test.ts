@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   createApproveCheckedInstruction,
   createApproveInstruction,
@@ -81,6 +82,11 @@ describe("what costs the fee payer more than a fee", () => {
     ["bids more", "compute_price", but(1, bid(50_001))],
     ["bids as much as a number can say", "compute_price", but(1, bid(2n ** 64n - 1n))],
     ["drains by priority fees", "compute_limit", () => [limit(1_400_000), bid(5_000_000), ...payment(scene).slice(2)]],
+    [
+      "names a fee of its own, as it once could",
+      "instruction_layout",
+      but(1, withData(bid(), 0, 0, 78, 0, 0, 255, 255, 255, 255)),
+    ],
     ["sets no limit", "instruction_layout", () => payment(scene).slice(1)],
     ["sets no price", "instruction_layout", () => payment(scene).toSpliced(1, 1)],
     ["sets the limit twice", "instruction_layout", before(limit())],
@@ -327,20 +333,35 @@ describe("the payer's signature", () => {
 
   it("must have S below the order of the group: else one message had two signatures", () => {
     const bytes = Buffer.from(signed(scene, payment(scene)));
-    const order = 2n ** 252n + 27742317777372353535851937790883648493n;
-    const s = BigInt(`0x${Buffer.from(bytes.subarray(97, 129)).reverse().toString("hex")}`) + order;
-    Buffer.from(s.toString(16).padStart(64, "0"), "hex").reverse().copy(bytes, 97);
+    little(number(bytes.subarray(97, 129)) + ORDER).copy(bytes, 97);
     expectRefused(scene, bytes, "payer_signature");
   });
 
-  it("must not be one that a key of small order has for any message", () => {
-    // The neutral element as key and as R, and S = 0: S·B = R + h·A holds whatever is signed.
-    const neutral = new PublicKey(Buffer.alloc(32).fill(1, 0, 1));
-    const nobody: Scene = { ...scene, payer: { publicKey: neutral } as Keypair };
-    const bytes = Buffer.from(signed({ ...nobody, payer: Keypair.generate() }, payment(nobody)));
-    bytes.fill(0, 65, 129).fill(1, 65, 66);
+  it("must not have an R of small order, though the payer could make one that holds", () => {
+    const bytes = Buffer.from(signed(scene, payment(scene)));
+    const secret = createHash("sha512").update(payer.secretKey.subarray(0, 32)).digest().subarray(0, 32);
+    secret.writeUInt8(secret.readUInt8(0) & 248, 0);
+    secret.writeUInt8((secret.readUInt8(31) & 63) | 64, 31);
+    const hashed = createHash("sha512").update(
+      Buffer.concat([NEUTRAL, payer.publicKey.toBuffer(), bytes.subarray(129)]),
+    );
+    NEUTRAL.copy(bytes, 65);
+    little((number(hashed.digest()) * number(secret)) % ORDER).copy(bytes, 97);
     expectRefused(scene, bytes, "payer_signature");
   });
+
+  it("must not be of a key of small order, for which one signature holds for any message", () => {
+    const nobody: Scene = { ...scene, payer: { publicKey: new PublicKey(NEUTRAL) } as Keypair };
+    const bytes = Buffer.from(signed({ ...nobody, payer: Keypair.generate() }, payment(nobody)));
+    // S·B = R + h·A with S = 0 and R = A = the neutral element, whatever h is.
+    NEUTRAL.copy(bytes.fill(0, 65, 129), 65);
+    expectRefused(scene, bytes, "payer_signature");
+  });
+
+  const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
+  const NEUTRAL = Buffer.alloc(32).fill(1, 0, 1);
+  const number = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).reverse().toString("hex")}`);
+  const little = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex").reverse();
 });
 
 describe("a signature of ours", () => {
