@@ -14,6 +14,8 @@ import type { Schemas } from "./schemas.ts";
 
 /** What operations are made with. */
 export interface OperationContext {
+  /** Of all methods: they are named by their place among their method's. */
+  readonly bindings: readonly Binding[];
   readonly catalogue: ApiCatalogue;
   readonly schemas: Schemas;
   readonly annotations: Annotations;
@@ -39,7 +41,7 @@ export function operationOf(binding: Binding, context: OperationContext): [path:
   const parameters = parametersOf(binding, context);
   const body = requestBody(binding, other, schemas);
   const operation: Schema = {
-    operationId: textOf(path, "operationId") || method.name,
+    operationId: textOf(path, "operationId") || ordinalName(binding, context),
     summary: (textOf(path, "summary") || firstSentence(comment)).replace(/\.$/, ""),
     description: textOf(path, "description") || comment,
     tags: [method.parent.name],
@@ -49,6 +51,12 @@ export function operationOf(binding: Binding, context: OperationContext): [path:
     responses: responsesOf(binding, path, other, catalogue, schemas),
   };
   return [pathOf(binding), httpMethod.toLowerCase(), operation];
+}
+
+/** The method's name, with a number for its second and further bindings. */
+function ordinalName(binding: Binding, { bindings }: OperationContext): string {
+  const place = bindings.filter(({ method }) => method === binding.method).indexOf(binding) + 1;
+  return place > 1 ? `${binding.method.name}_${place}` : binding.method.name;
 }
 
 /** The path with its variables by name; what of a path a variable takes in, OpenAPI cannot say. */
@@ -106,13 +114,10 @@ function parametersOf(binding: Binding, { catalogue, schemas, annotations, optio
 
 function requestBody({ method, body, variables }: Binding, { request }: Other, schemas: Schemas): Schema | undefined {
   if (body === undefined) return undefined;
-  const elsewhere = new Set(variables.flatMap(({ path }) => path.slice(0, 1)));
-  const own =
-    body === "*"
-      ? elsewhere.size === 0
-        ? schemas.ref(method.input)
-        : schemas.object(method.input, elsewhere)
-      : schemas.field(body);
+  // Of a message that the path sets a member of, the rest is in the body.
+  const elsewhere = new Set(variables.flatMap(({ path }) => (path.length === 1 ? path : [])));
+  const whole = elsewhere.size === 0 ? schemas.message(method.input) : schemas.object(method.input, elsewhere);
+  const own = body === "*" ? whole : schemas.field(body);
   const schema = request === undefined ? own : anyOf([own, request]);
   return { required: true, content: { "application/json": { schema } } };
 }

@@ -33,7 +33,7 @@ function* generate({ files, allFiles, options }: Input): Iterable<Output> {
   const { read } = findReachable(files, bindings, annotations);
   const catalogue = new ApiCatalogue(owner, document, allFiles, annotations);
   const schemas = new Schemas(annotations, options, read);
-  const context: OperationContext = { catalogue, schemas, annotations, options };
+  const context: OperationContext = { bindings, catalogue, schemas, annotations, options };
   const paths = pathsOf(bindings, context);
   yield {
     name: "openapi.json",
@@ -68,11 +68,28 @@ function head(document: JsonObject, bindings: readonly Binding[]): Schema {
   };
 }
 
+/** @throws GenerationError where two operations would have the same path and method, or the same name */
 function pathsOf(bindings: readonly Binding[], context: OperationContext): Schema {
   const paths = new Map<string, Schema>();
+  const names = new Set<string>();
   for (const binding of bindings) {
     const [path, method, operation] = operationOf(binding, context);
-    paths.set(path, { ...paths.get(path), [method]: operation });
+    const item = paths.get(path) ?? {};
+    if (method in item) {
+      throw new GenerationError(
+        binding.method,
+        `OpenAPI cannot tell ${binding.pattern} from another route, it has ${path} for both; name the variables differently`,
+      );
+    }
+    const operationId = textOf(operation, "operationId");
+    if (names.has(operationId)) {
+      throw new GenerationError(
+        binding.method,
+        `another operation is called ${operationId} already; set operation_id in httpjson.v1.operation`,
+      );
+    }
+    names.add(operationId);
+    paths.set(path, { ...item, [method]: operation });
   }
   return Object.fromEntries(paths);
 }

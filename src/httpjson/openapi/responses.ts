@@ -74,7 +74,7 @@ function described({ method, responseBody }: Binding): string {
 }
 
 function successBody({ method, responseBody }: Binding, schemas: Schemas): Schema {
-  return responseBody === undefined ? schemas.ref(method.output) : schemas.field(responseBody);
+  return responseBody === undefined ? schemas.message(method.output) : schemas.field(responseBody);
 }
 
 function byStatus(errors: readonly ApiError[]): Map<number, ApiError[]> {

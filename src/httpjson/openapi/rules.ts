@@ -25,9 +25,13 @@ export function ruleKeywords(rules: JsonObject | undefined): Schema {
     case "bool":
     case "enum":
     case "bytes":
+    case "timestamp":
+    case "duration":
+    case "fieldMask":
+    case "any":
       return {};
     default:
-      return defined({ ...limits(own), ...choice(own) });
+      return defined({ ...limits(own), ...choice(numbers(own)) });
   }
 }
 
@@ -70,6 +74,12 @@ function limits(own: JsonObject): Record<string, JsonValue | undefined> {
     exclusiveMinimum: numberOf(own, "gt"),
     exclusiveMaximum: numberOf(own, "lt"),
   };
+}
+
+/** The values of numeric rules as numbers: ProtoJSON writes those of 64 bits as strings. */
+function numbers(own: JsonObject): JsonObject {
+  const number = (value: JsonValue): JsonValue => (Array.isArray(value) ? value.map(number) : Number(value));
+  return Object.fromEntries(Object.entries(own).map(([name, value]) => [name, number(value)]));
 }
 
 function choice(own: JsonObject): Record<string, JsonValue | undefined> {

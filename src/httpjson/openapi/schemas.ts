@@ -31,7 +31,7 @@ export class Schemas {
     return Object.fromEntries([...this.#made].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
-  /** A reference to the schema of a message or enum. */
+  /** A reference to the schema of a message or enum with fields or values of its own. */
   ref(desc: DescMessage | DescEnum): Schema {
     const name = this.#name(desc);
     if (!this.#made.has(name)) {
@@ -78,12 +78,15 @@ export class Schemas {
   }
 
   #one(field: DescField, rules: JsonObject | undefined): Schema {
-    if (field.message !== undefined) return this.#message(field.message);
+    if (field.message !== undefined) return this.message(field.message);
     if (field.enum !== undefined) return this.ref(field.enum);
-    return { ...this.#scalar(field.scalar), ...ruleKeywords(rules) };
+    const schema = this.#scalar(field.scalar);
+    // Where 64-bit integers are strings, JSON Schema has no word for their size.
+    return schema["type"] === "string" && isLong(field.scalar) ? schema : { ...schema, ...ruleKeywords(rules) };
   }
 
-  #message(desc: DescMessage): Schema {
+  /** The schema of a message: what it is in JSON where that is no object of its fields, else a reference. */
+  message(desc: DescMessage): Schema {
     if (isWrapperDesc(desc)) return this.#scalar(desc.fields[0].scalar);
     switch (desc.typeName) {
       case "google.protobuf.Timestamp":
@@ -162,6 +165,19 @@ export class Schemas {
     }
     this.#owners.set(name, desc);
     return name;
+  }
+}
+
+function isLong(scalar: ScalarType | undefined): boolean {
+  switch (scalar) {
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return true;
+    default:
+      return false;
   }
 }
 
