@@ -11,6 +11,8 @@ interface Reason extends Omit<Difference, "ours"> {
   readonly answers: Readonly<Record<string, string>>;
 }
 
+const LISTING =
+  "200 id=1 result={tools:[{_meta:object,annotations:object,description:string,inputSchema:object,name:string}]}";
 const PING = "200 id=1 result={}";
 
 const REASONS: readonly Reason[] = [
@@ -56,6 +58,36 @@ const REASONS: readonly Reason[] = [
     why: "what may come one day is let through",
     paragraph: "JSON-RPC 2.0 section 4 names the members of a request and forbids no other",
     answers: { "a member that JSON-RPC does not know": PING },
+  },
+  {
+    why: "what a method does not read it does not judge",
+    paragraph: "MCP 2025-11-25, schema, Request: _meta is an object; nothing says what becomes of another",
+    answers: { "an array as _meta": LISTING },
+  },
+  {
+    why: "nothing comes of notifications here, so there is nothing to refuse",
+    paragraph:
+      "MCP 2026-07-28, Streamable HTTP, Sending Messages: no notification is defined, and no requirements on the headers of one",
+    answers: {
+      "2026: a notification of an unknown version": "202",
+      "2026: a notification with another Mcp-Method": "202",
+    },
+  },
+  {
+    why: "it is no request, and the code for that is JSON-RPC's",
+    paragraph:
+      "MCP 2026-07-28, Streamable HTTP, Sending Messages: a request or a notification, no responses; JSON-RPC 2.0 section 5.1: -32600 Invalid Request",
+    answers: { "2026: a response": "400 id=null error=-32600" },
+  },
+  {
+    why: "a header that is missing is told before the version, whose header it is",
+    paragraph: "MCP 2026-07-28, Streamable HTTP, Server Validation: -32020 when a required standard header is missing",
+    answers: { "2026: an unknown version in the body and no header": "400 id=1 error=-32020" },
+  },
+  {
+    why: "who names a revision in _meta says that it needs no initialize, and has to send the header as well",
+    paragraph: "MCP 2026-07-28, Versioning, Backward Compatibility with Initialization-Based Versions",
+    answers: { "initialize with its revision in _meta too": "400 id=1 error=-32020" },
   },
   {
     why: "it can be answered to, and is given back as it came",

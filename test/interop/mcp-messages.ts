@@ -63,8 +63,14 @@ export function modern(method: string, params: object = {}, headers: Headers = {
   });
 }
 
-export function modernNotice(method: string, params: object = {}): McpRequest {
-  return post(notification(method, { ...params, _meta: envelope() }), modernHeaders(method));
+export function modernNotice(
+  method: string,
+  params: object = {},
+  headers: Headers = {},
+  meta: object = {},
+): McpRequest {
+  const message = notification(method, { ...params, _meta: { ...envelope(), ...meta } });
+  return post(message, { ...modernHeaders(method), ...headers });
 }
 
 function present(headers: Headers): Record<string, string> {

@@ -137,6 +137,21 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["2026: subscriptions/listen", modern("subscriptions/listen", { notifications: {} })],
   ["2026: notifications/cancelled", modernNotice("notifications/cancelled", { requestId: 1 })],
   ["2026: an unknown notification", modernNotice("notifications/nothing")],
+  [
+    "2026: a notification of an unknown version",
+    modernNotice("notifications/x", {}, { "mcp-protocol-version": "2030-01-01" }, { [VERSION]: "2030-01-01" }),
+  ],
+  ["2026: a notification with another Mcp-Method", modernNotice("notifications/x", {}, { "mcp-method": "ping" })],
+  ["2026: a response", post({ jsonrpc: "2.0", id: 7, result: {} }, modernHeaders("ping"))],
+  [
+    "2026: an unknown version in the body and no header",
+    modern("tools/list", {}, { "mcp-protocol-version": undefined }, { [VERSION]: "2030-01-01" }),
+  ],
+  [
+    "initialize with its revision in _meta too",
+    legacy("initialize", { ...opening("2025-11-25"), _meta: { ...envelope(), [VERSION]: "2025-11-25" } }),
+  ],
+  ["an array as _meta", legacy("tools/list", { _meta: [] })],
   ["2026: a session of somebody's", modern("tools/list", {}, { "mcp-session-id": "none-of-ours" })],
   ["2026: a batch", post([request(1, "tools/list", { _meta: envelope() })], modernHeaders("tools/list"))],
   ["2026: without the version's header", modern("tools/list", {}, { "mcp-protocol-version": undefined })],
