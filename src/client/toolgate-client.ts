@@ -96,7 +96,7 @@ export class ToolgateClient {
     return pages(options, (page) => told(this.#receipts.listReceipts({ ...page, status }, this.#call(options))));
   }
 
-  /** @returns undefined when there is none of this identifier */
+  /** A receipt by its identifier. @throws CallError NOT_FOUND */
   async receipt(id: string, options: RequestOptions = {}): Promise<Receipt | undefined> {
     return (await told(this.#receipts.getReceipt({ id }, this.#call(options)))).receipt;
   }
@@ -107,7 +107,7 @@ export class ToolgateClient {
     return pages(options, (page) => told(this.#runs.listRuns({ ...page, status }, this.#call(options))));
   }
 
-  /** A run by its identifier. */
+  /** A run by its identifier. @throws CallError NOT_FOUND */
   async run(id: string, options: RequestOptions = {}): Promise<Run | undefined> {
     return (await told(this.#runs.getRun({ id }, this.#call(options)))).run;
   }

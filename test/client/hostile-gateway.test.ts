@@ -103,7 +103,7 @@ const LIES: readonly (readonly [string, Lie])[] = [
   ["has two prices", { quote: { amount_usdc_microusd: 9000 } }],
   ["has no price", { quote: { price_usdc_microusd: 0, amount_usdc_microusd: 0 } }],
   ["has a price below nothing", { quote: { price_usdc_microusd: -5, amount_usdc_microusd: -5 } }],
-  ["has a quote that is a memo of its own", { quote: { quote_id: "qt_a:b c" } }],
+  ["has words for a quote", { quote: { quote_id: "I owe you" }, extra: { memo: "svc:I owe you" } }],
   ["is for another tool", { quote: { tool: "sandbox_execute" } }],
 ];
 
