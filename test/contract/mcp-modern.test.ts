@@ -338,6 +338,24 @@ describe("progress", () => {
     }
   });
 
+  it.each(["application/json", "application/json;q=0.9, text/html"])(
+    "is not told to a caller that reads no events (%s)",
+    async (Accept) => {
+      const { response } = await watched("stepwise", 1, { Accept });
+      expect(response.headers["content-type"]).toBe("application/json");
+      expect(JSON.parse(await text(response)).result.structuredContent).toEqual({ done: true });
+    },
+  );
+
+  it.each(["*/*", "application/json, text/event-stream", "Text/Event-Stream"])(
+    "is told to one that does (%s)",
+    async (Accept) => {
+      const { response } = await watched("stepwise", 1, { Accept });
+      expect(response.headers["content-type"]).toBe("text/event-stream");
+      response.resume();
+    },
+  );
+
   it("leaves the answer JSON of a tool that has none to tell", async () => {
     const { response } = await watched("picture");
     expect(response.headers["content-type"]).toBe("application/json");

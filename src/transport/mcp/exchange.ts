@@ -9,6 +9,9 @@ import type { RequestContext } from "../request-context.ts";
 import type { Settlement, ToldSettlement } from "../x402/settlement.ts";
 import { prefersInBand } from "./payment-in-band.ts";
 
+/** Accept that lets events through (RFC 9110 section 12.5.1). */
+const EVENTS = /text\/event-stream|text\/\*|\*\/\*/i;
+
 /** What an exchange stands on. */
 interface ExchangeParts {
   readonly request: IncomingMessage;
@@ -47,6 +50,12 @@ export class McpExchange {
   get version(): string | undefined {
     const version = this.headers["mcp-protocol-version"];
     return version === undefined ? undefined : String(version);
+  }
+
+  /** Whether the answer can be a stream of events: not for a caller that says it reads JSON only, nor for a batch. */
+  get takesEvents(): boolean {
+    const { accept } = this.headers;
+    return !this.isBatch && (accept === undefined || EVENTS.test(accept));
   }
 
   /** Whether several messages came at once. */

@@ -71,12 +71,15 @@ export class Methods {
 
 /** What the call's `_meta` adds to what its headers say. */
 function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
-  const { context, isBatch } = exchange;
+  const { context, takesEvents } = exchange;
   const { xPayment, paymentSignature } = context;
   if (progressToken === undefined && payment === undefined && xPayment === undefined && paymentSignature === undefined)
     return context;
-  // The answers of a batch come together, so that none of them can have a stream.
-  const progress =
-    progressToken === undefined || isBatch ? undefined : new ProgressReports(progressToken, exchange).listener;
-  return { ...context, metaPayment: payment, progress, settled: (told) => exchange.settled(told) };
+  const reports = progressToken !== undefined && takesEvents && new ProgressReports(progressToken, exchange);
+  return {
+    ...context,
+    metaPayment: payment,
+    progress: reports ? reports.listener : undefined,
+    settled: (told) => exchange.settled(told),
+  };
 }

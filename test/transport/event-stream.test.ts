@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { createServer, request as startRequest, type IncomingMessage, type Server } from "node:http";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { EventStream } from "../../src/transport/http/event-stream.ts";
+
+/** An answer as server-sent events, over a real connection. */
+
+let server: Server;
+let streams: EventStream[];
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  streams = [];
+  server = createServer((_, response) => streams.push(new EventStream(response, [["x-own", "yes"]])));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterEach(() => {
+  vi.useRealTimers();
+  server.closeAllConnections();
+  server.close();
+});
+
+async function begin(): Promise<{ response: IncomingMessage; stream: EventStream; received: () => string }> {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const request = startRequest({ port: address.port, host: "127.0.0.1" });
+  request.end();
+  request.on("error", () => {});
+  // The head is on its way as soon as something follows it.
+  await vi.waitFor(() => expect(streams).toHaveLength(1), { timeout: 10_000 });
+  const [stream] = streams;
+  if (!stream) throw new Error("no stream");
+  stream.send({ n: 1 });
+  const [response]: IncomingMessage[] = await once(request, "response");
+  if (!response) throw new Error("no response");
+  let received = "";
+  response.on("data", (chunk) => (received += String(chunk)));
+  response.on("error", () => {});
+  return { response, stream, received: () => received };
+}
+
+it("is a head, messages and the answer, after which nothing comes", async () => {
+  const { response, stream, received } = await begin();
+  expect(response.headers).toMatchObject({ "content-type": "text/event-stream", "x-own": "yes" });
+  const ended = once(response, "end");
+  stream.end({ text: "a\n\nb" });
+  stream.send({ n: 2 });
+  stream.end({ n: 3 });
+  await ended;
+  expect(received()).toBe('event: message\ndata: {"n":1}\n\nevent: message\ndata: {"text":"a\\n\\nb"}\n\n');
+});
+
+it("says something now and then while there is nothing to say, until it ends", async () => {
+  const { stream, received } = await begin();
+  vi.advanceTimersByTime(31_000);
+  await vi.waitFor(() => expect(received().split(": \n\n")).toHaveLength(3), { timeout: 10_000 });
+  stream.end({});
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("lets go of a caller that has gone", async () => {
+  const { response, stream } = await begin();
+  response.destroy();
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(0), { timeout: 10_000 });
+  stream.send({ n: 2 });
+  stream.end({});
+});
