@@ -9,6 +9,7 @@ const LONGEST = [
   "test/sandbox/contract.test.ts",
   "test/instances/sandbox-cancel.test.ts",
   "test/e2e/readme.test.ts",
+  "test/clients/clients.test.ts",
   "test/bench/bench.test.ts",
   "test/faults/faults.test.ts",
   "test/instances/leader.test.ts",

@@ -4,7 +4,7 @@ import { ROOT } from "../tooling/command.ts";
 import { DOORS, WAYS } from "./cells.ts";
 
 /** Where the examples are. */
-export const FOLDER = path.join(ROOT, "docs/examples");
+const FOLDER = path.join(ROOT, "docs/examples");
 
 /** One row of the table: a client at a door, and for each way of paying the test that proves it, or why there is none. */
 export interface Row {

@@ -9,14 +9,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { ROOT } from "../tooling/command.ts";
 
-/** README, pasted into a shell line by line, as a newcomer would, beside an `npm start` of their own. */
+/** README and what it leads to, pasted into a shell line by line, as a newcomer would, beside an `npm start` of their own. */
 
 let folder: string;
 let dev: ChildProcess;
 beforeAll(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-readme-"));
   chmodSync(folder, 0o755);
-  for (const name of ["package.json", "src", "node_modules"])
+  for (const name of ["package.json", "src", "gen", "docs", "node_modules"])
     symlinkSync(path.join(ROOT, name), path.join(folder, name));
   dev = spawn(process.execPath, [path.join(ROOT, "src/main.ts"), "dev", "--no-demo"], {
     cwd: folder,
@@ -54,9 +54,11 @@ async function offered(): Promise<string[]> {
 }
 
 /** What stands under a heading, to be pasted. */
-function pasted(heading: string): string {
-  const readme = readFileSync(path.join(ROOT, "README.md"), "utf8");
-  const section = readme.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
+function pasted(heading: string, page = "README.md"): string {
+  const section =
+    readFileSync(path.join(ROOT, page), "utf8")
+      .split(/^## /m)
+      .find((part) => part.startsWith(`${heading}\n`)) ?? "";
   return /```sh\n([\s\S]*?)```/.exec(section)?.[1] ?? "";
 }
 
@@ -69,6 +71,14 @@ async function bash(script: string): Promise<string> {
   const [output, problems] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, "exit")]);
   return output + problems;
 }
+
+describe("docs/clients.md", () => {
+  it("pays for a call, gasless, after its first lines", { timeout: 60_000 }, async () => {
+    const output = await bash(pasted("Try them", "docs/clients.md"));
+    expect(output).toMatch(/receipt_id: 'rcpt_/);
+    expect(output).toContain("paid_by: 'gasless'");
+  });
+});
 
 describe("README", () => {
   it("buys a call, and then what every other tool sells", { timeout: 180_000 }, async () => {
