@@ -98,6 +98,8 @@ export async function startGateway(
     await Promise.race([doors.pipeline.idle(), aborted.promise]);
     clearTimeout(overdue);
     clearTimeout(cut);
+    // Relayed payments whose callers have gone are left to the other instances.
+    stopping.abort(STOPPING);
     await keeper.close();
     await parts.close();
     chain.close();

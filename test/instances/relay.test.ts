@@ -19,6 +19,8 @@ let survivor: Instance;
 let doomed: Instance;
 /** The one after that. */
 let next: Instance;
+/** One that looks after a payment for a minute. */
+let patient: Instance;
 let agent: Agent;
 let wallet: Keypair;
 /** Transactions that gave the wallet its USDC. */
@@ -37,7 +39,11 @@ beforeAll(async () => {
   };
   survivor = await instances.serve(ground.settings);
   // The first one leads, and keeps the relay for the others.
-  [doomed, next] = await Promise.all([instances.serve(settings), instances.serve(settings)]);
+  [doomed, next, patient] = await Promise.all([
+    instances.serve(settings),
+    instances.serve(settings),
+    instances.serve({ ...settings, PAYMENT_WAIT_MS: "60000" }),
+  ]);
 });
 beforeEach(async () => {
   agent = await ground.agent();
@@ -141,6 +147,30 @@ describe("an instance that stalls", () => {
     } finally {
       doomed.signal("SIGCONT");
     }
+    await expectPaidOnce(quoteId);
+  });
+});
+
+describe("an instance that is told to stop", () => {
+  it("leaves a payment whose caller has gone to the retry elsewhere, and does not wait for its outcome", async () => {
+    faults.add({ method: "getSignatureStatuses", fault: { kind: "hang" } });
+    const { headers, quoteId } = await signedPayment();
+    const gone = new AbortController();
+    const call = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+    const left = fetch(`${patient.baseUrl}/v1/mcp/tools/call`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${agent.apiKey}`, "Content-Type": "application/json", ...headers },
+      body: JSON.stringify(call),
+      signal: gone.signal,
+    }).catch(() => undefined);
+    await untilRelay(quoteId, "broadcast");
+    gone.abort();
+    await left;
+    const since = performance.now();
+    patient.signal("SIGTERM");
+    expect(await patient.ended).toBe(0);
+    expect(performance.now() - since).toBeLessThan(30_000);
+    expect((await retryUntilBought(survivor, headers)).body.receipt).toMatchObject({ paid_by: "gasless" });
     await expectPaidOnce(quoteId);
   });
 });
