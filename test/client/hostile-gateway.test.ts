@@ -256,6 +256,22 @@ describe("a payment", () => {
     expect(await listPayments(store)).toMatchObject([{ state: "signed" }]);
   });
 
+  it.each([
+    ["whole", false, 0],
+    ["cut off, and then stays in the store", true, 1],
+  ])("may be answered by a stream of events, which can be %s", async (_, cut, left) => {
+    const event = { jsonrpc: "2.0", id: 1, result: { _meta: { "toolgate/receipt": { receipt_id: "rcpt_2" } } } };
+    const body = `data: {"method":"notifications/progress"}\n\ndata: ${JSON.stringify(event)}\n\n`;
+    afterPayment({ status: 200, body, cut, headers: { "content-type": "text/event-stream" } });
+    const told: unknown[] = [];
+    const response = await buy({ onPayment: ({ receipt }) => void told.push(receipt) });
+    const text = response.text();
+    await (cut ? expect(text).rejects.toThrow() : expect(text).resolves.toBe(body));
+    await expect.poll(() => listPayments(store)).toHaveLength(left);
+    if (!cut) await expect.poll(() => told).toEqual([{ receipt_id: "rcpt_2" }]);
+    expect(paymentOf(response)).toMatchObject({ amount: 1000n });
+  });
+
   it("is kept as evidence when the call ends otherwise, and the answer is the caller's", async () => {
     afterPayment(failure(401, "UNAUTHORIZED"));
     expect((await buy()).status).toBe(401);

@@ -12,8 +12,11 @@ export interface Heard {
 /** An answer: a status, a body, headers. */
 export interface Said {
   readonly status: number;
-  readonly body: object;
+  /** JSON; or a text, sent as it is. */
+  readonly body: object | string;
   readonly headers?: Record<string, string>;
+  /** The connection breaks before the end. */
+  readonly cut?: boolean;
 }
 
 /** A gateway, or an RPC server, that says whatever a test makes it say. */
@@ -30,7 +33,9 @@ export async function startLiar(): Promise<Liar> {
     const heard = { path: request.url ?? "", headers: request.headers, body: await textOf(request) };
     const said = liar.say(heard, liar.heard.push(heard));
     response.writeHead(said.status, { "content-type": "application/json", ...said.headers });
-    response.end(JSON.stringify(said.body));
+    const text = typeof said.body === "string" ? said.body : JSON.stringify(said.body);
+    if (said.cut) response.write(text, () => response.destroy());
+    else response.end(text);
   };
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
