@@ -177,6 +177,25 @@ describe("what the document says is what the gateway does", () => {
     const offer = await rpc("tools/call", { name: PAID.tool, arguments: PAID.params });
     expect(offer.status).toBe(402);
     expect((await rpc("no/such")).body.error).toBeDefined();
+    const version = "2026-07-28";
+    const about = { protocolVersion: version, clientInfo: { name: "test", version: "1" }, clientCapabilities: {} };
+    const _meta = Object.fromEntries(Object.entries(about).map(([k, v]) => [`io.modelcontextprotocol/${k}`, v]));
+    const modern = (method: string) =>
+      ask(
+        "POST",
+        "/mcp",
+        poor,
+        { jsonrpc: "2.0", id: 1, method, params: { _meta } },
+        {
+          "mcp-protocol-version": version,
+          "mcp-method": method,
+        },
+      );
+    expect((await modern("server/discover")).body.result.supportedVersions).toContain(version);
+    expect((await modern("no/such")).status).toBe(404);
+    const batch = [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "ping" }));
+    const pongs = await ask("POST", "/mcp", poor, batch, { "mcp-protocol-version": "2025-03-26" });
+    expect(pongs.body).toHaveLength(2);
     const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
     expect((await ask("POST", "/mcp", poor, notification)).status).toBe(202);
     expect((await ask("POST", "/mcp", poor, ECHO)).body.ok).toBe(true);
