@@ -100,6 +100,7 @@ export async function startGateway(
     clearTimeout(cut);
     // Relayed payments whose callers have gone are left to the other instances.
     stopping.abort(STOPPING);
+    await relay?.relay.settled();
     await keeper.close();
     await parts.close();
     chain.close();

@@ -111,6 +111,11 @@ export class GaslessRelay implements Relay {
     return (await this.#passage.step(claim, { resend: true, signal })).state;
   }
 
+  /** Resolves when nothing is looked after any more: soon after `stopping`, with what was sent noted for the others. Never rejects. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#underway.values());
+  }
+
   async #claim({ transaction, quote, accountId, keyId, receivedAt, signal }: RelayOrder): Promise<RelayClaim> {
     const { sponsor, book, limits } = this.#deps;
     this.#demandRelayable(quote, receivedAt);

@@ -152,7 +152,7 @@ describe("an instance that stalls", () => {
 });
 
 describe("an instance that is told to stop", () => {
-  it("leaves a payment whose caller has gone to the retry elsewhere, and does not wait for its outcome", async () => {
+  it("notes that it leaves a payment whose caller has gone, does not wait for its outcome, and the retry elsewhere finds it", async () => {
     faults.add({ method: "getSignatureStatuses", fault: { kind: "hang" } });
     const { headers, quoteId } = await signedPayment();
     const gone = new AbortController();
@@ -166,10 +166,11 @@ describe("an instance that is told to stop", () => {
     await untilRelay(quoteId, "broadcast");
     gone.abort();
     await left;
-    const since = performance.now();
     patient.signal("SIGTERM");
     expect(await patient.ended).toBe(0);
-    expect(performance.now() - since).toBeLessThan(30_000);
+    expect(patient.log()).not.toContain("could not be");
+    // Or more, where the keeper of another was quicker.
+    expect(["unknown", "confirmed"]).toContain((await relaysOf(quoteId))[0]);
     expect((await retryUntilBought(survivor, headers)).body.receipt).toMatchObject({ paid_by: "gasless" });
     await expectPaidOnce(quoteId);
   });
