@@ -1,5 +1,6 @@
 import { DOORS } from "./doors.ts";
 import { EVIDENCE } from "./evidence.ts";
+import { GASLESS } from "./gasless.ts";
 import { LEDGER } from "./ledger.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
 import type { Mutant } from "./mutant.ts";
@@ -16,6 +17,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EVIDENCE,
   ...TREASURY,
   ...TREASURY_CHAIN,
+  ...GASLESS,
   ...RELAY,
   ...DOORS,
 ];
