@@ -5,17 +5,17 @@
 // Options that google.api.http has no word for, read by the HTTP/JSON generator (src/httpjson).
 // Numbers 50000-99999 are protobuf's range for use inside one organisation.
 
-import type { GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { EnumValueOptions, FieldOptions, MessageOptions } from "@bufbuild/protobuf/wkt";
+import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { EnumValueOptions, FieldOptions, FileOptions, MessageOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file httpjson/v1/options.proto.
  */
 export const file_httpjson_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChlodHRwanNvbi92MS9vcHRpb25zLnByb3RvEgtodHRwanNvbi52MSIeCgxFcnJvckJpbmRpbmcSDgoGc3RhdHVzGAEgASgFOlIKBWVycm9yEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGLmOAyABKAsyGS5odHRwanNvbi52MS5FcnJvckJpbmRpbmdSBWVycm9yOkcKD251bGxfd2hlbl91bnNldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuo4DIAEoCFINbnVsbFdoZW5VbnNldDpCCgpqc29uX3ZhbHVlEiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMYu44DIAEoCVIJanNvblZhbHVlYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChlodHRwanNvbi92MS9vcHRpb25zLnByb3RvEgtodHRwanNvbi52MSIeCgxFcnJvckJpbmRpbmcSDgoGc3RhdHVzGAEgASgFIp0CCgtBcGlEb2N1bWVudBINCgV0aXRsZRgBIAEoCRIPCgdzdW1tYXJ5GAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg8KB3ZlcnNpb24YBCABKAkSDwoHbGljZW5zZRgFIAEoCRItCgZiZWFyZXIYBiABKAsyHS5odHRwanNvbi52MS5CZWFyZXJDcmVkZW50aWFsEiUKBmVycm9ycxgHIAMoCzIVLmh0dHBqc29uLnYxLkFwaUVycm9yEi8KD3JlcXVlc3RfaGVhZGVycxgIIAMoCzIWLmh0dHBqc29uLnYxLkFwaUhlYWRlchIwChByZXNwb25zZV9oZWFkZXJzGAkgAygLMhYuaHR0cGpzb24udjEuQXBpSGVhZGVyIkUKEEJlYXJlckNyZWRlbnRpYWwSDAoEbmFtZRgBIAEoCRIOCgZmb3JtYXQYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkibgoIQXBpRXJyb3ISDAoEY29kZRgBIAEoCRIOCgZzdGF0dXMYAiABKAUSDwoHbWVhbmluZxgDIAEoCRIMCgRib2R5GAQgASgJEiUKB2FwcGxpZXMYBSABKA4yFC5odHRwanNvbi52MS5BcHBsaWVzIowBCglBcGlIZWFkZXISDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdpbnRlZ2VyGAMgASgIEiUKB2FwcGxpZXMYBCABKA4yFC5odHRwanNvbi52MS5BcHBsaWVzEhAKCHN0YXR1c2VzGAUgAygFEhIKCm1heF9sZW5ndGgYBiABKAUiuQEKDEFwaU9wZXJhdGlvbhIrCgpjcmVkZW50aWFsGAEgASgOMhcuaHR0cGpzb24udjEuQ3JlZGVudGlhbBIOCgZlcnJvcnMYAiADKAkSFAoMZXJyb3JfYm9kaWVzGAMgAygJEhcKD3JlcXVlc3RfaGVhZGVycxgEIAMoCRIYChByZXNwb25zZV9oZWFkZXJzGAUgAygJEiMKBXBhdGhzGAYgAygLMhQuaHR0cGpzb24udjEuQXBpUGF0aCLBAQoHQXBpUGF0aBIMCgRwYXRoGAEgASgJEhQKDG9wZXJhdGlvbl9pZBgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgASgJEhUKDW90aGVyX3JlcXVlc3QYBSABKAkSFgoOb3RoZXJfcmVzcG9uc2UYBiABKAkSFQoNb3RoZXJfYmF0Y2hlcxgHIAEoCBIQCghhY2NlcHRlZBgIIAEoCRIUCgxldmVudF9zdHJlYW0YCSABKAkqbgoHQXBwbGllcxIXChNBUFBMSUVTX1VOU1BFQ0lGSUVEEAASFgoSQVBQTElFU19FVkVSWVdIRVJFEAESGwoXQVBQTElFU19XSVRIX0NSRURFTlRJQUwQAhIVChFBUFBMSUVTX1dJVEhfQk9EWRADKlYKCkNyZWRlbnRpYWwSGgoWQ1JFREVOVElBTF9VTlNQRUNJRklFRBAAEhcKE0NSRURFTlRJQUxfT1BUSU9OQUwQARITCg9DUkVERU5USUFMX05PTkUQAjpUCghkb2N1bWVudBIcLmdvb2dsZS5wcm90b2J1Zi5GaWxlT3B0aW9ucxi8jgMgASgLMhguaHR0cGpzb24udjEuQXBpRG9jdW1lbnRSCGRvY3VtZW50OlkKCW9wZXJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGL2OAyABKAsyGS5odHRwanNvbi52MS5BcGlPcGVyYXRpb25SCW9wZXJhdGlvbjpSCgVlcnJvchIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxi5jgMgASgLMhkuaHR0cGpzb24udjEuRXJyb3JCaW5kaW5nUgVlcnJvcjpHCg9udWxsX3doZW5fdW5zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLqOAyABKAhSDW51bGxXaGVuVW5zZXQ6PgoKYWx3YXlzX3NldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYvo4DIAEoCFIJYWx3YXlzU2V0OkIKCmpzb25fdmFsdWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxi7jgMgASgJUglqc29uVmFsdWViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * How a failed call that carries the annotated message is answered over HTTP.
@@ -39,13 +39,468 @@ export const ErrorBindingSchema: GenMessage<ErrorBinding> = /*@__PURE__*/
   messageDesc(file_httpjson_v1_options, 0);
 
 /**
+ * An API as its OpenAPI document presents it.
+ *
+ * @generated from message httpjson.v1.ApiDocument
+ */
+export type ApiDocument = Message<"httpjson.v1.ApiDocument"> & {
+  /**
+   * Name of the API.
+   *
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * One sentence.
+   *
+   * @generated from field: string summary = 2;
+   */
+  summary: string;
+
+  /**
+   * What a reader must know before the first call, CommonMark.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * Version of the document where nothing else gives one.
+   *
+   * @generated from field: string version = 4;
+   */
+  version: string;
+
+  /**
+   * SPDX identifier of the API's licence.
+   *
+   * @generated from field: string license = 5;
+   */
+  license: string;
+
+  /**
+   * The credential that calls carry; none when unset.
+   *
+   * @generated from field: httpjson.v1.BearerCredential bearer = 6;
+   */
+  bearer?: BearerCredential | undefined;
+
+  /**
+   * The catalogue of errors. Operations list those that they answer.
+   *
+   * @generated from field: repeated httpjson.v1.ApiError errors = 7;
+   */
+  errors: ApiError[];
+
+  /**
+   * Headers that requests may carry.
+   *
+   * @generated from field: repeated httpjson.v1.ApiHeader request_headers = 8;
+   */
+  requestHeaders: ApiHeader[];
+
+  /**
+   * Headers that answers may carry.
+   *
+   * @generated from field: repeated httpjson.v1.ApiHeader response_headers = 9;
+   */
+  responseHeaders: ApiHeader[];
+};
+
+/**
+ * Describes the message httpjson.v1.ApiDocument.
+ * Use `create(ApiDocumentSchema)` to create a new message.
+ */
+export const ApiDocumentSchema: GenMessage<ApiDocument> = /*@__PURE__*/
+  messageDesc(file_httpjson_v1_options, 1);
+
+/**
+ * A bearer token in the Authorization header (RFC 6750).
+ *
+ * @generated from message httpjson.v1.BearerCredential
+ */
+export type BearerCredential = Message<"httpjson.v1.BearerCredential"> & {
+  /**
+   * Name of the scheme within the document.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What a token looks like.
+   *
+   * @generated from field: string format = 2;
+   */
+  format: string;
+
+  /**
+   * Where to get one, CommonMark.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message httpjson.v1.BearerCredential.
+ * Use `create(BearerCredentialSchema)` to create a new message.
+ */
+export const BearerCredentialSchema: GenMessage<BearerCredential> = /*@__PURE__*/
+  messageDesc(file_httpjson_v1_options, 2);
+
+/**
+ * An error that operations answer.
+ *
+ * @generated from message httpjson.v1.ApiError
+ */
+export type ApiError = Message<"httpjson.v1.ApiError"> & {
+  /**
+   * Its code in the body.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * Its HTTP status.
+   *
+   * @generated from field: int32 status = 2;
+   */
+  status: number;
+
+  /**
+   * When it comes and what to do, CommonMark.
+   *
+   * @generated from field: string meaning = 3;
+   */
+  meaning: string;
+
+  /**
+   * Full name of the message that is its body. Unset: the error message whose own status is 0.
+   *
+   * @generated from field: string body = 4;
+   */
+  body: string;
+
+  /**
+   * To which operations it belongs.
+   *
+   * @generated from field: httpjson.v1.Applies applies = 5;
+   */
+  applies: Applies;
+};
+
+/**
+ * Describes the message httpjson.v1.ApiError.
+ * Use `create(ApiErrorSchema)` to create a new message.
+ */
+export const ApiErrorSchema: GenMessage<ApiError> = /*@__PURE__*/
+  messageDesc(file_httpjson_v1_options, 3);
+
+/**
+ * A header of requests or answers.
+ *
+ * @generated from message httpjson.v1.ApiHeader
+ */
+export type ApiHeader = Message<"httpjson.v1.ApiHeader"> & {
+  /**
+   * Its name as it is written.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What it says, CommonMark.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * Whether its value is an integer; a string otherwise.
+   *
+   * @generated from field: bool integer = 3;
+   */
+  integer: boolean;
+
+  /**
+   * To which operations it belongs.
+   *
+   * @generated from field: httpjson.v1.Applies applies = 4;
+   */
+  applies: Applies;
+
+  /**
+   * Answers with these statuses carry it; all when empty. Of no meaning for requests.
+   *
+   * @generated from field: repeated int32 statuses = 5;
+   */
+  statuses: number[];
+
+  /**
+   * Largest length of a string; 0: not stated.
+   *
+   * @generated from field: int32 max_length = 6;
+   */
+  maxLength: number;
+};
+
+/**
+ * Describes the message httpjson.v1.ApiHeader.
+ * Use `create(ApiHeaderSchema)` to create a new message.
+ */
+export const ApiHeaderSchema: GenMessage<ApiHeader> = /*@__PURE__*/
+  messageDesc(file_httpjson_v1_options, 4);
+
+/**
+ * A method as its OpenAPI operations present it.
+ *
+ * @generated from message httpjson.v1.ApiOperation
+ */
+export type ApiOperation = Message<"httpjson.v1.ApiOperation"> & {
+  /**
+   * Whether it looks at the credential.
+   *
+   * @generated from field: httpjson.v1.Credential credential = 1;
+   */
+  credential: Credential;
+
+  /**
+   * Codes of the catalogue's errors that it answers, besides those that apply by themselves.
+   *
+   * @generated from field: repeated string errors = 2;
+   */
+  errors: string[];
+
+  /**
+   * Full names of error messages with a status of their own that it answers.
+   *
+   * @generated from field: repeated string error_bodies = 3;
+   */
+  errorBodies: string[];
+
+  /**
+   * Names of request headers that it reads, besides those that apply by themselves.
+   *
+   * @generated from field: repeated string request_headers = 4;
+   */
+  requestHeaders: string[];
+
+  /**
+   * Names of response headers that it sends, besides those that apply by themselves.
+   *
+   * @generated from field: repeated string response_headers = 5;
+   */
+  responseHeaders: string[];
+
+  /**
+   * What differs on single paths.
+   *
+   * @generated from field: repeated httpjson.v1.ApiPath paths = 6;
+   */
+  paths: ApiPath[];
+};
+
+/**
+ * Describes the message httpjson.v1.ApiOperation.
+ * Use `create(ApiOperationSchema)` to create a new message.
+ */
+export const ApiOperationSchema: GenMessage<ApiOperation> = /*@__PURE__*/
+  messageDesc(file_httpjson_v1_options, 5);
+
+/**
+ * What differs on one path of a method with several.
+ *
+ * @generated from message httpjson.v1.ApiPath
+ */
+export type ApiPath = Message<"httpjson.v1.ApiPath"> & {
+  /**
+   * The path template as google.api.http has it.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * Identifier of the operation on this path; the method's name when unset.
+   *
+   * @generated from field: string operation_id = 2;
+   */
+  operationId: string;
+
+  /**
+   * What the path is for, one sentence; taken from the method's comment when unset.
+   *
+   * @generated from field: string summary = 3;
+   */
+  summary: string;
+
+  /**
+   * What to know of it, CommonMark; the method's comment when unset.
+   *
+   * @generated from field: string description = 4;
+   */
+  description: string;
+
+  /**
+   * Full name of a message that is taken as a body too, told apart by its shape.
+   *
+   * @generated from field: string other_request = 5;
+   */
+  otherRequest: string;
+
+  /**
+   * Full name of the message that then answers, failures included.
+   *
+   * @generated from field: string other_response = 6;
+   */
+  otherResponse: string;
+
+  /**
+   * Whether the other messages may also come several in one array.
+   *
+   * @generated from field: bool other_batches = 7;
+   */
+  otherBatches: boolean;
+
+  /**
+   * When nothing but the status 202 answers; never when unset.
+   *
+   * @generated from field: string accepted = 8;
+   */
+  accepted: string;
+
+  /**
+   * When a stream of Server-Sent Events answers; never when unset.
+   *
+   * @generated from field: string event_stream = 9;
+   */
+  eventStream: string;
+};
+
+/**
+ * Describes the message httpjson.v1.ApiPath.
+ * Use `create(ApiPathSchema)` to create a new message.
+ */
+export const ApiPathSchema: GenMessage<ApiPath> = /*@__PURE__*/
+  messageDesc(file_httpjson_v1_options, 6);
+
+/**
+ * To which operations a thing of the catalogue belongs.
+ *
+ * @generated from enum httpjson.v1.Applies
+ */
+export const Applies = {
+  /**
+   * To those that name it.
+   *
+   * @generated from enum value: APPLIES_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * To all.
+   *
+   * @generated from enum value: APPLIES_EVERYWHERE = 1;
+   */
+  EVERYWHERE: 1,
+
+  /**
+   * To those that look at the credential.
+   *
+   * @generated from enum value: APPLIES_WITH_CREDENTIAL = 2;
+   */
+  WITH_CREDENTIAL: 2,
+
+  /**
+   * To those that take a body.
+   *
+   * @generated from enum value: APPLIES_WITH_BODY = 3;
+   */
+  WITH_BODY: 3,
+} as const;
+
+/**
+ * To which operations a thing of the catalogue belongs.
+ *
+ * @generated from enum httpjson.v1.Applies
+ */
+export type Applies = (typeof Applies)[keyof typeof Applies] | UnknownEnum;
+
+/**
+ * Describes the enum httpjson.v1.Applies.
+ */
+export const AppliesSchema: GenEnum<Applies> = /*@__PURE__*/
+  enumDesc(file_httpjson_v1_options, 0);
+
+/**
+ * Whether an operation looks at the credential.
+ *
+ * @generated from enum httpjson.v1.Credential
+ */
+export const Credential = {
+  /**
+   * The operation needs it.
+   *
+   * @generated from enum value: CREDENTIAL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The operation works without, but one that is sent must be good.
+   *
+   * @generated from enum value: CREDENTIAL_OPTIONAL = 1;
+   */
+  OPTIONAL: 1,
+
+  /**
+   * The operation does not look at it.
+   *
+   * @generated from enum value: CREDENTIAL_NONE = 2;
+   */
+  NONE: 2,
+} as const;
+
+/**
+ * Whether an operation looks at the credential.
+ *
+ * @generated from enum httpjson.v1.Credential
+ */
+export type Credential = (typeof Credential)[keyof typeof Credential] | UnknownEnum;
+
+/**
+ * Describes the enum httpjson.v1.Credential.
+ */
+export const CredentialSchema: GenEnum<Credential> = /*@__PURE__*/
+  enumDesc(file_httpjson_v1_options, 1);
+
+/**
+ * What the API's OpenAPI document says of the API as a whole. On one file; without it no document is generated.
+ *
+ * @generated from extension: httpjson.v1.ApiDocument document = 51004;
+ */
+export const document: GenExtension<FileOptions, ApiDocument> = /*@__PURE__*/
+  extDesc(file_httpjson_v1_options, 0);
+
+/**
+ * What the OpenAPI document says of a method besides its comment, messages and routes.
+ *
+ * @generated from extension: httpjson.v1.ApiOperation operation = 51005;
+ */
+export const operation: GenExtension<MethodOptions, ApiOperation> = /*@__PURE__*/
+  extDesc(file_httpjson_v1_options, 1);
+
+/**
  * Marks a message as an error body: a call that fails with this message as its error detail is answered over HTTP
  * with this status and exactly this message's JSON.
  *
  * @generated from extension: httpjson.v1.ErrorBinding error = 51001;
  */
 export const error: GenExtension<MessageOptions, ErrorBinding> = /*@__PURE__*/
-  extDesc(file_httpjson_v1_options, 0);
+  extDesc(file_httpjson_v1_options, 2);
 
 /**
  * Writes `null` when the field is unset, where ProtoJSON would leave the member out. Only for fields with presence.
@@ -53,7 +508,15 @@ export const error: GenExtension<MessageOptions, ErrorBinding> = /*@__PURE__*/
  * @generated from extension: bool null_when_unset = 51002;
  */
 export const null_when_unset: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_httpjson_v1_options, 1);
+  extDesc(file_httpjson_v1_options, 3);
+
+/**
+ * Promises that the server always sets the field, though the message could leave it out: it is required in schemas of answers.
+ *
+ * @generated from extension: bool always_set = 51006;
+ */
+export const always_set: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
+  extDesc(file_httpjson_v1_options, 4);
 
 /**
  * The JSON string of this enum value, where ProtoJSON would write the value's name. Unique within the enum.
@@ -61,5 +524,5 @@ export const null_when_unset: GenExtension<FieldOptions, boolean> = /*@__PURE__*
  * @generated from extension: string json_value = 51003;
  */
 export const json_value: GenExtension<EnumValueOptions, string> = /*@__PURE__*/
-  extDesc(file_httpjson_v1_options, 2);
+  extDesc(file_httpjson_v1_options, 5);
 
