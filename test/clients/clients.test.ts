@@ -20,7 +20,8 @@ let folder: string;
 let missing: ReadonlyMap<string, string>;
 beforeAll(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-clients-"));
-  [world, missing] = await Promise.all([startWorld(), missingPrograms()]);
+  // A busy machine confirms late.
+  [world, missing] = await Promise.all([startWorld({ PAYMENT_WAIT_MS: "30000" }), missingPrograms()]);
 });
 afterAll(async () => {
   expect(await world.violations()).toEqual([]);
@@ -102,6 +103,26 @@ describe.concurrent("an example that builds nothing itself signs nothing but the
       await gateway.close();
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(stderr).toMatch(/not signed: /);
+    },
+  );
+});
+
+describe.concurrent("an example whose payment is not confirmed yet repeats the same proof", () => {
+  it.for(["python/buy.py", "go/buy/main.go", "curl/http.sh"])(
+    "%s",
+    { timeout: 90_000 },
+    async (file, { skip, expect }) => {
+      const reason = missing.get(path.extname(file));
+      if (reason !== undefined) skip(reason);
+      const { agent, variables } = await buyer({ way: "gasless" });
+      const gateway = await startLyingGateway(world.gateway.baseUrl, { name: "", pending: true });
+      const { code, stdout, stderr } = await runExample(file, { ...variables, TOOLGATE_URL: gateway.url });
+      await gateway.close();
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const [first] = gateway.proofs;
+      expect(gateway.proofs).toEqual([first, first]);
+      expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
+      expect(stdout).toContain("rcpt_");
     },
   );
 });

@@ -12,6 +12,8 @@ export interface Lie {
   /** The offer's price is raised with it, micro-USD. */
   readonly price?: number;
   readonly ownFee?: true;
+  /** Says of the first payment that it is not confirmed yet, and passes it on only when it comes again. */
+  readonly pending?: true;
   change?(instructions: Instructions, transfer: Instructions[number], payer: PublicKey): void;
 }
 
@@ -57,11 +59,22 @@ export function lieAbout(built: Uint8Array, { ownFee, change }: Lie): VersionedT
   return new VersionedTransaction(message.compileToV0Message());
 }
 
+interface LyingGateway {
+  readonly url: string;
+  /** X-Payment of each call that had one. */
+  readonly proofs: readonly string[];
+  close(): Promise<void>;
+}
+
 /** A gateway that passes on what the real one says, but for one lie. */
-export async function startLyingGateway(baseUrl: string, lie: Lie): Promise<{ url: string; close(): Promise<void> }> {
+export async function startLyingGateway(baseUrl: string, lie: Lie): Promise<LyingGateway> {
+  const proofs: string[] = [];
   const answer = async (request: IncomingMessage): Promise<{ status: number; body: string }> => {
-    const { authorization = "" } = request.headers;
-    const headers = { authorization, "content-type": "application/json" };
+    const { authorization = "", "x-payment": proof } = request.headers;
+    if (typeof proof === "string") proofs.push(proof);
+    if (lie.pending && proofs.length === 1) return { status: 503, body: '{"code":"PAYMENT_PENDING","message":""}' };
+    const paid = typeof proof === "string" ? { "x-payment": proof } : {};
+    const headers = { authorization, "content-type": "application/json", ...paid };
     const told = await fetch(baseUrl + request.url, { method: "POST", headers, body: await text(request) });
     const body = JSON.parse(await told.text());
     if (request.url === "/v1/payments/transaction") {
@@ -82,6 +95,7 @@ export async function startLyingGateway(baseUrl: string, lie: Lie): Promise<{ ur
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    proofs,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }

@@ -17,6 +17,7 @@ offer() { # the error's detail: a message of the contract, in base64 without its
 answer=$(call)
 if jq -e '.code == "failed_precondition"' <<<"$answer" >/dev/null; then
   proof=$(offer "$answer" | node ../node/pay.ts)
-  answer=$(call -H "X-Payment: $proof")
+  # Not confirmed yet: the same proof again, never a second payment.
+  until answer=$(call -H "X-Payment: $proof") && jq -e '.code != "unavailable"' <<<"$answer" >/dev/null; do sleep 2; done
 fi
 jq -ce '.receipt' <<<"$answer" || { jq -r '.message' <<<"$answer" >&2; exit 1; }

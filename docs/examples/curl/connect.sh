@@ -9,6 +9,7 @@ call() {
 answer=$(call)
 if offer=$(jq -e '.details[]? | select(.type == "toolgate.v1.PaymentRequired") | .debug' <<<"$answer"); then
   proof=$(node "$(dirname "$0")/../node/pay.ts" <<<"$offer")
-  answer=$(call -H "X-Payment: $proof")
+  # Not confirmed yet: the same proof again, never a second payment.
+  until answer=$(call -H "X-Payment: $proof") && ! grep -q PAYMENT_PENDING <<<"$answer"; do sleep 2; done
 fi
 jq -ce '.receipt' <<<"$answer" || { jq -r '.message' <<<"$answer" >&2; exit 1; }

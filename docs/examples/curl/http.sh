@@ -9,6 +9,7 @@ call() {
 answer=$(call)
 if jq -e '.code == "PAYMENT_REQUIRED"' <<<"$answer" >/dev/null; then
   proof=$(node "$(dirname "$0")/../node/pay.ts" <<<"$answer")
-  answer=$(call -H "X-Payment: $proof")
+  # Not confirmed yet: the same proof again, never a second payment.
+  until answer=$(call -H "X-Payment: $proof") && ! grep -q PAYMENT_PENDING <<<"$answer"; do sleep 2; done
 fi
 jq -ce '.receipt' <<<"$answer" || { jq -r '.message' <<<"$answer" >&2; exit 1; }

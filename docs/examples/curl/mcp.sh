@@ -9,6 +9,7 @@ call() {
 answer=$(call)
 if jq -e '.error.code == 402' <<<"$answer" >/dev/null; then
   proof=$(jq '.error.data' <<<"$answer" | node "$(dirname "$0")/../node/pay.ts")
-  answer=$(call -H "X-Payment: $proof")
+  # Not confirmed yet: the same proof again, never a second payment.
+  until answer=$(call -H "X-Payment: $proof") && ! grep -q PAYMENT_PENDING <<<"$answer"; do sleep 2; done
 fi
 jq -ce '.result._meta["toolgate/receipt"]' <<<"$answer" || { jq -r '.error.message' <<<"$answer" >&2; exit 1; }

@@ -1,7 +1,8 @@
 // Buys a tool call over gRPC with connect-node: TOOLGATE_GRPC=127.0.0.1:9090 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node connect-node.ts
 // With PROTOCOL=connect and TOOLGATE_URL: over Connect.
 // Gasless; or, with SOLANA_RPC_URL, by a transfer of its own, which takes some SOL.
-import { ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
+import { setTimeout } from "node:timers/promises";
+import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { PaymentRequiredSchema } from "../../../gen/toolgate/v1/payment_pb.ts";
 import { PaymentService } from "../../../gen/toolgate/v1/payment_service_pb.ts";
@@ -9,6 +10,18 @@ import { ToolService } from "../../../gen/toolgate/v1/tool_service_pb.ts";
 import { signed, transfer, wallet } from "./pay.ts";
 
 const { PROTOCOL, TOOLGATE_GRPC, TOOLGATE_KEY, TOOLGATE_URL = "", SOLANA_RPC_URL } = process.env;
+
+/** Not confirmed yet: the same proof again, never a second payment. */
+async function repeated<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (ConnectError.from(error).code !== Code.Unavailable) throw error;
+      await setTimeout(2_000);
+    }
+  }
+}
 
 /** Pays what a call is asked for, and repeats it. */
 const paying: Interceptor = (next) => async (request) => {
@@ -23,7 +36,7 @@ const paying: Interceptor = (next) => async (request) => {
       ? await transfer(offer, SOLANA_RPC_URL)
       : signed(offer, Buffer.from((await payments.buildTransaction(built)).transaction, "base64"));
     request.header.set("X-Payment", proof);
-    return next(request);
+    return repeated(() => next(request));
   }
 };
 const transport =

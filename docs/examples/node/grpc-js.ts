@@ -1,10 +1,11 @@
 // Buys a tool call with grpc-js: TOOLGATE_GRPC=127.0.0.1:9090 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node grpc-js.ts
 // Gasless; or, with SOLANA_RPC_URL, by a transfer of its own, which takes some SOL.
+import { setTimeout } from "node:timers/promises";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { AnySchema, anyUnpack } from "@bufbuild/protobuf/wkt";
-import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { Client, credentials, Metadata, status, type ServiceError } from "@grpc/grpc-js";
 import { PaymentRequiredSchema, type PaymentRequired } from "../../../gen/toolgate/v1/payment_pb.ts";
 import { PaymentService } from "../../../gen/toolgate/v1/payment_service_pb.ts";
 import { ToolService } from "../../../gen/toolgate/v1/tool_service_pb.ts";
@@ -53,8 +54,19 @@ async function pay(offer: PaymentRequired): Promise<string> {
 
 const call = { tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } };
 const { callTool } = ToolService.method;
-const answer = await unary(callTool, call).catch(async (error: ServiceError) =>
-  unary(callTool, call, { "x-payment": await pay(offerIn(error)) }),
-);
+
+/** Not confirmed yet: the same proof again, never a second payment. */
+async function paidFor(proof: string) {
+  for (;;) {
+    try {
+      return await unary(callTool, call, { "x-payment": proof });
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === status.UNAVAILABLE)) throw error;
+      await setTimeout(2_000);
+    }
+  }
+}
+
+const answer = await unary(callTool, call).catch(async (error: ServiceError) => paidFor(await pay(offerIn(error))));
 console.log(answer.result?.["total"], answer.receipt);
 client.close();
