@@ -15,8 +15,8 @@ export const PRICE = 1_000n;
  * A world in which money moves only when a test moves it: the watch of the treasury, which credits what nobody has proved, looks at it
  * once, before anything is paid.
  */
-export function startScene(settings: Record<string, string> = {}): Promise<World> {
-  return startWorld({ WATCH_INTERVAL_MS: "600000", ...settings });
+export function startScene(settings: Record<string, string> = {}, slotMs?: number): Promise<World> {
+  return startWorld({ WATCH_INTERVAL_MS: "600000", ...settings }, slotMs);
 }
 
 /** What a 402 answer offers, as far as a payer needs it. */

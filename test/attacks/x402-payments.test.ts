@@ -1,7 +1,7 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { formatUsdc } from "../../src/domain/money.ts";
-import { x402Payer, withKey, type Payload, type X402Payer } from "../interop/x402-payer.ts";
+import { SLOT_MS, x402Payer, withKey, type Payload, type X402Payer } from "../interop/x402-payer.ts";
 import { request, type Agent, type Answer, type World } from "../support/world.ts";
 import { expectAccount, PARAMS, pastOffer, PRICE, startScene, TOOL } from "./scene.ts";
 
@@ -11,7 +11,7 @@ let payer: X402Payer;
 
 beforeAll(async () => {
   // A payment that the chain refuses counts as a failure; here they come by the dozen.
-  world = await startScene({ GASLESS_FAILURES_HOURLY: "1000", WATCH_INTERVAL_MS: "200" });
+  world = await startScene({ GASLESS_FAILURES_HOURLY: "1000", WATCH_INTERVAL_MS: "200" }, SLOT_MS);
   payer = await x402Payer(world);
 });
 afterEach(async () => {
@@ -31,6 +31,22 @@ async function offered(): Promise<string> {
 const decoded = (paymentSignature: string): Payload => JSON.parse(Buffer.from(paymentSignature, "base64").toString());
 const encoded = (payload: object) => Buffer.from(JSON.stringify(payload)).toString("base64");
 
+type Terms = Record<string, unknown>;
+
+/** What an offer asks of the transaction itself: memo, fee payer, blockhash. */
+function termsOf(paymentRequired: string): Terms {
+  const [accepted] = decoded(paymentRequired)["accepts"] as Payload["accepted"][];
+  if (!accepted) throw new Error("nothing is offered");
+  return accepted.extra;
+}
+
+/** The offer, but for what it asks of the transaction. */
+function withTermsOf(paymentRequired: string, extra: Terms): string {
+  const offer = decoded(paymentRequired);
+  const accepts = (offer["accepts"] as Payload["accepted"][]).map((accepted) => ({ ...accepted, extra }));
+  return encoded({ ...offer, accepts });
+}
+
 /** What a failed x402 payment is told with: a reason, and never an offer that a client would pay next. */
 function expectFailed({ status, headers, body }: Answer, code: string, expectedStatus: number): void {
   expect({ status, code: body.code }, JSON.stringify(body)).toEqual({ status: expectedStatus, code });
@@ -41,17 +57,20 @@ function expectFailed({ status, headers, body }: Answer, code: string, expectedS
 }
 
 describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
+  let offer: string;
   let truth: string;
   let before: bigint;
   beforeAll(async () => {
     agent = await world.agent();
-    truth = await payer.sign(await offered());
+    offer = await offered();
+    truth = await payer.sign(offer);
     before = await payer.usdc();
   });
-  /** Whatever was tried: it cost nothing, and the true one buys the call, once. */
+  /** Whatever was tried: it cost nothing, and the true one, on a blockhash that has not ended meanwhile, buys the call, once. */
   afterAll(async () => {
     expect(await payer.usdc()).toBe(before);
     await expectAccount(world, agent, { balance: 0n, receipts: 0 });
+    truth = await payer.sign(withTermsOf(offer, { ...termsOf(await offered()), memo: termsOf(offer)["memo"] }));
     const first = await callWith(truth);
     expect(first.status, JSON.stringify(first.body)).toBe(200);
     expect((await callWith(truth)).body).toEqual(first.body);
@@ -146,13 +165,32 @@ describe("the x402 client is not made to pay twice", () => {
     agent = await world.agent();
     const before = await payer.usdc();
     const { memo } = pastOffer(world.postgres.sealingKeys, agent, 301);
-    const offer = decoded(await offered());
-    const [accepted] = offer["accepts"] as Payload["accepted"][];
-    if (!accepted) throw new Error("nothing is offered");
-    accepted.extra["memo"] = memo;
-    const answer = await callWith(await payer.sign(encoded(offer)));
+    const offer = await offered();
+    const answer = await callWith(await payer.sign(withTermsOf(offer, { ...termsOf(offer), memo })));
     expectFailed(answer, "QUOTE_EXPIRED", 402);
     expect(await payer.usdc()).toBe(before);
+  });
+
+  it("when it asks three instances at once: one charge, and never another offer", async () => {
+    agent = await world.agent();
+    const before = await payer.usdc();
+    const gateways = [world.gateway, await world.startAnother(), await world.startAnother()];
+    const headers = { "PAYMENT-SIGNATURE": await payer.sign(await offered()) };
+    const body = JSON.stringify({ tool: TOOL, params: PARAMS });
+    const ask = (gateway: (typeof gateways)[number]) =>
+      request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+    const answers = await Promise.all([...gateways, ...gateways].map(ask));
+    for (const { status, body, headers } of answers) {
+      expect(["200 undefined", "409 REQUEST_IN_PROGRESS", "503 PAYMENT_PENDING"], JSON.stringify(body)).toContain(
+        `${status} ${body.code}`,
+      );
+      expect(headers.get("payment-required")).toBeNull();
+    }
+    const settled = await Promise.all(gateways.map(ask));
+    const [first] = settled;
+    for (const { status, body } of settled) expect({ status, body }).toEqual({ status: 200, body: first?.body });
+    expect(await payer.usdc()).toBe(before - PRICE);
+    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 
   it("while its payment is pending: it is credited without its caller, and the same payment buys the call", async () => {
@@ -176,26 +214,6 @@ describe("the x402 client is not made to pay twice", () => {
       status: 200,
       body: { receipt: { paid_by: "gasless" } },
     });
-    expect(await payer.usdc()).toBe(before - PRICE);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
-  });
-
-  it("when it asks three instances at once: one charge, and never another offer", async () => {
-    agent = await world.agent();
-    const before = await payer.usdc();
-    const gateways = [world.gateway, await world.startAnother(), await world.startAnother()];
-    const headers = { "PAYMENT-SIGNATURE": await payer.sign(await offered()) };
-    const body = JSON.stringify({ tool: TOOL, params: PARAMS });
-    const ask = (gateway: (typeof gateways)[number]) =>
-      request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
-    const answers = await Promise.all([...gateways, ...gateways].map(ask));
-    for (const { status, body, headers } of answers) {
-      expect(["200 undefined", "409 REQUEST_IN_PROGRESS", "503 PAYMENT_PENDING"]).toContain(`${status} ${body.code}`);
-      expect(headers.get("payment-required")).toBeNull();
-    }
-    const settled = await Promise.all(gateways.map(ask));
-    const [first] = settled;
-    for (const { status, body } of settled) expect({ status, body }).toEqual({ status: 200, body: first?.body });
     expect(await payer.usdc()).toBe(before - PRICE);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });

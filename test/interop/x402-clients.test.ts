@@ -10,7 +10,7 @@ import { PaidBy } from "#gen/toolgate/v1/receipt_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { request, startWorld, type Agent, type World } from "../support/world.ts";
 import { callGrpc, failureOf, grpcClient } from "../transport/grpc-client.ts";
-import { withKey, x402Payer, type X402Payer } from "./x402-payer.ts";
+import { SLOT_MS, withKey, x402Payer, type X402Payer } from "./x402-payer.ts";
 
 /** The unmodified x402 client, with a key that holds USDC and no SOL, against every door. */
 
@@ -25,7 +25,7 @@ let agent: Agent;
 let payer: X402Payer;
 
 beforeAll(async () => {
-  world = await startWorld({ X402_V1: "on" });
+  world = await startWorld({ X402_V1: "on" }, SLOT_MS);
   agent = await world.agent();
   payer = await x402Payer(world);
 });

@@ -92,13 +92,18 @@ export interface World extends Ground {
 /**
  * Makes the ground; `settings` go to the instances as their environment would.
  * @param databaseUrl a database of the caller's own, with the current schema; one of this run's server when left out
+ * @param slotMs how long a slot of the chain lasts; a blockhash lives for 150 of them, which on a busy machine can be too short to sign on one
  */
-export async function startGround(settings: Record<string, string> = {}, databaseUrl?: string): Promise<Ground> {
+export async function startGround(
+  settings: Record<string, string> = {},
+  databaseUrl?: string,
+  slotMs = 50,
+): Promise<Ground> {
   const [database, chain] = await Promise.all([
     databaseUrl === undefined
       ? createTestDatabase()
       : { url: databaseUrl, servingUrl: databaseUrl, drop: async () => {} },
-    startLocalChain({ port: 0, slotMs: 50 }),
+    startLocalChain({ port: 0, slotMs }),
   ]);
   const treasury = chain.controls.createWallet({ microUsd: 0n });
   const feePayer = chain.controls.createWallet();
@@ -169,9 +174,9 @@ export async function startGround(settings: Record<string, string> = {}, databas
   };
 }
 
-/** Starts a world; `settings` go to the gateway as its environment would. */
-export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
-  const ground = await startGround(settings);
+/** Starts a world; `settings` go to the gateway as its environment would, and slots last as {@link startGround} says. */
+export async function startWorld(settings: Record<string, string> = {}, slotMs?: number): Promise<World> {
+  const ground = await startGround(settings, undefined, slotMs);
   const start = (more: Record<string, string> = {}) =>
     startGateway(requireServeConfig(readConfig({ ...ground.settings, ...more })), testLog());
   const gateway = await start();
