@@ -241,8 +241,15 @@ describe("when the network does not answer", () => {
     // It takes the transaction and drops it.
     scene.local.faults.add({ method: "sendTransaction", fault: { kind: "result", result: "taken" } });
 
-    expect(await refusal(scene.relay(hasty, payment))).toMatchObject({ code: "PAYMENT_PENDING", retryAfterSeconds: 2 });
+    const stopping = new AbortController();
+    const leaving = scene.instance({ waitMs: 300, stopping: stopping.signal });
+    expect(await refusal(scene.relay(leaving, payment))).toMatchObject({
+      code: "PAYMENT_PENDING",
+      retryAfterSeconds: 2,
+    });
     expect((await claimOf(payment)).state).toBe("broadcast");
+    stopping.abort();
+    await expectState(payment, "unknown");
     const other = scene.pay({ quote: payment.quote });
     expect((await refusal(scene.relay(two!, other))).message).toContain("(quote_taken)");
 
