@@ -366,6 +366,7 @@ describe("progress", () => {
     const { response } = await watched("fails-late");
     expect(response.statusCode).toBe(200);
     const [, last] = eventsOf(await text(response));
+    expect(Object.keys(last)).toEqual(["jsonrpc", "id", "error"]);
     expect(last).toMatchObject({ id: 7, error: { code: 500, data: { code: "TOOL_FAILED" } } });
   });
 

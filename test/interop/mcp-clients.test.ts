@@ -27,6 +27,9 @@ import type { Agent } from "../support/world.ts";
 const PAID = { name: "vram_estimate", arguments: { model: "llama-3.1-8b" } };
 const ME = { name: "test", version: "1.0.0" };
 const STEPS = { name: "test_tool_with_progress", arguments: {} };
+const FAILS = { name: "fails", arguments: {} };
+/** What comes of it. */
+const FAILED = { code: 500, data: { code: "INTERNAL" } };
 
 const MODES: readonly (readonly [string, VersionNegotiationMode, string])[] = [
   ["that opens with initialize", "legacy", "2025-11-25"],
@@ -43,13 +46,19 @@ const wait = fixture("wait", async ({ signal }) => {
   return signal.throwIfAborted() ?? {};
 });
 
+/** Fails after it began, when the status of a stream is out. */
+const fails = fixture("fails", async ({ progress }) => {
+  progress?.({ progress: 0 });
+  throw new Error("the tool broke");
+});
+
 let world: FixtureGateway;
 /** Somebody with a key and no money. */
 let anyone: Agent;
 const clients: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
-  world = await startFixtureGateway([...fixtureTools(), wait]);
+  world = await startFixtureGateway([...fixtureTools(), wait, fails]);
   anyone = await world.agent();
 });
 afterEach(async () => {
@@ -151,6 +160,11 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
     expect(result.structuredContent).toEqual({ done: true });
   });
 
+  it("hears at once that a tool failed whose progress it follows", async () => {
+    const client = await connect(anyone.apiKey, mode);
+    await expect(client.callTool(FAILS, { onprogress: () => {} })).rejects.toMatchObject(FAILED);
+  });
+
   it("ends a call by closing, and the tool's work ends with it", async () => {
     const client = await connect(anyone.apiKey, mode);
     const [started, ended] = [once(calls, "started"), once(calls, "ended")];
@@ -203,6 +217,11 @@ describe("the first line of the official client", () => {
     const result = await client.callTool(STEPS, undefined, { onprogress: (progress) => heard.push(progress) });
     expect(heard).toEqual([0, 50, 100].map((progress) => ({ progress, total: 100 })));
     expect(result["structuredContent"]).toEqual({ done: true });
+  });
+
+  it("hears at once that a tool failed whose progress it follows", async () => {
+    const client = await connectFirst(anyone.apiKey);
+    await expect(client.callTool(FAILS, undefined, { onprogress: () => {} })).rejects.toMatchObject(FAILED);
   });
 
   it("ends a call by closing, and the tool's work ends with it", async () => {

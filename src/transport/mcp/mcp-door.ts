@@ -9,7 +9,7 @@ import { Methods } from "./methods.ts";
 import { demandMirrored } from "./mirrored-headers.ts";
 import { modernResult } from "./modern-result.ts";
 import { PREFERENCE_APPLIED } from "./payment-in-band.ts";
-import { refusalOf } from "./refusal.ts";
+import { refusalOf, type PlainRefusal } from "./refusal.ts";
 import { demandLegacyRevision, demandModernRevision, eraOf, type Era } from "./revision.ts";
 import { JsonRpcError, RPC_ERROR } from "./rpc-error.ts";
 import { UnreadableMessageError } from "./unreadable-message.ts";
@@ -55,7 +55,7 @@ export class McpDoor {
   #failure(thrown: unknown, id: RequestId, era: Era, exchange: McpExchange): HttpAnswer {
     if (thrown instanceof JsonRpcError) return protocolError(thrown, id);
     const refusal = refusalOf(thrown, exchange.inBand, exchange, this.#pipeline);
-    if (refusal.kind === "plain") return laidOver(refusal.answer, id, refusal.answer.status, refusal.message);
+    if (refusal.kind === "plain") return failedAnswer(refusal, id, exchange);
     const json = resultMessage(id, era === "modern" ? modernResult(refusal.result) : refusal.result);
     return refusal.preferred ? { status: 200, json, headers: [PREFERENCE_APPLIED] } : { status: 200, json };
   }
@@ -77,6 +77,12 @@ function acceptance(message: Message | undefined, era: Era, version: string | un
     if (error instanceof JsonRpcError) return protocolError(error, null);
     throw error;
   }
+}
+
+/** On a stream there are messages only, and the official clients leave out one that has more members than a message, and wait on. */
+function failedAnswer({ answer, message }: PlainRefusal, id: RequestId, { stream }: McpExchange): HttpAnswer {
+  if (!stream) return laidOver(answer, id, answer.status, message);
+  return { status: answer.status, json: errorMessage(id, answer.status, message, answer.json) };
 }
 
 /** Nothing is laid over it: clients tell by this body what the server speaks. */

@@ -10,9 +10,14 @@ import { failedToolResult } from "./tool-result.ts";
 /** How a tool call that failed is told. */
 export type Refusal =
   /** As a result, for the model to read. */
-  | { readonly kind: "result"; readonly result: Result; readonly preferred: boolean }
-  /** As at every other path. */
-  | { readonly kind: "plain"; readonly answer: HttpAnswer; readonly message: string };
+  { readonly kind: "result"; readonly result: Result; readonly preferred: boolean } | PlainRefusal;
+
+/** As at every other path. */
+export interface PlainRefusal {
+  readonly kind: "plain";
+  readonly answer: HttpAnswer;
+  readonly message: string;
+}
 
 /**
  * Decides how a failed call is told: bad arguments always as a result, what concerns its payment where that is wanted.
