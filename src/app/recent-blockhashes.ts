@@ -9,6 +9,8 @@ const FRESH_MS = 3_000;
 const OLDEST_MS = 10_000;
 /** Longest wait for the network, ms: a 402 answer is worth more with a blockhash, and is an answer without. */
 const PATIENCE_MS = 1_000;
+/** How long the network is not asked after it did not tell, ms: one that hangs holds up an answer now and then, and not each. */
+const PAUSE_MS = 2_000;
 /** Blockhashes whose end is remembered: more than are handed out while one is valid. */
 const REMEMBERED = 256;
 
@@ -19,6 +21,8 @@ export class RecentBlockhashes {
   readonly #ends = new Lru<string, bigint>(REMEMBERED);
   #latest: { readonly recent: RecentBlockhash; readonly at: number } | undefined;
   #asking: Promise<void> | undefined;
+  /** When the network last did not tell, ms. */
+  #failedAt = Number.NEGATIVE_INFINITY;
 
   constructor(chain: Pick<RelayChain, "latestBlockhash">, clock: Clock) {
     this.#chain = chain;
@@ -29,8 +33,10 @@ export class RecentBlockhashes {
   async get(): Promise<RecentBlockhash | undefined> {
     const known = this.#youngerThan(FRESH_MS);
     if (known) return known;
-    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
-    await this.#asking;
+    if (!this.#isWithin(PAUSE_MS, this.#failedAt)) {
+      this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+      await this.#asking;
+    }
     return this.#youngerThan(OLDEST_MS);
   }
 
@@ -47,11 +53,18 @@ export class RecentBlockhashes {
       this.#ends.set(recent.blockhash, recent.lastValidBlockHeight);
     } catch {
       // Whoever asked goes without.
+      this.#failedAt = this.#clock.now();
     }
   }
 
   #youngerThan(ms: number): RecentBlockhash | undefined {
     const latest = this.#latest;
-    return latest && this.#clock.now() - latest.at < ms ? latest.recent : undefined;
+    return latest && this.#isWithin(ms, latest.at) ? latest.recent : undefined;
+  }
+
+  /** A clock that was set back tells nothing of what was before. */
+  #isWithin(ms: number, at: number): boolean {
+    const age = this.#clock.now() - at;
+    return age >= 0 && age < ms;
   }
 }

@@ -395,6 +395,20 @@ describe("what callers build on", () => {
     expect(scene.local.faults.callCount("getLatestBlockhash")).toBe(2);
   });
 
+  it("holds up one of many who ask one after the other, where the network hangs", async () => {
+    let now = Date.now();
+    const { relay } = scene.instance({ clock: { now: () => now } });
+    scene.local.faults.add({ method: "getLatestBlockhash", fault: { kind: "hang" } });
+    const before = scene.local.faults.callCount("getLatestBlockhash");
+
+    for (const _ of [1, 2, 3]) expect(await relay.recentBlockhash()).toBeUndefined();
+
+    expect(scene.local.faults.callCount("getLatestBlockhash")).toBe(before + 1);
+    scene.local.faults.clear();
+    now += 2_000;
+    expect(await relay.recentBlockhash()).toBeDefined();
+  });
+
   it("is a transaction that the payer signs and the relay takes", async () => {
     const { quote, keyId } = scene.pay();
     const payer = scene.payer.publicKey.toBase58();
