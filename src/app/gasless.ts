@@ -1,16 +1,20 @@
 import type { Claimed } from "../domain/body-proof.ts";
 import { malformedProof, ToolgateError } from "../domain/errors.ts";
 import { parseMemo } from "../domain/memo.ts";
+import { messageHashOf } from "../domain/message-hash.ts";
 import type { GaslessProof, Proof } from "../domain/proof.ts";
 import type { Quote } from "../domain/quote.ts";
 import { x402Terms, type X402Treasury } from "../domain/x402.ts";
 import type { CallContext } from "./ports.ts";
-import type { Relay, RelayedTransaction } from "./relay-ports.ts";
+import { paymentFailed } from "./relay-answers.ts";
+import type { Relay, RelayBook, RelayClaim, RelayedTransaction } from "./relay-ports.ts";
 
 /** What relaying a payment needs. */
 export interface GaslessDeps {
   /** Sees transactions of callers onto the chain; undefined: the relay is off. */
   readonly relay: Relay | undefined;
+  /** What was ever relayed: it stays known when the relay is off, and when it would take it no more. */
+  readonly claims: Pick<RelayBook, "find">;
   /** What x402 payloads must name. */
   readonly treasury: X402Treasury;
   readonly memoPrefix: string;
@@ -24,17 +28,35 @@ export interface Payment {
   readonly quoteId: string;
   readonly claimed: Claimed;
   /** The transaction that is to be sent first; undefined: the payer has sent it. */
-  readonly unsent: { readonly transaction: RelayedTransaction; readonly proof: GaslessProof } | undefined;
+  readonly unsent: Unsent | undefined;
 }
+
+/** What is left to us to send; `claim`: it was taken before, and would not be any more. */
+type Unsent =
+  | { readonly transaction: RelayedTransaction; readonly proof: GaslessProof; readonly claim?: never }
+  | { readonly claim: RelayClaim };
 
 const NOTHING_CLAIMED: Claimed = { amount: undefined, memo: undefined, stepId: undefined };
 
 /**
  * Finds out what a proof is known under. Of a transaction that we are to send that is the signature it will have; its memo names the quote.
+ * One that was taken before is known whatever has been set since: it may have paid.
  * @throws ToolgateError INVALID_PAYMENT 400: nothing was sent, nothing was consumed
  */
 export async function identify(deps: GaslessDeps, proof: Proof): Promise<Payment> {
   if (proof.kind === "transfer") return { ...proof, unsent: undefined };
+  try {
+    return await identifyUnsent(deps, proof);
+  } catch (refusal) {
+    const claim = await claimOf(deps, proof.transaction);
+    if (!claim) throw refusal;
+    const { txSignature, quoteId } = claim;
+    demandSameQuote(proof, quoteId);
+    return { txSignature, quoteId, claimed: NOTHING_CLAIMED, unsent: { claim } };
+  }
+}
+
+async function identifyUnsent(deps: GaslessDeps, proof: GaslessProof): Promise<Payment> {
   const relay = relayOf(deps, proof);
   const transaction = await relay.identify(proof.transaction);
   const memo = parseMemo(transaction.memo, deps.memoPrefix);
@@ -42,10 +64,19 @@ export async function identify(deps: GaslessDeps, proof: Proof): Promise<Payment
     throw malformedProof(
       `${proof.carrier}: the transaction must carry one memo, ${deps.memoPrefix}:<quote_id> with the quote_id of the 402 answer`,
     );
-  if (proof.quoteId !== undefined && proof.quoteId !== memo.quoteId)
-    throw malformedProof(`${proof.carrier}: quote_id is not the one that the memo of the transaction names`);
-  const { txSignature } = transaction;
-  return { txSignature, quoteId: memo.quoteId, claimed: NOTHING_CLAIMED, unsent: { transaction, proof } };
+  const { quoteId } = memo;
+  demandSameQuote(proof, quoteId);
+  return { txSignature: transaction.txSignature, quoteId, claimed: NOTHING_CLAIMED, unsent: { transaction, proof } };
+}
+
+async function claimOf({ claims }: GaslessDeps, transaction: Uint8Array): Promise<RelayClaim | undefined> {
+  const messageHash = messageHashOf(transaction);
+  return messageHash && claims.find(messageHash);
+}
+
+function demandSameQuote({ carrier, quoteId }: GaslessProof, named: string): void {
+  if (quoteId !== undefined && quoteId !== named)
+    throw malformedProof(`${carrier}: quote_id is not the one that the memo of the transaction names`);
 }
 
 /**
@@ -61,10 +92,18 @@ export async function relayed(
   { caller, signal }: CallContext,
 ): Promise<number> {
   if (!unsent) return receivedAt;
-  const relay = relayOf(deps, unsent.proof);
-  demandSameTerms(deps, relay, unsent.proof, quote);
+  if (unsent.claim) {
+    // The keeper sees it through, and the chain tells whether it has paid.
+    if (unsent.claim.state === "failed") throw paymentFailed(unsent.claim.reason ?? "");
+    return unsent.claim.claimedAt;
+  }
+  const { transaction, proof } = unsent;
+  const relay = relayOf(deps, proof);
+  const difference = differenceOf(deps, relay, proof, quote);
+  // Of what was taken the terms were those of their time.
+  if (difference && !(await deps.claims.find(transaction.messageHash))) throw difference;
   const { claimedAt } = await relay.relay({
-    transaction: unsent.transaction,
+    transaction,
     quote,
     accountId: caller.accountId,
     keyId: caller.keyId,
@@ -75,17 +114,18 @@ export async function relayed(
 }
 
 /** An x402 payload repeats the offer that it takes: what it says differently was not offered. Nothing is ever priced from it. */
-function demandSameTerms(deps: GaslessDeps, relay: Relay, { accepted, carrier }: GaslessProof, quote: Quote): void {
-  if (!accepted) return;
+function differenceOf(deps: GaslessDeps, relay: Relay, { accepted, carrier }: GaslessProof, quote: Quote) {
+  if (!accepted) return undefined;
   const terms = x402Terms(deps.treasury, relay.feePayer, deps.memoPrefix, quote);
   for (const name of ["scheme", "network", "amount", "asset", "payTo", "feePayer", "memo"] as const) {
     if (accepted[name] === undefined || accepted[name] === terms[name]) continue;
     const path = name === "feePayer" || name === "memo" ? `extra.${name}` : name;
-    throw new ToolgateError(
+    return new ToolgateError(
       "INVALID_PAYMENT",
       `payment verification failed: ${carrier}: accepted.${path} is not what was offered; take an entry of \`accepts\` of the 402 answer, unchanged`,
     );
   }
+  return undefined;
 }
 
 function relayOf({ relay }: GaslessDeps, { carrier }: GaslessProof): Relay {

@@ -36,6 +36,7 @@ export function callToolDeps(
     clock: systemClock,
     random: systemRandom,
     relay,
+    claims: postgres.relays,
     treasury: chain.treasury,
     memoPrefix: config.MEMO_PREFIX,
     finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),

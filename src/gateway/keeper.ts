@@ -1,12 +1,13 @@
+import { CountedRelays } from "../app/counted-relays.ts";
 import { Keeper } from "../app/keeper/keeper.ts";
-import { relayWorks } from "../app/keeper/relay-works.ts";
+import { formerRelayWork, relayWorks } from "../app/keeper/relay-works.ts";
 import { treasuryWorks } from "../app/keeper/treasury-works.ts";
 import type { Metrics } from "../app/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Quotes } from "../domain/quote.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { SolanaTreasury, type SolanaChain } from "../solana/index.ts";
+import { SolanaRelayChain, SolanaTreasury, type SolanaChain } from "../solana/index.ts";
 import { systemClock } from "../system.ts";
 import type { OpenRelay } from "./relay.ts";
 
@@ -25,6 +26,7 @@ export interface KeeperParts {
 /** Makes the keeper of the treasury and of the relay, not started yet. */
 export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, log }: KeeperParts): Keeper {
   const { MEMO_PREFIX: memoPrefix } = config;
+  const watchIntervalMs = config.WATCH_INTERVAL_MS;
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
   const { works, everywhere } = treasuryWorks({
     chain: new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix, finalizedAbove, log }),
@@ -35,25 +37,35 @@ export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, lo
     clock: systemClock,
     metrics,
     log,
-    watchIntervalMs: config.WATCH_INTERVAL_MS,
+    watchIntervalMs,
     auditIntervalSeconds: config.AUDIT_INTERVAL_SECONDS,
   });
   // Figures that nobody reads are not worth the asking.
   const measured = config.METRICS_PORT === undefined ? [] : everywhere;
-  const relaying =
-    relay &&
-    relayWorks({
-      ...relay,
-      book: postgres.relays,
-      lowLamports: BigInt(config.GASLESS_LOW_LAMPORTS),
-      metrics,
-      log,
-      watchIntervalMs: config.WATCH_INTERVAL_MS,
-    });
+  const relaying = relay
+    ? relayWorks({
+        ...relay,
+        book: postgres.relays,
+        lowLamports: BigInt(config.GASLESS_LOW_LAMPORTS),
+        metrics,
+        log,
+        watchIntervalMs,
+      })
+    : {
+        works: [
+          formerRelayWork({
+            chain: new SolanaRelayChain(chain.rpc),
+            book: new CountedRelays(postgres.relays, metrics),
+            log,
+            watchIntervalMs,
+          }),
+        ],
+        everywhere: [],
+      };
   return new Keeper({
     books: postgres.treasuryBooks,
-    works: [...works, ...(relaying?.works ?? [])],
-    everywhere: [...measured, ...(relaying?.everywhere ?? [])],
+    works: [...works, ...relaying.works],
+    everywhere: [...measured, ...relaying.everywhere],
     metrics,
     log,
   });

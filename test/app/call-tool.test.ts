@@ -53,6 +53,7 @@ beforeEach(() => {
     clock: systemClock,
     random: systemRandom,
     relay: undefined,
+    claims: { find: async () => undefined },
     treasury: { owner: "owner", mint: "mint" },
     memoPrefix: "svc",
     finalizedAbove: 50_000_000n,

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { callTool, type CallToolDeps, type ToolCall } from "../../src/app/call-tool.ts";
 import { Catalogue } from "../../src/app/catalogue.ts";
 import type { CallContext, ChainVerdict } from "../../src/app/ports.ts";
-import type { Relay, RelayOrder } from "../../src/app/relay-ports.ts";
+import type { Relay, RelayClaim, RelayOrder } from "../../src/app/relay-ports.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
 import { newId } from "../../src/domain/ids.ts";
@@ -80,6 +80,7 @@ beforeEach(() => {
     clock: systemClock,
     random: systemRandom,
     relay,
+    claims: { find: async () => undefined },
     treasury: TREASURY,
     memoPrefix: "svc",
     finalizedAbove: 50_000_000n,
@@ -114,6 +115,18 @@ const call = (more: Partial<ToolCall>): ToolCall => ({
   paymentProof: undefined,
   idempotencyKey: undefined,
   ...more,
+});
+
+/** What the book has of a payment that was sent. */
+const claimFor = (quoteId: string, state: RelayClaim["state"] = "broadcast"): RelayClaim => ({
+  messageHash: Buffer.alloc(32),
+  quoteId,
+  txSignature: base58.encode(Buffer.alloc(64, quoteId)),
+  signedTransaction: Buffer.alloc(0),
+  state,
+  reason: state === "failed" ? "never_landed" : undefined,
+  lastValidBlockHeight: 1n,
+  claimedAt,
 });
 
 const outcomeOf = (asked: ToolCall) =>
@@ -169,6 +182,14 @@ describe("a payment that the gateway is to send", () => {
     }
     expect(sent).toEqual([]);
     expect(await outcomeOf(x402(quote, { extra: {} }))).toBe("paid by gasless");
+  });
+
+  it("took the offer of its time, where it was claimed before the fee payer changed", async () => {
+    const quote = quoteFor();
+    const { memo } = x402Terms(TREASURY, FEE_PAYER, "svc", quote);
+    const taken = claimFor(quote.quoteId);
+    deps = { ...deps, claims: { find: async () => taken } };
+    expect(await outcomeOf(x402(quote, { extra: { feePayer: "former", memo } }))).toBe("paid by gasless");
   });
 
   it("is in time when it was claimed in time, however late the chain and the repeated call are", async () => {
@@ -248,6 +269,19 @@ describe("a payment that the gateway is to send", () => {
     expect(await outcomeOf(own(`svc:${quoteId}`, quoteId))).toBe(
       "INVALID_PAYMENT 400: X-Payment: the gasless relay is off: send the transaction yourself and prove it with {tx, quote_id}",
     );
+  });
+
+  it("has failed for certain, or is still told by the chain, while the relay is off", async () => {
+    const { quoteId } = quoteFor();
+    const transaction = Buffer.concat([Buffer.of(2), Buffer.alloc(128), Buffer.from("message")]).toString("base64");
+    const ask = (named = quoteId) => outcomeOf(call({ xPayment: encoded({ transaction, quote_id: named }) }));
+    let claim = claimFor(quoteId);
+    deps = { ...deps, relay: undefined, claims: { find: async () => claim } };
+    verdict = "not_found";
+    expect(await ask()).toMatch(/^PAYMENT_PENDING 503: .*do not pay again/);
+    expect(await ask(quoteFor().quoteId)).toMatch(/^INVALID_PAYMENT 400: X-Payment: quote_id is not/);
+    claim = claimFor(quoteId, "failed");
+    expect(await ask()).toMatch(/^INVALID_PAYMENT 402: .*never_landed/);
   });
 
   it("is told as the relay tells it, and nothing is credited", async () => {

@@ -66,6 +66,7 @@ beforeEach(() => {
     clock,
     random: systemRandom,
     relay: undefined,
+    claims: { find: async () => undefined },
     treasury: { owner: "owner", mint: "mint" },
     memoPrefix: "svc",
     finalizedAbove: 50_000_000n,

@@ -77,6 +77,7 @@ export async function startGateway() {
     clock,
     random,
     relay: undefined,
+    claims: { find: async () => undefined },
     treasury: { owner: PAYMENT.treasuryOwner, mint: PAYMENT.usdcMint },
     memoPrefix: PAYMENT.memoPrefix,
     finalizedAbove: 50_000_000n,

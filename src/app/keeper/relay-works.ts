@@ -1,8 +1,9 @@
 import type { Metrics } from "../metrics.ts";
 import type { GaslessRelay } from "../relay.ts";
-import type { RelayBook, RelayChain } from "../relay-ports.ts";
+import { RelayPassage, type PassageDeps } from "../relay-passage.ts";
+import type { RelayBook, RelayChain, RelayClaim } from "../relay-ports.ts";
 import { FeePayerWatch } from "./fee-payer-watch.ts";
-import { finishRelays } from "./finish-relays.ts";
+import { finishRelays, type FinishDeps } from "./finish-relays.ts";
 import type { Log, Work } from "./work.ts";
 
 const MINUTE_MS = 60_000;
@@ -23,17 +24,14 @@ export interface RelayWorksOptions {
   readonly watchIntervalMs: number;
 }
 
+/** What is needed where gasless is off. */
+export interface FormerRelayOptions extends Pick<RelayWorksOptions, "watchIntervalMs"> {
+  readonly book: PassageDeps["book"] & FinishDeps["book"];
+}
+
 /** All that is done for the gasless relay beside the calls, and how often. */
 export function relayWorks(options: RelayWorksOptions): { works: Work[]; everywhere: Work[] } {
   const watch = new FeePayerWatch(options);
-  const finishMs = Math.max(options.watchIntervalMs, FINISH_MS);
-  const finish: Work = {
-    name: "relay",
-    afterMs: finishMs,
-    everyMs: finishMs,
-    limitMs: MINUTE_MS,
-    run: (signal) => finishRelays(options, signal),
-  };
   const feePayer: Work = {
     name: "fee_payer",
     afterMs: 0,
@@ -41,5 +39,18 @@ export function relayWorks(options: RelayWorksOptions): { works: Work[]; everywh
     limitMs: MINUTE_MS,
     run: (signal) => watch.look(signal),
   };
-  return { works: [finish], everywhere: [feePayer] };
+  return { works: [finishWork(options)], everywhere: [feePayer] };
+}
+
+/** What is left to do where gasless was switched off: what was signed until then is still sent, and comes to its end. */
+export function formerRelayWork(options: PassageDeps & FormerRelayOptions): Work {
+  const passage = new RelayPassage(options);
+  const advance = async (claim: RelayClaim, signal: AbortSignal) =>
+    (await passage.step(claim, { resend: true, signal })).state;
+  return finishWork({ ...options, relay: { advance } });
+}
+
+function finishWork({ watchIntervalMs, ...deps }: FinishDeps & Pick<RelayWorksOptions, "watchIntervalMs">): Work {
+  const everyMs = Math.max(watchIntervalMs, FINISH_MS);
+  return { name: "relay", afterMs: everyMs, everyMs, limitMs: MINUTE_MS, run: (signal) => finishRelays(deps, signal) };
 }

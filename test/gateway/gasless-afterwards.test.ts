@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readConfig, requireServeConfig } from "../../src/config/config.ts";
+import { startGateway, type Gateway } from "../../src/gateway.ts";
+import { createLogger } from "../../src/log.ts";
+import { query } from "../support/database-server.ts";
+import { gaslessPayment, signBuilt } from "../support/gasless.ts";
+import { request, startWorld, type Agent, type World } from "../support/world.ts";
+
+/** What was paid gasless stays paid, whatever is set afterwards. */
+
+const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b", dtype: "float16", context_length: 4096 } };
+
+/** A blockhash must live for as long as a takeover may take on a busy machine. */
+const SLOT_MS = 400;
+
+let world: World;
+let agent: Agent;
+let keyFolder: string;
+let gasless: Record<string, string>;
+let former: Gateway;
+
+/** Gasless is off in the world, and was on in an instance that goes. */
+beforeAll(async () => {
+  world = await startWorld({ FEE_PAYER_KEYPAIR: "", WATCH_INTERVAL_MS: "100" }, SLOT_MS);
+  agent = await world.agent();
+  keyFolder = mkdtempSync(path.join(tmpdir(), "toolgate-former-"));
+  const file = path.join(keyFolder, "fee-payer.json");
+  writeFileSync(file, JSON.stringify([...world.feePayer.secretKey]), { mode: 0o600 });
+  gasless = { FEE_PAYER_KEYPAIR: file };
+  const settings = readConfig({ ...world.settings, ...gasless, SHUTDOWN_GRACE_MS: "100" });
+  former = await startGateway(requireServeConfig(settings), createLogger("silent", { secrets: [] }));
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+  rmSync(keyFolder, { recursive: true });
+});
+
+const postAt = (gateway: Pick<Gateway, "baseUrl">, at: string, body: object, headers: Record<string, string> = {}) =>
+  request(gateway, agent, at, { method: "POST", body: JSON.stringify(body) }, headers);
+const callAt = (gateway: Pick<Gateway, "baseUrl">, headers?: Record<string, string>) =>
+  postAt(gateway, "/v1/mcp/tools/call", PAID, headers);
+
+/** A quote, and the X-Payment header with the transaction that pays it. */
+async function signedPayment() {
+  const { body: offer } = await callAt(former);
+  const quoteId: string = offer.quote.quote_id;
+  const payer = agent.wallet.publicKey.toBase58();
+  const { body: built } = await postAt(former, "/v1/payments/transaction", { quote_id: quoteId, payer });
+  return { quoteId, headers: gaslessPayment(signBuilt(built, agent.wallet), quoteId) };
+}
+
+describe("a gasless payment that was charged", () => {
+  it.each([
+    ["gasless was switched off", () => ({ FEE_PAYER_KEYPAIR: "" })],
+    ["the memo prefix was changed", () => ({ ...gasless, MEMO_PREFIX: "abc" })],
+    [
+      "the treasury has moved",
+      () => {
+        const owner = world.chain.controls.createWallet({ microUsd: 0n }).publicKey.toBase58();
+        return { ...gasless, TREASURY_OWNER: owner };
+      },
+    ],
+  ])("gives the stored answer after %s", async (_what, settings) => {
+    const { headers } = await signedPayment();
+    const first = await callAt(former, headers);
+    expect(first.status, JSON.stringify(first.body)).toBe(200);
+    const later = await world.startAnother(settings());
+    expect(await callAt(later, headers)).toMatchObject({ status: 200, body: first.body });
+  });
+});
+
+describe("a gasless payment that is on its way when gasless is switched off", () => {
+  it("is pending, not refused; it is sent on, and buys its call", async () => {
+    const { headers, quoteId } = await signedPayment();
+    world.chain.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 500 } });
+    expect((await callAt(former, headers)).body.code).toBe("PAYMENT_PENDING");
+    await former.close();
+    expect((await callAt(world.gateway, headers)).body).toMatchObject({ code: "PAYMENT_PENDING" });
+
+    world.chain.faults.clear();
+    const state = `select state from relay where quote_id = '${quoteId}'`;
+    await expect
+      .poll(async () => (await query(world.database.url, state)).rows, { timeout: 30_000 })
+      .toEqual([{ state: "confirmed" }]);
+    expect(await callAt(world.gateway, headers)).toMatchObject({
+      status: 200,
+      body: { receipt: { paid_by: "gasless" } },
+    });
+  });
+});
