@@ -370,7 +370,7 @@ describe("progress", () => {
     expect(last).toMatchObject({ id: 7, error: { code: 500, data: { code: "TOOL_FAILED" } } });
   });
 
-  it.each([[1.5], [null], [{}], [true]])("is not told by the token %j", async (token) => {
+  it.each([[1.5], [null], [{}], [true], [2 ** 53]])("is not told by the token %j", async (token) => {
     const { response } = await watched("stepwise", token);
     const body = JSON.parse(await text(response));
     expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining("params._meta.progressToken") });

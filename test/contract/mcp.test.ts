@@ -125,7 +125,7 @@ describe("200", () => {
   });
 
   it("echoes the id, whether string or number", async () => {
-    for (const id of ["a", "", 0, -1, 1.5, 2 ** 53]) {
+    for (const id of ["a", "", 0, -1, 1.5, 2 ** 53 - 1]) {
       const answer = await mcp(poor, { jsonrpc: "2.0", id, method: "ping" });
       expect(answer.body).toEqual({ jsonrpc: "2.0", id, result: {} });
     }
@@ -285,7 +285,20 @@ describe("400", () => {
   });
 
   it.each(["null", "1", '"ping"'])("calls %s an invalid request", async (body) => {
-    expectUnreadable(await mcpText(body), -32600, /^body: is not a JSON-RPC 2.0 request$/);
+    expectUnreadable(await mcpText(body), -32600, /^body: is not a JSON-RPC 2.0 request: must be an object$/);
+  });
+
+  it.each(["1e400", "9007199254740993", "-123456789012345678901234567890"])(
+    "refuses the id %s, which could not be given back as it came",
+    async (id) => {
+      const answer = await mcpText(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
+      expectUnreadable(answer, -32600, /: id must be a string or a number that is kept exactly, up to 2\^53 - 1$/);
+    },
+  );
+
+  it("says of params that are null that they are to be left out", async () => {
+    const answer = await mcpText('{"jsonrpc":"2.0","id":1,"method":"ping","params":null}');
+    expectUnreadable(answer, -32600, /: params must be an object; leave it out when there are none$/);
   });
 
   it.each(["2025-11-2", "2024-01-01", "2027-01-01", "2025-11-25, 2025-11-25"])(

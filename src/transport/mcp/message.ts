@@ -19,23 +19,28 @@ export interface Message {
  * @throws UnreadableMessageError for what is none of JSON-RPC 2.0
  */
 export function readMessage(body: unknown, path = "body"): Message | undefined {
-  if (!isJsonObject(body) || body["jsonrpc"] !== "2.0") throw noMessage(path);
+  if (!isJsonObject(body)) throw noMessage(path, "must be an object");
+  if (body["jsonrpc"] !== "2.0") throw noMessage(path, 'jsonrpc must be "2.0"');
   const { id, method, params } = body;
   if (typeof method !== "string") {
     if (isResponse(body)) return undefined;
-    throw noMessage(path);
+    throw noMessage(path, "method must be a string");
   }
-  if (id !== undefined && !isRequestId(id)) throw noMessage(path);
-  if (params !== undefined && !isJsonObject(params)) throw noMessage(path);
+  if (id !== undefined && !isRequestId(id))
+    throw noMessage(path, "id must be a string or a number that is kept exactly, up to 2^53 - 1");
+  if (params !== undefined && !isJsonObject(params))
+    throw noMessage(path, "params must be an object; leave it out when there are none");
   return { id, method, params };
 }
 
-function noMessage(path: string): UnreadableMessageError {
-  return new UnreadableMessageError(RPC_ERROR.invalidRequest, `${path}: is not a JSON-RPC 2.0 request`);
+function noMessage(path: string, problem: string): UnreadableMessageError {
+  return new UnreadableMessageError(RPC_ERROR.invalidRequest, `${path}: is not a JSON-RPC 2.0 request: ${problem}`);
 }
 
+/** What can be given back as it came: by another id nobody would know the answer to a call that was paid for. */
 function isRequestId(id: JsonValue): id is RequestId {
-  return typeof id === "number" || (typeof id === "string" && id.isWellFormed());
+  if (typeof id === "number") return Math.abs(id) <= Number.MAX_SAFE_INTEGER;
+  return typeof id === "string" && id.isWellFormed();
 }
 
 /** JSON-RPC 2.0 section 5. */

@@ -51,8 +51,8 @@ export function readToolCall(catalogue: Catalogue, params: JsonObject = {}): Too
 
 function tokenOf({ progressToken: token }: JsonObject): ProgressToken | undefined {
   if (token === undefined || typeof token === "string") return token;
-  if (typeof token === "number" && Number.isInteger(token)) return token;
-  throw invalidParams("params._meta.progressToken", "must be a string or an integer");
+  if (typeof token === "number" && Number.isSafeInteger(token)) return token;
+  throw invalidParams("params._meta.progressToken", "must be a string or an integer up to 2^53 - 1");
 }
 
 /** The contract's proof of payment, for callers that cannot set a header for each call. */
