@@ -60,13 +60,20 @@ function checkOrigin(response: Response): void {
 }
 
 /** Method, URL, headers and body as they were; with them what else the caller told fetch. */
-function sendAgain(payer: Payer, { init }: Capture, request: CapturedRequest): SendCall {
+function sendAgain(payer: Payer, { input, init }: Capture, request: CapturedRequest): SendCall {
   const { url, method, body } = request;
   return (added) => {
     const headers = new Headers(request.headers.map(([name, value]) => [name, value]));
     for (const [name, value] of Object.entries(added)) headers.set(name, value);
-    return payer.fetch(url, { ...init, method, headers, body: body ?? null, redirect: "manual" });
+    return payer.fetch(url, { ...optionsOf(input), ...init, method, headers, body: body ?? null, redirect: "manual" });
   };
+}
+
+/** What a Request tells fetch besides its call. */
+function optionsOf(input: FetchInput): RequestInit {
+  if (!(input instanceof Request)) return {};
+  const { cache, credentials, keepalive, mode, referrer, referrerPolicy, signal } = input;
+  return { cache, credentials, keepalive, mode, referrer, referrerPolicy, signal };
 }
 
 function signalOf(input: FetchInput, init: RequestInit | undefined): AbortSignal | undefined {

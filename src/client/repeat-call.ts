@@ -113,7 +113,13 @@ function isPassing(stream: string): boolean {
   return end === "" || [...PASSING].some((code) => end.includes(`"error"`) && end.includes(`"${code}"`));
 }
 
-/** The answer is the caller's to read. The payment stays in the store as evidence, unless the tool failed: then it is on the balance. */
+/** Answers that tell nothing of the payment: with another key it is answered yet. */
+const KEY_IS_WRONG = new Set(["UNAUTHORIZED", "FORBIDDEN"]);
+
+/**
+ * The answer is the caller's to read. The payment stays in the store as evidence, unless the tool failed: then it is on the balance.
+ * What the gateway did not say itself, or said of the API key, ends no payment: it can be finished later.
+ */
 async function fail(
   payer: Payer,
   record: PaymentRecord,
@@ -121,12 +127,13 @@ async function fail(
   refusal: Refusal | undefined,
 ): Promise<Response> {
   attachPayment(response, { ...summaryOf(record), receipt: undefined });
+  if (!refusal || KEY_IS_WRONG.has(refusal.code)) return response;
   await payer.budget.spend(record.paymentId);
-  if (refusal?.code === "TOOL_FAILED") {
+  const { code, message } = refusal;
+  if (code === "TOOL_FAILED") {
     await payer.book.remove(record.paymentId);
     return response;
   }
-  const { code = `HTTP_${response.status}`, message = "the call was answered with an error" } = refusal ?? {};
   await payer.book.move(record, { state: "refused", refusal: { code, message, money: moneyOf(record) } });
   return response;
 }

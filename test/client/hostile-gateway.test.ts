@@ -266,16 +266,56 @@ describe("a payment", () => {
     const told: unknown[] = [];
     const response = await buy({ onPayment: ({ receipt }) => void told.push(receipt) });
     const text = response.text();
-    await (cut ? expect(text).rejects.toThrow() : expect(text).resolves.toBe(body));
+    if (cut) await expect(text).rejects.toThrow();
+    else expect(await text).toBe(body);
     await expect.poll(() => listPayments(store)).toHaveLength(left);
     if (!cut) await expect.poll(() => told).toEqual([{ receipt_id: "rcpt_2" }]);
     expect(paymentOf(response)).toMatchObject({ amount: 1000n });
   });
 
   it("is kept as evidence when the call ends otherwise, and the answer is the caller's", async () => {
-    afterPayment(failure(401, "UNAUTHORIZED"));
-    expect((await buy()).status).toBe(401);
-    expect(await listPayments(store)).toMatchObject([{ state: "refused", refusal: { code: "UNAUTHORIZED" } }]);
+    afterPayment(failure(422, "IDEMPOTENCY_MISMATCH"));
+    expect((await buy()).status).toBe(422);
+    expect(await listPayments(store)).toMatchObject([{ state: "refused", refusal: { code: "IDEMPOTENCY_MISMATCH" } }]);
+  });
+
+  it.each([
+    ["the gateway does not know the key", failure(401, "UNAUTHORIZED")],
+    ["the key may not call this tool", failure(403, "FORBIDDEN")],
+    ["somebody on the way answers", { status: 404, body: "<html>", headers: { "content-type": "text/html" } }],
+  ])("can be finished later when %s", async (_, said) => {
+    afterPayment(said);
+    expect((await buy()).status).toBe(said.status);
+    const resume = () => resumePayments({ ...options(), store, headers: { Authorization: "Bearer sk-agent-2" } });
+    const [failed] = await resume();
+    expect(failed?.response?.status).toBe(said.status);
+    gateway.say = () => offer(PAY_TO);
+    await expect(buy({ budget: 1500n })).rejects.toThrow(BudgetExceededError);
+    gateway.say = () => SUCCESS;
+    const [resumed] = await resume();
+    expect(await resumed?.response?.json()).toEqual(SUCCESS.body);
+    expect(signed).toHaveLength(1);
+    expect(await listPayments(store)).toEqual([]);
+  });
+
+  it("goes with what a Request tells fetch, and ends with its signal", async () => {
+    gateway.say = () => offer(PAY_TO);
+    const controller = new AbortController();
+    const told: (RequestInit | undefined)[] = [];
+    const hanging: typeof fetch = async (input, init) => {
+      if (!new Headers(init?.headers).has("x-payment")) return fetch(input, init);
+      told.push(init);
+      return new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener("abort", () => reject(new Error("enough")));
+        controller.abort(new Error("enough"));
+      });
+    };
+    const { signal } = controller;
+    const kept = { credentials: "include", cache: "no-store", referrerPolicy: "no-referrer" } as const;
+    const request = new Request(`${gateway.url}/call`, { method: "POST", body: "{}", signal, ...kept });
+    await expect(payingFetch(options({ fetch: hanging }))(request)).rejects.toThrow("enough");
+    expect(told).toMatchObject([kept]);
+    expect(await listPayments(store)).toMatchObject([{ state: "signed" }]);
   });
 
   it("is proved to nobody else: redirects are not followed with it", async () => {

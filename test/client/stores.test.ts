@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -109,5 +109,35 @@ describe("a file store", () => {
     expect((await stat(path.join(folder, file))).mode & 0o077).toBe(0);
     await writeFile(path.join(folder, file), "{");
     await expect(store.get("key")).rejects.toThrow(PaymentStoreError);
+  });
+
+  it("says what folder it cannot open, and opens it when it can", async () => {
+    const folder = path.join(root, "blocked");
+    await writeFile(folder, "");
+    const store = fileStore(folder);
+    await expect(store.put("key", "value", undefined)).rejects.toThrow(`${folder}: cannot be opened`);
+    await expect(store.list("")).rejects.toThrow(PaymentStoreError);
+    await rm(folder);
+    expect(await store.put("key", "value", undefined)).toBe(true);
+  });
+
+  it("keeps nothing of what is over", async () => {
+    const folder = path.join(root, "swept");
+    const store = fileStore(folder);
+    await store.put("payment/over", "signed", undefined);
+    await store.put("payment/left", "signed", undefined);
+    const over = await store.get("payment/over");
+    await store.delete("payment/over", over?.version ?? "");
+    const left = await store.get("payment/left");
+    await store.put("payment/left", "refused", left?.version);
+    const later = new Date(Date.now() - 2 * 3_600_000);
+    for (const file of await readdir(folder)) await utimes(path.join(folder, file), later, later);
+    // Another process, after an hour.
+    const heir = fileStore(folder);
+    await heir.put("budget/total", "b", undefined);
+    expect(await readdir(folder)).toHaveLength(2);
+    expect((await heir.get("payment/left"))?.value).toBe("refused");
+    expect(await heir.get("payment/over")).toBeUndefined();
+    expect(await heir.put("payment/over", "again", undefined)).toBe(true);
   });
 });

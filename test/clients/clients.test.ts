@@ -127,6 +127,19 @@ describe.concurrent("an example whose payment is not confirmed yet repeats the s
   );
 });
 
+describe.concurrent("an example that is refused says why, and nothing else", () => {
+  const files = ["node/fetch.ts", "node/x402.ts", "curl/http.sh", "curl/mcp.sh", "curl/connect.sh", "curl/buf.sh"];
+  it.for(files)("%s", { timeout: 90_000 }, async (file, { skip, expect }) => {
+    const reason = missing.get(path.extname(file));
+    if (reason !== undefined) skip(reason);
+    const { variables } = await buyer({ way: "gasless" });
+    const { code, stdout, stderr } = await runExample(file, { ...variables, TOOLGATE_KEY: "sk-agent-unknown" });
+    expect(code).not.toBe(0);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("the API key is unknown");
+  });
+});
+
 describe("pay.ts signs nothing but the payment", () => {
   it("signs what the gateway built, and none of what a lying one would", async () => {
     const { agent, variables } = await buyer({ way: "gasless" });

@@ -20,4 +20,4 @@ if jq -e '.code == "failed_precondition"' <<<"$answer" >/dev/null; then
   # Not confirmed yet: the same proof again, never a second payment.
   until answer=$(call -H "X-Payment: $proof") && jq -e '.code != "unavailable"' <<<"$answer" >/dev/null; do sleep 2; done
 fi
-jq -ce '.receipt' <<<"$answer" || { jq -r '.message' <<<"$answer" >&2; exit 1; }
+jq -ce '.receipt // empty' <<<"$answer" || { jq -r '.message' <<<"$answer" >&2; exit 1; }

@@ -12,4 +12,4 @@ if offer=$(jq -e '.details[]? | select(.type == "toolgate.v1.PaymentRequired") |
   # Not confirmed yet: the same proof again, never a second payment.
   until answer=$(call -H "X-Payment: $proof") && ! grep -q PAYMENT_PENDING <<<"$answer"; do sleep 2; done
 fi
-jq -ce '.receipt' <<<"$answer" || { jq -r '.message' <<<"$answer" >&2; exit 1; }
+jq -ce '.receipt // empty' <<<"$answer" || { jq -r '.message' <<<"$answer" >&2; exit 1; }

@@ -12,4 +12,4 @@ if jq -e '.error.code == 402' <<<"$answer" >/dev/null; then
   # Not confirmed yet: the same proof again, never a second payment.
   until answer=$(call -H "X-Payment: $proof") && ! grep -q PAYMENT_PENDING <<<"$answer"; do sleep 2; done
 fi
-jq -ce '.result._meta["toolgate/receipt"]' <<<"$answer" || { jq -r '.error.message' <<<"$answer" >&2; exit 1; }
+jq -ce '.result._meta["toolgate/receipt"] // empty' <<<"$answer" || { jq -r '.error.message? // .message' <<<"$answer" >&2; exit 1; }

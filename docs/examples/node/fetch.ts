@@ -7,5 +7,6 @@ const response = await paying(`${TOOLGATE_URL}/v1/mcp/tools/call`, {
   headers: { Authorization: `Bearer ${TOOLGATE_KEY}`, "Content-Type": "application/json" },
   body: JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } }),
 });
-const { result, receipt } = JSON.parse(await response.text());
-console.log(result?.total, receipt);
+const { result, receipt, code, message } = JSON.parse(await response.text());
+if (!response.ok) throw new Error(`${code}: ${message}`);
+console.log(result.total, receipt);

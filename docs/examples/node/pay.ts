@@ -24,7 +24,9 @@ const MEMO_PROGRAM = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 
 /** The key file that WALLET names. */
 export function wallet(): Keypair {
-  return Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(process.env["WALLET"] ?? "", "utf8"))));
+  return Keypair.fromSecretKey(
+    Uint8Array.from(JSON.parse(readFileSync(process.env["WALLET"] ?? "wallet.json", "utf8"))),
+  );
 }
 
 /** Sends the USDC; returns the value of X-Payment. */

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { keypairSigner, payingFetch, type PaymentOptions } from "toolgate/client";
 import { fileStore } from "toolgate/client/node";
 
-const { WALLET = "", SOLANA_RPC_URL: rpcUrl } = process.env;
+const { WALLET = "wallet.json", SOLANA_RPC_URL: rpcUrl } = process.env;
 
 /** Whom to pay with, and how much at most. */
 export const payment: PaymentOptions = {

@@ -5,7 +5,7 @@ import { createKeyPairSignerFromBytes } from "@solana/kit";
 import { wrapFetchWithPaymentFromConfig } from "@x402/fetch";
 import { ExactSvmScheme } from "@x402/svm";
 
-const { TOOLGATE_URL, TOOLGATE_KEY, WALLET = "", SOLANA_RPC_URL = "" } = process.env;
+const { TOOLGATE_URL, TOOLGATE_KEY, WALLET = "wallet.json", SOLANA_RPC_URL = "" } = process.env;
 const key = Uint8Array.from(JSON.parse(readFileSync(WALLET, "utf8")));
 const scheme = new ExactSvmScheme(await createKeyPairSignerFromBytes(key), { rpcUrl: SOLANA_RPC_URL });
 const paying = wrapFetchWithPaymentFromConfig(fetch, { schemes: [{ network: "solana:*", client: scheme }] });

@@ -4,7 +4,7 @@ import { createKeyPairSignerFromBytes } from "@solana/kit";
 import { wrapFetchWithPaymentFromConfig } from "@x402/fetch";
 import { ExactSvmScheme } from "@x402/svm";
 
-const { TOOLGATE_URL, TOOLGATE_KEY, WALLET = "", SOLANA_RPC_URL = "" } = process.env;
+const { TOOLGATE_URL, TOOLGATE_KEY, WALLET = "wallet.json", SOLANA_RPC_URL = "" } = process.env;
 const key = Uint8Array.from(JSON.parse(readFileSync(WALLET, "utf8")));
 const scheme = new ExactSvmScheme(await createKeyPairSignerFromBytes(key), { rpcUrl: SOLANA_RPC_URL });
 const paying = wrapFetchWithPaymentFromConfig(fetch, { schemes: [{ network: "solana:*", client: scheme }] });
@@ -14,5 +14,6 @@ const response = await paying(`${TOOLGATE_URL}/v1/mcp/tools/call`, {
   headers: { Authorization: `Bearer ${TOOLGATE_KEY}`, "Content-Type": "application/json" },
   body: JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } }),
 });
-const { result, receipt } = JSON.parse(await response.text());
-console.log(result?.total, receipt);
+const { result, receipt, code, message } = JSON.parse(await response.text());
+if (!response.ok) throw new Error(`${code}: ${message}`);
+console.log(result.total, receipt);

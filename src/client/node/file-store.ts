@@ -7,6 +7,8 @@ import type { PaymentStore } from "../store.ts";
 
 /** How long versions that were replaced stay, ms: longer than any write takes that began before. */
 const KEEP_MS = 60_000;
+/** How long it is remembered that a key was deleted, ms: longer than any process stands still in the middle of a write. */
+const KEEP_DELETED_MS = 3_600_000;
 
 /** One version of a key, as its file has it. `value` is undefined where the key was deleted. */
 interface Version {
@@ -49,7 +51,8 @@ export function fileStore(folder: string): PaymentStore {
 /** The files: `<hash of the key>.<number>`. */
 class VersionFiles {
   readonly #folder: string;
-  #made: Promise<unknown> | undefined;
+  #made = false;
+  #sweptAt = 0;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -66,10 +69,8 @@ class VersionFiles {
   }
 
   async all(): Promise<Version[]> {
-    const hashes = new Set((await this.#names()).map((name) => name.split(".")[0] ?? ""));
     const versions: Version[] = [];
-    for (const hash of hashes) {
-      const [newest] = await this.#numbers(hash);
+    for (const [hash, [newest]] of await this.#all()) {
       const version = newest === undefined ? undefined : await this.#read(hash, newest);
       if (version) versions.push(version);
     }
@@ -96,7 +97,8 @@ class VersionFiles {
       return false;
     }
     await syncFolder(this.#folder);
-    await this.#prune(hashOf(key));
+    // What cannot be cleared away now is the next one's to clear away.
+    await this.#sweep().catch(() => {});
     return true;
   }
 
@@ -108,29 +110,56 @@ class VersionFiles {
     return next?.previous === id;
   }
 
-  async #prune(hash: string): Promise<void> {
-    const [, ...older] = await this.#numbers(hash);
-    for (const number of older) {
-      const file = this.#path(hash, number);
-      const age = await stat(file).then(
-        ({ mtimeMs }) => Date.now() - mtimeMs,
-        () => 0,
-      );
-      if (age > KEEP_MS) await rm(file, { force: true });
+  /** Clears away, for all keys, what was replaced, and what was deleted long ago. */
+  async #sweep(): Promise<void> {
+    if (Date.now() - this.#sweptAt < KEEP_MS) return;
+    this.#sweptAt = Date.now();
+    for (const [hash, [newest = 0, ...older]] of await this.#all()) {
+      for (const number of older) if ((await this.#age(hash, number)) > KEEP_MS) await this.#remove(hash, number);
+      if ((await this.#age(hash, newest)) < KEEP_DELETED_MS) continue;
+      const version = await this.#read(hash, newest).catch(() => undefined);
+      if (version && version.value === undefined) await this.#remove(hash, newest);
     }
   }
 
-  /** Numbers of the versions that are there, newest first. */
+  async #age(hash: string, number: number): Promise<number> {
+    return stat(this.#path(hash, number)).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs,
+      () => 0,
+    );
+  }
+
+  #remove(hash: string, number: number): Promise<void> {
+    return rm(this.#path(hash, number), { force: true });
+  }
+
+  /** Numbers of the versions of a key that are there, newest first. */
   async #numbers(hash: string): Promise<number[]> {
-    const names = await this.#names();
-    return names
-      .flatMap((name) => (name.startsWith(`${hash}.`) ? [Number(name.slice(hash.length + 1))] : []))
-      .sort((one, other) => other - one);
+    return (await this.#all()).get(hash) ?? [];
+  }
+
+  /** The same of all keys. */
+  async #all(): Promise<Map<string, number[]>> {
+    const all = new Map<string, number[]>();
+    for (const name of await this.#names()) {
+      const [hash = "", number = ""] = name.split(".");
+      const numbers = all.get(hash);
+      if (numbers) numbers.push(Number(number));
+      else all.set(hash, [Number(number)]);
+    }
+    for (const numbers of all.values()) numbers.sort((one, other) => other - one);
+    return all;
   }
 
   async #names(): Promise<string[]> {
-    await (this.#made ??= mkdir(this.#folder, { recursive: true, mode: 0o700 }));
-    return (await readdir(this.#folder)).filter((name) => /^[0-9a-f]{64}\.\d{1,12}$/.test(name));
+    try {
+      if (!this.#made) await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      this.#made = true;
+      return (await readdir(this.#folder)).filter((name) => /^[0-9a-f]{64}\.\d{1,12}$/.test(name));
+    } catch (error) {
+      this.#made = false;
+      throw new PaymentStoreError(`${this.#folder}: cannot be opened`, { cause: error });
+    }
   }
 
   async #read(hash: string, number: number): Promise<Version | undefined> {

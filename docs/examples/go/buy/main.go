@@ -120,17 +120,21 @@ func pay(offer answer) string {
 		wallet[i] = byte(number)
 	}
 	payer := base58(wallet[32:])
-	var built struct{ Transaction, Message []byte }
+	var built struct{ Transaction, Message string } // of an error, Message is a text
 	asked := fmt.Sprintf(`{"quote_id":%q,"payer":%q}`, offer.Quote.ID, payer)
 	if status := post("/v1/payments/transaction", asked, "", &built); status != 200 {
-		log.Fatalf("no transaction: HTTP %d", status)
+		log.Fatalf("no transaction: %s", built.Message)
 	}
+	message, err := base64.StdEncoding.DecodeString(built.Message)
+	must(err)
+	transaction, err := base64.StdEncoding.DecodeString(built.Transaction)
+	must(err)
 	price := offer.Quote.Price
-	if price > maxPrice || !movesOnly(built.Message, payer, offer.Instructions.PayTo, price) {
+	if price > maxPrice || !movesOnly(message, payer, offer.Instructions.PayTo, price) {
 		log.Fatalf("not signed: it is not a payment of at most %d micro-USD", maxPrice)
 	}
-	copy(built.Transaction[65:129], ed25519.Sign(wallet, built.Message))
-	proof, err := json.Marshal(map[string]any{"transaction": built.Transaction, "quote_id": offer.Quote.ID})
+	copy(transaction[65:129], ed25519.Sign(wallet, message))
+	proof, err := json.Marshal(map[string]any{"transaction": transaction, "quote_id": offer.Quote.ID})
 	must(err)
 	return base64.RawURLEncoding.EncodeToString(proof)
 }
