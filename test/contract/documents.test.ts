@@ -338,7 +338,8 @@ describe("/llms.txt", () => {
       textOf(`${named}/llms.txt`),
     ]);
     expect(relaying).toContain("/v1/payments/transaction");
-    expect(plain).not.toContain("/v1/payments/transaction");
+    expect(relaying).toContain("PAYMENT-REQUIRED");
+    expect(plain).not.toMatch(/v1\/payments\/transaction|PAYMENT-REQUIRED/);
   });
 });
 

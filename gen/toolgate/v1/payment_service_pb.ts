@@ -50,7 +50,7 @@ export const BuildTransactionRequestSchema: GenMessage<BuildTransactionRequest> 
  */
 export type BuildTransactionResponse = Message<"toolgate.v1.BuildTransactionResponse"> & {
   /**
-   * The whole transaction in wire form, base64, both signatures zero. The payer's signature goes to bytes 65 to 128.
+   * The whole transaction in wire form, base64, both signatures zero. The payer's signature goes to bytes 65 to 128, counted from 0.
    *
    * @generated from field: string transaction = 1;
    */

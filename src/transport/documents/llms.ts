@@ -62,13 +62,13 @@ function paying({ gasless }: LlmsTextSubject): string[] {
   return [
     "Paying, when the balance does not cover a call:",
     "",
-    "1. The call answers 402 with `quote` (price in millionths of a USD, valid for `ttl_seconds`) and `payment_instructions`. The header PAYMENT-REQUIRED has the same offer for x402 version 2 clients.",
+    `1. The call answers 402 with \`quote\` (price in millionths of a USD, valid for \`ttl_seconds\`) and \`payment_instructions\`.${gasless ? " The header PAYMENT-REQUIRED has the same offer for x402 version 2 clients." : ""}`,
     `2. Send \`price_usdc_microusd\` of ${ASSET} on ${NETWORK} to \`pay_to\`, with the memo that \`memo_format\` says. The memo ties the transfer to the quote.`,
     '3. Repeat the same call with `X-Payment`: base64url of `{"tx": "<signature>", "quote_id": "<quote_id>"}`. The answer is 200 with a receipt. A repeat of the proof returns the stored result and is not charged again.',
     ...(gasless
       ? [
           "",
-          'Without SOL for the fee: `POST /v1/payments/transaction` with `quote_id` and `payer` answers a transaction; sign its `message`, and repeat the call with `X-Payment`: base64url of `{"transaction": "<base64>", "quote_id": "<quote_id>"}`. Clients of x402 do the same with PAYMENT-SIGNATURE.',
+          'Without SOL for the fee: `POST /v1/payments/transaction` with `quote_id` and `payer` answers a transaction; sign the bytes of its `message` (base64) with Ed25519, put the 64 bytes of the signature over those of `transaction` from byte 65 on, counted from 0, and repeat the call with `X-Payment`: base64url of `{"transaction": "<base64>", "quote_id": "<quote_id>"}`. Clients of x402 do the same with PAYMENT-SIGNATURE.',
         ]
       : []),
     "",
