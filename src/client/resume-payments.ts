@@ -33,8 +33,10 @@ export async function resumePayments(options: ResumeOptions): Promise<Resumed[]>
   const records = await payer.book.list();
   await payer.budget.releaseOrphans(async (id) => (await payer.book.get(id)) !== undefined);
   const resumed: Resumed[] = [];
-  for (const record of records) {
-    if (record.state === "refused" || record.state === "answered") continue;
+  for (const { paymentId } of records) {
+    // Somebody else may have finished it while those before it were.
+    const record = await payer.book.get(paymentId);
+    if (!record || record.state === "refused" || record.state === "answered") continue;
     options.signal?.throwIfAborted();
     resumed.push(await resume(record));
   }

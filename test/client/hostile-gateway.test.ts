@@ -14,6 +14,7 @@ import {
   UnsupportedOfferError,
   type PaymentOptions,
 } from "../../src/client/index.ts";
+import { Budget } from "../../src/client/budget.ts";
 import {
   failure,
   FEE_PAYER,
@@ -243,6 +244,21 @@ describe("a payment", () => {
     expect(gateway.heard.at(-1)?.headers.authorization).toBe("Bearer sk-agent-1");
     expect(signed).toHaveLength(1);
     expect(await listPayments(store)).toEqual([]);
+  });
+
+  it("is finished once, and spent once, by processes that find it at the same time", async () => {
+    gateway.say = (heard) => (proofIn(heard) ? failure(503, "PAYMENT_PENDING") : offer(PAY_TO));
+    for (const _ of [1, 2]) await expect(buy({ settleTimeoutMs: 100 })).rejects.toThrow(PaymentUnsettledError);
+    gateway.say = () => SUCCESS;
+    const resume = { ...options(), store, headers: {} };
+    let others: unknown[] = [];
+    const slow: typeof fetch = async (input, init) => {
+      if (others.length === 0) others = await resumePayments(resume);
+      return fetch(input, init);
+    };
+    const own = await resumePayments({ ...resume, fetch: slow });
+    expect([own.length, others.length]).toEqual([1, 2]);
+    expect(await new Budget(store, "total", 1n).used()).toBe(2000n);
   });
 
   it("is left in the store when the caller gives up", async () => {
