@@ -7,7 +7,7 @@ import { makeDoors } from "./gateway/doors.ts";
 import { makeKeeper } from "./gateway/keeper.ts";
 import { openSponsor } from "./gateway/fee-payer.ts";
 import { openMetrics } from "./gateway/metrics.ts";
-import { openDoor, type Door, type PortSetting } from "./gateway/open-door.ts";
+import { hostInUrls, openDoor, type Door, type PortSetting } from "./gateway/open-door.ts";
 import { openRelay } from "./gateway/relay.ts";
 import { openToolParts } from "./gateway/tool-parts.ts";
 import type { Logger } from "./log.ts";
@@ -115,7 +115,7 @@ export async function startGateway(
     postgres.start();
     keeper.start();
     parts.start();
-    const host = config.HOST === "0.0.0.0" || config.HOST === "::" ? "127.0.0.1" : config.HOST;
+    const host = hostInUrls(config.HOST);
     baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`;
     return {
       baseUrl,

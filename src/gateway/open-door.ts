@@ -32,3 +32,9 @@ export async function openDoor(
     ]);
   }
 }
+
+/** The name under which this machine reaches doors that listen on HOST, as URLs have it (RFC 3986 section 3.2.2). */
+export function hostInUrls(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}
