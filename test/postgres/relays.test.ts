@@ -337,3 +337,16 @@ describe("a payment by a relayed transaction", () => {
     await treasurer.close();
   });
 });
+
+describe("a claim for a quote that is paid otherwise", () => {
+  it("is not made where a transfer has bought the call", async () => {
+    const [{ instance }] = instances as [(typeof instances)[number]];
+    const accountId = await makeAccount(owner.pool, 0n);
+    const deposit = depositOf();
+    const call = callOf(accountId, { payment: paymentOf(deposit) });
+    expect(await instance.ledger.begin(call)).toMatchObject({ kind: "started" });
+    await instance.ledger.finish(completed(call));
+    const { quoteId, txSignature } = deposit;
+    expect(await relays.claim(claimOf({ quoteId }), PLENTY)).toEqual({ kind: "quote_taken", txSignature });
+  });
+});

@@ -113,6 +113,12 @@ export class Relays extends Migration {
           return query select 'quote_taken', 0, found_relay;
           return;
         end if;
+        -- Or by a transfer of the payer's own, which has bought the call: what is sent now would pay for it again.
+        select tx_signature into found_relay.tx_signature from payment where quote_id = claim.quote_id and settled;
+        if found then
+          return query select 'quote_taken', 0, found_relay;
+          return;
+        end if;
 
         -- The latest of as many as there may be in an hour: while it is younger than that, there is no room for another.
         select claimed_at into earliest from relay where key_id = claim.key_id and claimed_at > at - interval '1 hour'
