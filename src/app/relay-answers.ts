@@ -34,6 +34,14 @@ function isFailureKind(kind: string): kind is FailureKind {
   return Object.hasOwn(FAILURES, kind);
 }
 
+/** INVALID_PAYMENT for what was told as confirmed and is not on the chain. Its quote stays taken. */
+export function paymentLost(): ToolgateError {
+  return relayRefused(
+    RELAY_REFUSALS.NEVER_LANDED,
+    "the network told the transaction as confirmed and does not have it; no USDC moved, repeat the call without a payment",
+  );
+}
+
 /** PAYMENT_PENDING: it is, or may be, on its way. Never a new quote: who pays twice because of our silence has paid twice. */
 export function paymentPending(cause?: unknown): ToolgateError {
   return new ToolgateError(

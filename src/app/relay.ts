@@ -5,7 +5,14 @@ import type { Quote } from "../domain/quote.ts";
 import { RELAY_REFUSALS, relayRefused } from "../domain/relay-refusal.ts";
 import type { Log } from "./keeper/work.ts";
 import { RecentBlockhashes } from "./recent-blockhashes.ts";
-import { notClaimed, paymentFailed, paymentPending, quoteExpired, quoteTooCheap } from "./relay-answers.ts";
+import {
+  notClaimed,
+  paymentFailed,
+  paymentLost,
+  paymentPending,
+  quoteExpired,
+  quoteTooCheap,
+} from "./relay-answers.ts";
 import { RelayPassage, type Progress } from "./relay-passage.ts";
 import type {
   RecentBlockhash,
@@ -28,6 +35,9 @@ const BLOCKHASH_BLOCKS = 150n;
 const BLOCKS_LEFT = 30n;
 /** How long a payment is looked after at least, ms, however short the wait for it is: what was begun should be sent. */
 const LEAST_FOLLOW_MS = 5_000;
+
+/** From when on a payment that was confirmed, and still not credited, is looked for once more, ms: by then every honest node tells it. */
+const LOST_AFTER_MS = 300_000;
 
 /** What the relay is made of. */
 export interface RelayDeps {
@@ -76,7 +86,10 @@ export class GaslessRelay implements Relay {
     const claim = known ?? (await this.#claim(order));
     // From here on the payment is the gateway's to see through, whether its caller waits or not.
     const { state, reason } = await this.#waitFor(claim, order.signal);
-    if (state === "confirmed") return { claimedAt: claim.claimedAt };
+    if (state === "confirmed") {
+      if (await this.#isLost(claim, order.signal)) throw paymentLost();
+      return { claimedAt: claim.claimedAt };
+    }
     throw state === "failed" ? paymentFailed(reason ?? "") : paymentPending();
   }
 
@@ -162,6 +175,13 @@ export class GaslessRelay implements Relay {
       RELAY_REFUSALS.BLOCKHASH_TOO_OLD,
       `the transaction's blockhash ends in ${end - blockHeight} blocks, which is too soon to land; nothing was sent, sign a new one on a recent blockhash`,
     );
+  }
+
+  /** Whether an endpoint was wrong to call it confirmed, or its block was dropped: else its caller would wait for it for ever. */
+  async #isLost({ txSignature, lastValidBlockHeight, claimedAt }: RelayClaim, signal: AbortSignal): Promise<boolean> {
+    if (this.#deps.clock.now() - claimedAt < LOST_AFTER_MS) return false;
+    const outcome = await this.#deps.chain.outcome({ txSignature, lastValidBlockHeight, signal });
+    return outcome.kind === "absent" && outcome.expired;
   }
 
   async #waitFor(claim: RelayClaim, signal: AbortSignal): Promise<Progress> {

@@ -354,6 +354,25 @@ describe("a payment that does not land", () => {
     expect((await refusal(scene.relay(three!, payment))).message).toContain("(never_landed)");
   });
 
+  it("is not waited for for ever when an endpoint was wrong to call it confirmed", async () => {
+    let now = Date.now();
+    const instance = scene.instance({ clock: { now: () => now } });
+    const payment = scene.pay();
+    scene.local.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 500 } });
+    const value = [{ slot: 1, confirmations: 1, err: null, status: { Ok: null }, confirmationStatus: "confirmed" }];
+    const result = { context: { slot: 1 }, value };
+    scene.local.faults.add({ method: "getSignatureStatuses", fault: { kind: "result", result } });
+    await scene.relay(instance, payment);
+    scene.local.faults.clear();
+    await scene.relay(instance, payment);
+
+    now += 360_000;
+    scene.local.chain.advance(300);
+    const error = await refusal(scene.relay(instance, payment));
+    expect(error.code).toBe("INVALID_PAYMENT");
+    expect(error.message).toMatch(/\(never_landed\).*no USDC moved, repeat the call without a payment/u);
+  });
+
   it("fails with the chain's reason when the chain ran it", async () => {
     const poor = scene.local.controls.createWallet({ microUsd: 0n, lamports: 0n });
     const payment = scene.pay({ payer: poor });
