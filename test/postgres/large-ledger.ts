@@ -45,6 +45,8 @@ const result = "json_build_object('model', 'meta-llama/Llama-3.1-8B', 'note', re
 function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, charges }: Shares): string[] {
   const account = id(1, `1 + n::bigint * 7919 % ${accounts}`);
   const paid = `n <= ${settled}`;
+  // Every fourth of what was paid for was relayed.
+  const relayed = `(${paid} and n % 4 = 0)`;
   const nobodys = `n > ${deposits - suspended}`;
   const back = `n > ${deposits - suspended - reversed} and not ${nobodys}`;
   // Charged calls first, then failed, free and running ones. What was paid for has a claim, and every third other call has a key.
@@ -54,10 +56,15 @@ function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, c
   const calls = `generate_series(1, ${free + 100}) n`;
   return [
     `insert into account (id, wallet, rate_per_minute, burst) select ${id(1, "n")}, 'wallet ' || n, 60, 10 from generate_series(1, ${accounts}) n`,
+    `insert into relay (message_hash, quote_id, account_id, key_id, tx_signature, signed_transaction, fee_lamports, last_valid_block_height, state, claimed_at, moved_at)
+     select ${fingerprint}, ${quote}, ${account}, ${account}, ${signature}, ${signature}, 10400, n, 'confirmed', lately, lately
+     from generate_series(1, ${deposits}) n, lateral (select now() - n % 20 * interval '1 day' as lately) at where ${relayed}`,
+    `insert into relay_budget (day, lamports)
+     select (claimed_at at time zone 'utc')::date, sum(fee_lamports) from relay group by 1`,
     `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, slot, block_time, finalized, paid_by, reversed, assigned_to)
      select ${signature}, case when ${nobodys} then '${suspense}' else ${account} end, case when not ${nobodys} then ${quote} end,
             ${price} + n % 10 / 9 * 500, ${paid}, case when ${paid} then ${fingerprint} end, case when ${paid} then ${key} end, n, ${at},
-            not (${back}), 'transfer', ${back}, case when ${nobodys} and n % 2 = 0 then ${account} end
+            not (${back}), case when ${relayed} then 'gasless' else 'transfer' end, ${back}, case when ${nobodys} and n % 2 = 0 then ${account} end
      from generate_series(1, ${deposits}) n`,
     `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
      select ${token}, tx_signature, slot, block_time, amount from payment where finalized`,
@@ -68,7 +75,7 @@ function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, c
     `insert into run (id, account_id, tool, status, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, created_at)
      select ${run}, ${account}, 'vram_estimate', ${status}, 'infinity', case when n > ${failed} and n <= ${free} then 0 else ${price} end,
             case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid} then 'step_' || n end,
-            case when ${paid} then ${signature} end, case when ${paid} then 'transfer' else 'balance' end, ${at} from ${calls}`,
+            case when ${paid} then ${signature} end, case when ${relayed} then 'gasless' when ${paid} then 'transfer' else 'balance' end, ${at} from ${calls}`,
     `insert into idempotency (account_id, key, fingerprint, state, run_id, result, expires_at)
      select ${account}, ${key}, ${fingerprint}, case ${status} when 'completed' then 'done' when 'failed' then 'retryable' else 'running' end,
             ${run}, case ${status} when 'completed' then ${result} end, case when ${paid} then 'infinity' else now() + interval '2 days' end

@@ -20,6 +20,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/migrations/0001-tables.ts: table": "a name that the migration spells",
   "src/postgres/migrations/0012-rights.ts: name": "a function that the migration spells",
   "src/postgres/migrations/0013-sandbox.ts: name": "a function that the migration spells",
+  "src/postgres/migrations/0014-relays.ts: name": "a function that the migration spells",
 };
 
 async function sources(): Promise<{ file: string; source: string }[]> {
