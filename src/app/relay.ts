@@ -180,8 +180,13 @@ export class GaslessRelay implements Relay {
   /** Whether an endpoint was wrong to call it confirmed, or its block was dropped: else its caller would wait for it for ever. */
   async #isLost({ txSignature, lastValidBlockHeight, claimedAt }: RelayClaim, signal: AbortSignal): Promise<boolean> {
     if (this.#deps.clock.now() - claimedAt < LOST_AFTER_MS) return false;
-    const outcome = await this.#deps.chain.outcome({ txSignature, lastValidBlockHeight, signal });
-    return outcome.kind === "absent" && outcome.expired;
+    try {
+      const outcome = await this.#deps.chain.outcome({ txSignature, lastValidBlockHeight, signal });
+      return outcome.kind === "absent" && outcome.expired;
+    } catch (error) {
+      if (error instanceof ToolgateError) throw paymentPending(error);
+      throw error;
+    }
   }
 
   async #waitFor(claim: RelayClaim, signal: AbortSignal): Promise<Progress> {

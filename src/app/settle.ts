@@ -4,6 +4,7 @@ import { displayUsd, type MicroUsd } from "../domain/money.ts";
 import { stepIdOf, type Quote, type Quotes } from "../domain/quote.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Payment } from "./gasless.ts";
+import { paymentPending } from "./relay-answers.ts";
 import type { CallContext, CallPayment, Chain, ChainVerdict, Deposit, Ledger } from "./ports.ts";
 
 /** How far the cluster's clock may be from ours, ms: a transaction stamped earlier than its quote by more than this cannot be its payment. */
@@ -84,7 +85,11 @@ export async function creditBesides(
 
 /** The payment of this quote, as the chain tells it. @throws ToolgateError INVALID_PAYMENT or UNAVAILABLE */
 async function lookUp(deps: SettleDeps, proof: Payment, quote: Quote, context: CallContext) {
-  const verdict = await deps.chain.verify({ txSignature: proof.txSignature, signal: context.signal });
+  const { unsent, txSignature } = proof;
+  const verdict = await deps.chain.verify({ txSignature, signal: context.signal }).catch((error: unknown) => {
+    // It has been sent: who is told that nothing was may pay again.
+    throw unsent && error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
+  });
   const paid = expectPaid(verdict, proof);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
   if (!memo || (memo.quoteId !== quote.quoteId && !deps.quotes.open(memo.quoteId)))

@@ -219,6 +219,13 @@ describe("a payment that the gateway is to send", () => {
     expect(await outcomeOf(x402(quote))).toBe("paid by gasless");
   });
 
+  it("is pending, and not said to have cost nothing, while the chain cannot be asked what it paid", async () => {
+    const outage = new ToolgateError("UNAVAILABLE", "nothing was consumed");
+    deps = { ...deps, chain: { verify: () => Promise.reject(outage) } };
+    expect(await outcomeOf(x402(quoteFor()))).toMatch(/^PAYMENT_PENDING 503: .*do not pay again/);
+    expect(sent).toHaveLength(1);
+  });
+
   it("is not sent beside a call that was charged otherwise", async () => {
     const idempotencyKey = "k";
     const first = await callTool(deps, x402(quoteFor(), {}, { idempotencyKey }), context);
