@@ -35,7 +35,11 @@ export function webStorageStore(storage: WebStorage, locks?: Locks): PaymentStor
     put: (key, value, version) =>
       alone(() => {
         if (read(key)?.version !== version) return false;
-        storage.setItem(PREFIX + key, JSON.stringify({ value, version: crypto.randomUUID() }));
+        try {
+          storage.setItem(PREFIX + key, JSON.stringify({ value, version: crypto.randomUUID() }));
+        } catch (cause) {
+          throw new PaymentStoreError("the storage cannot be written", { cause });
+        }
         return true;
       }),
     async list(prefix) {

@@ -77,6 +77,16 @@ describe.each(Object.entries(STORES))("a %s store", (_, open) => {
   });
 });
 
+describe("a web storage store", () => {
+  it("says that it is full", async () => {
+    const full = () => {
+      throw new DOMException("full", "QuotaExceededError");
+    };
+    const store = webStorageStore({ ...storage(), length: 0, setItem: full });
+    await expect(store.put("key", "value", undefined)).rejects.toThrow(PaymentStoreError);
+  });
+});
+
 describe("a file store", () => {
   it("is shared by processes, none of whose writes gets lost", async () => {
     const folder = path.join(root, "shared");
@@ -130,6 +140,7 @@ describe("a file store", () => {
     await store.delete("payment/over", over?.version ?? "");
     const left = await store.get("payment/left");
     await store.put("payment/left", "refused", left?.version);
+    await writeFile(path.join(folder, "new-of-a-killed-process"), "");
     const later = new Date(Date.now() - 2 * 3_600_000);
     for (const file of await readdir(folder)) await utimes(path.join(folder, file), later, later);
     // Another process, after an hour.

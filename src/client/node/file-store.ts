@@ -110,27 +110,17 @@ class VersionFiles {
     return next?.previous === id;
   }
 
-  /** Clears away, for all keys, what was replaced, and what was deleted long ago. */
+  /** Clears away, for all keys, what was replaced, what was deleted long ago, and what killed processes were about to write. */
   async #sweep(): Promise<void> {
     if (Date.now() - this.#sweptAt < KEEP_MS) return;
     this.#sweptAt = Date.now();
     for (const [hash, [newest = 0, ...older]] of await this.#all()) {
-      for (const number of older) if ((await this.#age(hash, number)) > KEEP_MS) await this.#remove(hash, number);
-      if ((await this.#age(hash, newest)) < KEEP_DELETED_MS) continue;
+      for (const number of older) await removeOlder(this.#path(hash, number), KEEP_MS);
       const version = await this.#read(hash, newest).catch(() => undefined);
-      if (version && version.value === undefined) await this.#remove(hash, newest);
+      if (version && version.value === undefined) await removeOlder(this.#path(hash, newest), KEEP_DELETED_MS);
     }
-  }
-
-  async #age(hash: string, number: number): Promise<number> {
-    return stat(this.#path(hash, number)).then(
-      ({ mtimeMs }) => Date.now() - mtimeMs,
-      () => 0,
-    );
-  }
-
-  #remove(hash: string, number: number): Promise<void> {
-    return rm(this.#path(hash, number), { force: true });
+    for (const name of await readdir(this.#folder))
+      if (name.startsWith("new-")) await removeOlder(path.join(this.#folder, name), KEEP_MS);
   }
 
   /** Numbers of the versions of a key that are there, newest first. */
@@ -183,6 +173,15 @@ function parse(text: string, file: string): Version {
     throw new PaymentStoreError(`${file}: cannot be read`);
   if (!isText(previous) || !isText(value)) throw new PaymentStoreError(`${file}: cannot be read`);
   return { key, number, id, previous, value };
+}
+
+/** Removes a file that was written this long ago, ms. */
+async function removeOlder(file: string, ms: number): Promise<void> {
+  const written = await stat(file).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => Infinity,
+  );
+  if (Date.now() - written > ms) await rm(file, { force: true });
 }
 
 async function writeSynced(file: string, text: string): Promise<void> {
