@@ -32,7 +32,8 @@ describe("the fault points", () => {
     const awaited = Array.from(text.matchAll(/await ([\w.]+)\(/g), ([, callee]) => callee ?? "");
     const others = awaited.filter((callee) => !own.has(callee));
     expect([...new Set(others)].sort()).toEqual([
-      ...["deps.chain.verify", "deps.ledger.begin", "deps.ledger.credit", "deps.ledger.finish", "deps.ledger.prior"],
+      ...["deps.chain.verify", "deps.claims.find"],
+      ...["deps.ledger.begin", "deps.ledger.credit", "deps.ledger.finish", "deps.ledger.prior"],
       ...["ledger.balance", "prepared.run", "relay.identify", "relay.relay"],
     ]);
   });

@@ -29,7 +29,9 @@ afterAll(async () => {
 
 function keyFile(content: unknown, mode = 0o600): string {
   const file = path.join(folder, "key.json");
-  writeFileSync(file, secret("a fee payer's key", typeof content === "string" ? content : JSON.stringify(content)));
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  // What is no key at all is no secret, and too short to be looked for.
+  writeFileSync(file, text.length < 100 ? text : secret("a fee payer's key", text));
   chmodSync(file, mode);
   return file;
 }

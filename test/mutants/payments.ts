@@ -256,8 +256,8 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "gasless-quote",
     guard: "A quote that is sent beside a transaction is the one that its memo names.",
     file: GASLESS,
-    find: "if (proof.quoteId !== undefined &&",
-    replace: "if (false &&",
+    find: "if (quoteId !== undefined && quoteId !== named)",
+    replace: "if (false)",
     tests: UNSENT,
   },
   {
