@@ -8,8 +8,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
-    // Tests start servers and a database works beside them: more workers than this only make them wait for each other.
-    maxWorkers: 2,
+    // One more than there are cores: tests wait for servers, leases and slots most of the time.
+    maxWorkers: 3,
     // Files share a worker's modules: to load them anew for each file would take a third of the time of all tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },
