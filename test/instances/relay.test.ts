@@ -168,7 +168,8 @@ describe("an instance that is told to stop", () => {
     await left;
     patient.signal("SIGTERM");
     expect(await patient.ended).toBe(0);
-    expect(patient.log()).not.toContain("could not be");
+    // It may still have been sending; but what it leaves behind it must have noted.
+    expect(patient.log()).not.toContain("could not be noted");
     // Or more, where the keeper of another was quicker.
     expect(["unknown", "confirmed"]).toContain((await relaysOf(quoteId))[0]);
     expect((await retryUntilBought(survivor, headers)).body.receipt).toMatchObject({ paid_by: "gasless" });
