@@ -8,8 +8,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
-    // One more than there are cores: tests wait for servers, leases and slots most of the time.
-    maxWorkers: 3,
+    // Tests start servers and a database works beside them: with a third worker, a fifth faster, the tightest of them miss their limits.
+    maxWorkers: 2,
     // Files share a worker's modules: to load them anew for each file would take a third of the time of all tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import { command } from "../tooling/command.ts";
 
 describe("the benchmark", () => {
-  it("measures every part, short, with every answer checked", { timeout: 120_000 }, async () => {
+  // Rounds are so short that a busy machine may have nothing to show for one of them, which ends the benchmark: as it should.
+  it("measures every part, short, with every answer checked", { timeout: 120_000, retry: 1 }, async () => {
     const { code, output } = await command("node", ["test/bench/main.ts", "--short", "--json"]);
+    expect(code, output).toBe(0);
     expect(output.trim().split("\n").map(measureOf)).toEqual(
       expect.arrayContaining([
         "start of serve",
@@ -16,7 +18,6 @@ describe("the benchmark", () => {
         "sandbox: JavaScript, warm",
       ]),
     );
-    expect(code).toBe(0);
   });
 
   it("names its parts when asked for one that is not there", async () => {
