@@ -30,7 +30,8 @@ const faults = new Faults();
 const instances = new Instances();
 
 beforeAll(async () => {
-  ground = await startGround({ RUN_LEASE_MS: "1000", WATCH_INTERVAL_MS: "200" });
+  // Slots of this length: a blockhash lives until the keeper of another has had the time to take over, on a busy machine too.
+  ground = await startGround({ RUN_LEASE_MS: "1000", WATCH_INTERVAL_MS: "200" }, undefined, 200);
   server = createHttpServer(ground.chain.chain, faults).listen(0, "127.0.0.1");
   await once(server, "listening");
   const settings = {
