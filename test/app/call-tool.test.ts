@@ -6,12 +6,11 @@ import { Catalogue } from "../../src/app/catalogue.ts";
 import type { CallContext, ChainVerdict } from "../../src/app/ports.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
-import { newId } from "../../src/domain/ids.ts";
 import { Quotes } from "../../src/domain/quote.ts";
-import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { MemoryLedger } from "../transport/memory-ledger.ts";
 import { TestTools } from "../transport/test-tools.ts";
+import { newContext } from "./context.ts";
 
 const PRICE = 10_000n;
 
@@ -34,17 +33,7 @@ beforeEach(() => {
     blockTime: new Date(),
     finalized: true,
   });
-  context = {
-    caller: {
-      keyId: newId("key", systemClock, systemRandom),
-      accountId: newId("acct", systemClock, systemRandom),
-      scopes: new Set(["compute:read"]),
-      tier: DEFAULT_TIER,
-      operator: false,
-    },
-    requestId: "req_1",
-    signal: new AbortController().signal,
-  };
+  context = newContext();
   deps = {
     catalogue: new Catalogue(new TestTools().list()),
     ledger,

@@ -9,12 +9,12 @@ import { ToolgateError } from "../../src/domain/errors.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { stepIdOf, Quotes } from "../../src/domain/quote.ts";
-import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
 import { X402_NETWORK, x402Terms } from "../../src/domain/x402.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { settledDespite } from "../../src/transport/x402/settlement.ts";
 import { MemoryLedger } from "../transport/memory-ledger.ts";
 import { TestTools } from "../transport/test-tools.ts";
+import { newContext } from "./context.ts";
 
 /** A paid call whose transaction is left to the gateway to send, from the call's side of the relay. */
 
@@ -54,17 +54,7 @@ beforeEach(() => {
   blockTime = new Date();
   sent = [];
   claimedAt = Date.now();
-  context = {
-    caller: {
-      keyId: newId("key", systemClock, systemRandom),
-      accountId: newId("acct", systemClock, systemRandom),
-      scopes: new Set(["compute:read"]),
-      tier: DEFAULT_TIER,
-      operator: false,
-    },
-    requestId: "req_1",
-    signal: new AbortController().signal,
-  };
+  context = newContext();
   deps = {
     catalogue: new Catalogue(new TestTools().list()),
     ledger,

@@ -1,0 +1,19 @@
+import type { CallContext } from "../../src/app/ports.ts";
+import { newId } from "../../src/domain/ids.ts";
+import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+
+/** What a door tells of a call of somebody new, who may read computations. */
+export function newContext(): CallContext {
+  return {
+    caller: {
+      keyId: newId("key", systemClock, systemRandom),
+      accountId: newId("acct", systemClock, systemRandom),
+      scopes: new Set(["compute:read"]),
+      tier: DEFAULT_TIER,
+      operator: false,
+    },
+    requestId: "req_1",
+    signal: new AbortController().signal,
+  };
+}
