@@ -1,5 +1,18 @@
+import type { MicroUsd } from "./money.ts";
 import type { RateTier } from "./rate-limit.ts";
 import type { Scope } from "./scope.ts";
+
+/** What an API key may be used for, besides its scopes. It never changes: a key with other limits is another key. */
+export interface KeyLimits {
+  /** When it stops working; undefined: never. */
+  expiresAt: Date | undefined;
+  /** What a call may cost at most, micro-USD; undefined: anything. */
+  perCall: MicroUsd | undefined;
+  /** What it may take from the balance on one day of UTC, micro-USD; undefined: anything. Calls that are paid on the chain are not counted. */
+  perDay: MicroUsd | undefined;
+  /** Names of the tools that may be called with it; undefined: all. */
+  tools: ReadonlySet<string> | undefined;
+}
 
 /** Who calls: what a verified API key stands for (specification 5). */
 export interface Caller {

@@ -1,7 +1,7 @@
 import type { Clock, Random } from "./clock.ts";
 
 /** What an identifier names; the prefix of its text form. No identifier contains a colon, because memos are split at colons. */
-export type IdPrefix = "acct" | "key" | "run" | "rcpt";
+export type IdPrefix = "acct" | "key" | "run" | "rcpt" | "ses" | "dep" | "act";
 
 const HEX = /^[0-9a-f]{32}$/;
 

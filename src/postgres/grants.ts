@@ -11,11 +11,16 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 const READ = [
   "account",
   "api_key",
+  "console_session",
+  "deposit",
   "hold",
   "idempotency",
   "issued_receipt",
+  "key_budget",
+  "key_use",
   "leadership",
   "migration",
+  "operator_action",
   "payment",
   "receipt",
   "relay",
@@ -23,6 +28,7 @@ const READ = [
   "run",
   "sandbox_run",
   "sealing_key",
+  "sign_in_challenge",
   "transfer",
   "treasury_movement",
   "treasury_watch",
@@ -31,12 +37,26 @@ const READ = [
 /** What `serve` writes through. */
 export const EXECUTED = [...WRITERS, ...SANDBOX_WRITERS, ...RELAY_WRITERS];
 
-/** What is made and changed without a function: accounts without a balance, keys, and what operators decide about them. */
+/** What is made and changed without a function: accounts without a balance, keys, what people and operators decide about them, and sign-ins. */
 const WRITTEN = [
   ...ofColumns("insert", "account", ["id", "wallet", "rate_per_minute", "burst", "operator", "created_at"]),
-  ...ofColumns("update", "account", ["rate_per_minute", "burst", "operator"]),
+  ...ofColumns("update", "account", ["rate_per_minute", "burst", "operator", "low_balance", "blocked_reason"]),
   ...ofColumns("insert", "api_key", ["id", "account_id", "sha256", "prefix", "name", "scopes", "created_at"]),
-  ...ofColumns("update", "api_key", ["revoked_at"]),
+  ...ofColumns("insert", "api_key", ["expires_at", "call_limit", "day_limit", "tools", "budget_id"]),
+  ...ofColumns("update", "api_key", ["revoked_at", "expires_at"]),
+  ...ofColumns("insert", "key_use", ["key_id", "last_used_at"]),
+  ...ofColumns("update", "key_use", ["last_used_at"]),
+  ...ofColumns("insert", "sign_in_challenge", ["nonce", "input", "message", "created_at", "expires_at"]),
+  ...ofColumns("update", "sign_in_challenge", ["message"]),
+  "delete on sign_in_challenge",
+  ...ofColumns("insert", "console_session", ["id", "account_id", "sha256", "address", "user_agent"]),
+  ...ofColumns("insert", "console_session", ["created_at", "last_used_at", "expires_at"]),
+  ...ofColumns("update", "console_session", ["last_used_at"]),
+  "delete on console_session",
+  ...ofColumns("insert", "deposit", ["id", "account_id", "amount", "reference", "tx_signature", "created_at"]),
+  ...ofColumns("update", "deposit", ["tx_signature"]),
+  ...ofColumns("insert", "operator_action", ["id", "at", "account_id", "actor", "action", "target", "details"]),
+  ...ofColumns("insert", "operator_action", ["failed_action", "failure"]),
   ...ofColumns("insert", "sealing_key", ["version", "secret", "active_from"]),
 ];
 
@@ -128,7 +148,7 @@ async function refuseLeftover(client: Client, role: string): Promise<void> {
     `with able as (select oid as role from pg_roles where pg_has_role($1, oid, 'member'))
      select privilege || ' on ' || relname as right
      from pg_class cross join unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) privilege
-     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f') and not privilege || ' on ' || relname = any ($3)
        and exists (select from able where has_table_privilege(role, pg_class.oid, privilege))
      union all
      select writing.right from pg_class

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/account_service.proto.
  */
 export const file_toolgate_v1_account_service: GenFile = /*@__PURE__*/
-  fileDesc("CiF0b29sZ2F0ZS92MS9hY2NvdW50X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIqQBCgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSDgoGd2FsbGV0GAIgASgJEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgDIAEoAxIXCg9yYXRlX3Blcl9taW51dGUYBCABKAUSDQoFYnVyc3QYBSABKAUSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiMQoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSGQoGd2FsbGV0GAEgASgJQgm6SAZyBBAgGCwiPgoVQ3JlYXRlQWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50IjAKEUdldEFjY291bnRSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAEiOwoSR2V0QWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50Iq8BChRBZGp1c3RCYWxhbmNlUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABEjkKFGFtb3VudF91c2RjX21pY3JvdXNkGAIgASgDQhu6SBgiFjgAGP////////8PKIGAgICAgIDw/wESGgoGcmVhc29uGAMgASgJQgq6SAdyBRABGPQDEiMKD2lkZW1wb3RlbmN5X2tleRgEIAEoCUIKukgHcgUQARj/ASI+ChVBZGp1c3RCYWxhbmNlUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULnRvb2xnYXRlLnYxLkFjY291bnQicQoOU2V0VGllclJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARIlCg9yYXRlX3Blcl9taW51dGUYAiABKAVCDLpICRoHGICOzhwoARIbCgVidXJzdBgDIAEoBUIMukgJGgcYgK3iBCgBIjgKD1NldFRpZXJSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQudG9vbGdhdGUudjEuQWNjb3VudDLVAgoOQWNjb3VudFNlcnZpY2USVgoNQ3JlYXRlQWNjb3VudBIhLnRvb2xnYXRlLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiIudG9vbGdhdGUudjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlEk0KCkdldEFjY291bnQSHi50b29sZ2F0ZS52MS5HZXRBY2NvdW50UmVxdWVzdBofLnRvb2xnYXRlLnYxLkdldEFjY291bnRSZXNwb25zZRJWCg1BZGp1c3RCYWxhbmNlEiEudG9vbGdhdGUudjEuQWRqdXN0QmFsYW5jZVJlcXVlc3QaIi50b29sZ2F0ZS52MS5BZGp1c3RCYWxhbmNlUmVzcG9uc2USRAoHU2V0VGllchIbLnRvb2xnYXRlLnYxLlNldFRpZXJSZXF1ZXN0GhwudG9vbGdhdGUudjEuU2V0VGllclJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("CiF0b29sZ2F0ZS92MS9hY2NvdW50X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIuYBCgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSDgoGd2FsbGV0GAIgASgJEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgDIAEoAxIXCg9yYXRlX3Blcl9taW51dGUYBCABKAUSDQoFYnVyc3QYBSABKAUSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3BlcmF0b3IYByABKAgSGwoOYmxvY2tlZF9yZWFzb24YCCABKAlIAIgBAUIRCg9fYmxvY2tlZF9yZWFzb24iMQoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSGQoGd2FsbGV0GAEgASgJQgm6SAZyBBAgGCwiPgoVQ3JlYXRlQWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50IjAKEUdldEFjY291bnRSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAEiOwoSR2V0QWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50Iq8BChRBZGp1c3RCYWxhbmNlUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABEjkKFGFtb3VudF91c2RjX21pY3JvdXNkGAIgASgDQhu6SBgiFjgAGP////////8PKIGAgICAgIDw/wESGgoGcmVhc29uGAMgASgJQgq6SAdyBRABGPQDEiMKD2lkZW1wb3RlbmN5X2tleRgEIAEoCUIKukgHcgUQARj/ASI+ChVBZGp1c3RCYWxhbmNlUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULnRvb2xnYXRlLnYxLkFjY291bnQicQoOU2V0VGllclJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARIlCg9yYXRlX3Blcl9taW51dGUYAiABKAVCDLpICRoHGICOzhwoARIbCgVidXJzdBgDIAEoBUIMukgJGgcYgK3iBCgBIjgKD1NldFRpZXJSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQudG9vbGdhdGUudjEuQWNjb3VudCKCAQoTTGlzdEFjY291bnRzUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQESFgoFcXVlcnkYAyABKAlCB7pIBHICGGRCCAoGX2xpbWl0QgkKB19jdXJzb3IiZQoUTGlzdEFjY291bnRzUmVzcG9uc2USIwoFaXRlbXMYASADKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIl0KEVNldEJsb2NrZWRSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAESDwoHYmxvY2tlZBgCIAEoCBIaCgZyZWFzb24YAyABKAlCCrpIB3IFEAEY9AMiOwoSU2V0QmxvY2tlZFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50MoMECg5BY2NvdW50U2VydmljZRJWCg1DcmVhdGVBY2NvdW50EiEudG9vbGdhdGUudjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaIi50b29sZ2F0ZS52MS5DcmVhdGVBY2NvdW50UmVzcG9uc2USTQoKR2V0QWNjb3VudBIeLnRvb2xnYXRlLnYxLkdldEFjY291bnRSZXF1ZXN0Gh8udG9vbGdhdGUudjEuR2V0QWNjb3VudFJlc3BvbnNlElYKDUFkanVzdEJhbGFuY2USIS50b29sZ2F0ZS52MS5BZGp1c3RCYWxhbmNlUmVxdWVzdBoiLnRvb2xnYXRlLnYxLkFkanVzdEJhbGFuY2VSZXNwb25zZRJECgdTZXRUaWVyEhsudG9vbGdhdGUudjEuU2V0VGllclJlcXVlc3QaHC50b29sZ2F0ZS52MS5TZXRUaWVyUmVzcG9uc2USWAoMTGlzdEFjY291bnRzEiAudG9vbGdhdGUudjEuTGlzdEFjY291bnRzUmVxdWVzdBohLnRvb2xnYXRlLnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlIgOQAgESUgoKU2V0QmxvY2tlZBIeLnRvb2xnYXRlLnYxLlNldEJsb2NrZWRSZXF1ZXN0Gh8udG9vbGdhdGUudjEuU2V0QmxvY2tlZFJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * A customer: the owner of a balance and of API keys.
@@ -62,6 +62,20 @@ export type Account = Message<"toolgate.v1.Account"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Whether it has the operator role.
+   *
+   * @generated from field: bool operator = 7;
+   */
+  operator: boolean;
+
+  /**
+   * Why its keys are refused; unset while they are not.
+   *
+   * @generated from field: optional string blocked_reason = 8;
+   */
+  blockedReason?: string | undefined;
 };
 
 /**
@@ -275,6 +289,125 @@ export const SetTierResponseSchema: GenMessage<SetTierResponse> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_account_service, 8);
 
 /**
+ * Which accounts to list.
+ *
+ * @generated from message toolgate.v1.ListAccountsRequest
+ */
+export type ListAccountsRequest = Message<"toolgate.v1.ListAccountsRequest"> & {
+  /**
+   * How many at most, 1 to 100; default 20.
+   *
+   * @generated from field: optional int32 limit = 1;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `next_cursor` of the page before; opaque.
+   *
+   * @generated from field: optional string cursor = 2;
+   */
+  cursor?: string | undefined;
+
+  /**
+   * The beginning of an account's identifier, a wallet's address, or a key's identifier or prefix; all when empty.
+   *
+   * @generated from field: string query = 3;
+   */
+  query: string;
+};
+
+/**
+ * Describes the message toolgate.v1.ListAccountsRequest.
+ * Use `create(ListAccountsRequestSchema)` to create a new message.
+ */
+export const ListAccountsRequestSchema: GenMessage<ListAccountsRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_account_service, 9);
+
+/**
+ * A page of accounts.
+ *
+ * @generated from message toolgate.v1.ListAccountsResponse
+ */
+export type ListAccountsResponse = Message<"toolgate.v1.ListAccountsResponse"> & {
+  /**
+   * Accounts, newest first.
+   *
+   * @generated from field: repeated toolgate.v1.Account items = 1;
+   */
+  items: Account[];
+
+  /**
+   * Cursor of the next page; unset on the last.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.ListAccountsResponse.
+ * Use `create(ListAccountsResponseSchema)` to create a new message.
+ */
+export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_account_service, 10);
+
+/**
+ * Whether an account's keys are refused.
+ *
+ * @generated from message toolgate.v1.SetBlockedRequest
+ */
+export type SetBlockedRequest = Message<"toolgate.v1.SetBlockedRequest"> & {
+  /**
+   * Account identifier, `acct_…`.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Whether to refuse them.
+   *
+   * @generated from field: bool blocked = 2;
+   */
+  blocked: boolean;
+
+  /**
+   * Why; told to the account's owner, and kept.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message toolgate.v1.SetBlockedRequest.
+ * Use `create(SetBlockedRequestSchema)` to create a new message.
+ */
+export const SetBlockedRequestSchema: GenMessage<SetBlockedRequest> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_account_service, 11);
+
+/**
+ * The account as it is now.
+ *
+ * @generated from message toolgate.v1.SetBlockedResponse
+ */
+export type SetBlockedResponse = Message<"toolgate.v1.SetBlockedResponse"> & {
+  /**
+   * The account.
+   *
+   * @generated from field: toolgate.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.SetBlockedResponse.
+ * Use `create(SetBlockedResponseSchema)` to create a new message.
+ */
+export const SetBlockedResponseSchema: GenMessage<SetBlockedResponse> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_account_service, 12);
+
+/**
  * The operator's account work. Over gRPC only, with a key of an account that has the operator role.
  *
  * @generated from service toolgate.v1.AccountService
@@ -319,6 +452,27 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof SetTierRequestSchema;
     output: typeof SetTierResponseSchema;
+  },
+  /**
+   * Finds accounts, newest first: by account, wallet or key, by the beginning of any of them; all when nothing is asked for.
+   *
+   * @generated from rpc toolgate.v1.AccountService.ListAccounts
+   */
+  listAccounts: {
+    methodKind: "unary";
+    input: typeof ListAccountsRequestSchema;
+    output: typeof ListAccountsResponseSchema;
+  },
+  /**
+   * Blocks an account or lets it in again. Its keys are refused on every instance within a second; what runs is finished, deposits are
+   * credited, and its owner can still sign in and look.
+   *
+   * @generated from rpc toolgate.v1.AccountService.SetBlocked
+   */
+  setBlocked: {
+    methodKind: "unary";
+    input: typeof SetBlockedRequestSchema;
+    output: typeof SetBlockedResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_toolgate_v1_account_service, 0);

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/key_service.proto.
  */
 export const file_toolgate_v1_key_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch10b29sZ2F0ZS92MS9rZXlfc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEiugEKBkFwaUtleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIOCgZwcmVmaXgYAyABKAkSDAoEbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYgoQQ3JlYXRlS2V5UmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABEhUKBG5hbWUYAiABKAlCB7pIBHICGGQSGgoGc2NvcGVzGAMgAygJQgq6SAeSAQQQFBgBIkUKEUNyZWF0ZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleRIOCgZzZWNyZXQYAiABKAkiLgoPTGlzdEtleXNSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAEiNQoQTGlzdEtleXNSZXNwb25zZRIhCgRrZXlzGAEgAygLMhMudG9vbGdhdGUudjEuQXBpS2V5IisKEFJldm9rZUtleVJlcXVlc3QSFwoGa2V5X2lkGAEgASgJQge6SARyAhABIjUKEVJldm9rZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleTLtAQoKS2V5U2VydmljZRJKCglDcmVhdGVLZXkSHS50b29sZ2F0ZS52MS5DcmVhdGVLZXlSZXF1ZXN0Gh4udG9vbGdhdGUudjEuQ3JlYXRlS2V5UmVzcG9uc2USRwoITGlzdEtleXMSHC50b29sZ2F0ZS52MS5MaXN0S2V5c1JlcXVlc3QaHS50b29sZ2F0ZS52MS5MaXN0S2V5c1Jlc3BvbnNlEkoKCVJldm9rZUtleRIdLnRvb2xnYXRlLnYxLlJldm9rZUtleVJlcXVlc3QaHi50b29sZ2F0ZS52MS5SZXZva2VLZXlSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("Ch10b29sZ2F0ZS92MS9rZXlfc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEi4gEKBkFwaUtleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIOCgZwcmVmaXgYAyABKAkSDAoEbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoGbGltaXRzGAggASgLMhYudG9vbGdhdGUudjEuS2V5TGltaXRzIvEBCglLZXlMaW1pdHMSLgoKZXhwaXJlc19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoSY2FsbF91c2RjX21pY3JvdXNkGAIgASgDQhC6SA0iCxj/////////DygBSACIAQESMAoRZGF5X3VzZGNfbWljcm91c2QYAyABKANCELpIDSILGP////////8PKAFIAYgBARIiCgV0b29scxgEIAMoCUITukgQkgENEGQYASIHcgUQARjIAUIVChNfY2FsbF91c2RjX21pY3JvdXNkQhQKEl9kYXlfdXNkY19taWNyb3VzZCKKAQoQQ3JlYXRlS2V5UmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABEhUKBG5hbWUYAiABKAlCB7pIBHICGGQSGgoGc2NvcGVzGAMgAygJQgq6SAeSAQQQFBgBEiYKBmxpbWl0cxgEIAEoCzIWLnRvb2xnYXRlLnYxLktleUxpbWl0cyJFChFDcmVhdGVLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIi4KD0xpc3RLZXlzUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABIjUKEExpc3RLZXlzUmVzcG9uc2USIQoEa2V5cxgBIAMoCzITLnRvb2xnYXRlLnYxLkFwaUtleSIrChBSZXZva2VLZXlSZXF1ZXN0EhcKBmtleV9pZBgBIAEoCUIHukgEcgIQASI1ChFSZXZva2VLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXky7QEKCktleVNlcnZpY2USSgoJQ3JlYXRlS2V5Eh0udG9vbGdhdGUudjEuQ3JlYXRlS2V5UmVxdWVzdBoeLnRvb2xnYXRlLnYxLkNyZWF0ZUtleVJlc3BvbnNlEkcKCExpc3RLZXlzEhwudG9vbGdhdGUudjEuTGlzdEtleXNSZXF1ZXN0Gh0udG9vbGdhdGUudjEuTGlzdEtleXNSZXNwb25zZRJKCglSZXZva2VLZXkSHS50b29sZ2F0ZS52MS5SZXZva2VLZXlSZXF1ZXN0Gh4udG9vbGdhdGUudjEuUmV2b2tlS2V5UmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * An API key, without its secret (specification 5).
@@ -69,6 +69,13 @@ export type ApiKey = Message<"toolgate.v1.ApiKey"> & {
    * @generated from field: google.protobuf.Timestamp revoked_at = 7;
    */
   revokedAt?: Timestamp | undefined;
+
+  /**
+   * Until when, for what and for how much it may be used; unset where it has no limits.
+   *
+   * @generated from field: toolgate.v1.KeyLimits limits = 8;
+   */
+  limits?: KeyLimits | undefined;
 };
 
 /**
@@ -77,6 +84,48 @@ export type ApiKey = Message<"toolgate.v1.ApiKey"> & {
  */
 export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_key_service, 0);
+
+/**
+ * What a key may be used for. It never changes: a key with other limits is another key.
+ *
+ * @generated from message toolgate.v1.KeyLimits
+ */
+export type KeyLimits = Message<"toolgate.v1.KeyLimits"> & {
+  /**
+   * When the key stops working, UTC; unset: never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 1;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * What a call may cost at most, micro-USD; unset: anything. A call that costs more is FORBIDDEN, with a proof too.
+   *
+   * @generated from field: optional int64 call_usdc_microusd = 2;
+   */
+  callUsdcMicrousd?: bigint | undefined;
+
+  /**
+   * What the key may take from the balance on one day (UTC), micro-USD; unset: anything. Calls that are paid on the chain are not counted.
+   *
+   * @generated from field: optional int64 day_usdc_microusd = 3;
+   */
+  dayUsdcMicrousd?: bigint | undefined;
+
+  /**
+   * Tools that may be called with it; all when empty.
+   *
+   * @generated from field: repeated string tools = 4;
+   */
+  tools: string[];
+};
+
+/**
+ * Describes the message toolgate.v1.KeyLimits.
+ * Use `create(KeyLimitsSchema)` to create a new message.
+ */
+export const KeyLimitsSchema: GenMessage<KeyLimits> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 1);
 
 /**
  * Which key to create.
@@ -104,6 +153,13 @@ export type CreateKeyRequest = Message<"toolgate.v1.CreateKeyRequest"> & {
    * @generated from field: repeated string scopes = 3;
    */
   scopes: string[];
+
+  /**
+   * Until when, for what and for how much it may be used; no limits when unset.
+   *
+   * @generated from field: toolgate.v1.KeyLimits limits = 4;
+   */
+  limits?: KeyLimits | undefined;
 };
 
 /**
@@ -111,7 +167,7 @@ export type CreateKeyRequest = Message<"toolgate.v1.CreateKeyRequest"> & {
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 1);
+  messageDesc(file_toolgate_v1_key_service, 2);
 
 /**
  * The new key.
@@ -139,7 +195,7 @@ export type CreateKeyResponse = Message<"toolgate.v1.CreateKeyResponse"> & {
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 2);
+  messageDesc(file_toolgate_v1_key_service, 3);
 
 /**
  * Whose keys to list.
@@ -160,7 +216,7 @@ export type ListKeysRequest = Message<"toolgate.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 3);
+  messageDesc(file_toolgate_v1_key_service, 4);
 
 /**
  * An account's keys.
@@ -181,7 +237,7 @@ export type ListKeysResponse = Message<"toolgate.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 4);
+  messageDesc(file_toolgate_v1_key_service, 5);
 
 /**
  * Which key to revoke.
@@ -202,7 +258,7 @@ export type RevokeKeyRequest = Message<"toolgate.v1.RevokeKeyRequest"> & {
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 5);
+  messageDesc(file_toolgate_v1_key_service, 6);
 
 /**
  * The revoked key.
@@ -223,7 +279,7 @@ export type RevokeKeyResponse = Message<"toolgate.v1.RevokeKeyResponse"> & {
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 6);
+  messageDesc(file_toolgate_v1_key_service, 7);
 
 /**
  * The operator's work with API keys. Over gRPC only, with a key of an account that has the operator role.

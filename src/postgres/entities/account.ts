@@ -12,5 +12,7 @@ export const AccountEntity = defineEntity({
     burst: p.integer(),
     operator: p.boolean().default(false),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
+    lowBalance: p.bigint().nullable(),
+    blockedReason: p.text().nullable(),
   },
 });

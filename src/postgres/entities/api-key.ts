@@ -14,5 +14,10 @@ export const ApiKeyEntity = defineEntity({
     scopes: p.array(),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
     revokedAt: p.datetime().length(6).nullable(),
+    expiresAt: p.datetime().length(6).nullable(),
+    callLimit: p.bigint().nullable(),
+    dayLimit: p.bigint().nullable(),
+    tools: p.array().nullable(),
+    budgetId: p.uuid().nullable(),
   },
 });

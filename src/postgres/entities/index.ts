@@ -1,8 +1,11 @@
 import { AccountEntity } from "./account.ts";
 import { ApiKeyEntity } from "./api-key.ts";
+import { DepositEntity } from "./deposit.ts";
 import { HoldEntity } from "./hold.ts";
 import { IdempotencyEntity } from "./idempotency.ts";
+import { KeyBudgetEntity, KeyUseEntity } from "./key-use.ts";
 import { LeadershipEntity } from "./leadership.ts";
+import { OperatorActionEntity } from "./operator-action.ts";
 import { PaymentEntity } from "./payment.ts";
 import { RateBucketEntity } from "./rate-bucket.ts";
 import { ReceiptEntity } from "./receipt.ts";
@@ -10,6 +13,7 @@ import { RelayBudgetEntity, RelayEntity } from "./relay.ts";
 import { RunEntity } from "./run.ts";
 import { SandboxRunEntity } from "./sandbox-run.ts";
 import { SealingKeyEntity } from "./sealing-key.ts";
+import { SessionEntity, SignInChallengeEntity } from "./session.ts";
 import { TransferEntity } from "./transfer.ts";
 import { TreasuryMovementEntity } from "./treasury-movement.ts";
 import { TreasuryWatchEntity } from "./treasury-watch.ts";
@@ -32,4 +36,10 @@ export const ENTITIES = [
   SandboxRunEntity,
   RelayEntity,
   RelayBudgetEntity,
+  KeyBudgetEntity,
+  KeyUseEntity,
+  SignInChallengeEntity,
+  SessionEntity,
+  DepositEntity,
+  OperatorActionEntity,
 ];

@@ -37,6 +37,10 @@ export const PaymentEntity = defineEntity({
       name: "payment_open_index",
       expression: `create index payment_open_index on payment (created_at, tx_signature) include (amount) where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`,
     },
+    {
+      name: "payment_deposit_index",
+      expression: "create index payment_deposit_index on payment (quote_id) where starts_with(quote_id, 'dep_')",
+    },
   ],
   uniques: [
     {

@@ -22,6 +22,7 @@ export const RunEntity = defineEntity({
     createdAt: p.datetime().length(6).defaultRaw("now()"),
     startedAt: p.datetime().length(6).nullable(),
     endedAt: p.datetime().length(6).nullable(),
+    keyId: p.uuid().nullable(),
   },
   indexes: [
     { properties: ["accountId", "id"] },

@@ -21,6 +21,15 @@ export const TransferEntity = defineEntity({
       expression: "create index transfer_refund_index on transfer (credit) where kind = 'refund'",
     },
     {
+      name: "transfer_in_index",
+      expression:
+        "create index transfer_in_index on transfer (credit, id) where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment')",
+    },
+    {
+      name: "transfer_out_index",
+      expression: "create index transfer_out_index on transfer (debit, id) where kind in ('reversal', 'adjustment')",
+    },
+    {
       name: "transfer_reversal_index",
       expression: "create index transfer_reversal_index on transfer (debit) where kind = 'reversal'",
     },

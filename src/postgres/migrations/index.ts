@@ -12,6 +12,7 @@ import { Corrections } from "./0011-corrections.ts";
 import { Rights } from "./0012-rights.ts";
 import { Sandbox } from "./0013-sandbox.ts";
 import { Relays } from "./0014-relays.ts";
+import { Console } from "./0015-console.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -29,4 +30,5 @@ export const MIGRATIONS = [
   Rights,
   Sandbox,
   Relays,
+  Console,
 ];

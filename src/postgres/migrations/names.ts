@@ -14,4 +14,5 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0012-rights",
   "0013-sandbox",
   "0014-relays",
+  "0015-console",
 ];

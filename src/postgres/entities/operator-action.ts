@@ -1,0 +1,25 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** What an operator did, or how it failed; never changed. */
+export const OperatorActionEntity = defineEntity({
+  name: "OperatorAction",
+  tableName: "operator_action",
+  properties: {
+    id: p.uuid().primary(),
+    at: p.datetime().length(6).defaultRaw("now()"),
+    accountId: p.uuid().nullable(),
+    actor: p.text(),
+    action: p.text(),
+    target: p.text(),
+    details: p.json(),
+    failedAction: p.uuid().nullable(),
+    failure: p.text().nullable(),
+  },
+  indexes: [
+    {
+      name: "operator_action_failed_index",
+      expression:
+        "create index operator_action_failed_index on operator_action (failed_action) where failed_action is not null",
+    },
+  ],
+});
