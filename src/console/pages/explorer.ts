@@ -1,0 +1,15 @@
+/** The explorer that links lead to. One constant: explorer.solana.com takes the same paths, but for `account`, which it calls `address`. */
+const EXPLORER = { host: "https://solscan.io", transaction: "tx", account: "account" } as const;
+
+/** Page of a transaction. @param signature base58 */
+export function transactionHref(signature: string): string {
+  return `${EXPLORER.host}/${EXPLORER.transaction}/${encodeURIComponent(signature)}`;
+}
+
+/** Page of an address. @param address base58 */
+export function accountHref(address: string): string {
+  return `${EXPLORER.host}/${EXPLORER.account}/${encodeURIComponent(address)}`;
+}
+
+/** What the links are called. */
+export const EXPLORER_NAME = "Solscan";

@@ -1,0 +1,44 @@
+import type { ToolUsage } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import type { Tool } from "#gen/toolgate/v1/tool_pb.ts";
+import { ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
+
+/** How many calls of a tool a balance pays for. */
+export interface Reach {
+  readonly tool: string;
+  readonly calls: bigint;
+  /** Whether the tool has one price, or this is what its calls have cost on average. */
+  readonly basis: "price" | "average";
+}
+
+/**
+ * How far a balance reaches: with the tool that is used most, at what its calls have cost, and with the one that has the lowest fixed price.
+ * Both are told, the used one first; one when they are the same, none where nothing has a price yet.
+ * @param balance micro-USD
+ */
+export function reachOf(balance: bigint, tools: readonly Tool[], used: readonly ToolUsage[]): readonly Reach[] {
+  if (balance <= 0n) return [];
+  const reaches = [mostUsed(balance, tools, used), cheapest(balance, tools)].filter((reach) => reach !== undefined);
+  return reaches.filter((reach, index) => reaches.findIndex(({ tool }) => tool === reach.tool) === index);
+}
+
+function mostUsed(balance: bigint, tools: readonly Tool[], used: readonly ToolUsage[]): Reach | undefined {
+  const most = used
+    .filter(({ usage }) => usage !== undefined && usage.chargedCalls > 0n && usage.spentUsdcMicrousd > 0n)
+    .toSorted((a, b) => Number((b.usage?.chargedCalls ?? 0n) - (a.usage?.chargedCalls ?? 0n)))[0];
+  if (most?.usage === undefined) return undefined;
+  const price = tools.find(({ name }) => name === most.tool)?.price?.priceUsdcMicrousd;
+  if (price !== undefined && price > 0n) return { tool: most.tool, calls: balance / price, basis: "price" };
+  const { chargedCalls, spentUsdcMicrousd } = most.usage;
+  // Not balance / (spent / calls): an average below a micro-USD would be nothing.
+  return { tool: most.tool, calls: (balance * chargedCalls) / spentUsdcMicrousd, basis: "average" };
+}
+
+function cheapest(balance: bigint, tools: readonly Tool[]): Reach | undefined {
+  let best: { tool: string; price: bigint } | undefined;
+  for (const { name, status, price } of tools) {
+    if (status !== ToolStatus.ACTIVE || price === undefined || price.priceUsdcMicrousd <= 0n) continue;
+    if (best === undefined || price.priceUsdcMicrousd < best.price)
+      best = { tool: name, price: price.priceUsdcMicrousd };
+  }
+  return best && { tool: best.tool, calls: balance / best.price, basis: "price" };
+}

@@ -1,0 +1,77 @@
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import {
+  daysProblem,
+  narrows,
+  readFilter,
+  spanOf,
+  statementHref,
+  writeFilter,
+} from "../../src/console/pages/activity/filter.ts";
+
+const NONE = { tab: "receipts", status: "", tool: "", key: "", from: "", to: "" } as const;
+
+describe("the filter in the address", () => {
+  it.each([
+    ["", NONE],
+    ["?tab=runs&status=failed", { ...NONE, tab: "runs", status: "failed" }],
+    [
+      "?status=reversed&tool=inference_chat&key=key_1",
+      { ...NONE, status: "reversed", tool: "inference_chat", key: "key_1" },
+    ],
+    [
+      "?tab=statement&from=2026-02-28&to=2026-03-01",
+      { ...NONE, tab: "statement", from: "2026-02-28", to: "2026-03-01" },
+    ],
+    ["?tool=caf%C3%A9+%26+bar", { ...NONE, tool: "café & bar" }],
+  ])("%j is read and written back", (search, filter) => {
+    expect(readFilter(search)).toEqual(filter);
+    expect(readFilter(writeFilter(readFilter(search)))).toEqual(filter);
+  });
+
+  it.each([
+    "?tab=nonsense",
+    "?status=completed",
+    "?from=yesterday",
+    "?from=2026-02-30",
+    "?to=2026-13-01",
+    "?from=2026-2-3",
+  ])("%j narrows nothing", (search) => {
+    expect(readFilter(search)).toEqual(NONE);
+    expect(narrows(readFilter(search))).toBe(false);
+  });
+
+  it("takes only the statuses of the tab it is for", () => {
+    expect(readFilter("?tab=runs&status=refunded").status).toBe("");
+    expect(readFilter("?tab=statement&status=final").status).toBe("");
+  });
+
+  it("leaves the address bare where nothing is narrowed", () => {
+    expect(writeFilter(NONE)).toBe("");
+    expect(writeFilter({ ...NONE, tab: "runs" })).toBe("?tab=runs");
+    expect(narrows({ ...NONE, tab: "runs" })).toBe(false);
+    expect(narrows({ ...NONE, key: "key_1" })).toBe(true);
+  });
+});
+
+describe("the days of a filter", () => {
+  it("are UTC, and the last one is in the span", () => {
+    const { from, to } = spanOf({ from: "2026-02-28", to: "2026-02-28" });
+    expect(from && timestampDate(from).toISOString()).toBe("2026-02-28T00:00:00.000Z");
+    expect(to && timestampDate(to).toISOString()).toBe("2026-03-01T00:00:00.000Z");
+    expect(spanOf({ from: "", to: "" })).toEqual({});
+  });
+
+  it("are wrong when the first is after the last, and only then", () => {
+    expect(daysProblem({ from: "2026-03-02", to: "2026-03-01" })).toMatch(/after/);
+    expect(daysProblem({ from: "2026-03-01", to: "2026-03-01" })).toBeUndefined();
+    expect(daysProblem({ from: "2026-03-02", to: "" })).toBeUndefined();
+  });
+
+  it("make a statement's address that ends before the day after the last", () => {
+    expect(statementHref({ from: "", to: "" })).toBe("/console/export/statement.csv");
+    expect(statementHref({ from: "2026-01-01", to: "2026-01-31" })).toBe(
+      "/console/export/statement.csv?from=2026-01-01&to=2026-02-01",
+    );
+  });
+});

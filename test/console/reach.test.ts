@@ -1,0 +1,55 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ToolUsageSchema } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { ToolSchema, ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
+import { reachOf } from "../../src/console/pages/overview/reach.ts";
+
+const tool = (name: string, price?: bigint, status = ToolStatus.ACTIVE) =>
+  create(ToolSchema, {
+    name,
+    status,
+    billable: true,
+    ...(price === undefined ? {} : { price: { priceUsdcMicrousd: price } }),
+  });
+const used = (name: string, chargedCalls: bigint, spentUsdcMicrousd: bigint) =>
+  create(ToolUsageSchema, { tool: name, usage: { chargedCalls, spentUsdcMicrousd } });
+
+const CHAT = tool("inference_chat");
+const VRAM = tool("vram_estimate", 2_000n);
+
+describe("how far a balance reaches", () => {
+  it("is told by the tool that is used most at its average cost, and by the cheapest one", () => {
+    const reach = reachOf(
+      1_000_000n,
+      [CHAT, VRAM, tool("weather", 5_000n)],
+      [used("weather", 1n, 5_000n), used("inference_chat", 3n, 10_000n)],
+    );
+    expect(reach).toEqual([
+      { tool: "inference_chat", calls: 300n, basis: "average" },
+      { tool: "vram_estimate", calls: 500n, basis: "price" },
+    ]);
+  });
+
+  it("is told once where the most used tool is the cheapest, at its price of today", () => {
+    const reach = reachOf(10_000n, [CHAT, VRAM], [used("vram_estimate", 10n, 90_000n)]);
+    expect(reach).toEqual([{ tool: "vram_estimate", calls: 5n, basis: "price" }]);
+  });
+
+  it("rounds down: what is left over buys no call", () => {
+    expect(reachOf(3_999n, [VRAM], [])).toEqual([{ tool: "vram_estimate", calls: 1n, basis: "price" }]);
+    expect(reachOf(1_999n, [VRAM], [])).toEqual([{ tool: "vram_estimate", calls: 0n, basis: "price" }]);
+  });
+
+  it("does not count on free tools, nor on tools that cannot be called", () => {
+    expect(reachOf(9_000n, [tool("free", 0n), tool("soon", 1n, ToolStatus.COMING_SOON), VRAM], [])).toEqual([
+      { tool: "vram_estimate", calls: 4n, basis: "price" },
+    ]);
+  });
+
+  it("is nothing where there is no balance, and nothing where nothing has a price", () => {
+    expect(reachOf(0n, [VRAM], [])).toEqual([]);
+    expect(reachOf(-5n, [VRAM], [used("vram_estimate", 1n, 2_000n)])).toEqual([]);
+    expect(reachOf(9_000n, [CHAT], [])).toEqual([]);
+    expect(reachOf(9_000n, [CHAT], [used("inference_chat", 0n, 0n)])).toEqual([]);
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { bucketLabel, bucketTitle, windowOf } from "../../src/console/pages/overview/span.ts";
+
+const at = (text: string) => Date.parse(text);
+
+describe("a span of the overview", () => {
+  it("of 24 hours begins 23 whole hours before this one", () => {
+    expect(windowOf("24h", at("2026-03-01T14:05:09Z"))).toEqual({
+      from: new Date("2026-02-28T15:00:00Z"),
+      hourly: true,
+    });
+  });
+
+  it("of days begins at midnight UTC and has today in it", () => {
+    const now = at("2026-03-01T00:00:00Z");
+    expect(windowOf("7d", now)).toEqual({ from: new Date("2026-02-23T00:00:00Z"), hourly: false });
+    expect(windowOf("30d", now)).toEqual({ from: new Date("2026-01-31T00:00:00Z"), hourly: false });
+  });
+
+  it("stays the same question until the next hour begins", () => {
+    const first = windowOf("24h", at("2026-03-01T14:00:00.000Z"));
+    expect(windowOf("24h", at("2026-03-01T14:59:59.999Z"))).toEqual(first);
+    expect(windowOf("24h", at("2026-03-01T15:00:00.000Z"))).not.toEqual(first);
+  });
+});
+
+describe("the name of a bucket", () => {
+  const midnight = new Date("2026-11-22T00:00:00Z");
+  const late = new Date("2026-11-21T23:00:00Z");
+
+  it("is the hour in UTC, and the day where one begins", () => {
+    expect(bucketLabel(late, true)).toBe("23:00");
+    expect(bucketLabel(midnight, true)).toBe("22 Nov");
+    expect(bucketLabel(midnight, false)).toBe("22 Nov");
+  });
+
+  it("says in full from when until when", () => {
+    expect(bucketTitle(late, true)).toBe("21 Nov 2026, 23:00 to 00:00 UTC");
+    expect(bucketTitle(midnight, false)).toBe("22 Nov 2026 UTC");
+  });
+});
