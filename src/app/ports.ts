@@ -47,9 +47,21 @@ export interface Deposit {
   paidBy: "transfer" | "gasless";
 }
 
+/** What a key may still take from the balance today. */
+export interface KeyBudget {
+  /** `key_…`; keys that replace each other share it. */
+  id: string;
+  /** What all of them together may take on one day of UTC, micro-USD. */
+  perDay: MicroUsd;
+}
+
 /** A call that wants to begin: claim and hold in one transaction. */
 export interface BeginCall {
   accountId: string;
+  /** The key that calls. */
+  keyId: string;
+  /** Binds a call that is paid from the balance; undefined: nothing is counted. */
+  budget: KeyBudget | undefined;
   /** Fresh `run_…`; the run that is made, unless the call turns out to be a repeat. */
   runId: string;
   tool: string;
@@ -91,7 +103,9 @@ export type Begun =
   /** The transaction did not stay on the chain, and its credit was taken back. Nothing was credited again. */
   | { kind: "reversed" }
   /** The balance does not cover the price. */
-  | { kind: "insufficient"; balance: MicroUsd };
+  | { kind: "insufficient"; balance: MicroUsd }
+  /** The price is more than what the key may still take from the balance today, where its limit has `spent` on it. Nothing was claimed. */
+  | { kind: "capped"; spent: MicroUsd };
 
 /** What is known of an earlier call with the same key or proof, before anything is looked up on the chain. */
 export type Prior =
@@ -204,6 +218,8 @@ export interface Account {
   balance: MicroUsd;
   tier: RateTier;
   operator: boolean;
+  /** Why its keys are refused; undefined while they are not. */
+  blockedReason: string | undefined;
   createdAt: Date;
 }
 
@@ -219,6 +235,13 @@ export interface Accounts {
   adjust(adjustment: { accountId: string; amount: MicroUsd; reason: string; idempotencyKey: string }): Promise<Account>;
   setTier(accountId: string, tier: RateTier): Promise<Account>;
   setOperator(accountId: string, operator: boolean): Promise<Account>;
+  /** Has its keys refused for that reason, on every instance within a second; undefined: has them let in again. */
+  setBlocked(accountId: string, reason: string | undefined): Promise<Account>;
+  /**
+   * Newest first. `query` is the beginning of an account's identifier, a wallet's address, or a key's identifier or prefix; all when empty.
+   * @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours
+   */
+  list(query: { query: string; limit: number; cursor: string | undefined }): Promise<Page<Account>>;
 }
 
 /** An API key without its secret. */

@@ -17,8 +17,11 @@ const MAX_TIER: RateTier = { ratePerMinute: 60_000_000, burst: 10_000_000 };
 /** What callers know an adjustment's amount by. */
 const AMOUNT = "amount_usdc_microusd";
 
-/** The operator's account work. A change of tier or role reaches every instance's memory of API keys by a trigger. */
-export class PostgresAccounts implements Accounts {
+/** What of an account is changed without the ledger. */
+type Change = Partial<RateTier & { operator: boolean; blockedReason: string | null }>;
+
+/** The operator's account work. A change of tier, role or block reaches every instance's memory of API keys by a trigger. */
+export class PostgresAccounts implements Omit<Accounts, "list"> {
   readonly #orm: MikroORM;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -96,7 +99,12 @@ export class PostgresAccounts implements Accounts {
     return this.#change(accountId, { operator });
   }
 
-  async #change(accountId: string, change: Partial<RateTier & { operator: boolean }>): Promise<Account> {
+  setBlocked(accountId: string, reason: string | undefined): Promise<Account> {
+    // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
+    return this.#change(accountId, { blockedReason: reason?.replaceAll("\0", "").toWellFormed() ?? null });
+  }
+
+  async #change(accountId: string, change: Change): Promise<Account> {
     const changed = await this.#orm.em.fork().nativeUpdate(AccountEntity, { id: known(accountId) }, change);
     if (changed === 0) throw unknown();
     return this.get(accountId);
@@ -110,6 +118,7 @@ function accountOf(row: InferEntity<typeof AccountEntity>): Account {
     balance: row.available,
     tier: { ratePerMinute: row.ratePerMinute, burst: row.burst },
     operator: row.operator,
+    blockedReason: row.blockedReason ?? undefined,
     createdAt: row.createdAt,
   };
 }

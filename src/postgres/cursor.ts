@@ -3,8 +3,18 @@ import { invalidField } from "../domain/errors.ts";
 /** Which list a cursor continues. */
 export type ListName = keyof typeof NEWEST;
 
-/** What sorts after every key of a list: UUIDs, and of transfers in suspense their signatures. */
-const NEWEST = { receipts: "f".repeat(32), runs: "f".repeat(32), suspense: "f".repeat(128) };
+/**
+ * What sorts after every key of a list: UUIDs, of transfers in suspense their signatures, and of failed payments their time in
+ * microseconds with the signature.
+ */
+const NEWEST = {
+  receipts: "f".repeat(32),
+  runs: "f".repeat(32),
+  suspense: "f".repeat(128),
+  accounts: "f".repeat(32),
+  actions: "f".repeat(32),
+  failed: "f".repeat(13 + 128),
+};
 
 /** An opaque cursor: the list goes on after (that is, before in time) the row with that key, in hex. */
 export function cursorAfter(list: ListName, key: string): string {

@@ -1,12 +1,16 @@
 import type { Audit } from "../app/audit.ts";
 import type { Accounts, ApiKeys, Authenticator, Health, Ledger, RateLimiter, Receipts, Runs } from "../app/ports.ts";
+import type { DepositOwners, Deposits } from "../app/deposit-ports.ts";
 import type { RelayBook } from "../app/relay-ports.ts";
 import type { SandboxRuns } from "../app/sandbox-ports.ts";
+import type { Sessions, SignInChallenges } from "../app/session-ports.ts";
 import type { Refunds, Suspense, TreasuryBooks } from "../app/treasury-ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKeys } from "../domain/quote.ts";
+import { AccountSearch } from "./account-search.ts";
 import { auditApart } from "./audit.ts";
 import { PostgresAuthenticator } from "./authenticator.ts";
+import { PostgresDeposits } from "./deposits.ts";
 import { PostgresHealth } from "./health.ts";
 import { Leases } from "./leases.ts";
 import { PostgresLedger } from "./ledger.ts";
@@ -21,6 +25,8 @@ import { PostgresRelays } from "./relays.ts";
 import { PostgresRuns } from "./runs.ts";
 import { PostgresSandboxRuns } from "./sandbox-runs.ts";
 import { PostgresSealingKeys } from "./sealing-keys.ts";
+import { PostgresSessions } from "./sessions.ts";
+import { PostgresSignInChallenges } from "./sign-in-challenges.ts";
 import { PostgresSuspense } from "./suspense.ts";
 import { Sweeper } from "./sweeper.ts";
 import { PostgresTreasuryBooks } from "./treasury-books.ts";
@@ -52,10 +58,13 @@ export interface Postgres {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly treasuryBooks: TreasuryBooks;
+  readonly deposits: Deposits & DepositOwners;
   readonly suspense: Suspense;
   readonly refunds: Refunds;
   readonly sandboxRuns: SandboxRuns;
   readonly relays: RelayBook;
+  readonly signInChallenges: SignInChallenges;
+  readonly sessions: Sessions;
   /** `rotate` adds a key, which seals quotes a minute later. */
   readonly sealingKeys: SealingKeys & { rotate(): Promise<number> };
   readonly health: Health;
@@ -78,6 +87,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   try {
     const sealingKeys = await PostgresSealingKeys.open({ pool, clock, random, log });
     const operatorWork = lazyOperatorWork({ url, clock, random });
+    const search = new AccountSearch(pool);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, leaseMs, log, onReleased: options.onReleased });
@@ -94,13 +104,16 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       rateLimiter: new PostgresRateLimiter({ pool, clock }),
       receipts: new PostgresReceipts(pool),
       runs: new PostgresRuns(pool),
-      accounts: operatorWork.accounts,
+      accounts: { ...operatorWork.accounts, list: (query) => search.list(query) },
       apiKeys: operatorWork.apiKeys,
       treasuryBooks: new PostgresTreasuryBooks({ pool, instanceId }),
+      deposits: new PostgresDeposits(pool),
       suspense: new PostgresSuspense(pool),
       refunds: new PostgresRefunds(pool),
       sandboxRuns,
       relays: new PostgresRelays(pool),
+      signInChallenges: new PostgresSignInChallenges(pool),
+      sessions: new PostgresSessions({ pool, clock, random }),
       sealingKeys,
       health,
       audit: (signal) => auditApart(url, signal),

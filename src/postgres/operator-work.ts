@@ -3,7 +3,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 
 /** The operator's rare work, with a database connection of its own. */
 interface OperatorWork {
-  readonly accounts: Accounts;
+  readonly accounts: Omit<Accounts, "list">;
   readonly apiKeys: ApiKeys;
   close(): Promise<void>;
 }
@@ -29,6 +29,7 @@ export function lazyOperatorWork(options: OperatorWorkOptions): OperatorWork {
       adjust: async (adjustment) => (await open()).accounts.adjust(adjustment),
       setTier: async (accountId, tier) => (await open()).accounts.setTier(accountId, tier),
       setOperator: async (accountId, operator) => (await open()).accounts.setOperator(accountId, operator),
+      setBlocked: async (accountId, reason) => (await open()).accounts.setBlocked(accountId, reason),
     },
     apiKeys: {
       create: async (key) => (await open()).apiKeys.create(key),

@@ -102,4 +102,79 @@ describe("an account", () => {
       }
     }
   });
+
+  it("is blocked with a reason, and let in again", async () => {
+    const { accountId, blockedReason } = await one.accounts.create(wallet());
+    expect(blockedReason).toBeUndefined();
+    expect(await one.accounts.setBlocked(accountId, "chargeback\0")).toMatchObject({ blockedReason: "chargeback" });
+    expect(await one.accounts.get(accountId)).toMatchObject({ blockedReason: "chargeback" });
+    expect(await one.accounts.setBlocked(accountId, undefined)).toMatchObject({ blockedReason: undefined });
+    await expect(one.accounts.setBlocked("acct_nobody", "why")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+});
+
+describe("a search for accounts", () => {
+  const ids = async (query: string, limit = 100) =>
+    (await one.accounts.list({ query, limit, cursor: undefined })).items.map(({ accountId }) => accountId);
+
+  it("finds by the beginning of account, wallet, key or key prefix, newest first", async () => {
+    const [first, second] = [await one.accounts.create(wallet()), await one.accounts.create(wallet())];
+    const made = await one.apiKeys.create({ accountId: first.accountId, name: "", scopes: [] });
+    await one.accounts.setBlocked(first.accountId, "late");
+    const [found] = (await one.accounts.list({ query: first.accountId, limit: 1, cursor: undefined })).items;
+    expect(found).toEqual(await one.accounts.get(first.accountId));
+    expect(await ids(second.wallet)).toEqual([second.accountId]);
+    expect(await ids(second.wallet.slice(0, 8))).toEqual([second.accountId]);
+    expect(await ids(made.key.keyId)).toEqual([first.accountId]);
+    expect(await ids(made.key.prefix)).toEqual([first.accountId]);
+    expect(await ids(made.secret)).toEqual([first.accountId]);
+    expect(await ids("sk-agent-")).toContain(first.accountId);
+    expect(await ids("key_")).toContain(first.accountId);
+    expect((await ids("acct_")).slice(0, 2)).toEqual([second.accountId, first.accountId]);
+    expect((await ids("")).slice(0, 2)).toEqual([second.accountId, first.accountId]);
+  });
+
+  it("takes every character as itself", async () => {
+    const { accountId, wallet: address } = await one.accounts.create(wallet());
+    expect(await ids(address)).toEqual([accountId]);
+    const odd = [
+      "%",
+      "_",
+      "\\",
+      "'",
+      "';--",
+      "acct_%",
+      "acct__",
+      "key_%",
+      "sk-agent-%",
+      "sk-agent-'",
+      "acct_\0",
+      "\0",
+      "\ud800",
+      "acct",
+      "é",
+    ];
+    for (const query of odd) expect(await ids(query), query).toEqual([]);
+    expect(await ids(`${address.slice(0, 5)}%`)).toEqual([]);
+    expect(await ids(`${address.slice(0, 5)}_${address.slice(6)}`)).toEqual([]);
+  });
+
+  it("goes on from page to page, without a gap or a repeat, whatever is made meanwhile", async () => {
+    const all = await ids("");
+    expect(all.length).toBeGreaterThan(4);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await one.accounts.list({ query: "", limit: 2, cursor });
+      seen.push(...page.items.map(({ accountId }) => accountId));
+      cursor = page.nextCursor;
+      if (seen.length === 2) await one.accounts.create(wallet());
+    } while (cursor !== undefined);
+    expect(seen).toEqual(all);
+    const foreign = one.accounts.list({ query: "", limit: 2, cursor: "cnVuczow" });
+    await expect(foreign).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+      message: expect.stringMatching(/^cursor: /),
+    });
+  });
 });

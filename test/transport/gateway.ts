@@ -182,6 +182,7 @@ function memoryAccounts(ledger: MemoryLedger): Accounts {
     balance: await ledger.balance(accountId),
     tier,
     operator: false,
+    blockedReason: undefined,
     createdAt: new Date(0),
   });
   return {
@@ -193,6 +194,8 @@ function memoryAccounts(ledger: MemoryLedger): Accounts {
     },
     setTier: (accountId, tier) => account(accountId, tier),
     setOperator: (accountId) => account(accountId),
+    setBlocked: (accountId) => account(accountId),
+    list: async () => ({ items: [], nextCursor: undefined }),
   };
 }
 

@@ -15,4 +15,10 @@ export const AccountEntity = defineEntity({
     lowBalance: p.bigint().nullable(),
     blockedReason: p.text().nullable(),
   },
+  indexes: [
+    {
+      name: "account_wallet_pattern_index",
+      expression: "create index account_wallet_pattern_index on account (wallet text_pattern_ops)",
+    },
+  ],
 });

@@ -19,5 +19,12 @@ export const ApiKeyEntity = defineEntity({
     dayLimit: p.bigint().nullable(),
     tools: p.array().nullable(),
     budgetId: p.uuid().nullable(),
+    replacedBy: p.uuid().nullable(),
   },
+  indexes: [
+    {
+      name: "api_key_prefix_pattern_index",
+      expression: "create index api_key_prefix_pattern_index on api_key (prefix text_pattern_ops)",
+    },
+  ],
 });

@@ -13,6 +13,9 @@ import { Rights } from "./0012-rights.ts";
 import { Sandbox } from "./0013-sandbox.ts";
 import { Relays } from "./0014-relays.ts";
 import { Console } from "./0015-console.ts";
+import { KeyLimits } from "./0016-key-limits.ts";
+import { Operations } from "./0018-operations.ts";
+import { Statement } from "./0019-statement.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -31,4 +34,7 @@ export const MIGRATIONS = [
   Sandbox,
   Relays,
   Console,
+  KeyLimits,
+  Operations,
+  Statement,
 ];

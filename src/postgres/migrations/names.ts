@@ -15,4 +15,7 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0013-sandbox",
   "0014-relays",
   "0015-console",
+  "0016-key-limits",
+  "0018-operations",
+  "0019-statement",
 ];

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Account as AccountMessage, AccountSchema, AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
 import type { Account, Accounts } from "../../app/ports.ts";
+import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
 /** The operator's account work. */
@@ -39,10 +40,33 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
         return { account: accountMessage(await accounts.setTier(accountId, { ratePerMinute, burst })) };
       },
     },
+    listAccounts: {
+      key: "required",
+      operator: true,
+      async call({ query, limit = DEFAULT_LIMIT, cursor }) {
+        const { items, nextCursor } = await accounts.list({ query, limit, cursor });
+        return { items: items.map(accountMessage), nextCursor };
+      },
+    },
+    setBlocked: {
+      key: "required",
+      operator: true,
+      async call({ accountId, blocked, reason }) {
+        return { account: accountMessage(await accounts.setBlocked(accountId, blocked ? reason : undefined)) };
+      },
+    },
   });
 }
 
-function accountMessage({ accountId, wallet, balance, tier, createdAt }: Account): AccountMessage {
+function accountMessage({
+  accountId,
+  wallet,
+  balance,
+  tier,
+  operator,
+  blockedReason,
+  createdAt,
+}: Account): AccountMessage {
   const { ratePerMinute, burst } = tier;
   return create(AccountSchema, {
     accountId,
@@ -50,6 +74,8 @@ function accountMessage({ accountId, wallet, balance, tier, createdAt }: Account
     balanceUsdcMicrousd: balance,
     ratePerMinute,
     burst,
+    operator,
+    blockedReason,
     createdAt: timestampFromDate(createdAt),
   });
 }

@@ -2,7 +2,7 @@ import type { PageQuery } from "../../app/ports.ts";
 import { invalidField, ToolgateError } from "../../domain/errors.ts";
 
 /** Items of a page that names no limit. */
-const DEFAULT_LIMIT = 20;
+export const DEFAULT_LIMIT = 20;
 
 /** What the list requests have in common. */
 interface ListRequest {
