@@ -3,7 +3,7 @@ import type { CallToolDeps } from "./app/call-tool.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/errors.ts";
 import { callToolDeps } from "./gateway/call-tool-deps.ts";
-import { makeDoors } from "./gateway/doors.ts";
+import { makeDoors, type Addresses } from "./gateway/doors.ts";
 import { makeKeeper } from "./gateway/keeper.ts";
 import { openSponsor } from "./gateway/fee-payer.ts";
 import { openMetrics } from "./gateway/metrics.ts";
@@ -26,12 +26,7 @@ const STOPPING = new ToolgateError(
 );
 
 /** A gateway at work. */
-export interface Gateway {
-  /** `{base_url}` of the specification. */
-  readonly baseUrl: string;
-  readonly consoleUrl: string;
-  /** host:port */
-  readonly grpcAddress: string;
+export interface Gateway extends Addresses {
   /** host:port of the figures; undefined unless METRICS_PORT is set */
   readonly metricsAddress: string | undefined;
   readonly payTo: string;
@@ -82,8 +77,8 @@ export async function startGateway(
   const parts = await openToolParts(config, postgres, metrics, log);
   const relay = openRelay({ config, sponsor, postgres, chain, metrics, log, stopping: stopping.signal });
   const deps = around(callToolDeps(config, postgres, chain, parts, relay?.relay, stopping.signal));
-  let baseUrl = config.PUBLIC_URL ?? "";
-  const doors = makeDoors({ config, postgres, deps, chain, metrics, log, baseUrl: () => baseUrl });
+  let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
+  const doors = makeDoors({ config, postgres, deps, chain, metrics, log, addresses: () => addresses });
   const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
   const close = async () => {
     const graceMs = config.SHUTDOWN_GRACE_MS;
@@ -95,7 +90,7 @@ export async function startGateway(
     }, graceMs + ABORTED_MS);
     await Promise.all([doors.http.close(), doors.grpc.close(graceMs + ABORTED_MS)]);
     // What runs for callers that have gone is finished too: it may have been paid for.
-    await Promise.race([doors.pipeline.idle(), aborted.promise]);
+    await Promise.race([doors.idle(), aborted.promise]);
     clearTimeout(overdue);
     clearTimeout(cut);
     // Relayed payments whose callers have gone are left to the other instances.
@@ -116,11 +111,9 @@ export async function startGateway(
     keeper.start();
     parts.start();
     const host = hostInUrls(config.HOST);
-    baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`;
+    addresses = addressesOf(config, `${host}:${port}`, `${host}:${grpcPort}`);
     return {
-      baseUrl,
-      consoleUrl: config.CONSOLE_URL ?? `${baseUrl}/console`,
-      grpcAddress: `${host}:${grpcPort}`,
+      ...addresses,
       metricsAddress: metricsPort === undefined ? undefined : `${host}:${metricsPort}`,
       payTo: chain.treasury.tokenAccount,
       usdcMint: chain.treasury.mint,
@@ -130,4 +123,10 @@ export async function startGateway(
     await close();
     throw error;
   }
+}
+
+/** What an operator says of the addresses, over where the doors listen, as host:port. */
+function addressesOf(config: ServeConfig, http: string, grpcAddress: string): Addresses {
+  const baseUrl = config.PUBLIC_URL ?? `http://${http}`;
+  return { baseUrl, consoleUrl: config.CONSOLE_URL ?? `${baseUrl}/console`, grpcAddress };
 }

@@ -36,6 +36,7 @@ import { runService } from "../transport/services/run-service.ts";
 import { toolService } from "../transport/services/tool-service.ts";
 import { treasuryService } from "../transport/services/treasury-service.ts";
 import { VERSION } from "../version.ts";
+import { makeConsole } from "./console.ts";
 
 /** What the doors lead to. */
 export interface DoorsOptions {
@@ -45,19 +46,30 @@ export interface DoorsOptions {
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** The gateway's address as callers see it; asked once the doors are open. */
-  readonly baseUrl: () => string;
+  /** Asked once the doors are open. */
+  readonly addresses: () => Addresses;
+}
+
+/** Where the gateway is, as callers see it. */
+export interface Addresses {
+  /** `{base_url}` of the specification. */
+  readonly baseUrl: string;
+  readonly consoleUrl: string;
+  /** host:port */
+  readonly grpcAddress: string;
 }
 
 /** The doors, and what is behind all of them. */
 export interface Doors {
-  readonly pipeline: Pipeline;
   readonly http: HttpServer;
   readonly grpc: GrpcServer;
+  /** Resolves when nothing is worked on any more behind any of them. */
+  idle(): Promise<void>;
 }
 
 /** Makes the services and the doors to them, still closed. */
-export function makeDoors({ config, postgres, deps, chain, metrics, log, baseUrl }: DoorsOptions): Doors {
+export function makeDoors({ config, postgres, deps, chain, metrics, log, addresses }: DoorsOptions): Doors {
+  const baseUrl = () => addresses().baseUrl;
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const payment = {
     payTo,
@@ -81,8 +93,8 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log, baseUrl
     auditService(postgres.audit),
     treasuryService({ suspense, refunds, books, tokenAccount: payTo }),
   ];
-  const addresses = new AddressLimit({ clock: systemClock, trustedProxies: config.TRUSTED_PROXY_HOPS });
-  const access = new Access(postgres.authenticator, postgres.rateLimiter, addresses, metrics);
+  const addressLimit = new AddressLimit({ clock: systemClock, trustedProxies: config.TRUSTED_PROXY_HOPS });
+  const access = new Access(postgres.authenticator, postgres.rateLimiter, addressLimit, metrics);
   const pipeline = new Pipeline(access, [...open, ...internal], log);
   const origins = config.CORS_ORIGINS ?? [];
   const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
@@ -100,16 +112,18 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log, baseUrl
     callerOrigin: new CallerOrigin({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins }),
   });
   const subject = { catalogue: deps.catalogue, version: VERSION, baseUrl, gasless: deps.relay !== undefined };
+  const failed = (error: unknown, requestId: string) => facade.failed(pipeline.failure(error, requestId));
   const documents = new DocumentDoor({
     documents: [openApiDocument(baseUrl, VERSION), llmsText(subject)],
     random: systemRandom,
-    failed: (error, requestId) => facade.failed(pipeline.failure(error, requestId)),
+    failed,
   });
   const connect = connectDoor({ ...common, services: open.map(({ service }) => service) });
   const services = [...open, ...internal].map(({ service }) => service);
+  const console = makeConsole({ config, postgres, deps, chain, log, addresses, operators: internal, failed });
   return {
-    pipeline,
-    http: new HttpServer(facade, connect, new Cors(origins), documents),
+    http: new HttpServer({ documents, console: console.door, cors: new Cors(origins), connect, facade }),
+    idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),
     grpc: new GrpcServer({ ...common, services, health: postgres.health }),
   };
 }

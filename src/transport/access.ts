@@ -7,25 +7,27 @@ import { ToolgateError } from "../domain/errors.ts";
 import { Lru } from "../domain/lru.ts";
 import type { RateDecision } from "../domain/rate-limit.ts";
 import type { AddressLimit } from "./address-limit.ts";
+import type { Admission, Arrival, Gate } from "./gate.ts";
 import type { Origin } from "./remote-address.ts";
 import type { Endpoint } from "./services/service-impl.ts";
 
-/** A caller that was let in. */
-export interface Admission {
-  /** Undefined where no key is asked for and none was sent. */
-  readonly caller: Caller | undefined;
-  /** What is left of the key's rate; undefined without a key. */
-  readonly rate: RateDecision | undefined;
+/** A refusal of somebody who is known, with what the rate headers say. */
+export abstract class RatedError extends ToolgateError {
+  abstract readonly rate: RateDecision;
 }
 
-/** What a request shows at the door. */
-export interface Arrival extends Origin {
-  /** The Authorization header or metadata (specification 5), as sent; undefined when absent. */
-  readonly authorization: string | undefined;
+/** FORBIDDEN: the operator blocked the account, and says why. */
+class BlockedError extends RatedError {
+  readonly rate: RateDecision;
+
+  constructor(rate: RateDecision, reason: string) {
+    super("FORBIDDEN", `the account is blocked: ${reason}. Ask the operator`);
+    this.rate = rate;
+  }
 }
 
 /** RATE_LIMITED, with what the rate headers say. */
-export class RateLimitedError extends ToolgateError {
+export class RateLimitedError extends RatedError {
   readonly rate: RateDecision;
 
   /** @param what there were too many of */
@@ -46,7 +48,7 @@ const BEARER = /^bearer +([\x21-\x7e]{1,256})$/i;
 const PROVEN = 10_000;
 
 /** Who may come in: API keys and their rate, the same at every door. */
-export class Access {
+export class Access implements Gate {
   readonly #authenticator: Authenticator;
   readonly #rateLimiter: RateLimiter;
   readonly #addresses: AddressLimit;
@@ -63,13 +65,14 @@ export class Access {
 
   /**
    * Checks the key, then its rate; a bad key takes nothing from any key's bucket, but counts against the address that it came from.
-   * @throws ToolgateError UNAUTHORIZED; RateLimitedError
+   * @throws ToolgateError UNAUTHORIZED; RateLimitedError; ToolgateError FORBIDDEN for a blocked account
    */
   async admit(demand: Endpoint["key"], arrival: Arrival): Promise<Admission> {
     if (demand === "none" || (demand === "optional" && arrival.authorization === undefined)) return ANYONE;
     const caller = await this.#identify(secretOf(arrival.authorization), arrival);
     const rate = await this.#rateLimiter.take(caller.keyId, caller.tier);
     if (!rate.allowed) throw new RateLimitedError(rate);
+    if (caller.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
     return { caller, rate };
   }
 
@@ -91,7 +94,7 @@ export class Access {
     this.#addresses.count(network);
     this.#metrics?.count("toolgate_keys_refused_total");
     throw unauthorized(
-      "the API key is unknown or was revoked; create a key in the console, or with `toolgate keys create`",
+      "the API key is unknown, has expired or was revoked; create a key in the console, or with `toolgate keys create`",
     );
   }
 }

@@ -7,8 +7,8 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/errors.ts";
-import type { Access, Admission, Arrival } from "./access.ts";
 import { failureOf, type ErrorLog, type Failure } from "./error-details.ts";
+import type { Admission, Arrival, Gate } from "./gate.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
 import type { Endpoint, ServiceBinding } from "./services/service-impl.ts";
 import { validate } from "./validation.ts";
@@ -20,17 +20,17 @@ export interface Operation<I extends DescMessage = DescMessage, O extends DescMe
 }
 
 /**
- * The way of every request through every door: `admit` (key, rate), then the door reads the message, so that a body is not
+ * The way of every request through every door: `admit` (key or session, rate), then the door reads the message, so that a body is not
  * parsed for strangers, then `answer` (rights, rules of the contract, service). What is thrown on the way is told by `failure`.
  */
 export class Pipeline {
-  readonly #access: Access;
+  readonly #gate: Gate;
   readonly #operations = new Map<DescMethod, Operation>();
   readonly #log: ErrorLog;
   readonly #working = new Set<Promise<unknown>>();
 
-  constructor(access: Access, services: readonly ServiceBinding[], log: ErrorLog) {
-    this.#access = access;
+  constructor(gate: Gate, services: readonly ServiceBinding[], log: ErrorLog) {
+    this.#gate = gate;
     this.#log = log;
     for (const { service, endpoints } of services) {
       for (const [name, endpoint] of Object.entries<Endpoint>(endpoints)) {
@@ -52,11 +52,11 @@ export class Pipeline {
   }
 
   /**
-   * Checks the key and its rate. The door sends the rate headers of the admission with whatever it answers.
-   * @throws ToolgateError UNAUTHORIZED; RateLimitedError
+   * Checks the key or the session, and its rate. The door sends the rate headers of the admission with whatever it answers.
+   * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
    */
   admit(operation: Operation, arrival: Arrival): Promise<Admission> {
-    return this.#access.admit(operation.endpoint.key, arrival);
+    return this.#gate.admit(operation.endpoint.key, arrival);
   }
 
   /**

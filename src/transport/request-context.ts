@@ -2,6 +2,8 @@ import type { Caller } from "../domain/caller.ts";
 import type { Random } from "../domain/clock.ts";
 import type { Memo } from "../domain/memo.ts";
 import type { ProgressListener } from "../domain/tool.ts";
+import type { Visitor } from "./gate.ts";
+import type { Header } from "./header.ts";
 import type { ToldSettlement } from "./x402/settlement.ts";
 
 /** What a service knows of a request besides its message, whichever door it came through. */
@@ -26,6 +28,10 @@ export interface RequestContext {
   readonly progress?: ProgressListener | undefined;
   /** Idempotency-Key, header or metadata, as sent. */
   readonly idempotencyKey: string | undefined;
+  /** Who is in front of the page; undefined at doors that serve none. */
+  readonly visitor?: Visitor | undefined;
+  /** Adds a header to the answer, e.g. a cookie; undefined at doors where none can be added. A failed call's answer goes without. */
+  readonly answerHeader?: (header: Header) => void;
   /** The memo form that a 402 answer of this door announces; both are accepted everywhere. */
   readonly memoForm: Memo["form"];
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Caller } from "../../src/domain/caller.ts";
 import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
-import { Access, RateLimitedError, type Arrival } from "../../src/transport/access.ts";
+import { Access, RateLimitedError } from "../../src/transport/access.ts";
+import type { Arrival } from "../../src/transport/gate.ts";
 import { AddressLimit } from "../../src/transport/address-limit.ts";
 
 const caller: Caller = { keyId: "key_1", accountId: "acct_1", scopes: new Set(), tier: DEFAULT_TIER, operator: false };

@@ -19,7 +19,7 @@ import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { createErrorBody } from "#httpjson/runtime/index.ts";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Admission, Arrival } from "../access.ts";
+import type { Admission, Arrival } from "../gate.ts";
 import type { Header } from "../header.ts";
 import { send } from "../http/answer.ts";
 import { arrivalOf } from "../http/request-head.ts";
@@ -37,6 +37,8 @@ export interface ConnectDeps {
   readonly random: Random;
   /** Largest request message, bytes, after decompression. */
   readonly bodyLimit: number;
+  /** What stands before the services' paths, e.g. `/console/rpc`; nothing by default. */
+  readonly under?: string;
 }
 
 /** Connect and gRPC-Web for a node:http server. */
@@ -63,11 +65,11 @@ const ENTRY = createContextKey<Entry | undefined>(undefined, { description: "who
 const errorBody = createErrorBody(errorBindings);
 
 /**
- * Serves the services by Connect's own handlers. Keys and rates are checked at the gate, before a body is read; a body that cannot be
- * read is told by Connect itself, without a detail. What Connect would refuse without a word, for want of a protocol to say it in, is
- * answered with the plain error body. Every answer has the identifier of its request in X-Request-Id.
+ * Serves the services by Connect's own handlers. Keys or sessions, and their rates, are checked at the gate, before a body is read; a
+ * body that cannot be read is told by Connect itself, without a detail. What Connect would refuse without a word, for want of a protocol
+ * to say it in, is answered with the plain error body. Every answer has the identifier of its request in X-Request-Id.
  */
-export function connectDoor({ pipeline, services, random, bodyLimit }: ConnectDeps): ConnectDoor {
+export function connectDoor({ pipeline, services, random, bodyLimit, under = "" }: ConnectDeps): ConnectDoor {
   const operations = services.flatMap((service) => service.methods.map((method) => pipeline.operation(method)));
   const router = createConnectRouter({
     grpc: false,
@@ -78,7 +80,7 @@ export function connectDoor({ pipeline, services, random, bodyLimit }: ConnectDe
     requestGate: (context) => admit(pipeline, context),
   });
   for (const operation of operations) router.rpc(operation.method, implementation(pipeline, operation));
-  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const handlers = new Map(router.handlers.map((handler) => [under + handler.requestPath, handler]));
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = newRequestId(random);
@@ -106,7 +108,7 @@ export function connectDoor({ pipeline, services, random, bodyLimit }: ConnectDe
   }
 
   return {
-    prefixes: services.map(({ typeName }) => `/${typeName}/`),
+    prefixes: services.map(({ typeName }) => `${under}/${typeName}/`),
     handle: (request, response) => void serve(request, response),
   };
 }
@@ -139,12 +141,14 @@ function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Op
     try {
       return await pipeline.answer(operation, request, {
         caller: admission.caller,
+        visitor: admission.visitor,
         requestId,
         signal: context.signal,
         xPayment: context.requestHeader.get("x-payment") ?? undefined,
         paymentSignature: context.requestHeader.get("payment-signature") ?? undefined,
         idempotencyKey: context.requestHeader.get("idempotency-key") ?? undefined,
         settled: ({ header: [name, value] }) => context.responseHeader.set(name, value),
+        answerHeader: ([name, value]) => context.responseHeader.append(name, value),
         memoForm: "step",
       });
     } catch (error) {

@@ -2,7 +2,7 @@ import { fromBinary, type DescMessage, type MessageShape } from "@bufbuild/proto
 import { type handleUnaryCall, Metadata, type sendUnaryData, type ServerUnaryCall } from "@grpc/grpc-js";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Arrival } from "../access.ts";
+import type { Arrival } from "../gate.ts";
 import type { Header } from "../header.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";

@@ -1,15 +1,23 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Arrival } from "../access.ts";
+import type { Arrival } from "../gate.ts";
 
 // What a request's head must be, beyond what Node sees to. Repeated headers arrive joined (`joinDuplicateHeaders`), so that of
 // two values that disagree none is quietly taken.
 
 /** What the request shows at the door. */
-export function arrivalOf({ headers, socket }: IncomingMessage): Arrival {
-  const forwarded = headers["x-forwarded-for"];
-  const forwardedFor = Array.isArray(forwarded) ? forwarded.join(", ") : forwarded;
-  return { authorization: headers.authorization, peer: socket.remoteAddress, forwardedFor };
+export function arrivalOf({ method = "GET", headers, socket }: IncomingMessage): Arrival {
+  const { authorization, host, cookie, origin, "user-agent": userAgent } = headers;
+  return {
+    authorization,
+    peer: socket.remoteAddress,
+    forwardedFor: joined(headers["x-forwarded-for"]),
+    page: { method, host, cookie, origin, site: joined(headers["sec-fetch-site"]), userAgent },
+  };
+}
+
+function joined(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(", ") : value;
 }
 
 /** The target without scheme and authority: a server must take the absolute form too (RFC 9112 section 3.2.2). */

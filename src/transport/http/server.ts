@@ -25,13 +25,23 @@ const TIMEOUTS = {
 
 const OPTIONS = { ...TIMEOUTS, maxHeaderSize: HEAD_LIMIT, joinDuplicateHeaders: true, requireHostHeader: false };
 
-/** The HTTP/1.1 door: documents by their paths, Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
+/** What is behind the HTTP/1.1 door. */
+export interface HttpServerParts {
+  readonly documents: DocumentDoor;
+  /** Has rules of its own about who may call from a page. */
+  readonly console: MountedHandler;
+  readonly cors: Cors;
+  readonly connect: MountedHandler;
+  readonly facade: Facade;
+}
+
+/** The HTTP/1.1 door: documents by their paths, console, Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
 export class HttpServer {
   readonly #server: Server;
   /** What each connection is answering right now. */
   readonly #answering = new WeakMap<Duplex, ServerResponse>();
 
-  constructor(facade: Facade, connect: MountedHandler, cors: Cors, documents: DocumentDoor) {
+  constructor({ documents, console, cors, connect, facade }: HttpServerParts) {
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       this.#answering.set(request.socket, response);
       // Once nobody new is let in, a connection has had its last answer.
@@ -41,8 +51,10 @@ export class HttpServer {
       request.url = originForm(request.url ?? "/");
       const { url } = request;
       if (documents.handle(request, response)) return;
+      const belongsTo = ({ prefixes }: MountedHandler) => prefixes.some((prefix) => url.startsWith(prefix));
+      if (belongsTo(console)) return console.handle(request, response);
       if (cors.handle(request, response)) return;
-      if (connect.prefixes.some((prefix) => url.startsWith(prefix))) connect.handle(request, response);
+      if (belongsTo(connect)) connect.handle(request, response);
       else void facade.handle(request, response);
     };
     this.#server = createServer(OPTIONS, handle);

@@ -1,0 +1,65 @@
+import type { CallToolDeps } from "../app/call-tool.ts";
+import type { ServeConfig } from "../config/config.ts";
+import type { Logger } from "../log.ts";
+import type { Postgres } from "../postgres/index.ts";
+import type { SolanaChain } from "../solana/index.ts";
+import { systemClock, systemRandom } from "../system.ts";
+import { connectDoor } from "../transport/connect/connect-door.ts";
+import { ConsoleDoor, RPC_PATH, type ConsoleDoorOptions } from "../transport/console-door/console-door.ts";
+import { ConsolePlace } from "../transport/console-door/console-place.ts";
+import { SessionGate } from "../transport/console-door/session-gate.ts";
+import { Pipeline } from "../transport/pipeline.ts";
+import type { ServiceBinding } from "../transport/services/service-impl.ts";
+import type { Addresses } from "./doors.ts";
+
+/** What the console leads to. */
+export interface ConsoleOptions {
+  readonly config: ServeConfig;
+  readonly postgres: Postgres;
+  readonly deps: CallToolDeps;
+  readonly chain: SolanaChain;
+  readonly log: Logger;
+  /** Asked once the doors are open. */
+  readonly addresses: () => Addresses;
+  /** The operator's services, which operators' sessions may ask too. */
+  readonly operators: readonly ServiceBinding[];
+  readonly failed: ConsoleDoorOptions["failed"];
+}
+
+/** The console's door, and what is behind it. */
+export interface Console {
+  readonly door: ConsoleDoor;
+  /** Resolves when nothing is worked on any more. */
+  idle(): Promise<void>;
+}
+
+/** Makes the services that sessions ask, and the door to them. */
+export function makeConsole(options: ConsoleOptions): Console {
+  const { config, postgres, log, addresses, operators, failed } = options;
+  const place = new ConsolePlace({
+    host: config.HOST,
+    publicUrl: config.CONSOLE_URL ?? config.PUBLIC_URL,
+    url: () => addresses().consoleUrl,
+  });
+  const gate = new SessionGate({
+    sessions: postgres.sessions,
+    place,
+    clock: systemClock,
+    trustedProxies: config.TRUSTED_PROXY_HOPS,
+  });
+  const bindings = [...servicesOf(options, place), ...operators];
+  const pipeline = new Pipeline(gate, bindings, log);
+  const rpc = connectDoor({
+    pipeline,
+    services: bindings.map(({ service }) => service),
+    random: systemRandom,
+    bodyLimit: config.BODY_LIMIT_BYTES,
+    under: RPC_PATH,
+  });
+  return { door: new ConsoleDoor({ rpc, random: systemRandom, failed }), idle: () => pipeline.idle() };
+}
+
+/** What every session may ask for its account. */
+function servicesOf(_options: ConsoleOptions, _place: ConsolePlace): ServiceBinding[] {
+  return [];
+}

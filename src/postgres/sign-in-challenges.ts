@@ -1,0 +1,45 @@
+import type { Pool } from "pg";
+import type { SignInChallenges } from "../app/session-ports.ts";
+import type { SignInInput } from "../domain/sign-in.ts";
+import { patientQuery } from "./retry.ts";
+
+interface ChallengeRow {
+  input: SignInInput;
+}
+
+/** What wallets are asked to sign. A row is what this service wrote itself. */
+export class PostgresSignInChallenges implements SignInChallenges {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async add(input: SignInInput): Promise<void> {
+    await patientQuery(this.#pool, {
+      name: "sign-in-challenges-add",
+      text: `insert into sign_in_challenge (nonce, input, created_at, expires_at) values ($1, $2, $3, $4)
+             on conflict (nonce) do nothing`,
+      values: [input.nonce, JSON.stringify(input), input.issuedAt, input.expirationTime],
+    });
+  }
+
+  async find(nonce: string): Promise<SignInInput | undefined> {
+    const [row] = await patientQuery<ChallengeRow>(this.#pool, {
+      name: "sign-in-challenges-find",
+      text: "select input from sign_in_challenge where nonce = $1",
+      values: [nonce],
+    });
+    return row?.input;
+  }
+
+  /** Not sent again when its answer is lost: it may have been taken, and then another try finds nothing. */
+  async take(nonce: string): Promise<SignInInput | undefined> {
+    const { rows } = await this.#pool.query<ChallengeRow>({
+      name: "sign-in-challenges-take",
+      text: "delete from sign_in_challenge where nonce = $1 returning input",
+      values: [nonce],
+    });
+    return rows[0]?.input;
+  }
+}

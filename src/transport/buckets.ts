@@ -1,0 +1,69 @@
+import type { Clock } from "../domain/clock.ts";
+import { Lru } from "../domain/lru.ts";
+import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
+
+/** Buckets that are remembered at most; those that were used least recently are forgotten. */
+const MOST = 10_000;
+
+/** Token buckets in the memory of this instance: the generic cell rate algorithm (ITU-T I.371). Each instance has its own. */
+export class Buckets {
+  readonly #clock: Clock;
+  readonly #tier: RateTier;
+  /** By what is counted: when its bucket is full again, ms. */
+  readonly #fullAt = new Lru<string, number>(MOST);
+
+  constructor(clock: Clock, tier: RateTier) {
+    this.#clock = clock;
+    this.#tier = tier;
+  }
+
+  /** How long one takes to be forgiven, ms. */
+  get #intervalMs(): number {
+    return 60_000 / this.#tier.ratePerMinute;
+  }
+
+  /** The refusal of one whose bucket is empty; undefined: another may come. */
+  refusal(name: string): RateDecision | undefined {
+    const decision = this.#decision(name);
+    return decision.allowed ? undefined : decision;
+  }
+
+  /** Takes one. However many come at once, an empty bucket is just empty: an interval later the next may come. */
+  count(name: string): void {
+    const now = this.#clock.now();
+    const fullAt = this.#current(name, now) + this.#intervalMs;
+    this.#fullAt.set(name, Math.min(fullAt, now + this.#tier.burst * this.#intervalMs));
+  }
+
+  /** Takes one if there is one, and tells what is left. */
+  take(name: string): RateDecision {
+    const refusal = this.refusal(name);
+    if (refusal) return refusal;
+    this.count(name);
+    return { ...this.#decision(name), allowed: true, retryAfterSeconds: 0 };
+  }
+
+  #decision(name: string): RateDecision {
+    const { burst, ratePerMinute } = this.#tier;
+    const now = this.#clock.now();
+    const fullAt = this.#current(name, now);
+    const remaining = Math.floor((now + burst * this.#intervalMs - fullAt) / this.#intervalMs);
+    const waitMs = fullAt + this.#intervalMs - burst * this.#intervalMs - now;
+    return {
+      allowed: waitMs <= 0,
+      limit: ratePerMinute,
+      remaining: Math.max(0, remaining),
+      resetAt: Math.ceil(fullAt / 1000),
+      retryAfterSeconds: Math.max(0, Math.ceil(waitMs / 1000)),
+    };
+  }
+
+  /** When the bucket is full again: never later than an empty one takes to fill, even where the clock was set back. */
+  #current(name: string, now: number): number {
+    const fullAt = Math.max(this.#fullAt.get(name) ?? now, now);
+    const latest = now + this.#tier.burst * this.#intervalMs;
+    if (fullAt <= latest) return fullAt;
+    this.#fullAt.set(name, latest);
+    return latest;
+  }
+}

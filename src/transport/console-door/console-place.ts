@@ -1,0 +1,64 @@
+import { ToolgateError } from "../../domain/errors.ts";
+import type { PageHead } from "../gate.ts";
+import { CallerOrigin } from "../http/caller-origin.ts";
+import { cookieFormOf, type CookieForm } from "./cookie.ts";
+
+/** Where the console is. */
+export interface ConsolePlaceOptions {
+  /** HOST: where the doors listen. */
+  readonly host: string;
+  /** CONSOLE_URL or PUBLIC_URL, if set. */
+  readonly publicUrl: string | undefined;
+  /** The console's address; asked once the doors are open. */
+  readonly url: () => string;
+}
+
+/** The console's own address, and what may be asked from there: its pages, and nobody else's. */
+export class ConsolePlace {
+  readonly #url: () => string;
+  readonly #callerOrigin: CallerOrigin;
+
+  constructor({ host, publicUrl, url }: ConsolePlaceOptions) {
+    this.#url = url;
+    this.#callerOrigin = new CallerOrigin({ host, publicUrl, origins: [] });
+  }
+
+  get url(): URL {
+    return new URL(this.#url());
+  }
+
+  /** The cookie's form; undefined where nobody can sign in. */
+  get cookie(): CookieForm | undefined {
+    return cookieFormOf(this.url);
+  }
+
+  /** @throws ToolgateError FORBIDDEN where a session's cookie would travel for all to read */
+  demandCookie(): CookieForm {
+    const { cookie } = this;
+    if (cookie) return cookie;
+    throw new ToolgateError(
+      "FORBIDDEN",
+      `signing in needs https, or this machine itself; the console is at ${this.url.href}, and the operator sets PUBLIC_URL or CONSOLE_URL to its https:// address`,
+    );
+  }
+
+  /**
+   * Lets the console's own pages ask. What changes something must name them as its origin, which browsers always do and no other page
+   * can; what only reads has no origin there, and is told by Sec-Fetch-Site where it comes from, by browsers that send it.
+   * @throws ToolgateError FORBIDDEN
+   */
+  demandOwn({ method, host, origin, site }: PageHead): void {
+    this.#callerOrigin.demand({ headers: { ...(host !== undefined && { host }) } });
+    const reads = method === "GET" || method === "HEAD";
+    if (origin === undefined ? !reads : origin !== this.url.origin) throw this.#strangePage("Origin");
+    if (site !== undefined && site !== "same-origin" && !(reads && site === "none"))
+      throw this.#strangePage("Sec-Fetch-Site");
+  }
+
+  #strangePage(header: string): ToolgateError {
+    return new ToolgateError(
+      "FORBIDDEN",
+      `${header}: only pages of the console may ask here, and it is at ${this.url.href}; open it there (the operator sets PUBLIC_URL or CONSOLE_URL)`,
+    );
+  }
+}
