@@ -195,6 +195,19 @@ export interface PageQuery<Status> {
   limit: number;
   cursor: string | undefined;
   status: Status | undefined;
+  /** A page of a filtered list may have fewer items than asked for, and still a next one. */
+  filter?: HistoryFilter | undefined;
+}
+
+/** What a list of receipts or runs is narrowed to; all of what is undefined. */
+export interface HistoryFilter {
+  tool?: string | undefined;
+  /** `key_…` */
+  keyId?: string | undefined;
+  /** Made at this moment or later. */
+  from?: Date | undefined;
+  /** Made before this moment. */
+  to?: Date | undefined;
 }
 
 /** Reads receipts. */
