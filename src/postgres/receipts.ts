@@ -2,7 +2,8 @@ import type { Pool, QueryConfig } from "pg";
 import type { Page, PageQuery, Receipts } from "../app/ports.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
-import { cursorAfter, readCursor } from "./cursor.ts";
+import { readCursor } from "./cursor.ts";
+import { filteredPageOf, filterValues, LOOKED_AT, pageOf, type Filtered } from "./pages.ts";
 import { patientQuery } from "./retry.ts";
 import { receiptOf, uuidFrom, type ReceiptRow } from "./rows.ts";
 
@@ -15,10 +16,39 @@ const PICKS: Record<ReceiptStatus, string> = {
                select ref from transfer where kind = 'reversal' and debit = $1))`,
 };
 
+const LAST_LOOKED_AT = LOOKED_AT - 1;
+
 /** The statement for one page: of account $1, before the receipt $2, at most $3. Each status has its own, so that each has its plan. */
 export function receiptsPage(status: ReceiptStatus | undefined): string {
   const picked = status === undefined ? "" : `and ${PICKS[status]}`;
   return `select * from issued_receipt where account_id = $1 and id < $2 ${picked} order by id desc limit $3`;
+}
+
+/**
+ * The statement for one page of a filtered list: of account $1, before the receipt $2, at most $3, of the tool $4, of the key $5, made
+ * from $6 to $7, of which all identifiers lie from $8 to $9. However rare they are, it looks at no more than some; its first row tells
+ * where it stopped.
+ */
+export function filteredReceiptsPage(status: ReceiptStatus | undefined): string {
+  const picked = status === undefined ? "" : `and ${PICKS[status]}`;
+  return /* sql */ `
+    with looked_at as materialized (
+      select id, run_id, tool, created_at from issued_receipt
+      where account_id = $1 and id < $2 and id >= $8 and id <= $9 ${picked}
+      order by id desc limit ${LOOKED_AT}
+    ), found as materialized (
+      select looked_at.id from looked_at join run on run.id = looked_at.run_id
+      where ($4::text is null or looked_at.tool = $4) and ($5::uuid is null or run.key_id = $5)
+        and looked_at.created_at >= $6 and looked_at.created_at < $7
+      order by looked_at.id desc limit $3
+    )
+    select looked.stopped_at, receipt.*
+    from (
+      select (select id from looked_at order by id limit 1 offset ${LAST_LOOKED_AT}) as stopped_at
+    ) looked left join (
+      select issued_receipt.* from found join issued_receipt on issued_receipt.id = found.id
+    ) receipt on true
+    order by receipt.id desc nulls last`;
 }
 
 /** Reads receipts, newest first: identifiers are UUIDv7, so their order is the order in time. */
@@ -29,25 +59,28 @@ export class PostgresReceipts implements Receipts {
     this.#pool = pool;
   }
 
-  async list(query: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
-    const after = readCursor("receipts", query.cursor);
-    const rows = await this.#read({
-      name: `receipts-list-${query.status ?? "all"}`,
-      text: receiptsPage(query.status),
-      values: [uuidFrom("acct", query.accountId), after, query.limit + 1],
+  async list({ accountId, cursor, limit, status, filter }: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
+    const page = [uuidFrom("acct", accountId), readCursor("receipts", cursor), limit + 1];
+    if (filter !== undefined) {
+      const rows = await this.#read<Filtered<ReceiptRow>>({
+        name: `receipts-filter-${status ?? "all"}`,
+        text: filteredReceiptsPage(status),
+        values: [...page, ...filterValues(filter)],
+      });
+      return filteredPageOf<ReceiptRow, Receipt>("receipts", limit, rows, receiptOf);
+    }
+    const rows = await this.#read<ReceiptRow>({
+      name: `receipts-list-${status ?? "all"}`,
+      text: receiptsPage(status),
+      values: page,
     });
-    const shown = rows.slice(0, query.limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(receiptOf),
-      nextCursor: rows.length > query.limit && last ? cursorAfter("receipts", last.id) : undefined,
-    };
+    return pageOf("receipts", limit, rows, receiptOf);
   }
 
   async find(accountId: string, receiptId: string): Promise<Receipt | undefined> {
     const uuid = uuidOf("rcpt", receiptId);
     if (uuid === undefined) return undefined;
-    const rows = await this.#read({
+    const rows = await this.#read<ReceiptRow>({
       name: "receipts-find",
       text: "select * from issued_receipt where id = $1 and account_id = $2",
       values: [uuid, uuidFrom("acct", accountId)],
@@ -55,7 +88,7 @@ export class PostgresReceipts implements Receipts {
     return rows[0] && receiptOf(rows[0]);
   }
 
-  #read(query: QueryConfig): Promise<ReceiptRow[]> {
+  #read<Row extends object>(query: QueryConfig): Promise<Row[]> {
     return patientQuery(this.#pool, query);
   }
 }

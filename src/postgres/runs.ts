@@ -1,9 +1,10 @@
 import type { Pool, QueryConfig } from "pg";
 import type { Page, PageQuery, Runs } from "../app/ports.ts";
-import { ERRORS, type ErrorCode } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Run, RunStatus } from "../domain/run.ts";
-import { cursorAfter, readCursor } from "./cursor.ts";
+import { readCursor } from "./cursor.ts";
+import { errorCodeOf } from "./error-codes.ts";
+import { filteredPageOf, filterValues, LOOKED_AT, pageOf, type Filtered } from "./pages.ts";
 import { patientQuery } from "./retry.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 
@@ -34,10 +35,36 @@ const PICKS: Record<RunStatus, string> = {
   cancelled: "and run.status = 'cancelled'",
 };
 
+const LAST_LOOKED_AT = LOOKED_AT - 1;
+
 /** The statement for one page: of account $1, before the run $2, at most $3. */
 export function runsPage(status: RunStatus | undefined): string {
   const picked = status === undefined ? "" : PICKS[status];
   return `${SELECT} where run.account_id = $1 and run.id < $2 ${picked} order by run.id desc limit $3`;
+}
+
+/**
+ * The statement for one page of a filtered list: of account $1, before the run $2, at most $3, of the tool $4, of the key $5, made from $6
+ * to $7, of which all identifiers lie from $8 to $9. However rare they are, it looks at no more than some; its first row tells where it
+ * stopped.
+ */
+export function filteredRunsPage(status: RunStatus | undefined): string {
+  const picked = status === undefined ? "" : PICKS[status];
+  return /* sql */ `
+    with looked_at as materialized (
+      select run.id, run.tool, run.key_id, run.created_at from run
+      where run.account_id = $1 and run.id < $2 and run.id >= $8 and run.id <= $9 ${picked}
+      order by run.id desc limit ${LOOKED_AT}
+    ), found as materialized (
+      select id from looked_at
+      where ($4::text is null or tool = $4) and ($5::uuid is null or key_id = $5) and created_at >= $6 and created_at < $7
+      order by id desc limit $3
+    )
+    select looked.stopped_at, run.*
+    from (
+      select (select id from looked_at order by id limit 1 offset ${LAST_LOOKED_AT}) as stopped_at
+    ) looked left join (${SELECT} where run.id in (select id from found)) run on true
+    order by run.id desc nulls last`;
 }
 
 /** Reads runs, newest first: identifiers are UUIDv7, so their order is the order in time. */
@@ -48,25 +75,28 @@ export class PostgresRuns implements Runs {
     this.#pool = pool;
   }
 
-  async list(query: PageQuery<RunStatus>): Promise<Page<Run>> {
-    const after = readCursor("runs", query.cursor);
-    const rows = await this.#read({
-      name: `runs-list-${query.status ?? "all"}`,
-      text: runsPage(query.status),
-      values: [uuidFrom("acct", query.accountId), after, query.limit + 1],
+  async list({ accountId, cursor, limit, status, filter }: PageQuery<RunStatus>): Promise<Page<Run>> {
+    const page = [uuidFrom("acct", accountId), readCursor("runs", cursor), limit + 1];
+    if (filter !== undefined) {
+      const rows = await this.#read<Filtered<RunRow>>({
+        name: `runs-filter-${status ?? "all"}`,
+        text: filteredRunsPage(status),
+        values: [...page, ...filterValues(filter)],
+      });
+      return filteredPageOf<RunRow, Run>("runs", limit, rows, runOf);
+    }
+    const rows = await this.#read<RunRow>({
+      name: `runs-list-${status ?? "all"}`,
+      text: runsPage(status),
+      values: page,
     });
-    const shown = rows.slice(0, query.limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(runOf),
-      nextCursor: rows.length > query.limit && last ? cursorAfter("runs", last.id) : undefined,
-    };
+    return pageOf("runs", limit, rows, runOf);
   }
 
   async find(accountId: string, runId: string): Promise<Run | undefined> {
     const uuid = uuidOf("run", runId);
     if (uuid === undefined) return undefined;
-    const rows = await this.#read({
+    const rows = await this.#read<RunRow>({
       name: "runs-find",
       text: `${SELECT} where run.id = $1 and run.account_id = $2`,
       values: [uuid, uuidFrom("acct", accountId)],
@@ -74,7 +104,7 @@ export class PostgresRuns implements Runs {
     return rows[0] && runOf(rows[0]);
   }
 
-  #read(query: QueryConfig): Promise<RunRow[]> {
+  #read<Row extends object>(query: QueryConfig): Promise<Row[]> {
     return patientQuery(this.#pool, query);
   }
 }
@@ -87,18 +117,10 @@ function runOf(row: RunRow): Run {
     stepId: row.step_id ?? undefined,
     spent: row.status === "completed" ? row.price : 0n,
     receiptId: row.receipt_id === null ? undefined : idFrom("rcpt", row.receipt_id),
-    error: row.error_code === null ? undefined : { code: errorCode(row.error_code), message: row.error_message ?? "" },
+    error:
+      row.error_code === null ? undefined : { code: errorCodeOf(row.error_code), message: row.error_message ?? "" },
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
   };
-}
-
-/** A code that was retired since is told as INTERNAL. */
-function errorCode(text: string): ErrorCode {
-  return isErrorCode(text) ? text : "INTERNAL";
-}
-
-function isErrorCode(text: string): text is ErrorCode {
-  return Object.hasOwn(ERRORS, text);
 }

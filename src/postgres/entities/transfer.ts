@@ -27,7 +27,8 @@ export const TransferEntity = defineEntity({
     },
     {
       name: "transfer_out_index",
-      expression: "create index transfer_out_index on transfer (debit, id) where kind in ('reversal', 'adjustment')",
+      expression:
+        "create index transfer_out_index on transfer (debit, id) where kind in ('charge', 'reversal', 'adjustment')",
     },
     {
       name: "transfer_reversal_index",

@@ -1,0 +1,162 @@
+import type { ErrorCode } from "../domain/errors.ts";
+import type { JsonObject } from "../domain/json.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import type { RateTier } from "../domain/rate-limit.ts";
+import type { Receipt } from "../domain/receipt.ts";
+import type { Run } from "../domain/run.ts";
+import type { Page } from "./ports.ts";
+
+/** An account's money at one moment. */
+export interface AccountBalance {
+  /** Spendable: entries less open holds. */
+  available: MicroUsd;
+  /** Open holds. */
+  held: MicroUsd;
+  /** Charged since 00:00 UTC. */
+  spentToday: MicroUsd;
+  /** Charged on the last 30 days of UTC, today included. */
+  spent30Days: MicroUsd;
+  /** Below it the owner wants to be warned; undefined: never. */
+  lowBalance: MicroUsd | undefined;
+  tier: RateTier;
+}
+
+/** What kind an entry of an account is of. */
+export type EntryKind = "deposit" | "assignment" | "charge" | "refund" | "reversal" | "reinstatement" | "adjustment";
+
+/** One transfer of the ledger, as its account sees it. */
+export interface Entry {
+  transferId: bigint;
+  kind: EntryKind;
+  /** What it added to the balance; negative: took. */
+  amount: MicroUsd;
+  /** All entries up to and with this one. Open holds are not entries. */
+  balance: MicroUsd;
+  createdAt: Date;
+  /** Of a charge or refund. */
+  tool: string | undefined;
+  /** `rcpt_…`, of a charge or refund. */
+  receiptId: string | undefined;
+  /** Base58, of what has a transaction on the chain. */
+  txSignature: string | undefined;
+  /** What an operator wrote of it. */
+  note: string | undefined;
+}
+
+/** An entry as a file tells it. */
+export interface StatementRow extends Entry {
+  /** ISO 8601 with microseconds, UTC. */
+  time: string;
+  /** `run_…`, of a charge or refund. */
+  runId: string | undefined;
+  /** Name of the key that called, of a charge or refund. */
+  keyName: string | undefined;
+}
+
+/** A statement over a span of time, all of one moment. */
+export interface StatementExport {
+  /** What the balance was before the first row, and since when; undefined when everything is told. */
+  opening: { balance: MicroUsd; time: string } | undefined;
+  /** In the order of the ledger, some at a time. */
+  rows: AsyncIterable<readonly StatementRow[]>;
+}
+
+/** Of which span of time: half-open; what is undefined has no end. */
+export interface Span {
+  from: Date | undefined;
+  to: Date | undefined;
+}
+
+/** Reads what the ledger says of one account. */
+export interface Statements {
+  /** @throws ToolgateError NOT_FOUND */
+  balance(accountId: string): Promise<AccountBalance>;
+  /** @param amount undefined: never warn */
+  setLowBalance(accountId: string, amount: MicroUsd | undefined): Promise<void>;
+  /**
+   * Newest first, each with the balance after it.
+   * @throws ToolgateError INVALID_REQUEST for a cursor that is none of this account's
+   */
+  entries(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Entry>>;
+  /**
+   * Hands over the entries of a span, oldest first, from one snapshot, however many there are. What it reads from is given back when
+   * `read` has ended.
+   * @throws ToolgateError UNAVAILABLE when others read too many at the moment
+   */
+  export(accountId: string, span: Span, read: (statement: StatementExport) => Promise<void>): Promise<void>;
+}
+
+/** Calls and what they cost. */
+export interface Usage {
+  charged: bigint;
+  /** Refunds are not taken off. */
+  spent: MicroUsd;
+  failed: bigint;
+}
+
+/** What was used in a span of time; each list adds up to `total`. */
+export interface UsageReport {
+  /** One for each hour or day, oldest first, also where nothing was used. */
+  buckets: { start: Date; usage: Usage }[];
+  /** Most spent first. */
+  tools: { tool: string; usage: Usage }[];
+  /** Most spent first; undefined: from before keys were recorded. */
+  keys: { keyId: string | undefined; name: string; usage: Usage }[];
+  /** Most first. */
+  failures: { code: ErrorCode; calls: bigint }[];
+  total: Usage;
+}
+
+/** Of which calls. */
+export interface UsageQuery {
+  accountId: string;
+  /** Is moved back to the beginning of its hour or day, UTC. */
+  from: Date;
+  /** Not included; now when undefined. */
+  to: Date | undefined;
+  hourly: boolean;
+  tool: string | undefined;
+  /** `key_…` */
+  keyId: string | undefined;
+}
+
+/** Adds up what was spent. */
+export interface UsageReports {
+  /** @throws ToolgateError INVALID_REQUEST for a span that is empty or too long */
+  usage(query: UsageQuery): Promise<UsageReport>;
+}
+
+/** A payment on the chain, as the ledger has it. */
+export interface ChainPayment {
+  /** Base58. */
+  txSignature: string;
+  amount: MicroUsd;
+  payer: string | undefined;
+  slot: bigint;
+  blockTime: Date;
+  finalized: boolean;
+  reversed: boolean;
+}
+
+/** Which key called; undefined where that was not recorded. */
+export interface CallingKey {
+  keyId: string;
+  name: string;
+}
+
+/** What a run rests on and led to. */
+export interface RunDetails {
+  run: Run;
+  receipt: Receipt | undefined;
+  key: CallingKey | undefined;
+  idempotencyKey: string | undefined;
+  /** Where it is still kept. */
+  result: JsonObject | undefined;
+  payment: ChainPayment | undefined;
+}
+
+/** Tells all of one run or receipt; undefined for what is not the account's. */
+export interface History {
+  ofRun(accountId: string, runId: string): Promise<RunDetails | undefined>;
+  ofReceipt(accountId: string, receiptId: string): Promise<(RunDetails & { receipt: Receipt }) | undefined>;
+}

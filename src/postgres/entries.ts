@@ -1,0 +1,117 @@
+import { base58 } from "@scure/base";
+import type { Entry, EntryKind, StatementRow } from "../app/statement-ports.ts";
+import { idFrom } from "./rows.ts";
+import { SETTLED } from "./ledger-time.ts";
+
+/** The two sides of an account's entries, each along its index: what came in and what went out. */
+const IN = /* sql */ `
+  select id, kind, ref, note, created_at, amount from transfer
+  where credit = $1 and kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment')`;
+const OUT = /* sql */ `
+  select id, kind, ref, note, created_at, -amount as amount from transfer
+  where debit = $1 and kind in ('charge', 'reversal', 'adjustment')`;
+
+/** What an entry is told with: its receipt, for a charge or refund. */
+const RECEIPT = /* sql */ `
+  left join receipt on receipt.run_id = case when entry.kind in ('charge', 'refund') then encode(entry.ref, 'hex')::uuid end`;
+
+/** Entries of account $1 before the transfer $2, newest first, at most $3. */
+export const ENTRIES_PAGE = /* sql */ `
+  select entry.*, receipt.id as receipt_id, receipt.tool, entry.created_at < now() - ${SETTLED} as settled
+  from (
+    select * from (
+      (${IN} and id < $2 order by id desc limit $3)
+      union all
+      (${OUT} and id < $2 order by id desc limit $3)
+    ) side order by id desc limit $3
+  ) entry ${RECEIPT}
+  order by entry.id desc`;
+
+/** What the entries of account $1 after the transfer $2 and before $3 add up to. */
+export const ENTRIES_SUM = /* sql */ `
+  select coalesce(sum(amount), 0)::bigint as amount
+  from (${IN} and id > $2 and id < $3 union all ${OUT} and id > $2 and id < $3) entry`;
+
+/** The newest entry of account $1 before the transfer $2 below which none can be added. */
+export const SETTLED_ENTRY = /* sql */ `
+  select id from (
+    (${IN} and id < $2 and created_at < now() - ${SETTLED} order by id desc limit 1)
+    union all
+    (${OUT} and id < $2 and created_at < now() - ${SETTLED} order by id desc limit 1)
+  ) side order by id desc limit 1`;
+
+/** All entries of account $1: its balance and its open holds, of which few are open. */
+export const ENTRIES_TOTAL = /* sql */ `
+  select account.available, account.low_balance, account.rate_per_minute, account.burst, (
+    select coalesce(sum(hold.amount), 0)::bigint from run join hold on hold.run_id = run.id and hold.state = 'open'
+    where run.account_id = $1 and run.status = 'active'
+  ) as held
+  from account where account.id = $1`;
+
+/** What account $1 has had since $2, among the transfers from $3 on. */
+export const ENTRIES_SINCE = /* sql */ `
+  select coalesce(sum(amount), 0)::bigint as amount
+  from (${IN} and id >= $3 and created_at >= $2 union all ${OUT} and id >= $3 and created_at >= $2) entry`;
+
+/** Opens the entries of account $1 from $2 to $3, among the transfers from $4 to $5, in the order of the ledger. */
+export const EXPORT = /* sql */ `
+  declare statement no scroll cursor for
+  select entry.*, receipt.id as receipt_id, receipt.run_id, receipt.tool, api_key.name as key_name,
+         to_char(entry.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time
+  from (
+    ${IN} and id >= $4 and id < $5 and created_at >= $2 and created_at < $3
+    union all
+    ${OUT} and id >= $4 and id < $5 and created_at >= $2 and created_at < $3
+  ) entry ${RECEIPT}
+  left join run on run.id = receipt.run_id
+  left join api_key on api_key.id = run.key_id
+  order by entry.id`;
+
+/** An entry as {@link ENTRIES_PAGE} yields it. */
+export interface EntryRow {
+  id: bigint;
+  kind: EntryKind;
+  ref: Buffer;
+  note: string | null;
+  created_at: Date;
+  amount: bigint;
+  receipt_id: string | null;
+  tool: string | null;
+  /** Whether no entry can be added before it any more. */
+  settled: boolean;
+}
+
+/** An entry as {@link EXPORT} yields it. */
+export interface ExportRow extends EntryRow {
+  time: string;
+  run_id: string | null;
+  key_name: string | null;
+}
+
+/** What has a transaction on the chain, by which it is known. */
+const ON_CHAIN: ReadonlySet<EntryKind> = new Set(["deposit", "assignment", "reversal", "reinstatement"]);
+
+/** @param balance all entries up to and with this one */
+export function entryOf(row: EntryRow, balance: bigint): Entry {
+  return {
+    transferId: row.id,
+    kind: row.kind,
+    amount: row.amount,
+    balance,
+    createdAt: row.created_at,
+    tool: row.tool ?? undefined,
+    receiptId: row.receipt_id === null ? undefined : idFrom("rcpt", row.receipt_id),
+    txSignature: ON_CHAIN.has(row.kind) ? base58.encode(row.ref) : undefined,
+    note: row.note ?? undefined,
+  };
+}
+
+/** @param balance all entries up to and with this one */
+export function statementRowOf(row: ExportRow, balance: bigint): StatementRow {
+  return {
+    ...entryOf(row, balance),
+    time: row.time,
+    runId: row.run_id === null ? undefined : idFrom("run", row.run_id),
+    keyName: row.key_name ?? undefined,
+  };
+}

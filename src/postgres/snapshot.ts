@@ -1,0 +1,33 @@
+import type { Pool, PoolClient } from "pg";
+import { PATIENCE_MS, retrying } from "./retry.ts";
+
+const BEGIN = "begin isolation level repeatable read read only";
+
+/**
+ * Reads with more than one statement what was true at one moment. Nothing is locked.
+ * @throws ToolgateError UNAVAILABLE when the database is away; whatever `read` throws
+ */
+export async function inSnapshot<Result>(pool: Pool, read: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  return retrying(PATIENCE_MS, () => snapshot(pool, read));
+}
+
+/** As {@link inSnapshot}, once: for what cannot be read again. */
+export async function snapshot<Result>(pool: Pool, read: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  let broken = true;
+  try {
+    await client.query(BEGIN);
+    const result = await read(client);
+    await client.query("commit");
+    broken = false;
+    return result;
+  } catch (error) {
+    broken = await client.query("rollback").then(
+      () => false,
+      () => true,
+    );
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}

@@ -1,0 +1,159 @@
+import type { Pool, PoolClient } from "pg";
+import type { Page } from "../app/ports.ts";
+import type { AccountBalance, Entry, Span, StatementExport, Statements } from "../app/statement-ports.ts";
+import { ToolgateError } from "../domain/errors.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import type { SealingKeys } from "../domain/quote.ts";
+import { ENTRIES_PAGE, ENTRIES_SUM, ENTRIES_TOTAL, entryOf, SETTLED_ENTRY, type EntryRow } from "./entries.ts";
+import { transferRange } from "./ledger-time.ts";
+import { patientQuery } from "./retry.ts";
+import { uuidFrom } from "./rows.ts";
+import { inSnapshot } from "./snapshot.ts";
+import { openPlace, sealPlace, type StatementPlace } from "./statement-cursor.ts";
+import { StatementExports } from "./statement-export.ts";
+
+/** Before all transfers. */
+const FIRST = 0n;
+/** After all transfers. */
+const NEVER = 2n ** 63n - 1n;
+
+/** What account $1 was charged, among the transfers from $2 on: since the first moments of today and of 29 days before. */
+const SPENT = /* sql */ `
+  select coalesce(sum(amount) filter (where created_at >= date_trunc('day', now(), 'UTC')), 0)::bigint as today,
+         coalesce(sum(amount), 0)::bigint as month
+  from transfer
+  where debit = $1 and kind in ('charge', 'reversal', 'adjustment') and kind = 'charge' and id >= $2
+    and created_at >= date_trunc('day', now(), 'UTC') - interval '29 days'`;
+
+interface TotalRow {
+  available: bigint;
+  held: bigint;
+  low_balance: bigint | null;
+  rate_per_minute: number;
+  burst: number;
+}
+
+/** The account's money on PostgreSQL: every figure is read from the ledger's transfers, never kept beside them. */
+export class PostgresStatements implements Statements {
+  readonly #pool: Pool;
+  readonly #keys: SealingKeys;
+  readonly #exports: StatementExports;
+
+  constructor(pool: Pool, keys: SealingKeys) {
+    this.#pool = pool;
+    this.#keys = keys;
+    this.#exports = new StatementExports(pool);
+  }
+
+  async balance(accountId: string): Promise<AccountBalance> {
+    const account = uuidFrom("acct", accountId);
+    return inSnapshot(this.#pool, async (client) => {
+      const total = await totalOf(client, account);
+      const spent = await spentOf(client, account);
+      return {
+        available: total.available,
+        held: total.held,
+        spentToday: spent.today,
+        spent30Days: spent.month,
+        lowBalance: total.low_balance ?? undefined,
+        tier: { ratePerMinute: total.rate_per_minute, burst: total.burst },
+      };
+    });
+  }
+
+  async setLowBalance(accountId: string, amount: MicroUsd | undefined): Promise<void> {
+    await patientQuery(this.#pool, {
+      name: "statement-set-low-balance",
+      text: "update account set low_balance = $2 where id = $1",
+      values: [uuidFrom("acct", accountId), amount],
+    });
+  }
+
+  /**
+   * Entries are in the order of their numbers, and a charge with a smaller number may still come in beside the newest ones. So a balance is
+   * counted from an entry that is old enough to have all its predecessors, which the cursor names: then pages that are read one after the
+   * other agree, whatever was booked meanwhile, and none reads more than itself and the entries of about a minute.
+   */
+  async entries(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Entry>> {
+    const account = uuidFrom("acct", query.accountId);
+    const place = query.cursor === undefined ? undefined : openPlace(this.#keys, account, query.cursor);
+    return inSnapshot(this.#pool, async (client) => {
+      const before = place?.before ?? NEVER;
+      let balance = await balanceBefore(client, account, place);
+      const rows = await rowsOf<EntryRow>(client, "entries-page", ENTRIES_PAGE, [account, before, query.limit + 1]);
+      const items: Entry[] = [];
+      for (const row of rows.slice(0, query.limit)) {
+        items.push(entryOf(row, balance));
+        balance -= row.amount;
+      }
+      const next = rows[query.limit];
+      return {
+        items,
+        nextCursor: next && sealPlace(this.#keys, account, await placeAt(client, account, { next, balance, place })),
+      };
+    });
+  }
+
+  export(accountId: string, span: Span, read: (statement: StatementExport) => Promise<void>): Promise<void> {
+    return this.#exports.export(uuidFrom("acct", accountId), span, read);
+  }
+}
+
+/** All entries before a place; without one, all there are. */
+async function balanceBefore(
+  client: PoolClient,
+  account: string,
+  place: StatementPlace | undefined,
+): Promise<MicroUsd> {
+  if (place) return place.balance + (await sumOf(client, account, place.anchor, place.before));
+  const { available, held } = await totalOf(client, account);
+  return available + held;
+}
+
+/** The place before which `next` is the newest entry. */
+async function placeAt(
+  client: PoolClient,
+  account: string,
+  at: { next: EntryRow; balance: MicroUsd; place: StatementPlace | undefined },
+): Promise<StatementPlace> {
+  const { next, balance, place } = at;
+  const before = next.id + 1n;
+  if (next.settled || (place && next.id <= place.anchor)) return { before, anchor: next.id, balance };
+  if (place) return { ...place, before };
+  const [settled] = await rowsOf<{ id: bigint }>(client, "entries-settled", SETTLED_ENTRY, [account, before]);
+  const anchor = settled?.id ?? FIRST;
+  return { before, anchor, balance: balance - (await sumOf(client, account, anchor, before)) };
+}
+
+async function sumOf(client: PoolClient, account: string, after: bigint, before: bigint): Promise<MicroUsd> {
+  const [row] = await rowsOf<{ amount: bigint }>(client, "entries-sum", ENTRIES_SUM, [account, after, before]);
+  return row?.amount ?? 0n;
+}
+
+async function spentOf(client: PoolClient, account: string): Promise<{ today: bigint; month: bigint }> {
+  const [row] = await rowsOf<{ since: Date }>(
+    client,
+    "statement-month",
+    "select date_trunc('day', now(), 'UTC') - interval '29 days' as since",
+    [],
+  );
+  const { low } = await transferRange(client, row?.since, undefined);
+  const [spent] = await rowsOf<{ today: bigint; month: bigint }>(client, "statement-spent", SPENT, [account, low]);
+  return spent ?? { today: 0n, month: 0n };
+}
+
+/** @throws ToolgateError NOT_FOUND */
+async function totalOf(client: PoolClient, account: string): Promise<TotalRow> {
+  const [row] = await rowsOf<TotalRow>(client, "entries-total", ENTRIES_TOTAL, [account]);
+  if (!row) throw new ToolgateError("NOT_FOUND", "there is no such account");
+  return row;
+}
+
+async function rowsOf<Row extends object>(
+  client: PoolClient,
+  name: string,
+  text: string,
+  values: unknown[],
+): Promise<Row[]> {
+  return (await client.query<Row>({ name, text, values })).rows;
+}
