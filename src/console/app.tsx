@@ -1,0 +1,80 @@
+import { TransportProvider } from "@connectrpc/connect-query";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { Suspense } from "react";
+import { Route, Router, Switch } from "wouter";
+import { Frame } from "./frame.tsx";
+import { SignInPage } from "./pages/sign-in.tsx";
+import { ROUTES } from "./routes.ts";
+import { queryClient, transport } from "./rpc.ts";
+import { SignedInProvider, useSessionQuery } from "./session.tsx";
+import { ButtonLink, EmptyState, ErrorNote, Page, Skeleton, Toasts } from "./ui/index.ts";
+import { WalletProvider } from "./wallet/wallet-provider.tsx";
+
+/** The console: the sign-in page, or the pages of who is signed in. */
+export function App() {
+  return (
+    <TransportProvider transport={transport}>
+      <QueryClientProvider client={queryClient}>
+        <Router base="/console">
+          <WalletProvider>
+            <Door />
+          </WalletProvider>
+          <Toasts />
+        </Router>
+      </QueryClientProvider>
+    </TransportProvider>
+  );
+}
+
+function Door() {
+  const { data, error, refetch } = useSessionQuery();
+  if (data?.session && data.installation) {
+    return (
+      <SignedInProvider value={{ session: data.session, installation: data.installation }}>
+        <Frame>
+          <Suspense fallback={<Opening />}>
+            <Pages />
+          </Suspense>
+        </Frame>
+      </SignedInProvider>
+    );
+  }
+  if (data) return <SignInPage />;
+  return (
+    <main className="alone">
+      {error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Skeleton lines={4} height={20} />}
+    </main>
+  );
+}
+
+function Pages() {
+  return (
+    <Switch>
+      {ROUTES.map(({ path, page }) => (
+        <Route key={path} path={path} component={page} />
+      ))}
+      <Route component={NothingHere} />
+    </Switch>
+  );
+}
+
+function Opening() {
+  return (
+    <div className="page">
+      <Skeleton lines={6} height={20} />
+    </div>
+  );
+}
+
+function NothingHere() {
+  return (
+    <Page title="Nothing here">
+      <EmptyState
+        title="There is no page at this address"
+        action={<ButtonLink href="/keys">Go to your keys</ButtonLink>}
+      >
+        It may have been moved, or the address is mistyped.
+      </EmptyState>
+    </Page>
+  );
+}

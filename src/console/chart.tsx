@@ -1,0 +1,148 @@
+import { useEffect, useRef } from "react";
+import Plot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useShownTheme } from "./theme.ts";
+
+/** What a chart shows: one figure for each moment. */
+export interface ChartProps {
+  /** What it shows, for screen readers. */
+  label: string;
+  /** Moments, oldest first. */
+  times: readonly Date[];
+  /** A figure for each; only for drawing, which takes numbers. */
+  values: readonly number[];
+  /** How a figure is written, on the axis and beside the pointer. */
+  format: (value: number) => string;
+  /** How a moment is written: `formatUtcDay` for days. Moments are shown in UTC. */
+  formatTime: (time: Date) => string;
+  /** The same where there is room: beside the pointer and in the table; `formatTime` where left out. */
+  formatWhole?: (time: Date) => string;
+  /** The exact figures as text, for the table that screen readers get; `format` of each where left out. */
+  texts?: readonly string[];
+  /** `bars` for what was counted in a span, `line` for what had a value at a moment. */
+  kind?: "bars" | "line";
+  /** Pixels; 200 unless told. */
+  height?: number;
+}
+
+/** A chart on a canvas, with its figures as a table that is only heard. */
+export function Chart(props: ChartProps) {
+  const { label, times, texts, values, format, formatTime, formatWhole = formatTime, height = 200 } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const theme = useShownTheme();
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return undefined;
+    // A canvas keeps its colours: another theme is another chart.
+    const plot = new Plot(optionsOf(props, element), dataOf(props), element);
+    const observer = new ResizeObserver(() => {
+      if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height });
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [props, theme, height]);
+  return (
+    <figure className="chart">
+      <div ref={box} style={{ height }} aria-hidden="true" />
+      <table className="hidden">
+        <caption>{label}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time (UTC)</th>
+            <th scope="col">Value</th>
+          </tr>
+        </thead>
+        <tbody>
+          {times.map((time, index) => (
+            <tr key={time.getTime()}>
+              <th scope="row">{formatWhole(time)}</th>
+              <td>{texts?.[index] ?? format(values[index] ?? 0)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  );
+}
+
+function dataOf({ times, values }: ChartProps): Plot.AlignedData {
+  return [times.map((time) => time.getTime() / 1_000), [...values]];
+}
+
+function optionsOf(
+  { format, formatTime, formatWhole = formatTime, kind = "bars", height = 200 }: ChartProps,
+  element: HTMLElement,
+): Plot.Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string) => style.getPropertyValue(name).trim();
+  const font = `11px ${style.fontFamily}`;
+  const axis = { stroke: colour("--text-faint"), font, ticks: { show: false } };
+  const paths = kind === "bars" ? Plot.paths.bars?.({ size: [0.7, 28], radius: 0.2 }) : undefined;
+  return {
+    width: Math.max(element.clientWidth, 100),
+    height,
+    padding: [10, 6, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === "line" } },
+    tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), "UTC"),
+    scales: { y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        space: 70,
+        values: (_, seconds) => seconds.map((at) => axisTime(formatTime, at)),
+      },
+      {
+        ...axis,
+        grid: { stroke: colour("--line"), width: 1 },
+        space: 36,
+        size: (_, labels) => 14 + Math.max(0, ...(labels ?? []).map((text) => text.length)) * 6.5,
+        values: (_, figures) => figures.map(format),
+      },
+    ],
+    series: [
+      {},
+      {
+        stroke: colour("--accent"),
+        fill: colour(kind === "bars" ? "--accent" : "--accent-soft"),
+        width: kind === "bars" ? 0 : 2,
+        ...(paths && { paths }),
+        points: { show: false },
+      },
+    ],
+    plugins: [pointedAt(format, formatWhole)],
+  };
+}
+
+/** A year is known; what is left is short enough for an axis. */
+function axisTime(formatTime: ChartProps["formatTime"], seconds: number): string {
+  return formatTime(new Date(seconds * 1_000)).replace(/^\d{4}-/, "");
+}
+
+/** What is under the pointer, in words. */
+function pointedAt(format: ChartProps["format"], formatTime: ChartProps["formatTime"]): Plot.Plugin {
+  const tip = document.createElement("div");
+  tip.className = "chart-tip";
+  return {
+    hooks: {
+      init: (plot) => {
+        plot.over.append(tip);
+      },
+      setCursor: (plot) => {
+        const { idx, left = -1 } = plot.cursor;
+        const seconds = idx === null || idx === undefined ? undefined : plot.data[0][idx];
+        const value = idx === null || idx === undefined ? undefined : plot.data[1]?.[idx];
+        tip.hidden = left < 0 || seconds === undefined || value === undefined || value === null;
+        if (tip.hidden || seconds === undefined) return;
+        tip.textContent = `${formatTime(new Date(seconds * 1_000))}  ${format(value ?? 0)}`;
+        const right = left > plot.over.clientWidth / 2;
+        tip.style.left = right ? "" : `${left + 10}px`;
+        tip.style.right = right ? `${plot.over.clientWidth - left + 10}px` : "";
+      },
+    },
+  };
+}

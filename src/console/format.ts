@@ -1,0 +1,98 @@
+/** Micro-USD in a dollar. */
+const MICRO = 1_000_000n;
+
+/**
+ * Micro-USD as people read it, exactly: at least two decimals, more only where there are more.
+ * @example `$1.25`, `$0.0025`, `-$1,204.50`
+ */
+export function formatUsd(microUsd: bigint): string {
+  const size = microUsd < 0n ? -microUsd : microUsd;
+  const decimals = (size % MICRO)
+    .toString()
+    .padStart(6, "0")
+    .replace(/0{1,4}$/, "");
+  return `${microUsd < 0n ? "-" : ""}$${grouped((size / MICRO).toString())}.${decimals}`;
+}
+
+/** The same with its sign in front, for what is added or taken. */
+export function formatSignedUsd(microUsd: bigint): string {
+  return microUsd > 0n ? `+${formatUsd(microUsd)}` : formatUsd(microUsd);
+}
+
+/** Micro-USD as a plain decimal number for a field or a file: `1.25`. */
+export function plainUsd(microUsd: bigint): string {
+  return formatUsd(microUsd).replaceAll(/[$,]/g, "");
+}
+
+/**
+ * Reads an amount of dollars that a person has typed.
+ * @returns micro-USD; undefined when it is none, is below zero or has more than six decimals
+ */
+export function parseUsd(text: string): bigint | undefined {
+  const match = /^\$?\s*(\d{1,12}(?:,\d{3})*)(?:\.(\d{0,6}))?$/.exec(text.trim());
+  if (!match) return undefined;
+  const [, whole = "0", decimals = ""] = match;
+  return BigInt(whole.replaceAll(",", "")) * MICRO + BigInt(decimals.padEnd(6, "0"));
+}
+
+/** A count with its thousands apart: `12,345`. */
+export function formatCount(count: bigint | number): string {
+  return grouped(count.toString());
+}
+
+/** A count and what is counted: `1 call`, `2 calls`. */
+export function counted(count: bigint | number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${BigInt(count) === 1n ? one : many}`;
+}
+
+/** The beginning and the end of an identifier or address that is long: `7xKX…9fQm`. */
+export function shortened(text: string, head = 4, tail = 4): string {
+  return text.length <= head + tail + 3 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;
+}
+
+/** A length of time: `820 ms`, `2.4 s`, `3 min 20 s`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  return seconds < 3_600
+    ? `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+    : `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
+}
+
+/** A moment in UTC to the second: `2026-03-01 14:05:09`. */
+export function formatUtc(date: Date): string {
+  return date.toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** A day in UTC: `2026-03-01`. */
+export function formatUtcDay(date: Date): string {
+  return date.toISOString().slice(0, 10);
+}
+
+const STEPS: readonly [seconds: number, unit: string][] = [
+  [60, "second"],
+  [3_600, "minute"],
+  [86_400, "hour"],
+  [86_400 * 60, "day"],
+];
+
+/** How far a moment is from another one: `just now`, `3 minutes ago`, `in 2 days`; its day where that is long. */
+export function formatDistance(date: Date, now: Date): string {
+  const seconds = Math.round((date.getTime() - now.getTime()) / 1_000);
+  const size = Math.abs(seconds);
+  if (size < 10) return "just now";
+  let divisor = 1;
+  for (const [limit, unit] of STEPS) {
+    if (size < limit) {
+      const text = counted(Math.floor(size / divisor), unit);
+      return seconds < 0 ? `${text} ago` : `in ${text}`;
+    }
+    divisor = limit === 86_400 * 60 ? divisor : limit;
+  }
+  return formatUtcDay(date);
+}
+
+function grouped(digits: string): string {
+  return digits.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+}

@@ -1,0 +1,97 @@
+import { useEffect, useRef, useState, type ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import { isAt, OPERATOR_PLACES, PLACES, type Place } from "./navigation.ts";
+import { useSignedIn, useSignOut } from "./session.tsx";
+import { shortened } from "./format.ts";
+import { Button, CopyButton, Icon } from "./ui/index.ts";
+import { Brand } from "./brand.tsx";
+
+/** What stays in sight on a narrow screen; the rest is behind "More". */
+const IN_BAR = 4;
+
+/** What is around every page: the navigation and who is signed in. */
+export function Frame({ children }: { children: ReactNode }) {
+  const { session } = useSignedIn();
+  const [location] = useLocation();
+  // Whoever goes to another page has made a choice: it closes by itself.
+  const [openAt, setOpenAt] = useState<string>();
+  const open = openAt === location;
+  const more = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!open) return undefined;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape") return;
+      setOpenAt(undefined);
+      more.current?.focus();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [open]);
+  return (
+    <div className={open ? "frame is-open" : "frame"}>
+      <a href="#content" className="skip">
+        Skip to the content
+      </a>
+      <header className="side">
+        <Brand />
+        <nav aria-label="Console">
+          <Places places={PLACES} location={location} />
+          {session.operator && (
+            <>
+              <p className="nav-head">Operator</p>
+              <Places places={OPERATOR_PLACES} location={location} />
+            </>
+          )}
+        </nav>
+        <Account />
+        <button
+          ref={more}
+          type="button"
+          className="nav-more"
+          aria-expanded={open}
+          onClick={() => setOpenAt(open ? undefined : location)}
+        >
+          <Icon name={open ? "cross" : "more"} />
+          {open ? "Close" : "More"}
+        </button>
+      </header>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function Places({ places, location }: { places: readonly Place[]; location: string }) {
+  return (
+    <ul className="nav">
+      {places.map((place, index) => (
+        <li key={place.href} className={places === PLACES && index < IN_BAR ? "nav-first" : undefined}>
+          <Link href={place.href} aria-current={isAt(location, place) ? "page" : undefined}>
+            <Icon name={place.icon} />
+            {place.label}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Account() {
+  const { session } = useSignedIn();
+  const signOut = useSignOut();
+  return (
+    <div className="account">
+      <div className="account-wallet">
+        <span className="faint">Signed in as</span>
+        <span className="copyable">
+          <code title={session.wallet}>{shortened(session.wallet, 5, 5)}</code>
+          <CopyButton text={session.wallet} label="wallet address" />
+        </span>
+      </div>
+      <Button small tone="quiet" icon="leave" busy={signOut.isPending} onClick={() => signOut.mutate({})}>
+        Sign out
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+import type { IconName } from "./ui/icon.tsx";
+
+/** A place in the navigation. */
+export interface Place {
+  href: string;
+  label: string;
+  icon: IconName;
+}
+
+/** What everyone sees. The first four stay in sight on a narrow screen. */
+export const PLACES: readonly Place[] = [
+  { href: "/", label: "Overview", icon: "home" },
+  { href: "/activity", label: "Activity", icon: "list" },
+  { href: "/keys", label: "Keys", icon: "key" },
+  { href: "/deposit", label: "Deposit", icon: "deposit" },
+  { href: "/playground", label: "Playground", icon: "play" },
+  { href: "/settings", label: "Settings", icon: "settings" },
+];
+
+/** What the operator sees besides. */
+export const OPERATOR_PLACES: readonly Place[] = [
+  { href: "/operator", label: "Operations", icon: "gauge" },
+  { href: "/operator/accounts", label: "Accounts", icon: "people" },
+  { href: "/operator/payments", label: "Payments", icon: "inbox" },
+  { href: "/operator/actions", label: "Audit log", icon: "log" },
+];
+
+/** Whether the address is at the place or below it. */
+export function isAt(location: string, { href }: Place): boolean {
+  if (href === "/" || href === "/operator") return location === href;
+  if (href === "/activity" && /^\/(receipts|runs)\//.test(location)) return true;
+  return location === href || location.startsWith(`${href}/`);
+}

@@ -1,0 +1,16 @@
+import { lazy, type ComponentType } from "react";
+
+/** A page and its address below /console. */
+interface PageRoute {
+  /** As wouter matches it. */
+  path: string;
+  page: ComponentType;
+}
+
+/**
+ * Every page, each a file of its own that is fetched when it is first opened. A page's component takes no props: it reads the address
+ * with wouter's `useParams` and `useSearchParams`.
+ */
+export const ROUTES: readonly PageRoute[] = [
+  { path: "/", page: lazy(async () => ({ default: (await import("./pages/overview.tsx")).OverviewPage })) },
+];

@@ -1,0 +1,34 @@
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { createContext, use, type ReactNode } from "react";
+import { SessionService, type Installation, type Session } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import { forgetAll } from "./rpc.ts";
+
+/** Who is signed in, and where. */
+export interface SignedIn {
+  session: Session;
+  installation: Installation;
+}
+
+const SignedInContext = createContext<SignedIn | undefined>(undefined);
+
+/** Hands who is signed in to all that is shown below. */
+export function SignedInProvider({ value, children }: { value: SignedIn; children: ReactNode }) {
+  return <SignedInContext value={value}>{children}</SignedInContext>;
+}
+
+/** Who is signed in; pages are only shown while somebody is. */
+export function useSignedIn(): SignedIn {
+  const signedIn = use(SignedInContext);
+  if (!signedIn) throw new Error("nobody is signed in");
+  return signedIn;
+}
+
+/** Asks who is signed in, and again when the page is looked at after a while. */
+export function useSessionQuery() {
+  return useQuery(SessionService.method.getSession, {}, { staleTime: 60_000 });
+}
+
+/** Ends this session and forgets all that was shown. */
+export function useSignOut() {
+  return useMutation(SessionService.method.signOut, { onSuccess: forgetAll });
+}

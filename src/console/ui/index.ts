@@ -1,0 +1,21 @@
+// The parts that pages are made of. Each says in its comment what it takes.
+export { Button, ButtonLink, ExternalLink } from "./button.tsx";
+export { Choice } from "./choice.tsx";
+export { CopyButton, Copyable } from "./copy-button.tsx";
+export { Dialog } from "./dialog.tsx";
+export { EmptyState } from "./empty-state.tsx";
+export { ErrorNote, Note } from "./note.tsx";
+export { Checkbox, Field, Input, Select, Textarea } from "./field.tsx";
+export { Icon } from "./icon.tsx";
+export { LazyChart } from "./lazy-chart.tsx";
+export { Money, SignedMoney } from "./money.tsx";
+export { Card, Columns, Facts, Page } from "./page.tsx";
+export { Pager } from "./pager.tsx";
+export { Skeleton } from "./skeleton.tsx";
+export { Stat, Stats } from "./stat.tsx";
+export { Status } from "./status.tsx";
+export { Table, type Column } from "./table.tsx";
+export { Tabs } from "./tabs.tsx";
+export { Time } from "./time.tsx";
+export { tell, Toasts } from "./toast.tsx";
+export { Code } from "./code.tsx";

@@ -1,0 +1,85 @@
+import { useEffect, useRef, type ReactNode } from "react";
+import { classes } from "./classes.ts";
+
+/** A page: its `title` (also the window's), a sentence of `lead`, `actions` at its upper right. The heading gets the focus when it opens. */
+export function Page({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string;
+  lead?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Toolgate`;
+    heading.current?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, [title]);
+  return (
+    <div className="page">
+      <header className="page-head">
+        <div>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {lead !== undefined && <p className="lead">{lead}</p>}
+        </div>
+        {actions !== undefined && <div className="actions">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+/** A box with a heading of its own (`title`, `note` beside it, `actions` at the right). `flush`: a table reaches its edges. */
+export function Card({
+  title,
+  note,
+  actions,
+  flush = false,
+  children,
+}: {
+  title?: string;
+  note?: ReactNode;
+  actions?: ReactNode;
+  flush?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <section className={classes("card", flush && "card-flush")} aria-label={title}>
+      {(title !== undefined || actions !== undefined) && (
+        <header className="card-head">
+          {title !== undefined && <h2>{title}</h2>}
+          {note !== undefined && <span className="faint">{note}</span>}
+          {actions !== undefined && <div className="actions">{actions}</div>}
+        </header>
+      )}
+      <div className="card-body">{children}</div>
+    </section>
+  );
+}
+
+/** Boxes beside each other where there is room: two, or three; `wide-first` gives the first one twice as much. */
+export function Columns({ kind = "two", children }: { kind?: "two" | "three" | "wide-first"; children: ReactNode }) {
+  return <div className={`columns columns-${kind}`}>{children}</div>;
+}
+
+/** What is to be known of one thing: names and values in two columns. A value that is undefined is left out. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {facts
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,26 @@
+import type { Wallet, WalletAccount } from "@wallet-standard/base";
+import { can, CHAIN } from "./features.ts";
+import { WalletError } from "./wallet-error.ts";
+
+/** A wallet that has shown an account. */
+export interface ConnectedWallet {
+  wallet: Wallet;
+  account: WalletAccount;
+}
+
+/**
+ * Asks the wallet for an account; `silent`: only if it was asked before.
+ * @throws WalletError
+ */
+export async function connect(wallet: Wallet, silent = false): Promise<ConnectedWallet> {
+  if (!can(wallet, "standard:connect")) throw new WalletError("unable", `${wallet.name} cannot be connected`);
+  try {
+    const { accounts } = await wallet.features["standard:connect"].connect({ silent });
+    const account = [...accounts, ...wallet.accounts].find(({ chains }) => chains.includes(CHAIN));
+    if (!account)
+      throw new WalletError("account", `${wallet.name} has shown no Solana account: choose one there, then try again`);
+    return { wallet, account };
+  } catch (error) {
+    throw WalletError.of(error, wallet.name);
+  }
+}

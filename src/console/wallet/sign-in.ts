@@ -1,0 +1,86 @@
+import { create } from "@bufbuild/protobuf";
+import type { SolanaSignInInput } from "@solana/wallet-standard-features";
+import { createSignInMessageText } from "@solana/wallet-standard-util";
+import type { Wallet } from "@wallet-standard/base";
+import {
+  SignInRequestSchema,
+  type SignInChallenge,
+  type SignInRequest,
+} from "#gen/toolgate/console/v1/session_service_pb.ts";
+import { connect } from "./connect.ts";
+import { can, CHAIN } from "./features.ts";
+import { WalletError } from "./wallet-error.ts";
+
+/** What a challenge is answered with. */
+type Proof = Pick<SignInRequest, "nonce" | "address" | "proof">;
+
+/**
+ * Lets the wallet sign the challenge: as Sign In With Solana where it can, which checks the site's name; else as a message with the same text.
+ * @throws WalletError of kind `unable` when it can sign no messages: then {@link signInWithTransaction} is left
+ */
+export async function signInWithMessage(wallet: Wallet, challenge: SignInChallenge): Promise<Proof> {
+  const input = inputOf(challenge);
+  try {
+    if (can(wallet, "solana:signIn")) {
+      const [output] = await wallet.features["solana:signIn"].signIn(input);
+      if (!output) throw new WalletError("failed", `${wallet.name} has signed nothing`);
+      return proofOf(challenge, output.account.address, output);
+    }
+    if (!can(wallet, "solana:signMessage")) throw new WalletError("unable", `${wallet.name} cannot sign messages`);
+    const { account } = await connect(wallet);
+    const text = createSignInMessageText({ ...input, domain: challenge.domain, address: account.address });
+    const [output] = await wallet.features["solana:signMessage"].signMessage({
+      account,
+      message: new TextEncoder().encode(text),
+    });
+    if (!output) throw new WalletError("failed", `${wallet.name} has signed nothing`);
+    return proofOf(challenge, account.address, output);
+  } catch (error) {
+    throw WalletError.of(error, wallet.name);
+  }
+}
+
+/**
+ * Lets the wallet sign a transaction with the challenge as its memo, which nobody sends: what a Ledger can do.
+ * @param build gets the transaction from the gateway
+ * @throws WalletError
+ */
+export async function signInWithTransaction(
+  wallet: Wallet,
+  challenge: SignInChallenge,
+  build: (address: string) => Promise<Uint8Array>,
+): Promise<Proof> {
+  if (!can(wallet, "solana:signTransaction"))
+    throw new WalletError(
+      "unable",
+      `${wallet.name} can sign neither messages nor transactions for this page: choose another wallet`,
+    );
+  const { account } = await connect(wallet);
+  const transaction = await build(account.address);
+  try {
+    const [output] = await wallet.features["solana:signTransaction"].signTransaction({
+      account,
+      transaction,
+      chain: CHAIN,
+    });
+    if (!output) throw new WalletError("failed", `${wallet.name} has signed nothing`);
+    const proof = { case: "transaction", value: new Uint8Array(output.signedTransaction) } as const;
+    return create(SignInRequestSchema, { nonce: challenge.nonce, address: account.address, proof });
+  } catch (error) {
+    throw WalletError.of(error, wallet.name);
+  }
+}
+
+function inputOf(challenge: SignInChallenge): SolanaSignInInput {
+  const { domain, statement, uri, version, chainId, nonce, issuedAt, expirationTime } = challenge;
+  return { domain, statement, uri, version, chainId, nonce, issuedAt, expirationTime };
+}
+
+function proofOf(
+  { nonce }: SignInChallenge,
+  address: string,
+  { signedMessage, signature }: { signedMessage: Uint8Array; signature: Uint8Array },
+): Proof {
+  const value = { signedMessage: new Uint8Array(signedMessage), signature: new Uint8Array(signature) };
+  return create(SignInRequestSchema, { nonce, address, proof: { case: "message", value } });
+}

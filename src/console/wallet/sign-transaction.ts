@@ -1,0 +1,34 @@
+import { base58 } from "@scure/base";
+import type { ConnectedWallet } from "./connect.ts";
+import { can, CHAIN } from "./features.ts";
+import { WalletError } from "./wallet-error.ts";
+
+/** What comes of asking a wallet to sign: the signed transaction, to be sent through the gateway; or its signature, where the wallet has sent it. */
+export type Signed = { kind: "signed"; transaction: Uint8Array } | { kind: "sent"; signature: string };
+
+/**
+ * Lets the wallet sign a transaction in its wire form that the gateway has built for the account.
+ * @throws WalletError when the person declines or the wallet cannot
+ */
+export async function signTransaction({ wallet, account }: ConnectedWallet, transaction: Uint8Array): Promise<Signed> {
+  try {
+    if (can(wallet, "solana:signTransaction")) {
+      const [output] = await wallet.features["solana:signTransaction"].signTransaction({
+        account,
+        transaction,
+        chain: CHAIN,
+      });
+      if (output) return { kind: "signed", transaction: output.signedTransaction };
+    } else if (can(wallet, "solana:signAndSendTransaction")) {
+      const [output] = await wallet.features["solana:signAndSendTransaction"].signAndSendTransaction({
+        account,
+        transaction,
+        chain: CHAIN,
+      });
+      if (output) return { kind: "sent", signature: base58.encode(output.signature) };
+    }
+  } catch (error) {
+    throw WalletError.of(error, wallet.name);
+  }
+  throw new WalletError("unable", `${wallet.name} cannot sign transactions: choose another wallet`);
+}

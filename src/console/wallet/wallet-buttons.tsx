@@ -1,0 +1,40 @@
+import type { Wallet } from "@wallet-standard/base";
+import { Note } from "../ui/index.ts";
+import { useWallets } from "./wallet-provider.tsx";
+
+/**
+ * The wallets of this browser as buttons, or what to do where there is none. `busy` is the name of the one that is at work: the others wait.
+ * Used wherever a wallet is to be chosen.
+ */
+export function WalletButtons({ busy, onChoose }: { busy?: string | undefined; onChoose: (wallet: Wallet) => void }) {
+  const { wallets } = useWallets();
+  if (wallets.length === 0) return <NoWallet />;
+  return (
+    <ul className="wallets">
+      {wallets.map((wallet) => (
+        <li key={wallet.name}>
+          <button
+            type="button"
+            className="wallet"
+            disabled={busy !== undefined}
+            aria-busy={busy === wallet.name || undefined}
+            onClick={() => onChoose(wallet)}
+          >
+            <img src={wallet.icon} alt="" width="28" height="28" />
+            <span className="wallet-name">{wallet.name}</span>
+            <span className="faint">{busy === wallet.name ? "Look at the wallet …" : ""}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function NoWallet() {
+  return (
+    <Note title="No Solana wallet was found in this browser">
+      Install one, for example Phantom (phantom.com), Solflare (solflare.com) or Backpack (backpack.app), and come back:
+      it appears here by itself. On a phone, open this page in the wallet's own browser.
+    </Note>
+  );
+}

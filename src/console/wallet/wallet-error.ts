@@ -1,0 +1,22 @@
+/** What went wrong at the wallet, in words for the person in front of it. */
+export class WalletError extends Error {
+  readonly kind: "refused" | "unable" | "account" | "failed";
+
+  constructor(kind: WalletError["kind"], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "WalletError";
+    this.kind = kind;
+  }
+
+  /** What a wallet threw: wallets have no common errors, so that their words are looked at (EIP-1193, 4001: the person said no). */
+  static of(thrown: unknown, wallet: string): WalletError {
+    if (thrown instanceof WalletError) return thrown;
+    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    const code = typeof thrown === "object" && thrown !== null && "code" in thrown ? thrown.code : undefined;
+    if (code === 4001 || /reject|denied|declin|cancel|refus|dismiss|closed/i.test(text))
+      return new WalletError("refused", `You declined in ${wallet}. Nothing was changed.`, thrown);
+    if (code === 4200 || /not supported|unsupported|not implemented|ledger|hardware/i.test(text))
+      return new WalletError("unable", `${wallet} cannot do this with the chosen account: ${text}`, thrown);
+    return new WalletError("failed", `${wallet} answered: ${text === "" ? "an error without words" : text}`, thrown);
+  }
+}

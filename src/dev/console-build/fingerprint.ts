@@ -1,0 +1,23 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import { INPUTS, ROOT } from "./places.ts";
+
+/** A fingerprint of all that the built console depends on. */
+export function fingerprintOfSources(): string {
+  const hash = createHash("sha256");
+  for (const file of INPUTS.flatMap(filesIn)) {
+    const content = readFileSync(path.join(ROOT, file));
+    hash.update(`${file}\0${content.length}\0`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+function filesIn(place: string): string[] {
+  if (statSync(path.join(ROOT, place)).isFile()) return [place];
+  const entries = readdirSync(path.join(ROOT, place), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)))
+    .sort();
+}

@@ -1,0 +1,16 @@
+import path from "node:path";
+
+/** The checkout. */
+export const ROOT = path.resolve(import.meta.dirname, "../../..");
+
+/** The console's sources. */
+export const SOURCES = path.join(ROOT, "src/console");
+
+/** Where the built console is, from where the gateway serves it. */
+export const BUILT = path.join(ROOT, "dist/console");
+
+/** Which sources it was built from: beside the files, not among them. */
+export const STAMP = path.join(ROOT, "dist/console.sources");
+
+/** All that the built files depend on: the sources, the messages, how they are built, and with what. */
+export const INPUTS = ["src/console", "gen/toolgate", "src/dev/console-build", "package-lock.json"] as const;
