@@ -3,12 +3,14 @@ import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { fingerprint } from "../domain/fingerprint.ts";
 import { newId } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/json.ts";
+import type { MicroUsd } from "../domain/money.ts";
 import { parseProof, type Proof, type ProofCarriers } from "../domain/proof.ts";
 import { stepIdOf } from "../domain/quote.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { PreparedCall, Tool } from "../domain/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { identify, relayed, type GaslessDeps } from "./gasless.ts";
+import { budgetOf, cappedOf, demandPrice, demandTool } from "./key-limits.ts";
 import { PaymentKeptError } from "./payment-kept.ts";
 import type { CallContext, CallPayment, FinishCall, Ledger } from "./ports.ts";
 import { creditBesides, openQuote, settle, type SettleDeps } from "./settle.ts";
@@ -45,7 +47,7 @@ export interface CallToolDeps extends SettleDeps, GaslessDeps {
 export async function callTool(deps: CallToolDeps, call: ToolCall, context: CallContext): Promise<ToolCallResult> {
   const receivedAt = deps.clock.now();
   const tool = deps.catalogue.callable(call.tool);
-  demandScope(tool, context);
+  demandTool(tool, context.caller);
   const prepared = tool.prepare(call.params);
   if (!tool.billable && call.idempotencyKey === undefined) {
     return {
@@ -58,21 +60,42 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
       receipt: undefined,
     };
   }
+  return claimAndRun(deps, call, { tool, prepared, receivedAt }, context);
+}
+
+/** A call that is known by its key or its proof, or costs something, and when it came in, ms. */
+interface PricedCall {
+  readonly tool: Tool;
+  readonly prepared: PreparedCall;
+  readonly receivedAt: number;
+}
+
+async function claimAndRun(
+  deps: CallToolDeps,
+  call: ToolCall,
+  { tool, prepared, receivedAt }: PricedCall,
+  context: CallContext,
+): Promise<ToolCallResult> {
   const print = fingerprint(tool.name, call.params);
   const proof = tool.billable ? parseProof(call, deps.memoPrefix) : undefined;
   const sentKey = sentKeyOf(call, proof);
-  const found = proof && (await findPayment(deps, proof, { fingerprint: print, sentKey, receivedAt }, context));
+  if (!proof) demandPrice(tool.name, context.caller, prepared.price);
+  const sought = { tool: tool.name, price: prepared.price, fingerprint: print, sentKey, receivedAt };
+  const found = proof && (await findPayment(deps, proof, sought, context));
   if (found && "result" in found) return found;
 
   const { payment } = found ?? {};
   const runId = newId("run", deps.clock, deps.random);
-  const { accountId } = context.caller;
+  const { accountId, keyId } = context.caller;
+  const budget = budgetOf(context.caller);
   // What was quoted and paid stays the price of the call, whatever this instance charges by now.
   const price = (payment && deps.quotes.open(payment.quoteId)?.price) ?? prepared.price;
   const idempotencyKey = sentKey ?? found?.idempotencyKey;
   context.signal.throwIfAborted();
   const begun = await deps.ledger.begin({
     accountId,
+    keyId,
+    budget,
     runId,
     tool: tool.name,
     fingerprint: print,
@@ -84,6 +107,7 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
     const short = { tool: tool.name, price, balance: begun.balance, proved: payment !== undefined };
     throw shortOf(short, () => deps.quotes.issue(accountId, price, print));
   }
+  if (begun.kind === "capped") throw cappedOf(tool.name, price, begun.spent, budget?.perDay ?? 0n);
   if (begun.kind === "started") return runAndCapture(deps, prepared, runId, payment, context);
   if (begun.kind !== "replay") throw await refusalOf(deps.ledger, accountId, begun);
   // The same call was charged while this payment was looked up: it is no less ours to credit.
@@ -100,22 +124,26 @@ interface FoundPayment {
 
 /** What a payment is looked for with: the call by its fingerprint, and when it came in. */
 interface Sought {
+  readonly tool: string;
+  /** Without a quote, micro-USD. */
+  readonly price: MicroUsd;
   readonly fingerprint: Buffer;
   readonly sentKey: string | undefined;
   /** ms */
   readonly receivedAt: number;
 }
 
-/** The replay first (before expiry, before anything is sent, before the chain), then the money. */
+/** The key's limit per call and the replay first (before expiry, before anything is sent, before the chain), then the money. */
 async function findPayment(
   deps: CallToolDeps,
   sent: Proof,
-  { fingerprint, sentKey, receivedAt }: Sought,
+  { tool, price, fingerprint, sentKey, receivedAt }: Sought,
   context: CallContext,
 ): Promise<FoundPayment | ToolCallResult> {
   const { accountId } = context.caller;
   const proof = await identify(deps, sent);
   const { txSignature, quoteId } = proof;
+  demandPrice(tool, context.caller, deps.quotes.open(quoteId)?.price ?? price);
   const prior = await deps.ledger.prior({ accountId, fingerprint, idempotencyKey: sentKey, txSignature, quoteId });
   if (prior?.kind === "credited") {
     const payment = { txSignature, quoteId, stepId: stepIdOf(quoteId), deposit: undefined };
@@ -180,14 +208,6 @@ function sentKeyOf({ idempotencyKey }: ToolCall, proof: Proof | undefined): stri
   if (paymentId !== undefined && idempotencyKey !== undefined && paymentId !== idempotencyKey)
     throw invalidField("idempotency_key", "differs from the payment-identifier of the x402 payload; send one of them");
   return idempotencyKey ?? paymentId;
-}
-
-function demandScope(tool: Tool, context: CallContext): void {
-  if (tool.scope === undefined || context.caller.scopes.has(tool.scope)) return;
-  throw new ToolgateError(
-    "FORBIDDEN",
-    `the API key lacks the scope ${tool.scope}, which ${tool.name} needs; use a key that has it`,
-  );
 }
 
 function asToolFailure(error: unknown): ToolgateError {

@@ -1,6 +1,7 @@
-import type { Caller } from "../domain/caller.ts";
+import type { Caller, KeyLimits } from "../domain/caller.ts";
 import type { JsonObject } from "../domain/json.ts";
 import type { MicroUsd } from "../domain/money.ts";
+import type { NewKey } from "../domain/new-key.ts";
 import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
 import type { Run, RunError, RunStatus } from "../domain/run.ts";
@@ -20,7 +21,7 @@ export interface CallContext {
 
 /** Verifies API keys. Answers may come from memory, but a revoked key stops working within one second on every instance. */
 export interface Authenticator {
-  /** Who the key stands for; undefined: unknown or revoked. */
+  /** Who the key stands for; undefined: unknown, revoked or expired. */
   authenticate(secret: string): Promise<Caller | undefined>;
 }
 
@@ -264,18 +265,55 @@ export interface ApiKey {
   prefix: string;
   name: string;
   scopes: Scope[];
+  limits: KeyLimits | undefined;
   createdAt: Date;
   revokedAt: Date | undefined;
 }
 
-/** The operator's key work. */
+/** An API key, and when it was last used: to ten seconds, and undefined when never. */
+export interface ListedKey extends ApiKey {
+  lastUsedAt: Date | undefined;
+}
+
+/** An API key, and what its calls have cost. */
+export interface KeyUse extends ListedKey {
+  /** What its limit per day has counted today (UTC), for all keys that share it, micro-USD; 0n without such a limit. */
+  dayUsed: MicroUsd;
+  /** What its calls were charged in all, refunds not taken off, micro-USD. */
+  spent: MicroUsd;
+  chargedCalls: bigint;
+}
+
+/** Which key is to be replaced, and for how long it goes on to work, seconds; with 0 it is revoked at once. */
+export interface Rotation {
+  keyId: string;
+  /** Only a key of this account; undefined: any. */
+  accountId: string | undefined;
+  overlapSeconds: number;
+}
+
+/** Keys that are neither revoked nor expired, of an account, at most. */
+export const MAX_GOOD_KEYS = 100;
+
+/** The work with API keys, the operator's and that of their owners. */
 export interface ApiKeys {
-  /** `secret` is `sk-agent-…` and is stored only as its SHA-256. @throws ToolgateError NOT_FOUND for an unknown account */
-  create(key: { accountId: string; name: string; scopes: readonly Scope[] }): Promise<{ key: ApiKey; secret: string }>;
-  /** Newest first, revoked ones included; all accounts when undefined. */
-  list(accountId: string | undefined): Promise<ApiKey[]>;
-  /** Revokes, once. @throws ToolgateError NOT_FOUND */
-  revoke(keyId: string): Promise<ApiKey>;
+  /**
+   * `secret` is `sk-agent-…` and is stored only as its SHA-256.
+   * @throws ToolgateError NOT_FOUND for an unknown account; INVALID_REQUEST when it has {@link MAX_GOOD_KEYS}
+   */
+  create(key: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }>;
+  /** Newest first, revoked and expired ones included; all accounts when undefined. */
+  list(accountId: string | undefined): Promise<ListedKey[]>;
+  /** {@link list} of one account, with figures. */
+  listWithUse(accountId: string): Promise<KeyUse[]>;
+  /**
+   * Makes a key like that one, with which it shares what may be spent on a day.
+   * @throws ToolgateError NOT_FOUND, for a foreign key too; INVALID_REQUEST for one that no longer works or was replaced before, and as
+   * {@link create}
+   */
+  rotate(rotation: Rotation): Promise<{ key: ApiKey; secret: string; oldKey: ApiKey }>;
+  /** Revokes, once; only a key of that account, unless undefined. @throws ToolgateError NOT_FOUND */
+  revoke(keyId: string, accountId?: string): Promise<ApiKey>;
 }
 
 /** Whether the service can do its work. */

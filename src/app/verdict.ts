@@ -5,7 +5,7 @@ import type { Begun, Ledger } from "./ports.ts";
 import type { Quote } from "../domain/quote.ts";
 
 /** A verdict of the ledger by which nothing runs, because of what was before. */
-export type Precedent = Exclude<Begun, { kind: "started" | "insufficient" | "replay" }>;
+export type Precedent = Exclude<Begun, { kind: "started" | "insufficient" | "capped" | "replay" }>;
 
 /** What a caller is told of a call that cannot run because of what was before: what happened, and what to do. */
 export async function refusalOf(ledger: Ledger, accountId: string, { kind }: Precedent): Promise<ToolgateError> {
@@ -22,7 +22,9 @@ export async function refusalOf(ledger: Ledger, accountId: string, { kind }: Pre
         "idempotency_key: was used with another tool or other params; use a new key for a new call",
       );
     case "payment_used":
-      return invalid("the transaction was used for another call");
+      return invalid(
+        "the transaction was used for another call, or is a deposit, which is on the balance and pays no call by itself; repeat the call without a proof to use the balance",
+      );
     case "quote_paid":
       return invalid(
         "the quote was paid before by another transaction; this one was credited to your balance, repeat the call without a proof to use it",

@@ -22,4 +22,15 @@ export interface Caller {
   tier: RateTier;
   /** Whether the account has the operator role, which the internal services ask for. */
   operator: boolean;
+  /** What the key may be used for; undefined: anything that its scopes allow. */
+  limits: KeyLimits | undefined;
+  /** `key_…`: what is spent on a day is counted under it, for the key and for those that it replaced. Undefined where nothing is counted. */
+  budgetId: string | undefined;
+  /** Why the operator blocked the account, of which no key may be used then; undefined: it is not blocked. */
+  blockedReason: string | undefined;
+}
+
+/** Whether the key's limits let it call the tool. Of its scopes they say nothing. */
+export function allowsTool({ limits }: Caller, tool: string): boolean {
+  return limits?.tools === undefined || limits.tools.has(tool);
 }

@@ -1,16 +1,21 @@
 import type { CallToolDeps } from "../app/call-tool.ts";
+import { SignIn } from "../app/sign-in.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
-import type { SolanaChain } from "../solana/index.ts";
+import { signInForms, type SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { connectDoor } from "../transport/connect/connect-door.ts";
 import { ConsoleDoor, RPC_PATH, type ConsoleDoorOptions } from "../transport/console-door/console-door.ts";
 import { ConsolePlace } from "../transport/console-door/console-place.ts";
 import { SessionGate } from "../transport/console-door/session-gate.ts";
 import { Pipeline } from "../transport/pipeline.ts";
+import { consoleKeyService } from "../transport/services/console-key-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
+import { sessionService } from "../transport/services/session-service.ts";
+import { VERSION } from "../version.ts";
 import type { Addresses } from "./doors.ts";
+import { keyRulesOf } from "./key-rules.ts";
 
 /** What the console leads to. */
 export interface ConsoleOptions {
@@ -47,7 +52,7 @@ export function makeConsole(options: ConsoleOptions): Console {
     clock: systemClock,
     trustedProxies: config.TRUSTED_PROXY_HOPS,
   });
-  const bindings = [...servicesOf(options, place), ...operators];
+  const bindings = [sessionsOf(options, place), ...servicesOf(options), ...operators];
   const pipeline = new Pipeline(gate, bindings, log);
   const rpc = connectDoor({
     pipeline,
@@ -59,7 +64,28 @@ export function makeConsole(options: ConsoleOptions): Console {
   return { door: new ConsoleDoor({ rpc, random: systemRandom, failed }), idle: () => pipeline.idle() };
 }
 
+/** Signing in, and what comes of it. */
+function sessionsOf({ config, postgres, deps, chain, addresses }: ConsoleOptions, place: ConsolePlace): ServiceBinding {
+  const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
+  const { signInChallenges: challenges, sessions, accounts } = postgres;
+  const signIn = new SignIn({
+    challenges,
+    sessions,
+    accounts,
+    forms: signInForms,
+    clock: systemClock,
+    random: systemRandom,
+    place: () => ({ domain: place.url.host, uri: place.url.href }),
+  });
+  const installation = () => {
+    const { baseUrl, grpcAddress } = addresses();
+    const gasless = deps.relay !== undefined;
+    return { baseUrl, version: VERSION, treasuryOwner, payTo, usdcMint, gasless, grpcAddress };
+  };
+  return sessionService({ signIn, sessions, place, clock: systemClock, installation });
+}
+
 /** What every session may ask for its account. */
-function servicesOf(_options: ConsoleOptions, _place: ConsolePlace): ServiceBinding[] {
-  return [];
+function servicesOf({ postgres, deps }: ConsoleOptions, _place: ConsolePlace): ServiceBinding[] {
+  return [consoleKeyService(postgres.apiKeys, keyRulesOf(deps))];
 }

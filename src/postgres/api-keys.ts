@@ -1,19 +1,49 @@
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { InferEntity } from "@mikro-orm/core";
-import type { MikroORM } from "@mikro-orm/postgresql";
-import type { ApiKey, ApiKeys } from "../app/ports.ts";
+import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
+import { type ApiKey, type ApiKeys, type KeyUse, type ListedKey, MAX_GOOD_KEYS, type Rotation } from "../app/ports.ts";
 import { KEY_PREFIX } from "../domain/api-key.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import { ToolgateError } from "../domain/errors.ts";
+import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { newId, uuidOf } from "../domain/ids.ts";
-import { isScope, type Scope } from "../domain/scope.ts";
+import type { NewKey } from "../domain/new-key.ts";
+import { isScope } from "../domain/scope.ts";
 import { AccountEntity } from "./entities/account.ts";
 import { ApiKeyEntity } from "./entities/api-key.ts";
+import { KeyUseEntity } from "./entities/key-use.ts";
+import { limitsOf, limitsRow } from "./key-limits.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 
 /** Characters of a key that are kept for recognition: too few to guess the rest from. */
 const SHOWN = KEY_PREFIX.length + 4;
+
+type KeyRow = InferEntity<typeof ApiKeyEntity>;
+
+/** What a key is made of. */
+interface Made extends NewKey {
+  account: string;
+  /** Whose count of what is spent on a day it shares; its own otherwise. */
+  budgetId?: string | null | undefined;
+}
+
+/** What a key has cost; sums come as text. */
+interface FiguresRow {
+  id: string;
+  day_used: string;
+  spent: string;
+  calls: string;
+}
+
+const FIGURES = /* sql */ `
+  select key.id, coalesce(budget.spent, 0) as day_used, coalesce(charged.spent, 0) as spent, coalesce(charged.calls, 0) as calls
+  from api_key key
+  left join key_budget budget on budget.budget_id = key.budget_id and budget.day = (now() at time zone 'utc')::date
+  left join (
+    select key_id, sum(price) as spent, count(*) as calls from run
+    where account_id = ? and status = 'completed' and price > 0 group by key_id
+  ) charged on charged.key_id = key.id
+  where key.account_id = ?`;
 
 /**
  * What is stored of a key, and what it is looked up by. A key has 256 random bits, so a plain hash cannot be reversed. Nor does the
@@ -23,7 +53,7 @@ export function hashOf(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-/** The operator's key work. What changes here reaches every instance's memory of API keys by a trigger. */
+/** The work with API keys. What changes here reaches every instance's memory of API keys by a trigger. */
 export class PostgresApiKeys implements ApiKeys {
   readonly #orm: MikroORM;
   readonly #clock: Clock;
@@ -35,16 +65,91 @@ export class PostgresApiKeys implements ApiKeys {
     this.#random = random;
   }
 
-  async create(wanted: {
-    accountId: string;
-    name: string;
-    scopes: readonly Scope[];
-  }): Promise<{ key: ApiKey; secret: string }> {
+  async create({ accountId, ...wanted }: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }> {
+    const account = uuidOf("acct", accountId);
+    return this.#orm.em.fork().transactional(async (em) => {
+      if (account === undefined || (await em.count(AccountEntity, { id: account })) === 0)
+        throw new ToolgateError("NOT_FOUND", "there is no such account");
+      await this.#demandRoom(em, account);
+      const { row, secret } = this.#make(em, { account, ...wanted });
+      await em.flush();
+      return { key: keyOf(row), secret };
+    });
+  }
+
+  async list(accountId: string | undefined): Promise<ListedKey[]> {
+    const account = accountId === undefined ? undefined : uuidOf("acct", accountId);
+    if (accountId !== undefined && account === undefined) return [];
     const em = this.#orm.em.fork();
-    const account = uuidOf("acct", wanted.accountId);
-    if (account === undefined || (await em.count(AccountEntity, { id: account })) === 0) {
-      throw new ToolgateError("NOT_FOUND", "there is no such account");
-    }
+    const rows = await em.find(ApiKeyEntity, account === undefined ? {} : { account }, { orderBy: { id: "desc" } });
+    const uses = await em.find(KeyUseEntity, account === undefined ? {} : { keyId: { $in: rows.map(({ id }) => id) } });
+    const used = new Map(uses.map(({ keyId, lastUsedAt }) => [keyId, lastUsedAt]));
+    return rows.map((row) => ({ ...keyOf(row), lastUsedAt: used.get(row.id) }));
+  }
+
+  async listWithUse(accountId: string): Promise<KeyUse[]> {
+    const keys = await this.list(accountId);
+    if (keys.length === 0) return [];
+    const account = uuidFrom("acct", accountId);
+    const figures = await this.#orm.em.fork().execute<FiguresRow[]>(FIGURES, [account, account]);
+    const byKey = new Map(figures.map((row) => [idFrom("key", row.id), row]));
+    return keys.map((key) => {
+      const row = byKey.get(key.keyId);
+      return {
+        ...key,
+        dayUsed: BigInt(row?.day_used ?? 0),
+        spent: BigInt(row?.spent ?? 0),
+        chargedCalls: BigInt(row?.calls ?? 0),
+      };
+    });
+  }
+
+  async rotate({ keyId, accountId, overlapSeconds }: Rotation): Promise<{
+    key: ApiKey;
+    secret: string;
+    oldKey: ApiKey;
+  }> {
+    return this.#orm.em.fork().transactional(async (em) => {
+      const { id, account } = await this.#find(em, keyId, accountId);
+      await lockKeys(em, account);
+      // Again, now that nobody else makes or replaces keys of the account.
+      const old = await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true });
+      this.#demandReplaceable(old);
+      const now = this.#clock.now();
+      const end =
+        overlapSeconds === 0 ? { revokedAt: new Date(now) } : { expiresAt: earlier(old, now, overlapSeconds) };
+      const limits = limitsOf(old);
+      const { name, scopes, budgetId } = old;
+      const { row, secret } = this.#make(em, { account, name, scopes: scopes.filter(isScope), limits, budgetId });
+      const ended = await em.nativeUpdate(ApiKeyEntity, { id, revokedAt: null }, { ...end, replacedBy: row.id });
+      if (ended === 0) throw notReplaceable("no longer works; create a new key");
+      await this.#demandRoom(em, account);
+      await em.flush();
+      return {
+        key: keyOf(row),
+        secret,
+        oldKey: keyOf(await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true })),
+      };
+    });
+  }
+
+  async revoke(keyId: string, accountId?: string): Promise<ApiKey> {
+    const em = this.#orm.em.fork();
+    const { id } = await this.#find(em, keyId, accountId);
+    await em.nativeUpdate(ApiKeyEntity, { id, revokedAt: null }, { revokedAt: new Date(this.#clock.now()) });
+    return keyOf(await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true }));
+  }
+
+  /** @throws ToolgateError NOT_FOUND, for a foreign key in the same words */
+  async #find(em: EntityManager, keyId: string, accountId: string | undefined): Promise<KeyRow> {
+    const id = uuidOf("key", keyId);
+    const row = id === undefined ? null : await em.findOne(ApiKeyEntity, { id });
+    if (!row || (accountId !== undefined && idFrom("acct", row.account) !== accountId))
+      throw new ToolgateError("NOT_FOUND", "there is no such API key");
+    return row;
+  }
+
+  #make(em: EntityManager, { account, name, scopes, limits, budgetId }: Made): { row: KeyRow; secret: string } {
     const secret = KEY_PREFIX + base58.encode(this.#random.bytes(32));
     const id = uuidFrom("key", newId("key", this.#clock, this.#random));
     const row = em.create(ApiKeyEntity, {
@@ -52,41 +157,61 @@ export class PostgresApiKeys implements ApiKeys {
       account,
       sha256: hashOf(secret),
       prefix: secret.slice(0, SHOWN),
-      name: wanted.name,
-      scopes: [...wanted.scopes],
+      name,
+      scopes: [...scopes],
       createdAt: new Date(this.#clock.now()),
+      ...limitsRow(limits),
+      budgetId: limits?.perDay === undefined ? null : (budgetId ?? id),
     });
-    await em.persist(row).flush();
-    return { key: keyOf(row), secret };
+    em.persist(row);
+    return { row, secret };
   }
 
-  async list(accountId: string | undefined): Promise<ApiKey[]> {
-    const account = accountId === undefined ? undefined : uuidOf("acct", accountId);
-    if (accountId !== undefined && account === undefined) return [];
-    const rows = await this.#orm.em
-      .fork()
-      .find(ApiKeyEntity, account === undefined ? {} : { account }, { orderBy: { id: "desc" } });
-    return rows.map(keyOf);
+  /**
+   * Whether there is room for one more key; what was made in this transaction and not written yet is that one.
+   * @throws ToolgateError INVALID_REQUEST
+   */
+  async #demandRoom(em: EntityManager, account: string): Promise<void> {
+    await lockKeys(em, account);
+    const now = new Date(this.#clock.now());
+    const alive = { account, revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
+    if ((await em.count(ApiKeyEntity, alive, { flushMode: "commit" })) < MAX_GOOD_KEYS) return;
+    throw new ToolgateError(
+      "INVALID_REQUEST",
+      `the account has ${MAX_GOOD_KEYS} keys that work, as many as it may have; revoke one that is not needed any more`,
+    );
   }
 
-  async revoke(keyId: string): Promise<ApiKey> {
-    const id = uuidOf("key", keyId);
-    const em = this.#orm.em.fork();
-    if (id !== undefined)
-      await em.nativeUpdate(ApiKeyEntity, { id, revokedAt: null }, { revokedAt: new Date(this.#clock.now()) });
-    const row = id === undefined ? null : await em.findOne(ApiKeyEntity, { id });
-    if (!row) throw new ToolgateError("NOT_FOUND", "there is no such API key");
-    return keyOf(row);
+  /** @throws ToolgateError INVALID_REQUEST */
+  #demandReplaceable({ revokedAt, expiresAt, replacedBy }: KeyRow): void {
+    if (replacedBy) throw notReplaceable(`was replaced by ${idFrom("key", replacedBy)} before; rotate that one`);
+    if (revokedAt || (expiresAt && expiresAt.getTime() <= this.#clock.now()))
+      throw notReplaceable("no longer works; create a new key");
   }
 }
 
-function keyOf(row: InferEntity<typeof ApiKeyEntity>): ApiKey {
+/** Whoever makes or replaces keys of an account waits for all others who do: each counts what those before it have made. */
+async function lockKeys(em: EntityManager, account: string): Promise<void> {
+  await em.execute("select pg_advisory_xact_lock(hashtextextended('keys ' || ?, 0))", [account]);
+}
+
+function earlier({ expiresAt }: KeyRow, now: number, overlapSeconds: number): Date {
+  const end = new Date(now + overlapSeconds * 1_000);
+  return expiresAt && expiresAt < end ? expiresAt : end;
+}
+
+function notReplaceable(problem: string): ToolgateError {
+  return invalidField("key_id", problem);
+}
+
+function keyOf(row: KeyRow): ApiKey {
   return {
     keyId: idFrom("key", row.id),
     accountId: idFrom("acct", row.account),
     prefix: row.prefix,
     name: row.name,
     scopes: row.scopes.filter(isScope),
+    limits: limitsOf(row),
     createdAt: row.createdAt,
     revokedAt: row.revokedAt ?? undefined,
   };

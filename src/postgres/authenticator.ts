@@ -10,6 +10,8 @@ import { isScope } from "../domain/scope.ts";
 import { hashOf } from "./api-keys.ts";
 import { Batcher } from "./batcher.ts";
 import { KEY_CHANNEL, keyChangeOf, type KeyChange } from "./key-changes.ts";
+import { limitsOf } from "./key-limits.ts";
+import type { KeyUses } from "./key-uses.ts";
 import type { Notifications } from "./notifications.ts";
 import { retrying } from "./retry.ts";
 import { idFrom } from "./rows.ts";
@@ -20,6 +22,8 @@ export interface AuthenticatorOptions {
   clock: Clock;
   /** Where changes are heard of; not started yet. */
   notifications: Notifications;
+  /** Hears of each use of a good key. */
+  uses: Pick<KeyUses, "note">;
 }
 
 /** Keys that are remembered at most. Unknown ones have a place of their own, so that guessing cannot drive known ones out. */
@@ -47,6 +51,12 @@ interface KeyRow {
   rate_per_minute: number;
   burst: number;
   operator: boolean;
+  blocked_reason: string | null;
+  expires_at: Date | null;
+  call_limit: bigint | null;
+  day_limit: bigint | null;
+  tools: string[] | null;
+  budget_id: string | null;
 }
 
 /**
@@ -72,6 +82,15 @@ export class PostgresAuthenticator implements Authenticator {
   }
 
   async authenticate(secret: string): Promise<Caller | undefined> {
+    const caller = await this.#callerOf(secret);
+    // Looked at here, for what is remembered too: nobody tells when a key expires.
+    const expiresAt = caller?.limits?.expiresAt;
+    if (!caller || (expiresAt && expiresAt.getTime() <= this.#options.clock.now())) return undefined;
+    this.#options.uses.note(caller.keyId);
+    return caller;
+  }
+
+  async #callerOf(secret: string): Promise<Caller | undefined> {
     if (!secret.startsWith(KEY_PREFIX) || secret.length > MAX_LENGTH) return undefined;
     const hash = hashOf(secret);
     const hex = hash.toString("hex");
@@ -117,7 +136,8 @@ export class PostgresAuthenticator implements Authenticator {
     const { rows } = await retrying(PATIENCE_MS, () =>
       pool.query<KeyRow>({
         name: "authenticator-find",
-        text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst, account.operator
+        text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst, account.operator,
+                      account.blocked_reason, key.expires_at, key.call_limit, key.day_limit, key.tools, key.budget_id
                from api_key key join account on account.id = key.account_id
                where key.sha256 = any ($1::bytea[]) and key.revoked_at is null`,
         values: [hashes],
@@ -143,5 +163,13 @@ function callerOf(row: KeyRow): Caller {
     scopes: new Set(row.scopes.filter(isScope)),
     tier: { ratePerMinute: row.rate_per_minute, burst: row.burst },
     operator: row.operator,
+    limits: limitsOf({
+      expiresAt: row.expires_at,
+      callLimit: row.call_limit,
+      dayLimit: row.day_limit,
+      tools: row.tools,
+    }),
+    budgetId: row.budget_id === null ? undefined : idFrom("key", row.budget_id),
+    blockedReason: row.blocked_reason ?? undefined,
   };
 }

@@ -3,6 +3,7 @@ import { MIGRATION_LOCK } from "./migrate.ts";
 import { WRITERS } from "./migrations/0012-rights.ts";
 import { SANDBOX_WRITERS } from "./migrations/0013-sandbox.ts";
 import { RELAY_WRITERS } from "./migrations/0014-relays.ts";
+import { OPERATIONS_WRITERS } from "./migrations/0018-operations.ts";
 
 /** SQLSTATE. */
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -35,7 +36,7 @@ const READ = [
 ] as const;
 
 /** What `serve` writes through. */
-export const EXECUTED = [...WRITERS, ...SANDBOX_WRITERS, ...RELAY_WRITERS];
+export const EXECUTED = [...WRITERS, ...SANDBOX_WRITERS, ...RELAY_WRITERS, ...OPERATIONS_WRITERS];
 
 /** What is made and changed without a function: accounts without a balance, keys, what people and operators decide about them, and sign-ins. */
 const WRITTEN = [
@@ -43,7 +44,7 @@ const WRITTEN = [
   ...ofColumns("update", "account", ["rate_per_minute", "burst", "operator", "low_balance", "blocked_reason"]),
   ...ofColumns("insert", "api_key", ["id", "account_id", "sha256", "prefix", "name", "scopes", "created_at"]),
   ...ofColumns("insert", "api_key", ["expires_at", "call_limit", "day_limit", "tools", "budget_id"]),
-  ...ofColumns("update", "api_key", ["revoked_at", "expires_at"]),
+  ...ofColumns("update", "api_key", ["revoked_at", "expires_at", "replaced_by"]),
   ...ofColumns("insert", "key_use", ["key_id", "last_used_at"]),
   ...ofColumns("update", "key_use", ["last_used_at"]),
   ...ofColumns("insert", "sign_in_challenge", ["nonce", "input", "message", "created_at", "expires_at"]),
@@ -56,7 +57,7 @@ const WRITTEN = [
   ...ofColumns("insert", "deposit", ["id", "account_id", "amount", "reference", "tx_signature", "created_at"]),
   ...ofColumns("update", "deposit", ["tx_signature"]),
   ...ofColumns("insert", "operator_action", ["id", "at", "account_id", "actor", "action", "target", "details"]),
-  ...ofColumns("insert", "operator_action", ["failed_action", "failure"]),
+  ...ofColumns("insert", "operator_action", ["failed_action", "failure", "once", "repeats"]),
   ...ofColumns("insert", "sealing_key", ["version", "secret", "active_from"]),
 ];
 

@@ -1,5 +1,6 @@
-import type { Begun, BeginCall, FinishCall, Finished, PriorQuery } from "../app/ports.ts";
+import type { Begun, BeginCall, FinishCall, Finished, KeyBudget, PriorQuery } from "../app/ports.ts";
 import type { JsonObject } from "../domain/json.ts";
+import { uuidOf } from "../domain/ids.ts";
 import { AGAIN } from "./batcher.ts";
 import { claimKey, claimOf } from "./ledger-claims.ts";
 import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./rows.ts";
@@ -8,6 +9,7 @@ import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./rows.ts";
 export interface BegunRow extends Nullable<ReceiptRow> {
   n: number;
   kind: Begun["kind"] | "credited" | "again";
+  /** Of "capped", what is spent today; of the others, the balance. */
   balance: bigint | null;
   result: JsonObject | null;
 }
@@ -46,6 +48,9 @@ export function callRecord(call: BeginCall, index: number): object {
     price: call.price.toString(),
     claim_key: claimKey(call),
     keyed: call.idempotencyKey !== undefined,
+    key_id: uuidOf("key", call.keyId),
+    // A call that brings its own payment takes nothing from the balance, and a free one neither.
+    ...(call.budget && !payment && call.price > 0n && budgetRecord(call.budget)),
     tx_signature: payment && bytes(signatureFrom(payment.txSignature)),
     quote_id: payment?.quoteId,
     step_id: payment?.stepId,
@@ -56,6 +61,10 @@ export function callRecord(call: BeginCall, index: number): object {
     finalized: deposit?.finalized,
     paid_by: deposit?.paidBy,
   };
+}
+
+function budgetRecord({ id, perDay }: KeyBudget): object {
+  return { budget_id: uuidFrom("key", id), day_limit: perDay.toString() };
 }
 
 /** The end of a run as the type `ledger_ending` reads it from JSON. */
@@ -94,6 +103,8 @@ export function begunOf(row: BegunRow): Begun | typeof AGAIN {
       return replayOf(row);
     case "insufficient":
       return { kind: row.kind, balance: row.balance ?? 0n };
+    case "capped":
+      return { kind: row.kind, spent: row.balance ?? 0n };
     case "credited":
       throw new Error("a call was left between two states");
     default:

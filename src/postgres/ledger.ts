@@ -91,10 +91,12 @@ export class PostgresLedger implements Ledger {
 
   /**
    * An account that was short the last time is likely short again: its balance alone, which is one row for all its calls in a batch,
-   * then tells so for far less than the judgement of a call. Only for calls that claim nothing, of which nothing else can be known.
+   * then tells so for far less than the judgement of a call. Only for calls that claim nothing, of which nothing else can be known:
+   * not for those that may be over their key's limit for the day.
    */
   async #stillShort(call: BeginCall): Promise<Begun | undefined> {
-    if (call.price === 0n || claimKey(call) !== undefined || !this.#short.get(call.accountId)) return undefined;
+    if (call.price === 0n || call.budget || claimKey(call) !== undefined || !this.#short.get(call.accountId))
+      return undefined;
     const balance = await this.#balances.submit(uuidFrom("acct", call.accountId));
     if (balance < call.price) return { kind: "insufficient", balance };
     this.#short.delete(call.accountId);

@@ -34,7 +34,9 @@ export function lazyOperatorWork(options: OperatorWorkOptions): OperatorWork {
     apiKeys: {
       create: async (key) => (await open()).apiKeys.create(key),
       list: async (accountId) => (await open()).apiKeys.list(accountId),
-      revoke: async (keyId) => (await open()).apiKeys.revoke(keyId),
+      listWithUse: async (accountId) => (await open()).apiKeys.listWithUse(accountId),
+      rotate: async (rotation) => (await open()).apiKeys.rotate(rotation),
+      revoke: async (keyId, accountId) => (await open()).apiKeys.revoke(keyId, accountId),
     },
     close: async () => (await opened)?.close(),
   };

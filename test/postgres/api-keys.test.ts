@@ -68,6 +68,9 @@ describe("an API key", () => {
       scopes: new Set(DEFAULT_SCOPES),
       tier: { ratePerMinute: 60, burst: 10 },
       operator: false,
+      limits: undefined,
+      budgetId: undefined,
+      blockedReason: undefined,
     };
     for (const instance of [one, two, one, two])
       expect(await instance.authenticator.authenticate(secret)).toEqual(caller);
@@ -126,7 +129,12 @@ describe("an API key", () => {
     const proxy = await openCuttingProxy(database.url);
     const pool = openPool(database.url, { max: 2, applicationName: "test" });
     const notifications = new Notifications({ url: proxy.url, log: { warn: () => {}, error: () => {} } });
-    const authenticator = new PostgresAuthenticator({ pool, clock: systemClock, notifications });
+    const authenticator = new PostgresAuthenticator({
+      pool,
+      clock: systemClock,
+      notifications,
+      uses: { note: () => {} },
+    });
     notifications.start();
     try {
       await new Promise((resolve) => setTimeout(resolve, 300));

@@ -63,6 +63,8 @@ export function fingerprintOf(text: string): Buffer {
 export function callOf(accountId: string, change: Partial<BeginCall> = {}): BeginCall {
   return {
     accountId,
+    keyId: newId("key", systemClock, systemRandom),
+    budget: undefined,
     runId: newRunId(),
     tool: "vram_estimate",
     fingerprint: fingerprintOf("call"),

@@ -25,7 +25,7 @@ beforeAll(async () => {
   pool = openPool(database.url, { max: 2, applicationName: "test" }).on("acquire", () => asked++);
   const log = { warn: () => {}, error: () => {} };
   notifications = new Notifications({ url: database.url, log });
-  authenticator = new PostgresAuthenticator({ pool, clock: systemClock, notifications });
+  authenticator = new PostgresAuthenticator({ pool, clock: systemClock, notifications, uses: { note: () => {} } });
   notifications.start();
 });
 afterAll(async () => {

@@ -5,7 +5,16 @@ import { Access, RateLimitedError } from "../../src/transport/access.ts";
 import type { Arrival } from "../../src/transport/gate.ts";
 import { AddressLimit } from "../../src/transport/address-limit.ts";
 
-const caller: Caller = { keyId: "key_1", accountId: "acct_1", scopes: new Set(), tier: DEFAULT_TIER, operator: false };
+const caller: Caller = {
+  keyId: "key_1",
+  accountId: "acct_1",
+  scopes: new Set(),
+  tier: DEFAULT_TIER,
+  operator: false,
+  limits: undefined,
+  budgetId: undefined,
+  blockedReason: undefined,
+};
 const allowed: RateDecision = { allowed: true, limit: 60, remaining: 9, resetAt: 1, retryAfterSeconds: 0 };
 
 function access(decision = allowed) {

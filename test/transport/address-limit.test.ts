@@ -4,7 +4,16 @@ import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
 import { Access } from "../../src/transport/access.ts";
 import { AddressLimit, BAD_KEYS } from "../../src/transport/address-limit.ts";
 
-const caller: Caller = { keyId: "key_1", accountId: "acct_1", scopes: new Set(), tier: DEFAULT_TIER, operator: false };
+const caller: Caller = {
+  keyId: "key_1",
+  accountId: "acct_1",
+  scopes: new Set(),
+  tier: DEFAULT_TIER,
+  operator: false,
+  limits: undefined,
+  budgetId: undefined,
+  blockedReason: undefined,
+};
 const allowed = { allowed: true, limit: 60, remaining: 9, resetAt: 1, retryAfterSeconds: 0 };
 
 /** A door at a time of ours, with one good key. */

@@ -8,7 +8,7 @@ import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { Catalogue } from "../../src/app/catalogue.ts";
-import type { Account, Accounts, ApiKey, ApiKeys, ChainVerdict } from "../../src/app/ports.ts";
+import type { Account, Accounts, ApiKeys, ChainVerdict, ListedKey } from "../../src/app/ports.ts";
 import type { Caller } from "../../src/domain/caller.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { Quotes } from "../../src/domain/quote.ts";
@@ -95,7 +95,7 @@ export async function startGateway() {
     runService(pages.runs),
     healthService(health, "1.2.3"),
     accountService(memoryAccounts(ledger)),
-    keyService(memoryKeys()),
+    keyService(memoryKeys(), () => ({ tools: ["echo"], now: 0 })),
   ];
   const pipeline = new Pipeline(access, services, { error: (fields) => void logged.push(fields) });
   const open = [ToolService, ReceiptService, RunService, HealthService];
@@ -138,6 +138,9 @@ export async function startGateway() {
         scopes: new Set(scopes),
         tier: DEFAULT_TIER,
         operator,
+        limits: undefined,
+        budgetId: undefined,
+        blockedReason: undefined,
       });
       ledger.balances.set(accountId, balance);
       return { key, accountId, authorization: `Bearer ${key}` };
@@ -200,10 +203,13 @@ function memoryAccounts(ledger: MemoryLedger): Accounts {
 }
 
 function memoryKeys(): ApiKeys {
-  const keys: ApiKey[] = [];
+  const keys: ListedKey[] = [];
+  const unused = () => Promise.reject(new Error("is the console's"));
   return {
-    async create({ accountId, name, scopes }) {
+    async create({ accountId, name, scopes, limits }) {
       const key = {
+        lastUsedAt: undefined,
+        limits,
         keyId: newId("key", clock, random),
         accountId,
         prefix: "sk-agent-ab",
@@ -216,6 +222,8 @@ function memoryKeys(): ApiKeys {
       return { key, secret: "sk-agent-abcdef" };
     },
     list: async (accountId) => keys.filter((key) => accountId === undefined || key.accountId === accountId),
+    listWithUse: unused,
+    rotate: unused,
     async revoke(keyId) {
       const key = keys.find((one) => one.keyId === keyId);
       if (!key) throw new Error("no such key");

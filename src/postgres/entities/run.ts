@@ -23,6 +23,7 @@ export const RunEntity = defineEntity({
     startedAt: p.datetime().length(6).nullable(),
     endedAt: p.datetime().length(6).nullable(),
     keyId: p.uuid().nullable(),
+    budgetId: p.uuid().nullable(),
   },
   indexes: [
     { properties: ["accountId", "id"] },

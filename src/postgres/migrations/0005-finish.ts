@@ -11,6 +11,45 @@ export const FORGET = /* sql */ `
     where expires_at < now() and expires_at < 'infinity' and state <> 'running'
     order by expires_at limit $1 for update skip locked))`;
 
+/** Gives the holds of ended runs back and opens their claims for a retry. The caller has locked the runs and their claims. */
+export const LEDGER_RELEASE = /* sql */ `
+  create or replace function ledger_release(runs uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  begin
+    update idempotency claim set state = 'retryable'
+    from run
+    where run.id = any (runs) and claim.account_id = run.account_id and claim.key = run.claim_key
+      and claim.run_id = run.id and claim.state = 'running';
+
+    perform from account where id in (select hold.account_id from hold where hold.run_id = any (runs)) order by id for update;
+
+    -- What the keys' limits have counted goes back to the day that it was counted on.
+    if exists (select from run where id = any (runs) and budget_id is not null) then
+      perform from key_budget budget
+      where (budget.budget_id, budget.day) in (
+        select run.budget_id, (run.started_at at time zone 'utc')::date from run where run.id = any (runs) and run.budget_id is not null)
+      order by budget.budget_id, budget.day
+      for update;
+
+      update key_budget budget set spent = budget.spent - back.amount
+      from (
+        select run.budget_id, (run.started_at at time zone 'utc')::date as day, sum(hold.amount) as amount
+        from run join hold on hold.run_id = run.id and hold.state = 'open'
+        where run.id = any (runs) and run.budget_id is not null
+        group by 1, 2
+      ) back
+      where budget.budget_id = back.budget_id and budget.day = back.day;
+    end if;
+
+    with released as (
+      update hold set state = 'released' where run_id = any (runs) and state = 'open' returning account_id, amount
+    ), total as (
+      select account_id, sum(amount) as amount from released group by account_id
+    )
+    update account set available = available + total.amount from total where account.id = total.account_id;
+  end $$`;
+
 /** Ending runs: capture with receipt and stored result, or release; by the owner, or by the sweep once the owner's lease has expired. */
 export class Finish extends Migration {
   override name = "0005-finish";
@@ -38,26 +77,7 @@ export class Finish extends Migration {
         for update of claim;
       end $$`);
 
-    // Gives the holds of ended runs back and opens their claims for a retry. The caller has locked the runs and their claims.
-    this.addSql(/* sql */ `
-      create function ledger_release(runs uuid[]) returns void
-      language plpgsql
-      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-      begin
-        update idempotency claim set state = 'retryable'
-        from run
-        where run.id = any (runs) and claim.account_id = run.account_id and claim.key = run.claim_key
-          and claim.run_id = run.id and claim.state = 'running';
-
-        perform from account where id in (select hold.account_id from hold where hold.run_id = any (runs)) order by id for update;
-
-        with released as (
-          update hold set state = 'released' where run_id = any (runs) and state = 'open' returning account_id, amount
-        ), total as (
-          select account_id, sum(amount) as amount from released group by account_id
-        )
-        update account set available = available + total.amount from total where account.id = total.account_id;
-      end $$`);
+    this.addSql(LEDGER_RELEASE);
 
     // The fence: only an active run of this very instance ends. Sent again after a lost answer, it tells what it did the first time;
     // the sweep takes the owner away, so that a swept run is lost to the instance that had it.

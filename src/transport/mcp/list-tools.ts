@@ -1,5 +1,5 @@
 import type { Catalogue } from "../../app/catalogue.ts";
-import type { Caller } from "../../domain/caller.ts";
+import { allowsTool, type Caller } from "../../domain/caller.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { displayUsd } from "../../domain/money.ts";
 import type { Tool } from "../../domain/tool.ts";
@@ -12,8 +12,9 @@ export function listTools(catalogue: Catalogue, caller: Caller | undefined, para
   return { tools: catalogue.tools.filter((tool) => isCallable(tool, caller)).map(listed) };
 }
 
-function isCallable({ status, scope }: Tool, caller: Caller | undefined): boolean {
-  return status === "active" && (scope === undefined || caller?.scopes.has(scope) === true);
+function isCallable({ name, status, scope }: Tool, caller: Caller | undefined): boolean {
+  if (status !== "active" || (caller && !allowsTool(caller, name))) return false;
+  return scope === undefined || caller?.scopes.has(scope) === true;
 }
 
 function listed({ name, description, inputSchema, annotations, billable, fixedPrice }: Tool): object {

@@ -1,19 +1,20 @@
-import { create } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { type ApiKey as ApiKeyMessage, ApiKeySchema, KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
-import type { ApiKey, ApiKeys } from "../../app/ports.ts";
-import { invalidField } from "../../domain/errors.ts";
-import { DEFAULT_SCOPES, isScope, SCOPES, type Scope } from "../../domain/scope.ts";
+import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
+import type { ApiKeys } from "../../app/ports.ts";
+import { type KeyRules, newKeyOf } from "../../domain/new-key.ts";
+import { keyMessage, wishedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
-/** The operator's work with API keys. */
-export function keyService(keys: ApiKeys): ServiceBinding<typeof KeyService> {
+/**
+ * The operator's work with API keys.
+ * @param rules what a new key is held against, asked for each
+ */
+export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding<typeof KeyService> {
   return bind(KeyService, {
     createKey: {
       key: "required",
       operator: true,
-      async call({ accountId, name, scopes }) {
-        const { key, secret } = await keys.create({ accountId, name, scopes: parseScopes(scopes) });
+      async call({ accountId, ...wished }) {
+        const { key, secret } = await keys.create({ accountId, ...newKeyOf(wishedKey(wished), rules()) });
         return { key: keyMessage(key), secret };
       },
     },
@@ -31,21 +32,5 @@ export function keyService(keys: ApiKeys): ServiceBinding<typeof KeyService> {
         return { key: keyMessage(await keys.revoke(keyId)) };
       },
     },
-  });
-}
-
-function parseScopes(names: readonly string[]): readonly Scope[] {
-  if (names.length === 0) return DEFAULT_SCOPES;
-  return names.map((name, index) => {
-    if (!isScope(name)) throw invalidField(`scopes[${index}]`, `must be one of ${SCOPES.join(", ")}`);
-    return name;
-  });
-}
-
-function keyMessage({ createdAt, revokedAt, ...key }: ApiKey): ApiKeyMessage {
-  return create(ApiKeySchema, {
-    ...key,
-    createdAt: timestampFromDate(createdAt),
-    revokedAt: revokedAt && timestampFromDate(revokedAt),
   });
 }

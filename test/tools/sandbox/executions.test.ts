@@ -52,7 +52,16 @@ afterAll(async () => {
 
 function callerOf(account: string) {
   const keyId = newId("key", systemClock, systemRandom);
-  return { keyId, accountId: account, scopes: new Set(["compute:run" as const]), tier: DEFAULT_TIER, operator: false };
+  return {
+    keyId,
+    accountId: account,
+    scopes: new Set(["compute:run" as const]),
+    tier: DEFAULT_TIER,
+    operator: false,
+    limits: undefined,
+    budgetId: undefined,
+    blockedReason: undefined,
+  };
 }
 
 /** Begins an execution as the gateway does: under a run of the ledger, whose end is left out. */

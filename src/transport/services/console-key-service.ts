@@ -1,0 +1,52 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { KeyService, type KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import type { ApiKeys, KeyUse } from "../../app/ports.ts";
+import { type KeyRules, newKeyOf } from "../../domain/new-key.ts";
+import { keyMessage, wishedKey } from "./key-message.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/**
+ * The account's own API keys, for who is signed in.
+ * @param rules what a new key is held against, asked for each
+ */
+export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding<typeof KeyService> {
+  return bind(KeyService, {
+    listKeys: {
+      key: "required",
+      async call(_request, { caller }) {
+        return { keys: (await keys.listWithUse(caller.accountId)).map(useMessage) };
+      },
+    },
+    createKey: {
+      key: "required",
+      async call(request, { caller: { accountId } }) {
+        const { key, secret } = await keys.create({ accountId, ...newKeyOf(wishedKey(request), rules()) });
+        return { key: keyMessage(key), secret };
+      },
+    },
+    rotateKey: {
+      key: "required",
+      async call({ keyId, overlapSeconds }, { caller: { accountId } }) {
+        const { key, secret, oldKey } = await keys.rotate({ keyId, accountId, overlapSeconds });
+        return { key: keyMessage(key), secret, oldKey: keyMessage(oldKey) };
+      },
+    },
+    revokeKey: {
+      key: "required",
+      async call({ keyId }, { caller: { accountId } }) {
+        return { key: keyMessage(await keys.revoke(keyId, accountId)) };
+      },
+    },
+  });
+}
+
+function useMessage(key: KeyUse): MessageInitShape<typeof KeyWithUseSchema> {
+  return {
+    key: keyMessage(key),
+    lastUsedAt: key.lastUsedAt && timestampFromDate(key.lastUsedAt),
+    dayUsedUsdcMicrousd: key.dayUsed,
+    spentUsdcMicrousd: key.spent,
+    chargedCalls: key.chargedCalls,
+  };
+}

@@ -1,0 +1,48 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  type ApiKey as ApiKeyMessage,
+  ApiKeySchema,
+  type KeyLimits as KeyLimitsMessage,
+  KeyLimitsSchema,
+} from "#gen/toolgate/v1/key_service_pb.ts";
+import type { ApiKey } from "../../app/ports.ts";
+import type { KeyLimits } from "../../domain/caller.ts";
+import type { WishedKey } from "../../domain/new-key.ts";
+
+/** A key as it is told, without its secret. */
+export function keyMessage({ createdAt, revokedAt, limits, ...key }: ApiKey): ApiKeyMessage {
+  return create(ApiKeySchema, {
+    keyId: key.keyId,
+    accountId: key.accountId,
+    prefix: key.prefix,
+    name: key.name,
+    scopes: key.scopes,
+    createdAt: timestampFromDate(createdAt),
+    revokedAt: revokedAt && timestampFromDate(revokedAt),
+    limits: limits && limitsMessage(limits),
+  });
+}
+
+function limitsMessage({ expiresAt, perCall, perDay, tools }: KeyLimits): KeyLimitsMessage {
+  return create(KeyLimitsSchema, {
+    expiresAt: expiresAt && timestampFromDate(expiresAt),
+    tools: [...(tools ?? [])],
+    ...(perCall !== undefined && { callUsdcMicrousd: perCall }),
+    ...(perDay !== undefined && { dayUsdcMicrousd: perDay }),
+  });
+}
+
+/** What a request to create a key has in common with others. */
+interface CreateRequest {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly limits?: KeyLimitsMessage | undefined;
+}
+
+/** The key that a request wishes for. */
+export function wishedKey({ name, scopes, limits }: CreateRequest): WishedKey {
+  if (!limits) return { name, scopes, limits: undefined };
+  const { expiresAt, callUsdcMicrousd: perCall, dayUsdcMicrousd: perDay, tools } = limits;
+  return { name, scopes, limits: { expiresAt: expiresAt && timestampDate(expiresAt), perCall, perDay, tools } };
+}
