@@ -1,3 +1,4 @@
+import { DEPOSIT_PAYS_NO_CALL } from "../domain/body-proof.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { parseMemo } from "../domain/memo.ts";
 import { displayUsd, type MicroUsd } from "../domain/money.ts";
@@ -92,6 +93,7 @@ async function lookUp(deps: SettleDeps, proof: Payment, quote: Quote, context: C
   });
   const paid = expectPaid(verdict, proof);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
+  if (memo?.form === "deposit") throw refused(`the memo on the chain ${DEPOSIT_PAYS_NO_CALL}`);
   if (!memo || (memo.quoteId !== quote.quoteId && !deps.quotes.open(memo.quoteId)))
     throw refused("the memo on the chain names no quote of ours; the operator can assign the transfer");
   const mismatch = mismatchOf(proof, quote, paid, memo.quoteId);

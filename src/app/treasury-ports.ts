@@ -92,7 +92,7 @@ export interface WatchState {
   expected: MicroUsd;
 }
 
-/** A movement and whom it belongs to: the account and quote that its memo names; undefined: nobody's yet. */
+/** A movement and whom it belongs to: the account and the quote, or the deposit, that its memo names; undefined: nobody's yet. */
 export interface OwnedMovement extends Omit<Movement, "balanceAfter"> {
   owner: { accountId: string; quoteId: string } | undefined;
 }
@@ -103,7 +103,7 @@ export type Recorded =
   | "known"
   /** A payment that had been credited when it was proved; it is finalized now. */
   | "finalized"
-  /** A payment that nobody proved: credited to the account of its quote. */
+  /** A payment that nobody proved, or a deposit: credited to the account of what it names. */
   | "credited"
   /** It belongs to nobody: kept in suspense. */
   | "suspended"

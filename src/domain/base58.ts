@@ -10,6 +10,11 @@ export function parseAddress(text: string): Uint8Array | undefined {
   return parseCanonical(text, 32, 32, 44);
 }
 
+/** The text of an address's 32 bytes. */
+export function formatAddress(bytes: Uint8Array): string {
+  return base58.encode(bytes);
+}
+
 function parseCanonical(text: string, bytes: number, shortest: number, longest: number): Uint8Array | undefined {
   if (text.length < shortest || text.length > longest) return undefined;
   try {

@@ -41,6 +41,7 @@ export interface BodyProof {
 export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferProof {
   if (body.network !== NETWORK) throw malformedProof(`payment_proof.network: must be ${NETWORK}`);
   const memo = body.memo === undefined ? undefined : parseMemo(body.memo, memoPrefix);
+  if (memo?.form === "deposit") throw malformedProof(`payment_proof.memo: ${DEPOSIT_PAYS_NO_CALL}`);
   if (body.memo !== undefined && !memo) {
     throw malformedProof(
       `payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on the chain`,
@@ -66,8 +67,13 @@ export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferPro
   };
 }
 
+/** What is told of a deposit that is sent as the proof of a call. */
+export const DEPOSIT_PAYS_NO_CALL =
+  "names a deposit, which pays no call by itself: it is credited to the balance of its account once it is finalized. Wait for that, then repeat the call without a proof";
+
 /** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text has the form of a quote identifier */
 export function quoteIdIn(text: string, field: string): string {
+  if (text.startsWith("dep_")) throw malformedProof(`${field}: ${DEPOSIT_PAYS_NO_CALL}`);
   if (!isQuoteId(text)) throw malformedProof(`${field}: must be the quote_id of a 402 answer, unchanged`);
   return text;
 }

@@ -1,10 +1,17 @@
-/** What a payment memo says (specification 2.4 shows both forms; both are accepted everywhere). */
+/** What the memo of a quote's payment says (specification 2.4 shows both forms; both are accepted everywhere). */
 export type Memo =
   | { form: "step"; stepId: string; quoteId: string; nonce: string }
   | { form: "prefix"; quoteId: string };
 
+/** What the memo of a console's deposit says: it pays no call. */
+export interface DepositMemo {
+  form: "deposit";
+  depositId: string;
+}
+
 const PART = /^[\x21-\x39\x3b-\x7e]{1,128}$/;
 const QUOTE_ID = /^qt_[1-9A-HJ-NP-Za-km-z]{1,197}$/;
+const DEPOSIT_ID = /^dep_[0-9a-f]{32}$/;
 const STEP_ID = /^step_[0-9a-f]{32}$/;
 
 /** Whether a text has the form of a quote identifier; only opening it tells whether it is one. */
@@ -13,17 +20,24 @@ export function isQuoteId(text: string): boolean {
 }
 
 /** Reads a memo by its full text; undefined when it is not one of ours. `prefix` is the operator's MEMO_PREFIX, default `svc`. */
-export function parseMemo(text: string, prefix: string): Memo | undefined {
+export function parseMemo(text: string, prefix: string): Memo | DepositMemo | undefined {
   const parts = text.split(":");
   const [first = "", second = "", third = ""] = parts;
   if (parts.length === 2) {
-    return first === prefix && QUOTE_ID.test(second) ? { form: "prefix", quoteId: second } : undefined;
+    if (first !== prefix) return undefined;
+    if (DEPOSIT_ID.test(second)) return { form: "deposit", depositId: second };
+    return QUOTE_ID.test(second) ? { form: "prefix", quoteId: second } : undefined;
   }
   if (parts.length !== 3 || !STEP_ID.test(first) || !QUOTE_ID.test(second) || !PART.test(third)) return undefined;
   return { form: "step", stepId: first, quoteId: second, nonce: third };
 }
 
-/** The forms as `memo_format` announces them (specification 2.3). */
+/** The memo that a deposit's transfer carries. */
+export function depositMemo(depositId: string, prefix: string): string {
+  return `${prefix}:${depositId}`;
+}
+
+/** The forms as `memo_format` announces them (specification 2.3): those that pay quotes. */
 export function memoFormats(prefix: string): Record<Memo["form"], string> {
   return { step: "<step_id>:<quote_id>:<nonce>", prefix: `${prefix}:{quote_id}` };
 }

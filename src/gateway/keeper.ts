@@ -32,6 +32,7 @@ export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, lo
     chain: new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix, finalizedAbove, log }),
     books: postgres.treasuryBooks,
     quotes,
+    deposits: postgres.deposits,
     audit: postgres.audit,
     memoPrefix,
     clock: systemClock,

@@ -13,6 +13,7 @@ const NEWEST = {
   suspense: "f".repeat(128),
   accounts: "f".repeat(32),
   actions: "f".repeat(32),
+  deposits: "f".repeat(32),
   failed: "f".repeat(13 + 128),
 };
 

@@ -63,10 +63,23 @@ export function simulationRequest(signedTransaction: Uint8Array, signal: AbortSi
 
 /** Brings it to the network. Preflight would only repeat the simulation, and hold up what is sent again. */
 export function sendRequest(signedTransaction: Uint8Array, signal: AbortSignal): RpcRequest<void> {
+  return sendingRequest(signedTransaction, { skipPreflight: true }, signal);
+}
+
+/** Brings it to the network if it would succeed there. */
+export function preflightRequest(signedTransaction: Uint8Array, signal: AbortSignal): RpcRequest<void> {
+  return sendingRequest(signedTransaction, { preflightCommitment: "confirmed" }, signal);
+}
+
+function sendingRequest(
+  signedTransaction: Uint8Array,
+  options: { readonly [name: string]: string | boolean },
+  signal: AbortSignal,
+): RpcRequest<void> {
   const txSignature = base58.encode(signedTransaction.subarray(1, 65));
   return {
     method: "sendTransaction",
-    params: [Buffer.from(signedTransaction).toString("base64"), { encoding: "base64", skipPreflight: true }],
+    params: [Buffer.from(signedTransaction).toString("base64"), { encoding: "base64", ...options }],
     read: (answer) => {
       if (answer !== txSignature) throw new MalformedAnswer("the answer is not the transaction's signature");
     },

@@ -49,8 +49,9 @@ export interface Watching extends Gateway {
   buy(agent: Agent, headers?: Record<string, string>): Promise<Answer>;
 }
 
-export async function setScene(): Promise<Scene> {
-  const ground = await startGround();
+/** @param slotMs 0: the chain stands still between what a test does */
+export async function setScene(slotMs?: number): Promise<Scene> {
+  const ground = await startGround({}, undefined, slotMs);
   const secondFaults = new Faults();
   const second = createHttpServer(ground.chain.chain, secondFaults).listen(0, "127.0.0.1");
   await once(second, "listening");

@@ -2,6 +2,7 @@ import { Lru } from "../../domain/lru.ts";
 import { parseMemo } from "../../domain/memo.ts";
 import type { MicroUsd } from "../../domain/money.ts";
 import type { Quotes } from "../../domain/quote.ts";
+import type { DepositOwners } from "../deposit-ports.ts";
 import type { Metrics } from "../metrics.ts";
 import type {
   HistoryEntry,
@@ -28,6 +29,7 @@ export interface RecordDeps {
   readonly chain: Pick<TreasuryChain, "tokenAccount" | "movement">;
   readonly books: Pick<TreasuryBooks, "unrecorded" | "record">;
   readonly quotes: Pick<Quotes, "open">;
+  readonly deposits: DepositOwners;
   readonly memoPrefix: string;
   /** Transactions that need no second look: recorded, or without effect on the treasury. */
   readonly settled: Settled;
@@ -84,6 +86,14 @@ export async function recordHistory(
   return records;
 }
 
+/**
+ * Records one finalized transaction that someone waits for, as the watch will when it comes to it.
+ * @throws when it cannot be recorded now
+ */
+export async function recordAwaited(deps: RecordDeps, txSignature: string, signal: AbortSignal): Promise<void> {
+  await recordHistory(deps, [{ txSignature, slot: 0n, blockTime: undefined, failed: false }], signal);
+}
+
 interface Missing {
   readonly entry: HistoryEntry;
   readonly credited: MicroUsd | undefined;
@@ -115,13 +125,20 @@ async function movementOf(deps: RecordDeps, { entry, credited }: Missing, signal
     return { txSignature, slot, blockTime, change: credited, ...untold };
   }
   const movement = await deps.chain.movement(txSignature, signal);
-  return { ...movement, owner: ownerOf(deps, movement) };
+  return { ...movement, owner: await ownerOf(deps, movement) };
 }
 
-/** Whose quote the memo names, expired or not: money that names our quote is its account's. */
-function ownerOf({ quotes, memoPrefix }: RecordDeps, { memo }: Movement): OwnedMovement["owner"] {
-  const quoteId = memo === undefined ? undefined : parseMemo(memo, memoPrefix)?.quoteId;
-  const quote = quoteId === undefined ? undefined : quotes.open(quoteId);
+/** Whose quote or deposit the memo names, expired or not: money that names what is ours is its account's, also a blocked one's. */
+async function ownerOf(
+  { quotes, deposits, memoPrefix }: RecordDeps,
+  { memo }: Movement,
+): Promise<OwnedMovement["owner"]> {
+  const named = memo === undefined ? undefined : parseMemo(memo, memoPrefix);
+  if (named?.form === "deposit") {
+    const accountId = await deposits.ownerOf(named.depositId);
+    return accountId === undefined ? undefined : { accountId, quoteId: named.depositId };
+  }
+  const quote = named && quotes.open(named.quoteId);
   return quote && { accountId: quote.accountId, quoteId: quote.quoteId };
 }
 

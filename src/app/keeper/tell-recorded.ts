@@ -19,7 +19,10 @@ export function tellRecorded(
       return;
     case "credited":
       metrics.count("toolgate_payments_credited_total");
-      log.info({ ...details, account: owner?.accountId }, "credited a payment that nobody has proved");
+      log.info(
+        { ...details, account: owner?.accountId },
+        owner?.quoteId.startsWith("dep_") ? "credited a deposit" : "credited a payment that nobody has proved",
+      );
       return;
     case "suspended":
       metrics.count("toolgate_payments_suspended_total");

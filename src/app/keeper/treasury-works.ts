@@ -1,6 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Quotes } from "../../domain/quote.ts";
 import type { Audit } from "../audit.ts";
+import type { DepositOwners } from "../deposit-ports.ts";
 import type { Metrics } from "../metrics.ts";
 import type { TreasuryBooks, TreasuryChain } from "../treasury-ports.ts";
 import { auditRound } from "./audit-round.ts";
@@ -19,6 +20,7 @@ export interface TreasuryWorksOptions {
   readonly chain: TreasuryChain;
   readonly books: TreasuryBooks;
   readonly quotes: Pick<Quotes, "open">;
+  readonly deposits: DepositOwners;
   readonly audit: Audit;
   readonly memoPrefix: string;
   readonly clock: Clock;

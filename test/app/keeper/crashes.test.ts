@@ -31,7 +31,8 @@ function sceneOf(
   memos: readonly string[],
   land: (scene: Scene, memos: readonly string[]) => void,
 ): Scene {
-  const next = { ...setScene(), quotes: first.quotes, accountId: first.accountId };
+  const { quotes, deposits, accountId } = first;
+  const next = { ...setScene(), quotes, deposits, accountId };
   land(next, memos);
   return next;
 }
@@ -42,6 +43,8 @@ function land({ chain, books, accountId }: Scene, memos: readonly string[]): voi
   chain.land("proved", 400n);
   chain.land("dust", 0n);
   chain.land("memoless", 7n);
+  chain.land("deposit", 70n, { memo: memos[2] });
+  chain.land("more of it", 3n, { memo: memos[2] });
   chain.land("out", -300n);
   chain.land("vanished before", 60n);
   for (let n = 0; n < 10; n++) chain.land(`many${n}`, 1n, { memo: memos[1], slot: 2_000n });
@@ -82,7 +85,7 @@ describe.each([
   ["looks and looks again", lookTwice],
 ])("a leader that %s", (_what, work) => {
   it("and dies at any step leaves to the next one what comes to the same books", async () => {
-    const memos = [scene.memo(), scene.memo()];
+    const memos = [scene.memo(), scene.memo(), scene.depositMemo()];
     const undisturbed = sceneOf(scene, memos, land);
     await work(undisturbed);
     const steps = undisturbed.steps.taken;
@@ -98,7 +101,7 @@ describe.each([
   });
 
   it("comes to the same books as two others beside it", async () => {
-    const memos = [scene.memo(), scene.memo()];
+    const memos = [scene.memo(), scene.memo(), scene.depositMemo()];
     const alone = sceneOf(scene, memos, land);
     await work(alone);
     const together = sceneOf(scene, memos, land);

@@ -49,18 +49,26 @@ export function setScene() {
   const keys = { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) };
   const quotes = new Quotes(keys, systemClock, systemRandom, 300);
   const accountId = newId("acct", systemClock, systemRandom);
+  const deposits = new Map<string, string>();
   const clock = { at: GENESIS + 2_000_000, now: () => clock.at };
   return {
     steps,
     chain: new MemoryChain(steps),
     books: new MemoryBooks(steps),
     quotes,
+    deposits: { ownerOf: async (depositId: string) => deposits.get(depositId) },
     memoPrefix: "svc",
     settled: newSettled(),
     metrics: new MemoryMetrics(),
     log: new MemoryLog(),
     clock,
     accountId,
+    /** The memo of a fresh deposit of the account. */
+    depositMemo: () => {
+      const depositId = newId("dep", systemClock, systemRandom);
+      deposits.set(depositId, accountId);
+      return `svc:${depositId}`;
+    },
     /** The memo of a fresh quote of the account. */
     memo: () => `svc:${quotes.issue(accountId, 1_000n, Buffer.alloc(32)).quoteId}`,
     signal: new AbortController().signal,

@@ -1,0 +1,87 @@
+import type { Clock } from "../domain/clock.ts";
+import { standingOf, type Deposit, type DepositStanding, type Sighting } from "../domain/deposit.ts";
+import { Lru } from "../domain/lru.ts";
+import type { Deposits } from "./deposit-ports.ts";
+import { lookAtDeposit, type LookDeps } from "./look-at-deposit.ts";
+import { unlessAborted } from "./unless-aborted.ts";
+
+/** Shortest time between two looks at the chain for one deposit, ms. */
+const PACE_MS = 1_000;
+/** Longest time for a look, ms: who waits for it hears the last known state after that. */
+const LOOK_MS = 4_000;
+/** How many deposits' last looks are remembered. */
+const REMEMBERED = 2_000;
+
+/** What looking needs. */
+export interface DepositLooksDeps extends LookDeps {
+  readonly deposits: Pick<Deposits, "find" | "seen">;
+  /** Books a finalized transaction as the treasury's watch will. @throws when that cannot be done now */
+  readonly record: (txSignature: string, signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+}
+
+/** A deposit, and how it stands. */
+export interface DepositStatus {
+  readonly deposit: Deposit;
+  readonly standing: DepositStanding;
+}
+
+interface Look {
+  /** When it began, ms. */
+  readonly at: number;
+  /** Null: nothing was there; undefined: the network did not tell. */
+  readonly sighting: Sighting | null | undefined;
+}
+
+/** Tells how deposits stand, after a look at the chain. However many ask for one deposit, the network is asked once a second. */
+export class DepositLooks {
+  readonly #deps: DepositLooksDeps;
+  readonly #last = new Lru<string, Look>(REMEMBERED);
+  readonly #looking = new Map<string, Promise<void>>();
+
+  constructor(deps: DepositLooksDeps) {
+    this.#deps = deps;
+  }
+
+  /** How it stands as far as it was looked at here. */
+  lastOf(deposit: Deposit): DepositStatus {
+    return { deposit, standing: standingOf(deposit, this.#last.get(deposit.depositId)?.sighting) };
+  }
+
+  /** How it stands by now; by the last look where the network does not tell. @throws the signal's reason when it aborts */
+  async look(deposit: Deposit, signal: AbortSignal): Promise<DepositStatus> {
+    const { depositId, accountId, credited } = deposit;
+    if (credited > 0n || this.#isFresh(depositId)) return this.lastOf(deposit);
+    const looking = this.#looking.get(depositId) ?? this.#look(deposit).finally(() => this.#looking.delete(depositId));
+    this.#looking.set(depositId, looking);
+    await unlessAborted(looking, signal);
+    return this.lastOf((await this.#deps.deposits.find(accountId, depositId)) ?? deposit);
+  }
+
+  /** A clock that was set back tells nothing of what was before. */
+  #isFresh(depositId: string): boolean {
+    const last = this.#last.get(depositId);
+    const age = this.#deps.clock.now() - (last?.at ?? Number.NEGATIVE_INFINITY);
+    return !this.#looking.has(depositId) && age >= 0 && age < PACE_MS;
+  }
+
+  /** Never fails for the network's sake. */
+  async #look(deposit: Deposit): Promise<void> {
+    const { depositId, txSignature } = deposit;
+    const at = this.#deps.clock.now();
+    const patience = AbortSignal.timeout(LOOK_MS);
+    const sighting = await unlessAborted(lookAtDeposit(this.#deps, deposit, patience), patience).catch(() => undefined);
+    this.#last.set(depositId, {
+      at,
+      sighting: sighting === undefined ? this.#last.get(depositId)?.sighting : sighting,
+    });
+    if (!sighting) return;
+    if (sighting.txSignature !== txSignature) await this.#deps.deposits.seen(depositId, sighting.txSignature);
+    if (sighting.kind === "pays" && sighting.stage === "finalized") await this.#record(sighting.txSignature, patience);
+  }
+
+  /** What cannot be recorded now the watch records, and tells the operator what keeps it from it. */
+  async #record(txSignature: string, patience: AbortSignal): Promise<void> {
+    await unlessAborted(this.#deps.record(txSignature, patience), patience).catch(() => {});
+  }
+}

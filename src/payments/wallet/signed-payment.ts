@@ -1,0 +1,89 @@
+import { base58 } from "@scure/base";
+import type { ReadSignedPayment, SignedPayment } from "../../app/deposit-ports.ts";
+import { parseAddress } from "../../domain/base58.ts";
+import { isSignedBy } from "../../domain/ed25519.ts";
+import { invalidField, ToolgateError } from "../../domain/errors.ts";
+import { parseMemo } from "../../domain/memo.ts";
+import { withoutGuards } from "../gasless/guards.ts";
+import { readLayout } from "../gasless/layout.ts";
+import { USDC_MINT } from "../gasless/programs.ts";
+import { readTransaction, type WireInstruction, type WireTransaction } from "../gasless/wire-transaction.ts";
+
+/** TransferChecked of SPL Token, and the length of its data, bytes. */
+const [TRANSFER_CHECKED, TRANSFER_BYTES] = [12, 10];
+
+/** What may be sent. */
+export interface SignedPaymentRules {
+  /** The treasury's token account, base58. */
+  readonly payTo: string;
+  /** MEMO_PREFIX. */
+  readonly memoPrefix: string;
+}
+
+/**
+ * Makes the reader of what wallets have signed. It lets through what the console builds and what wallets add to that: limit and price
+ * of computing, one memo of ours, one transfer of USDC to the treasury, assertions of Lighthouse; all signed. It is sent at its payer's
+ * cost, so that this is no guard of money: it keeps the gateway from sending strangers' transactions for nothing.
+ */
+export function signedPaymentReader({ payTo, memoPrefix }: SignedPaymentRules): ReadSignedPayment {
+  const address = parseAddress(payTo);
+  if (!address) throw new TypeError("payTo: must be an address");
+  const treasury = Buffer.from(address);
+  return (bytes) => {
+    const wire = wireOf(bytes);
+    const { transfer, memo } = layoutOf(wire);
+    demandTransfer(transfer, wire, treasury);
+    const text = memo.data.toString("utf8");
+    if (!parseMemo(text, memoPrefix))
+      throw refused(`its memo must be the one of a deposit or of a quote, ${memoPrefix}:<id>`);
+    return { txSignature: signatureOf(wire), memo: text };
+  };
+}
+
+function wireOf(bytes: Uint8Array): WireTransaction {
+  try {
+    return readTransaction(bytes);
+  } catch (error) {
+    throw unlike(error);
+  }
+}
+
+function layoutOf({ instructions, keys }: WireTransaction): { transfer: WireInstruction; memo: WireInstruction } {
+  try {
+    return readLayout(withoutGuards(instructions, keys).rest, keys);
+  } catch (error) {
+    throw unlike(error);
+  }
+}
+
+function demandTransfer({ data, accounts }: WireInstruction, { keys }: WireTransaction, treasury: Buffer): void {
+  const [, mint, destination] = accounts.map((index) => keys[index]);
+  if (data[0] !== TRANSFER_CHECKED || data.length !== TRANSFER_BYTES || accounts.length < 4)
+    throw refused("its token instruction must be TransferChecked");
+  if (mint?.equals(USDC_MINT) !== true) throw refused("its transfer must be of USDC");
+  if (destination?.equals(treasury) !== true) throw refused("its transfer must go to the treasury's token account");
+  if (data.readBigUInt64LE(1) === 0n) throw refused("its transfer moves nothing");
+}
+
+/** The first signature names the transaction. @throws ToolgateError INVALID_REQUEST when one is missing or is none */
+function signatureOf({ keys, message, signatures }: WireTransaction): SignedPayment["txSignature"] {
+  for (const [index, signature] of signatures.entries()) {
+    const key = keys[index];
+    if (!key || !isSignedBy(key, message, signature))
+      throw refused(`it lacks the signature of ${base58.encode(key ?? new Uint8Array())}; have the wallet sign it`);
+  }
+  return base58.encode(signatures[0] ?? new Uint8Array());
+}
+
+/** What the relay's rules say, without their name for it. */
+function unlike(error: unknown): unknown {
+  if (!(error instanceof ToolgateError)) return error;
+  return refused(error.message.replace(/^payment verification failed \(\w+\): /, ""));
+}
+
+function refused(problem: string): ToolgateError {
+  return invalidField(
+    "transaction",
+    `${problem}. Send what BuildDepositTransaction or BuildQuoteTransaction made, signed`,
+  );
+}

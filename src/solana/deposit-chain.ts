@@ -1,0 +1,115 @@
+import { z } from "zod";
+import type { DepositChain } from "../app/deposit-ports.ts";
+import { parseSignature } from "../domain/base58.ts";
+import type { Candidate, CandidateReading, Stage } from "../domain/deposit.ts";
+import type { Endpoint, RpcRequest } from "./endpoint.ts";
+import { printable } from "./printable.ts";
+import { RpcError, RpcFailure } from "./rpc-failure.ts";
+import { unavailable, type SolanaRpc } from "./rpc.ts";
+import { readOutcomes, type SignatureOutcome } from "./signature-status.ts";
+import type { EvidenceRules } from "./transaction-evidence.ts";
+import { transactionFailure } from "./transaction-failure.ts";
+import { transactionErrorSchema } from "./transaction-json.ts";
+import { transactionRequest } from "./transaction-reader.ts";
+import { readMovement } from "./treasury-movement.ts";
+
+/** What the network is asked of deposits with. */
+export interface SolanaDepositsOptions extends EvidenceRules {
+  /** Shared with the chain that verifies payments, so that each endpoint has one circuit breaker. */
+  readonly rpc: SolanaRpc;
+}
+
+/** How many of the transactions that name a reference are looked at: a deposit has one, strangers may add to it. */
+const NEWEST = 5;
+
+const entriesSchema = z.array(
+  z.object({
+    signature: z.string().refine((text) => parseSignature(text) !== undefined, "is no signature"),
+    err: transactionErrorSchema,
+    confirmationStatus: z.enum(["processed", "confirmed", "finalized"]).nullish(),
+  }),
+);
+
+/** What Solana says of deposits, for those who wait for them. Nothing is credited by it. */
+export class SolanaDeposits implements DepositChain {
+  readonly #options: SolanaDepositsOptions;
+
+  constructor(options: SolanaDepositsOptions) {
+    this.#options = options;
+  }
+
+  standing(txSignature: string, signal: AbortSignal): Promise<Candidate | undefined> {
+    return this.#told(signal, async (endpoint) => {
+      const { outcomes } = await endpoint.ask({
+        method: "getSignatureStatuses",
+        params: [[txSignature], { searchTransactionHistory: true }],
+        read: (answer) => readOutcomes(answer, 1),
+        signal,
+      });
+      const [outcome] = outcomes;
+      return outcome ? candidateOf(txSignature, outcome) : undefined;
+    });
+  }
+
+  async naming(reference: string, signal: AbortSignal): Promise<Candidate[]> {
+    const request: RpcRequest<Candidate[]> = {
+      method: "getSignaturesForAddress",
+      params: [reference, { limit: NEWEST, commitment: "confirmed" }],
+      read: (answer) =>
+        entriesSchema
+          .parse(answer)
+          .map(({ signature, confirmationStatus = "confirmed", ...entry }) =>
+            candidateOf(signature, { ...entry, confirmationStatus }),
+          ),
+      signal,
+    };
+    const told = await this.#told(signal, async (endpoint) => {
+      const candidates = await endpoint.ask(request);
+      return candidates.length > 0 ? candidates : undefined;
+    });
+    return told ?? [];
+  }
+
+  reading(txSignature: string, signal: AbortSignal): Promise<CandidateReading | undefined> {
+    const read = (result: unknown) =>
+      result === null ? undefined : readMovement(txSignature, result, this.#options)?.movement;
+    const request = transactionRequest({ txSignature, commitment: "confirmed", signal }, read);
+    return this.#told(signal, (endpoint) => endpoint.ask(request));
+  }
+
+  /**
+   * What the first endpoint that knows it says. What none knows is not known only where all of them answer.
+   * @throws ToolgateError UNAVAILABLE when none tells and one fails, the signal's reason when it aborts
+   */
+  async #told<Result>(
+    signal: AbortSignal,
+    tell: (endpoint: Endpoint) => Promise<Result | undefined>,
+  ): Promise<Result | undefined> {
+    const { endpoints } = this.#options.rpc;
+    const failures: Error[] = [];
+    for (const endpoint of endpoints) {
+      try {
+        const told = await tell(endpoint);
+        if (told !== undefined) return told;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof RpcFailure) && !(error instanceof RpcError)) throw error;
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw unavailable(failures, endpoints);
+    return undefined;
+  }
+}
+
+const STAGES = { processed: "seen", confirmed: "confirmed", finalized: "finalized" } as const satisfies Record<
+  string,
+  Stage
+>;
+
+/** A transaction that failed in one node's view may succeed in the cluster's: it has failed once the cluster has voted. */
+function candidateOf(txSignature: string, { confirmationStatus, err }: NonNullable<SignatureOutcome>): Candidate {
+  const stage = STAGES[confirmationStatus ?? "processed"];
+  const failed = err !== null && stage !== "seen";
+  return { txSignature, stage, failure: failed ? printable(transactionFailure(err).reason) : undefined };
+}

@@ -1,0 +1,145 @@
+import { ComputeBudgetProgram, PublicKey, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
+import { getAssociatedTokenAddressSync } from "@solana/spl-token";
+import { z } from "zod";
+import type { WalletPayment, WalletPayments } from "../app/deposit-ports.ts";
+import { parseAddress } from "../domain/base58.ts";
+import { invalidField } from "../domain/errors.ts";
+import { displayUsd, type MicroUsd } from "../domain/money.ts";
+import { USDC_MINT } from "./addresses.ts";
+import { paymentInstructions } from "./payment-instructions.ts";
+import { printable } from "./printable.ts";
+import { lamportsRequest, latestRequest, preflightRequest } from "./relay-requests.ts";
+import { RpcError, RpcFailure } from "./rpc-failure.ts";
+import { unavailable, type SolanaRpc } from "./rpc.ts";
+import { transactionFailure } from "./transaction-failure.ts";
+import type { Treasury } from "./treasury.ts";
+
+/** Plenty for a transfer with a memo, and with what wallets put in to guard their users. */
+const UNITS = 80_000;
+/** Micro-lamports per unit: with these units 800 lamports, so that a payment is not the last one to land in a busy hour. */
+const PRICE = 10_000;
+/** What the network takes: 5,000 lamports for the signature, and what is bid. */
+const FEE_LAMPORTS = 5_000n + BigInt(UNITS * PRICE) / 1_000_000n;
+/** What an account without data must hold that holds anything (rent-exempt minimum), lamports. */
+const SMALLEST_LAMPORTS = 890_880n;
+const LAMPORTS_PER_SOL = 1_000_000_000;
+
+const PREFLIGHT_FAILURE = -32002;
+const SIGNATURE_FAILURE = -32003;
+
+const balanceSchema = z.object({ value: z.object({ amount: z.string().regex(/^\d{1,20}$/) }) });
+const errorDataSchema = z.object({ err: z.unknown() });
+
+/** Payments to the treasury by wallets that pay the fee themselves. */
+export class SolanaWalletPayments implements WalletPayments {
+  readonly #rpc: SolanaRpc;
+  readonly #treasury: Treasury;
+
+  /** @param rpc shared with the chain that verifies payments, so that each endpoint has one circuit breaker */
+  constructor(rpc: SolanaRpc, treasury: Treasury) {
+    this.#rpc = rpc;
+    this.#treasury = treasury;
+  }
+
+  async build({ payer, amount, memo, reference }: WalletPayment, signal: AbortSignal): Promise<Uint8Array> {
+    this.#demandWallet(payer);
+    const [usdc, lamports, { result: recent }] = await Promise.all([
+      this.#usdcOf(payer, signal),
+      this.#rpc.ask(lamportsRequest(payer, signal)),
+      this.#rpc.ask(latestRequest(signal)),
+    ]);
+    demandFunds(usdc, amount);
+    demandFee(lamports.result);
+    const instructions = paymentInstructions({ payer, payTo: this.#treasury.tokenAccount, amount, memo });
+    if (reference !== undefined)
+      instructions.at(-1)?.keys.push({ pubkey: new PublicKey(reference), isSigner: false, isWritable: false });
+    const message = new TransactionMessage({
+      payerKey: new PublicKey(payer),
+      recentBlockhash: recent.blockhash,
+      instructions: [
+        ComputeBudgetProgram.setComputeUnitLimit({ units: UNITS }),
+        ComputeBudgetProgram.setComputeUnitPrice({ microLamports: PRICE }),
+        ...instructions,
+      ],
+    }).compileToV0Message();
+    return new VersionedTransaction(message).serialize();
+  }
+
+  /** What an endpoint does not know yet, the next may: only when all refuse is it refused. */
+  async send(transaction: Uint8Array, signal: AbortSignal): Promise<void> {
+    const failures: Error[] = [];
+    let refusal: string | undefined;
+    for (const endpoint of this.#rpc.endpoints) {
+      try {
+        await endpoint.ask(preflightRequest(transaction, signal));
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof RpcFailure) && !(error instanceof RpcError)) throw error;
+        const reason = error instanceof RpcError ? reasonOf(error) : undefined;
+        if (reason === SENT_BEFORE) return;
+        refusal ??= reason;
+        failures.push(error);
+      }
+    }
+    if (refusal === undefined) throw unavailable(failures, this.#rpc.endpoints);
+    throw invalidField("transaction", `the network refuses it: ${refusal}; nothing was sent`);
+  }
+
+  #demandWallet(payer: string): void {
+    const address = parseAddress(payer);
+    if (!address) throw invalidField("payer", "must be a Solana address (base58 of 32 bytes)");
+    if (!PublicKey.isOnCurve(address))
+      throw invalidField("payer", "must be a wallet that can sign, not an address of a program");
+    if (payer === this.#treasury.owner) throw invalidField("payer", "must be your own wallet, not the treasury");
+  }
+
+  /** Undefined: there is no token account. Nodes tell that as an error of the request. */
+  async #usdcOf(payer: string, signal: AbortSignal): Promise<MicroUsd | undefined> {
+    const account = getAssociatedTokenAddressSync(new PublicKey(USDC_MINT), new PublicKey(payer));
+    try {
+      const { result } = await this.#rpc.ask({
+        method: "getTokenAccountBalance",
+        params: [account.toBase58(), { commitment: "confirmed" }],
+        read: (answer) => BigInt(balanceSchema.parse(answer).value.amount),
+        signal,
+      });
+      return result;
+    } catch (error) {
+      if (error instanceof RpcError) return undefined;
+      throw error;
+    }
+  }
+}
+
+function demandFunds(usdc: MicroUsd | undefined, amount: MicroUsd): void {
+  if (usdc === undefined)
+    throw invalidField("payer", "has no token account for USDC: send some USDC on Solana to this wallet first");
+  if (usdc < amount)
+    throw invalidField("payer", `holds ${displayUsd(usdc)} of USDC, and ${displayUsd(amount)} is to be paid`);
+}
+
+/** An account may be emptied, but not be left with less than the network lets one hold. */
+function demandFee(lamports: bigint): void {
+  const left = lamports - FEE_LAMPORTS;
+  if (left === 0n || left >= SMALLEST_LAMPORTS) return;
+  const needed = Number(FEE_LAMPORTS + SMALLEST_LAMPORTS) / LAMPORTS_PER_SOL;
+  throw invalidField(
+    "payer",
+    `holds ${Number(lamports) / LAMPORTS_PER_SOL} SOL, which does not pay the network's fee: it needs ${needed} SOL, most of which stays in it`,
+  );
+}
+
+const SENT_BEFORE = "it was sent before";
+
+/** Why a node refuses to send; undefined where that is no matter of the transaction. */
+function reasonOf({ code, data, message }: RpcError): string | undefined {
+  if (code === SIGNATURE_FAILURE) return "a signature does not verify";
+  if (code !== PREFLIGHT_FAILURE) return undefined;
+  const parsed = errorDataSchema.safeParse(data);
+  const err = parsed.success ? parsed.data.err : undefined;
+  if (err === "AlreadyProcessed" || message.includes("already been processed")) return SENT_BEFORE;
+  if (err === undefined || err === null) return printable(message);
+  const { reason, feePayer } = transactionFailure(err);
+  return printable(feePayer ? `the wallet holds too little SOL for the fee (${reason})` : reason);
+}

@@ -1,0 +1,118 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  type Deposit as DepositMessage,
+  DepositSchema,
+  DepositService,
+  DepositState,
+} from "#gen/toolgate/console/v1/deposit_service_pb.ts";
+import type { AccountDeposits } from "../../app/account-deposits.ts";
+import type { DepositStatus } from "../../app/deposit-looks.ts";
+import type * as domain from "../../domain/deposit.ts";
+import { depositMemo } from "../../domain/memo.ts";
+import { displayUsd } from "../../domain/money.ts";
+import { solanaPayUrl } from "../../domain/solana-pay.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** Deposits of a page that names no limit. */
+const DEFAULT_LIMIT = 20;
+
+/** Where deposits go, base58. */
+export interface DepositTreasury {
+  readonly owner: string;
+  readonly tokenAccount: string;
+  readonly mint: string;
+}
+
+/** What the service needs. */
+export interface DepositServiceDeps {
+  readonly deposits: AccountDeposits;
+  readonly treasury: DepositTreasury;
+  readonly memoPrefix: string;
+}
+
+/** The session's deposits. */
+export function depositService(deps: DepositServiceDeps): ServiceBinding<typeof DepositService> {
+  const { deposits } = deps;
+  return bind(DepositService, {
+    createDeposit: {
+      key: "required",
+      async call({ amountUsdcMicrousd }, { caller }) {
+        return { deposit: depositMessage(deps, await deposits.create(caller.accountId, amountUsdcMicrousd)) };
+      },
+    },
+    getDeposit: {
+      key: "required",
+      async call({ depositId }, { caller, signal }) {
+        return { deposit: depositMessage(deps, await deposits.get(caller.accountId, depositId, signal)) };
+      },
+    },
+    listDeposits: {
+      key: "required",
+      async call({ limit = DEFAULT_LIMIT, cursor }, { caller: { accountId } }) {
+        const { items, nextCursor } = await deposits.list({ accountId, limit, cursor });
+        return { items: items.map((status) => depositMessage(deps, status)), nextCursor };
+      },
+    },
+    buildDepositTransaction: {
+      key: "required",
+      async call({ depositId, payer }, { caller, signal }) {
+        return { transaction: await deposits.buildDeposit(caller.accountId, { depositId, payer }, signal) };
+      },
+    },
+    buildQuoteTransaction: {
+      key: "required",
+      async call({ quoteId, payer }, { caller, signal }) {
+        return { transaction: await deposits.buildQuote(caller.accountId, { quoteId, payer }, signal) };
+      },
+    },
+    sendTransaction: {
+      key: "required",
+      async call({ transaction, depositId }, { caller, signal }) {
+        return { txSignature: await deposits.send(caller.accountId, { transaction, depositId }, signal) };
+      },
+    },
+  });
+}
+
+function depositMessage(
+  { treasury, memoPrefix }: DepositServiceDeps,
+  { deposit, standing }: DepositStatus,
+): DepositMessage {
+  const { depositId, amount, reference, createdAt, credited, creditedAt } = deposit;
+  const memo = depositMemo(depositId, memoPrefix);
+  return create(DepositSchema, {
+    depositId,
+    amountUsdcMicrousd: amount,
+    state: STATES[standing.state],
+    memo,
+    reference,
+    recipient: treasury.owner,
+    tokenAccount: treasury.tokenAccount,
+    usdcMint: treasury.mint,
+    solanaPayUrl: solanaPayUrl({
+      recipient: treasury.owner,
+      amount,
+      splToken: treasury.mint,
+      reference,
+      label: "Toolgate",
+      message: `Deposit of ${displayUsd(amount)}`,
+      memo,
+    }),
+    txSignature: standing.txSignature,
+    creditedUsdcMicrousd: credited,
+    failure: standing.failure,
+    createdAt: timestampFromDate(createdAt),
+    creditedAt: creditedAt && timestampFromDate(creditedAt),
+  });
+}
+
+const STATES: Readonly<Record<domain.DepositState, DepositState>> = {
+  waiting: DepositState.WAITING,
+  seen: DepositState.SEEN,
+  confirmed: DepositState.CONFIRMED,
+  finalized: DepositState.FINALIZED,
+  credited: DepositState.CREDITED,
+  failed: DepositState.FAILED,
+  unassigned: DepositState.UNASSIGNED,
+};

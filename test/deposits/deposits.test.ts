@@ -1,0 +1,280 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { paymentInstructions } from "../../src/solana/index.ts";
+import type { Agent } from "../support/world.ts";
+import type { Watching } from "../treasury/scene.ts";
+import { AMOUNT, DepositState, setScene, soon, type Deposit, type Scene, type Teller } from "./scene.ts";
+
+/** Deposits, from their beginning to the balance, as people see them. */
+const { WAITING, SEEN, CONFIRMED, FINALIZED, CREDITED, FAILED, UNASSIGNED } = DepositState;
+let scene: Scene;
+let gateway: Watching;
+let teller: Teller;
+let another: Teller;
+let agent: Agent;
+let deposit: Deposit;
+beforeAll(async () => {
+  scene = await setScene();
+  gateway = await scene.start();
+  teller = scene.teller();
+  another = scene.teller();
+});
+beforeEach(async () => {
+  agent = await scene.agent();
+  deposit = await teller.begin(agent);
+});
+afterEach(async () => {
+  for (const faults of [scene.chain.faults, scene.secondFaults]) faults.clear();
+  expect(await scene.violations()).toEqual([]);
+});
+afterAll(() => scene.close());
+
+const stateOf = async (by = teller) => (await by.get(agent, deposit)).state;
+const pay = (amount = AMOUNT) => scene.transfer(agent, { amount, memo: deposit.memo, reference: deposit.reference });
+
+/** More than a second after the last look, so that the chain is looked at anew. */
+const nextLook = () => new Promise((resolve) => setTimeout(resolve, 1_050));
+
+describe("a deposit", () => {
+  it("begins as a memo, a reference and a transfer request", async () => {
+    expect(deposit).toMatchObject({
+      depositId: expect.stringMatching(/^dep_[0-9a-f]{32}$/),
+      state: WAITING,
+      amountUsdcMicrousd: AMOUNT,
+      memo: `svc:${deposit.depositId}`,
+      recipient: scene.treasury.publicKey.toBase58(),
+      tokenAccount: scene.payTo,
+      creditedUsdcMicrousd: 0n,
+      solanaPayUrl: expect.stringMatching(/^solana:/),
+    });
+    expect([deposit.txSignature, deposit.failure, deposit.creditedAt]).toEqual([undefined, undefined, undefined]);
+    expect((await teller.get(agent, deposit)).state).toBe(WAITING);
+    expect((await teller.list(agent)).map(({ depositId }) => depositId)).toEqual([deposit.depositId]);
+  });
+
+  it("is seen, confirmed, finalized, and credited once, whoever watches and asks", async () => {
+    const tx = await pay();
+    // Nobody is told of what one node alone has.
+    expect(await teller.get(agent, deposit)).toMatchObject({ state: CONFIRMED, txSignature: tx });
+    expect(await scene.balance(agent)).toBe(0n);
+    const second = await scene.start();
+    scene.finalize();
+    const polls = () => Promise.all([teller, another, teller, another].map((by) => stateOf(by)));
+    await expect.poll(polls, soon).toEqual([CREDITED, CREDITED, CREDITED, CREDITED]);
+    expect(await scene.balance(agent)).toBe(AMOUNT);
+    for (const by of [teller, another]) {
+      expect(await by.get(agent, deposit)).toMatchObject({
+        txSignature: tx,
+        creditedUsdcMicrousd: AMOUNT,
+        creditedAt: expect.anything(),
+      });
+    }
+    await second.close();
+    expect(await scene.balance(agent)).toBe(AMOUNT);
+    expect((await teller.list(agent))[0]).toMatchObject({ state: CREDITED, txSignature: tx });
+  });
+
+  it("takes several transfers, from any wallet and of any amount, and is credited with their sum", async () => {
+    const stranger = await scene.agent();
+    await pay(AMOUNT - 1n);
+    await scene.transfer(stranger, { amount: 7n, memo: deposit.memo });
+    scene.finalize();
+    await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT + 6n);
+    expect(await teller.get(agent, deposit)).toMatchObject({ state: CREDITED, creditedUsdcMicrousd: AMOUNT + 6n });
+    expect(await scene.balance(stranger)).toBe(0n);
+  });
+
+  it("needs no reference: its memo is enough", async () => {
+    await scene.transfer(agent, { amount: AMOUNT, memo: deposit.memo });
+    expect(await stateOf()).toBe(WAITING);
+    scene.finalize();
+    await expect.poll(() => stateOf(), soon).toBe(CREDITED);
+    expect(await scene.balance(agent)).toBe(AMOUNT);
+  });
+
+  it("of a blocked account is credited all the same", async () => {
+    await scene.postgres.accounts.setBlocked(agent.accountId, "asked for it");
+    await pay();
+    scene.finalize();
+    await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
+  });
+
+  it("is nobody else's to see", async () => {
+    const stranger = await scene.agent();
+    await expect(teller.get(stranger, deposit)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(teller.get(agent, { ...deposit, depositId: "dep_1" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await teller.list(stranger)).toEqual([]);
+  });
+});
+
+describe("a transfer that is not the deposit's", () => {
+  it("which has its reference and no memo lies in suspense, and is told so until the operator has given it", async () => {
+    const tx = await scene.transfer(agent, { amount: AMOUNT, reference: deposit.reference });
+    scene.finalize();
+    const open = { limit: 1, cursor: undefined, status: "open" } as const;
+    await expect.poll(async () => (await scene.postgres.suspense.list(open)).items[0]?.txSignature, soon).toBe(tx);
+    expect(await teller.get(agent, deposit)).toMatchObject({
+      state: UNASSIGNED,
+      txSignature: tx,
+      failure: expect.stringMatching(/without the memo .* operator/),
+    });
+    expect(await scene.balance(agent)).toBe(0n);
+    const { accountId } = agent;
+    await scene.postgres.suspense.assign({ txSignature: tx, to: { accountId }, reason: "their deposit" });
+    expect(await another.get(agent, deposit)).toMatchObject({ state: CREDITED, creditedUsdcMicrousd: AMOUNT });
+    expect(await scene.balance(agent)).toBe(AMOUNT);
+  });
+
+  it("which has its reference and another deposit's memo is that one's", async () => {
+    const other = await teller.begin(agent);
+    await scene.transfer(agent, { amount: 5n, memo: other.memo, reference: deposit.reference });
+    expect(await teller.get(agent, deposit)).toMatchObject({
+      state: UNASSIGNED,
+      failure: expect.stringMatching(/names another deposit/),
+    });
+    scene.finalize();
+    await expect.poll(async () => (await teller.get(agent, other)).creditedUsdcMicrousd, soon).toBe(5n);
+    expect((await another.get(agent, deposit)).creditedUsdcMicrousd).toBe(0n);
+    expect(await scene.balance(agent)).toBe(5n);
+  });
+
+  it("which names a deposit that nobody began, or two, lies in suspense", async () => {
+    const open = { limit: 2, cursor: undefined, status: "open" } as const;
+    const unknown = await scene.transfer(agent, { amount: 3n, memo: `svc:dep_${"0".repeat(32)}` });
+    const [memo] = paymentInstructions({
+      payer: agent.wallet.publicKey.toBase58(),
+      payTo: scene.payTo,
+      amount: 1n,
+      memo: (await teller.begin(agent)).memo,
+    });
+    const both = paymentInstructions({
+      payer: agent.wallet.publicKey.toBase58(),
+      payTo: scene.payTo,
+      amount: 4n,
+      memo: deposit.memo,
+    });
+    const two = await scene.send(agent, [memo!, ...both]);
+    scene.finalize();
+    const suspended = async () => (await scene.postgres.suspense.list(open)).items.map((item) => item.txSignature);
+    await expect.poll(async () => (await suspended()).toSorted(), soon).toEqual([unknown, two].toSorted());
+    expect(await scene.balance(agent)).toBe(0n);
+  });
+
+  it("which merely names its reference, or fails, says nothing, unless it failed as the deposit", async () => {
+    const { reference, memo } = deposit;
+    const stranger = await scene.agent();
+    // A stranger who has seen the reference on the chain.
+    await scene.transfer(stranger, { amount: 10n ** 15n, reference });
+    expect(await stateOf()).toBe(WAITING);
+    const failed = await scene.transfer(agent, { amount: 10n ** 15n, memo, reference });
+    await nextLook();
+    expect(await teller.get(agent, deposit)).toMatchObject({
+      state: FAILED,
+      txSignature: failed,
+      failure: expect.stringMatching(/too little USDC/),
+    });
+    const good = await pay();
+    await nextLook();
+    expect(await teller.get(agent, deposit)).toMatchObject({ state: CONFIRMED, txSignature: good, failure: undefined });
+    expect(await another.get(agent, deposit)).toMatchObject({ state: CONFIRMED, txSignature: good });
+  });
+});
+
+describe("what the chain takes back", () => {
+  it("is waited for again, and never credited", async () => {
+    const tx = await pay();
+    expect(await stateOf()).toBe(CONFIRMED);
+    expect(scene.chain.chain.drop(tx)).toBe(true);
+    scene.finalize();
+    await nextLook();
+    expect(await stateOf()).toBe(WAITING);
+    expect(await scene.balance(agent)).toBe(0n);
+    // It may be sent again, and counts once.
+    await pay();
+    scene.finalize();
+    await expect.poll(() => stateOf(), soon).toBe(CREDITED);
+    expect(await scene.balance(agent)).toBe(AMOUNT);
+  });
+
+  it("is not credited when a node has called it finalized", async () => {
+    const tx = await pay();
+    const final = {
+      context: { slot: 1 },
+      value: [{ slot: 1, confirmations: null, err: null, confirmationStatus: "finalized" }],
+    };
+    const entry = { signature: tx, slot: 1, err: null, memo: null, blockTime: 1, confirmationStatus: "finalized" };
+    scene.chain.faults.add({ method: "getSignatureStatuses", fault: { kind: "result", result: final } });
+    const ofReference = scene.teller();
+    scene.chain.faults.add({ method: "getSignaturesForAddress", fault: { kind: "result", result: [entry] } });
+    expect(await stateOf(ofReference)).toBe(FINALIZED);
+    await nextLook();
+    expect(await stateOf(ofReference)).toBe(FINALIZED);
+    expect(await scene.balance(agent)).toBe(0n);
+    scene.chain.chain.drop(tx);
+    scene.chain.faults.clear();
+    scene.finalize();
+    await nextLook();
+    expect(await stateOf(ofReference)).toBe(WAITING);
+    expect(await scene.balance(agent)).toBe(0n);
+  });
+});
+
+describe("while the network cannot be asked", () => {
+  it("a deposit is told as it was seen last, and its credit all the same", async () => {
+    await pay();
+    expect(await stateOf()).toBe(CONFIRMED);
+    for (const faults of [scene.chain.faults, scene.secondFaults])
+      faults.add({ method: "*", fault: { kind: "http", status: 503 } });
+    await nextLook();
+    expect(await stateOf()).toBe(CONFIRMED);
+    // Of what others have seen.
+    expect(await stateOf(another)).toBe(SEEN);
+    expect(await stateOf(scene.teller())).toBe(SEEN);
+  });
+
+  it("by one endpoint the other one is asked, and a look that hangs ends", async () => {
+    const tx = await pay();
+    scene.chain.faults.add({ method: "*", fault: { kind: "hang" } });
+    expect(await teller.get(agent, deposit)).toMatchObject({ state: CONFIRMED, txSignature: tx });
+  });
+
+  it("by who lags nothing is forgotten that another knows", async () => {
+    await pay();
+    scene.chain.faults.add({ method: "*", fault: { kind: "stale", slots: 100 } });
+    expect(await stateOf()).toBe(CONFIRMED);
+  });
+});
+
+it("asks the network once a second for a deposit, however many ask", async () => {
+  const looks = () => scene.chain.faults.callCount("getSignaturesForAddress");
+  await gateway.close();
+  const before = looks();
+  for (let round = 0; round < 3; round++) await Promise.all(Array.from({ length: 20 }, () => stateOf()));
+  expect(looks() - before).toBeLessThanOrEqual(2);
+  gateway = await scene.start();
+});
+
+it("credits what was finalized while no keeper was there, when one is, and asking for it does no harm", async () => {
+  await gateway.close();
+  await pay();
+  scene.finalize();
+  // Whoever asks has it credited at once: the watch had begun before.
+  await expect.poll(() => stateOf(), soon).toBe(CREDITED);
+  gateway = await scene.start();
+  const seen = (await scene.postgres.treasuryBooks.watch(scene.payTo))?.lookedAt;
+  await expect
+    .poll(async () => (await scene.postgres.treasuryBooks.watch(scene.payTo))?.lookedAt, soon)
+    .not.toEqual(seen);
+  expect(await scene.balance(agent)).toBe(AMOUNT);
+});
+
+it("lets a hundred deposits of a day wait, and more once one of them is credited", async () => {
+  const [first] = await Promise.all(Array.from({ length: 98 }, () => teller.begin(agent)));
+  const more = await Promise.allSettled([teller.begin(agent), another.begin(agent), teller.begin(agent)]);
+  expect(more.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  await expect(teller.begin(agent)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+  await scene.transfer(agent, { amount: 1n, memo: first!.memo });
+  scene.finalize();
+  await expect.poll(() => scene.balance(agent), soon).toBe(1n);
+  await teller.begin(agent);
+  expect(await teller.list(agent, { limit: 100 })).toHaveLength(100);
+});
