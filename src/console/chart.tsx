@@ -73,27 +73,31 @@ function dataOf({ times, values }: ChartProps): Plot.AlignedData {
 }
 
 function optionsOf(
-  { format, formatTime, formatWhole = formatTime, kind = "bars", height = 200 }: ChartProps,
+  { times, format, formatTime, formatWhole = formatTime, kind = "bars", height = 200 }: ChartProps,
   element: HTMLElement,
 ): Plot.Options {
   const style = getComputedStyle(element);
-  const colour = (name: string) => style.getPropertyValue(name).trim();
+  const colour = shownColours(element);
   const font = `11px ${style.fontFamily}`;
   const axis = { stroke: colour("--text-faint"), font, ticks: { show: false } };
   const paths = kind === "bars" ? Plot.paths.bars?.({ size: [0.7, 28], radius: 0.2 }) : undefined;
   return {
     width: Math.max(element.clientWidth, 100),
     height,
-    padding: [10, 6, 0, 0],
+    padding: [10, 16, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === "line" } },
     tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), "UTC"),
-    scales: { y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] } },
+    scales: {
+      x: { range: (_, from, to) => withRoom(times, kind, from, to) },
+      y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] },
+    },
     axes: [
       {
         ...axis,
         grid: { show: false },
-        space: 70,
+        size: 26,
+        splits: (plot) => namedMoments(times, plot.width / 76),
         values: (_, seconds) => seconds.map((at) => axisTime(formatTime, at)),
       },
       {
@@ -116,6 +120,33 @@ function optionsOf(
     ],
     plugins: [pointedAt(format, formatWhole)],
   };
+}
+
+/** Reads colours as they are shown: a canvas takes no `light-dark()`, which a custom property's own text may be. */
+function shownColours(element: HTMLElement): (name: string) => string {
+  const probe = document.createElement("span");
+  element.append(probe);
+  const read = (name: string) => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
+  };
+  // It has been read from by the time the chart is there.
+  queueMicrotask(() => probe.remove());
+  return read;
+}
+
+/** The span of the axis, seconds; bars need half of their distance at both ends to be seen whole. */
+function withRoom(times: readonly Date[], kind: ChartProps["kind"], from: number, to: number): [number, number] {
+  const [first, second] = times;
+  if (kind === "line" || !first || !second) return [from, to];
+  const half = (second.getTime() - first.getTime()) / 2_000;
+  return [from - half, to + half];
+}
+
+/** The moments that are named below the chart, seconds: of those that it shows, every so-manyth, at most about `most`. */
+function namedMoments(times: readonly Date[], most: number): number[] {
+  const step = Math.max(1, Math.ceil(times.length / Math.max(1, most)));
+  return times.filter((_, index) => (times.length - 1 - index) % step === 0).map((time) => time.getTime() / 1_000);
 }
 
 /** A year is known; what is left is short enough for an axis. */

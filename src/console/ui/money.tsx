@@ -1,14 +1,38 @@
 import { formatSignedUsd, formatUsd } from "../format.ts";
 import { classes } from "./classes.ts";
 
-/** An amount of micro-USD. */
-export function Money({ microUsd, strong = false }: { microUsd: bigint; strong?: boolean }) {
+/** An amount of micro-USD. `aligned`: in a column, where the decimal points are to stand below each other. */
+export function Money({
+  microUsd,
+  strong = false,
+  aligned = false,
+}: {
+  microUsd: bigint;
+  strong?: boolean;
+  aligned?: boolean;
+}) {
+  const text = formatUsd(microUsd);
   return (
-    <span className={classes("money", strong && "strong", microUsd < 0n && "money-below")}>{formatUsd(microUsd)}</span>
+    <span className={classes("money", strong && "strong", microUsd < 0n && "money-below")}>
+      {text}
+      {aligned && <Room text={text} />}
+    </span>
   );
 }
 
-/** An amount of micro-USD that was added or taken, with its sign. */
-export function SignedMoney({ microUsd }: { microUsd: bigint }) {
-  return <span className={classes("money", microUsd > 0n && "money-added")}>{formatSignedUsd(microUsd)}</span>;
+/** An amount of micro-USD that was added or taken, with its sign. `aligned` as above. */
+export function SignedMoney({ microUsd, aligned = false }: { microUsd: bigint; aligned?: boolean }) {
+  const text = formatSignedUsd(microUsd);
+  return (
+    <span className={classes("money", microUsd > 0n && "money-added")}>
+      {text}
+      {aligned && <Room text={text} />}
+    </span>
+  );
+}
+
+/** Room for the decimals that are not written: as wide as they were, and neither read out nor copied. */
+function Room({ text }: { text: string }) {
+  const missing = 6 - (text.length - text.indexOf(".") - 1);
+  return missing > 0 ? <span className="money-room" data-room={"0".repeat(missing)} /> : null;
 }

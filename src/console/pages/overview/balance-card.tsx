@@ -1,0 +1,112 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { BalanceService, type GetBalanceResponse } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { useCatalogue } from "../../catalogue.ts";
+import { counted, formatUsd } from "../../format.ts";
+import { ButtonLink, Card, Money, Note, Stat, Stats } from "../../ui/index.ts";
+import { Loaded } from "../loaded.tsx";
+import { reachOf, type Reach } from "./reach.ts";
+import { windowOf } from "./span.ts";
+import { useHour } from "./use-hour.ts";
+
+/** What can be spent, how far it reaches, and a warning where that is not far. */
+export function BalanceCard() {
+  const balance = useQuery(BalanceService.method.getBalance, {}, { refetchInterval: 10_000 });
+  return (
+    <Loaded asked={balance} lines={4} height={24} box>
+      {(data) => (
+        <>
+          <Warning balance={data} />
+          <Card>
+            <div className="balance">
+              <div>
+                <h2 className="balance-label">Balance</h2>
+                <p className="balance-figure">
+                  <Figure microUsd={data.balanceUsdcMicrousd} />
+                </p>
+                <Reaches balance={data.balanceUsdcMicrousd} />
+              </div>
+              <Stats>
+                <Stat
+                  label="Held"
+                  value={<Money microUsd={data.heldUsdcMicrousd} />}
+                  note={data.heldUsdcMicrousd === 0n ? "nothing is running" : "for running calls"}
+                />
+                <Stat
+                  label="Spent today"
+                  value={<Money microUsd={data.spentTodayUsdcMicrousd} />}
+                  note="since 00:00 UTC"
+                />
+                <Stat
+                  label="Last 30 days"
+                  value={<Money microUsd={data.spent30DaysUsdcMicrousd} />}
+                  note="today included"
+                />
+              </Stats>
+            </div>
+          </Card>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+/** Dollars and cents large, what is below a cent small behind them: one number all the same. */
+function Figure({ microUsd }: { microUsd: bigint }) {
+  const text = formatUsd(microUsd);
+  const cents = text.indexOf(".") + 3;
+  return (
+    <span className={microUsd < 0n ? "money money-below" : "money"}>
+      {text.slice(0, cents)}
+      {text.length > cents && <span className="balance-fraction">{text.slice(cents)}</span>}
+    </span>
+  );
+}
+
+function Warning({ balance }: { balance: GetBalanceResponse }) {
+  const deposit = (
+    <ButtonLink href="/deposit" small>
+      Deposit
+    </ButtonLink>
+  );
+  if (balance.balanceUsdcMicrousd < 0n) {
+    return (
+      <Note tone="bad" title={`The balance is ${formatUsd(-balance.balanceUsdcMicrousd)} below zero`} action={deposit}>
+        A payment that was spent already has vanished from the chain, so its credit was taken back. No paid call runs
+        until the balance is at zero or above; free tools go on to work.
+      </Note>
+    );
+  }
+  if (!balance.low) return null;
+  return (
+    <Note tone="warn" title="The balance is low" action={deposit}>
+      It is below the {formatUsd(balance.lowBalanceUsdcMicrousd ?? 0n)} that you set. A call that it does not cover is
+      answered with a quote to pay (402).
+    </Note>
+  );
+}
+
+/** "About N calls of …", at today's prices and at what your own calls have cost. */
+function Reaches({ balance }: { balance: bigint }) {
+  const catalogue = useCatalogue();
+  const { from, hourly } = windowOf("30d", useHour());
+  const usage = useQuery(BalanceService.method.getUsage, { from: timestampFromDate(from), hourly });
+  if (balance <= 0n)
+    return <p className="balance-reach">Paid calls are answered with a quote to pay, until you deposit.</p>;
+  const reaches = reachOf(balance, catalogue.data?.tools ?? [], usage.data?.tools ?? []);
+  // The place is kept: what stands below must not jump.
+  if (reaches.length === 0) return <p className="balance-reach">&nbsp;</p>;
+  return (
+    <ul className="balance-reach">
+      {reaches.map((reach) => (
+        <li key={reach.tool}>
+          about <strong>{counted(reach.calls, "call")}</strong> of <code>{reach.tool}</code> {basis(reach)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function basis({ basis }: Reach): string {
+  return basis === "average" ? "at your average cost" : "at its price";
+}

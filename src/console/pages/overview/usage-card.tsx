@@ -1,0 +1,90 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { useState } from "react";
+import { useSearchParams } from "wouter";
+import { BalanceService, type GetUsageResponse } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { counted, formatUsd } from "../../format.ts";
+import { ButtonLink, Card, Choice, EmptyState, Skeleton } from "../../ui/index.ts";
+import { Loaded } from "../loaded.tsx";
+import { SPAN_NAMES, SPANS, windowOf, type Span } from "./span.ts";
+import { UsageChart, type Measure } from "./usage-chart.tsx";
+import { UsageTables } from "./usage-tables.tsx";
+import { useHour } from "./use-hour.ts";
+
+const SPAN_CHOICES = SPANS.map((value) => ({ value, label: value }));
+const MEASURES = [
+  { value: "spend", label: "Spend" },
+  { value: "calls", label: "Calls" },
+] as const;
+
+/** What was spent in a span of time: over time, by tool, by key, and what failed. All of it is one answer, so that it adds up. */
+export function UsageCard() {
+  const [params, setParams] = useSearchParams();
+  const [measure, setMeasure] = useState<Measure>("spend");
+  const span = SPANS.find((name) => name === params.get("span")) ?? "7d";
+  const { from, hourly } = windowOf(span, useHour());
+  const usage = useQuery(
+    BalanceService.method.getUsage,
+    { from: timestampFromDate(from), hourly },
+    { refetchInterval: 30_000 },
+  );
+  return (
+    <Card
+      title="Usage"
+      note={`last ${SPAN_NAMES[span]}, UTC`}
+      actions={
+        <>
+          <Choice label="What the chart shows" options={MEASURES} value={measure} onChange={setMeasure} />
+          <Choice
+            label="Span of time"
+            options={SPAN_CHOICES}
+            value={span}
+            onChange={(value) => setParams({ span: value }, { replace: true })}
+          />
+        </>
+      }
+    >
+      <Loaded asked={usage} lines={7} height={36}>
+        {(data) => <Usage usage={data} span={span} hourly={hourly} measure={measure} />}
+      </Loaded>
+    </Card>
+  );
+}
+
+function Usage({
+  usage,
+  span,
+  hourly,
+  measure,
+}: {
+  usage: GetUsageResponse;
+  span: Span;
+  hourly: boolean;
+  measure: Measure;
+}) {
+  const { total } = usage;
+  if (!total) return <Skeleton lines={7} height={36} />;
+  if (total.chargedCalls === 0n && total.failedCalls === 0n) {
+    return (
+      <EmptyState
+        title={`No paid call in the last ${SPAN_NAMES[span]}`}
+        action={<ButtonLink href="/playground">Try a tool in the playground</ButtonLink>}
+      >
+        What your keys spend shows here within seconds, by tool and by key.
+      </EmptyState>
+    );
+  }
+  return (
+    <>
+      <p className="usage-total">
+        <strong className="money">{formatUsd(total.spentUsdcMicrousd)}</strong> for{" "}
+        {counted(total.chargedCalls, "call")}
+        {total.failedCalls > 0n && (
+          <span className="faint"> · {total.failedCalls.toString()} failed or cancelled, not charged</span>
+        )}
+      </p>
+      <UsageChart buckets={usage.buckets} hourly={hourly} measure={measure} span={SPAN_NAMES[span]} />
+      <UsageTables usage={usage} total={total} />
+    </>
+  );
+}

@@ -1,0 +1,43 @@
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { useMemo } from "react";
+import type { UsageBucket } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { counted, formatCount, formatUsd } from "../../format.ts";
+import { LazyChart } from "../../ui/index.ts";
+import { bucketLabel, bucketTitle } from "./span.ts";
+
+/** What the bars stand for. */
+export type Measure = "spend" | "calls";
+
+/** What was spent, or how many calls were charged, in each hour or day. */
+export function UsageChart({
+  buckets,
+  hourly,
+  measure,
+  span,
+}: {
+  buckets: readonly UsageBucket[];
+  hourly: boolean;
+  measure: Measure;
+  span: string;
+}) {
+  // A chart is drawn anew when what it shows changes, not whenever the page is.
+  const chart = useMemo(() => {
+    const times = buckets.map(({ start }) => (start ? timestampDate(start) : new Date(0)));
+    const figures = buckets.map(
+      ({ usage }) => (measure === "spend" ? usage?.spentUsdcMicrousd : usage?.chargedCalls) ?? 0n,
+    );
+    const write = (figure: bigint) => (measure === "spend" ? formatUsd(figure) : counted(figure, "call"));
+    return {
+      label: `${measure === "spend" ? "Spent" : "Charged calls"} by ${hourly ? "hour" : "day"}, last ${span}, UTC`,
+      times,
+      values: figures.map(Number),
+      texts: figures.map(write),
+      // Between the bars the axis has figures of its own: only they are rounded.
+      format: (value: number) =>
+        measure === "spend" ? formatUsd(BigInt(Math.round(value))) : formatCount(Math.round(value)),
+      formatTime: (time: Date) => bucketLabel(time, hourly),
+      formatWhole: (time: Date) => bucketTitle(time, hourly),
+    };
+  }, [buckets, hourly, measure, span]);
+  return <LazyChart {...chart} height={190} />;
+}

@@ -1,0 +1,102 @@
+import { Link } from "wouter";
+import type { FailureUsage, GetUsageResponse, Usage } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { formatCount } from "../../format.ts";
+import { Columns, Money, Table, type Column } from "../../ui/index.ts";
+import { writeFilter } from "../activity/filter.ts";
+
+/** A tool or a key, and what was used of it. */
+interface Part {
+  readonly id: string;
+  readonly name: string;
+  readonly href: string | undefined;
+  readonly usage: Usage;
+}
+
+const ALL = { tab: "receipts", status: "", tool: "", key: "", from: "", to: "" } as const;
+
+/** What the total is made of: by tool, by key, and the failures by their code. Each table ends with the same total. */
+export function UsageTables({ usage, total }: { usage: GetUsageResponse; total: Usage }) {
+  const tools = usage.tools.flatMap(({ tool, usage }) =>
+    usage ? [{ id: tool, name: tool, href: `/activity${writeFilter({ ...ALL, tool })}`, usage }] : [],
+  );
+  const keys = usage.keys.flatMap(({ keyId, name, usage }) =>
+    usage
+      ? [
+          {
+            id: keyId,
+            name: keyId === "" ? "before keys were recorded" : name === "" ? keyId : name,
+            href: keyId === "" ? undefined : `/activity${writeFilter({ ...ALL, key: keyId })}`,
+            usage,
+          },
+        ]
+      : [],
+  );
+  return (
+    <div className="usage-tables">
+      <Columns>
+        <PartTable what="Tool" parts={tools} total={total} />
+        <PartTable what="Key" parts={keys} total={total} />
+      </Columns>
+      {usage.failures.length > 0 && <Failures failures={usage.failures} />}
+    </div>
+  );
+}
+
+function PartTable({ what, parts, total }: { what: string; parts: readonly Part[]; total: Usage }) {
+  return (
+    <Table
+      caption={`By ${what.toLowerCase()}`}
+      columns={partColumns(what, total)}
+      rows={parts}
+      rowKey={({ id }) => id}
+      empty={<p className="faint">Nothing was charged.</p>}
+      scroll
+    />
+  );
+}
+
+function partColumns(what: string, total: Usage): readonly Column<Part>[] {
+  return [
+    { head: what, cell: (part) => <Name part={part} total={total} />, foot: "Total" },
+    {
+      head: "Calls",
+      align: "end",
+      cell: ({ usage }) => formatCount(usage.chargedCalls),
+      foot: formatCount(total.chargedCalls),
+    },
+    {
+      head: "Spent",
+      align: "end",
+      cell: ({ usage }) => <Money microUsd={usage.spentUsdcMicrousd} aligned />,
+      foot: <Money microUsd={total.spentUsdcMicrousd} aligned />,
+    },
+  ];
+}
+
+/** The name, with its share of what was spent as a line below: the figure beside it says the same. */
+function Name({ part, total }: { part: Part; total: Usage }) {
+  const permille =
+    total.spentUsdcMicrousd > 0n ? Number((part.usage.spentUsdcMicrousd * 1_000n) / total.spentUsdcMicrousd) : 0;
+  return (
+    <span className="share">
+      {part.href === undefined ? part.name : <Link href={part.href}>{part.name}</Link>}
+      <span className="share-line" aria-hidden="true">
+        <span style={{ width: `${permille / 10}%` }} />
+      </span>
+    </span>
+  );
+}
+
+function Failures({ failures }: { failures: readonly FailureUsage[] }) {
+  return (
+    <p className="usage-failures">
+      <span className="faint">Not charged, by code:</span>
+      {failures.map(({ code, calls }) => (
+        <span key={code} className="usage-failure">
+          <code>{code}</code> {formatCount(calls)}
+        </span>
+      ))}
+      <Link href={`/activity${writeFilter({ ...ALL, tab: "runs", status: "failed" })}`}>See the failed runs</Link>
+    </p>
+  );
+}
