@@ -65,7 +65,7 @@ export function makeConsole(options: ConsoleOptions): Console {
 }
 
 /** Signing in, and what comes of it. */
-function sessionsOf({ config, postgres, deps, chain, addresses }: ConsoleOptions, place: ConsolePlace): ServiceBinding {
+function sessionsOf({ postgres, deps, chain, addresses }: ConsoleOptions, place: ConsolePlace): ServiceBinding {
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const { signInChallenges: challenges, sessions, accounts } = postgres;
   const signIn = new SignIn({
@@ -86,6 +86,6 @@ function sessionsOf({ config, postgres, deps, chain, addresses }: ConsoleOptions
 }
 
 /** What every session may ask for its account. */
-function servicesOf({ postgres, deps }: ConsoleOptions, _place: ConsolePlace): ServiceBinding[] {
+function servicesOf({ postgres, deps }: ConsoleOptions): ServiceBinding[] {
   return [consoleKeyService(postgres.apiKeys, keyRulesOf(deps))];
 }

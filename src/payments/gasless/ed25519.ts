@@ -1,21 +1,8 @@
-import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, sign, type KeyObject } from "node:crypto";
+import { SPKI } from "../../domain/ed25519.ts";
 
-/** What stands before the 32 bytes of a key in DER (RFC 8410). */
-const SPKI = Buffer.from("302a300506032b6570032100", "hex");
+/** What stands before the 32 bytes of a private key in DER (RFC 8410). */
 const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
-
-/**
- * Whether the signature is the key's over the message (RFC 8032, section 5.1.7). As strict as the network: OpenSSL refuses an S that is
- * not reduced, and keys and Rs of small order, with which one signature would hold for many messages.
- */
-export function isSignedBy(key: Buffer, message: Buffer, signature: Buffer): boolean {
-  try {
-    const publicKey = createPublicKey({ key: Buffer.concat([SPKI, key]), format: "der", type: "spki" });
-    return verify(null, message, publicKey, signature);
-  } catch {
-    return false;
-  }
-}
 
 /** A key that signs. */
 export class SigningKey {

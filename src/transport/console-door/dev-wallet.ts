@@ -1,0 +1,38 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ToolgateError } from "../../domain/errors.ts";
+import type { ConsolePlace } from "./console-place.ts";
+
+/**
+ * Hands the development wallet's secret key to the console's own page, at `/console/dev-wallet.json`. It holds play money on a chain of this
+ * machine; still no other page gets it.
+ */
+export class DevWallet {
+  readonly #place: Pick<ConsolePlace, "demandOwn">;
+  readonly #body: string;
+
+  /** @param secretKey 64 bytes: the seed and the public key, as `solana-keygen` writes them */
+  constructor(secretKey: Uint8Array, place: Pick<ConsolePlace, "demandOwn">) {
+    this.#place = place;
+    this.#body = JSON.stringify({ secret_key: [...secretKey] });
+  }
+
+  handle({ method = "GET", headers }: IncomingMessage, response: ServerResponse): void {
+    response.setHeader("Cache-Control", "no-store");
+    try {
+      const site = headers["sec-fetch-site"];
+      this.#place.demandOwn({
+        method,
+        host: headers.host,
+        origin: headers.origin,
+        site: Array.isArray(site) ? site.join() : site,
+        cookie: undefined,
+        userAgent: undefined,
+      });
+    } catch (error) {
+      if (!(error instanceof ToolgateError)) throw error;
+      response.writeHead(error.status, { "Content-Type": "text/plain; charset=utf-8" }).end(`${error.message}\n`);
+      return;
+    }
+    response.writeHead(200, { "Content-Type": "application/json" }).end(this.#body);
+  }
+}

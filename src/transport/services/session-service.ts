@@ -1,0 +1,147 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  type InstallationSchema,
+  type Session as SessionMessage,
+  SessionSchema,
+  SessionService,
+  type SignInRequest,
+} from "#gen/toolgate/console/v1/session_service_pb.ts";
+import type { Session, Sessions } from "../../app/session-ports.ts";
+import type { SignIn, SignInProof } from "../../app/sign-in.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { ToolgateError } from "../../domain/errors.ts";
+import { SESSION_MS } from "../../domain/sign-in.ts";
+import type { ConsolePlace } from "../console-door/console-place.ts";
+import { givenCookie, takenCookie } from "../console-door/cookie.ts";
+import { SignInLimits } from "../console-door/sign-in-limits.ts";
+import type { Visitor } from "../gate.ts";
+import type { RequestContext } from "../request-context.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** What is kept of a User-Agent header, characters. */
+const USER_AGENT = 200;
+
+/** What the service needs. */
+export interface SessionServiceDeps {
+  readonly signIn: SignIn;
+  readonly sessions: Sessions;
+  readonly place: ConsolePlace;
+  readonly clock: Clock;
+  /** What the page needs to know of this installation. */
+  readonly installation: () => MessageInitShape<typeof InstallationSchema>;
+}
+
+/** Signing in with a wallet, and the sessions that come of it. */
+export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof SessionService> {
+  const { signIn, sessions, place, clock, installation } = deps;
+  const limits = new SignInLimits(clock);
+  const demandChallenge = (context: RequestContext) => {
+    place.demandCookie();
+    limits.begin(visitorOf(context));
+  };
+  return bind(SessionService, {
+    beginSignIn: {
+      key: "none",
+      async call(_request, context) {
+        demandChallenge(context);
+        return { challenge: await signIn.begin() };
+      },
+    },
+    buildSignInTransaction: {
+      key: "none",
+      async call({ nonce, address }, context) {
+        demandChallenge(context);
+        return { transaction: await signIn.buildTransaction(nonce, address) };
+      },
+    },
+    signIn: {
+      key: "none",
+      async call(request, context) {
+        const form = place.demandCookie();
+        const visitor = visitorOf(context);
+        const from = { address: visitor.address, userAgent: printable(visitor.userAgent) };
+        const { nonce, address } = request;
+        const { session, token } = await limits.attempt(visitor, () =>
+          signIn.signIn({ nonce, address, proof: proofOf(request), from }),
+        );
+        context.answerHeader?.(givenCookie(form, token, SESSION_MS / 1_000));
+        return { session: sessionMessage(session, session.sessionId), installation: installation() };
+      },
+    },
+    getSession: {
+      key: "optional",
+      async call(_request, { caller }) {
+        if (!caller) return {};
+        const session = (await sessions.list(caller.accountId)).find(({ sessionId }) => sessionId === caller.keyId);
+        return session ? { session: sessionMessage(session, caller.keyId), installation: installation() } : {};
+      },
+    },
+    listSessions: {
+      key: "required",
+      async call(_request, { caller }) {
+        const all = await sessions.list(caller.accountId);
+        return { sessions: all.map((session) => sessionMessage(session, caller.keyId)) };
+      },
+    },
+    revokeSession: {
+      key: "required",
+      async call({ sessionId }, { caller }) {
+        if (await sessions.end(caller.accountId, sessionId)) return {};
+        throw new ToolgateError("NOT_FOUND", "there is no such session");
+      },
+    },
+    signOut: {
+      key: "optional",
+      async call(_request, context) {
+        if (context.caller) await sessions.end(context.caller.accountId, context.caller.keyId);
+        takeCookie(context, place);
+        return {};
+      },
+    },
+    signOutEverywhere: {
+      key: "required",
+      async call(_request, context) {
+        const ended = await sessions.endAll(context.caller.accountId);
+        takeCookie(context, place);
+        return { ended };
+      },
+    },
+  });
+}
+
+function takeCookie({ answerHeader }: RequestContext, { cookie }: ConsolePlace): void {
+  if (cookie) answerHeader?.(takenCookie(cookie));
+}
+
+function visitorOf({ visitor }: RequestContext): Visitor {
+  if (!visitor) throw new Error("people sign in at the console's door alone");
+  return visitor;
+}
+
+function proofOf({ proof }: SignInRequest): SignInProof {
+  switch (proof.case) {
+    case "message":
+      return { kind: "message", signed: proof.value.signedMessage, signature: proof.value.signature };
+    case "transaction":
+      return { kind: "transaction", transaction: proof.value };
+    case undefined:
+      throw new Error("the contract asks for a proof");
+  }
+}
+
+/** What is shown again later, without characters that a page or a terminal would not show. */
+function printable(userAgent: string): string {
+  return userAgent.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, USER_AGENT);
+}
+
+function sessionMessage(session: Session, current: string): SessionMessage {
+  const { createdAt, lastUsedAt, expiresAt, ...rest } = session;
+  return create(SessionSchema, {
+    ...rest,
+    createdAt: timestampFromDate(createdAt),
+    lastUsedAt: timestampFromDate(lastUsedAt),
+    expiresAt: timestampFromDate(expiresAt),
+    current: session.sessionId === current,
+  });
+}
