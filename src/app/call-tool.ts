@@ -79,9 +79,8 @@ async function claimAndRun(
   const print = fingerprint(tool.name, call.params);
   const proof = tool.billable ? parseProof(call, deps.memoPrefix) : undefined;
   const sentKey = sentKeyOf(call, proof);
-  if (!proof) demandPrice(tool.name, context.caller, prepared.price);
   const sought = { tool: tool.name, price: prepared.price, fingerprint: print, sentKey, receivedAt };
-  const found = proof && (await findPayment(deps, proof, sought, context));
+  const found = await findPayment(deps, proof, sought, context);
   if (found && "result" in found) return found;
 
   const { payment } = found ?? {};
@@ -136,11 +135,15 @@ interface Sought {
 /** The key's limit per call and the replay first (before expiry, before anything is sent, before the chain), then the money. */
 async function findPayment(
   deps: CallToolDeps,
-  sent: Proof,
+  sent: Proof | undefined,
   { tool, price, fingerprint, sentKey, receivedAt }: Sought,
   context: CallContext,
-): Promise<FoundPayment | ToolCallResult> {
+): Promise<FoundPayment | ToolCallResult | undefined> {
   const { accountId } = context.caller;
+  if (!sent) {
+    demandPrice(tool, context.caller, price);
+    return undefined;
+  }
   const proof = await identify(deps, sent);
   const { txSignature, quoteId } = proof;
   demandPrice(tool, context.caller, deps.quotes.open(quoteId)?.price ?? price);

@@ -1,3 +1,4 @@
+import { KEY_CHECKS } from "./key-checks.ts";
 import { RELAY_CHECKS } from "./relay-checks.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 import { TREASURY_CHECKS } from "./treasury-checks.ts";
@@ -188,4 +189,5 @@ export const CHECKS: readonly AuditCheck[] = [
   },
   ...TREASURY_CHECKS,
   ...RELAY_CHECKS,
+  ...KEY_CHECKS,
 ];

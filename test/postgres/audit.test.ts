@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { BeginCall } from "../../src/app/ports.ts";
 import { audit } from "../../src/postgres/audit.ts";
 import { CHECKS } from "../../src/postgres/audit-checks.ts";
-import { newId } from "../../src/domain/ids.ts";
+import { newId, uuidOf } from "../../src/domain/ids.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -51,6 +52,8 @@ const PLANTS: Record<string, string> = {
     last_valid_block_height, state, reason, claimed_at, moved_at from relay`,
   relays_paid: "update payment set paid_by = 'transfer' where paid_by = 'gasless'",
   relay_budget: "update relay_budget set lamports = lamports - 1",
+  key_budgets: "update key_budget set spent = spent + 1",
+  runs_keyed: "update run set budget_id = null where budget_id is not null",
   append_only: "alter table receipt disable trigger append_only",
 };
 
@@ -67,6 +70,7 @@ beforeAll(async () => {
     callOf(account, { idempotencyKey: "key" }),
     callOf(account),
   ];
+  calls.push(callOf(account, await limitedKey(instance, account)));
   const ended = calls.map((call) => completed(call));
   for (const [n, call] of calls.entries()) {
     await instance.ledger.begin(call);
@@ -93,6 +97,17 @@ afterAll(async () => {
   await instance.close();
   await database.drop();
 });
+
+/** A key that may spend no more than one call's price a day. */
+async function limitedKey({ pool }: Treasurer, accountId: string): Promise<Pick<BeginCall, "keyId" | "budget">> {
+  const keyId = newId("key", systemClock, systemRandom);
+  await pool.query(
+    `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
+     values ($1, $2, $3, '', '', '{}', $4, $1)`,
+    [uuidOf("key", keyId), uuidOf("acct", accountId), randomBytes(32), PRICE],
+  );
+  return { keyId, budget: { id: keyId, perDay: PRICE } };
+}
 
 /** A payment whose fee was paid for it. */
 async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promise<void> {

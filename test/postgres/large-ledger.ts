@@ -38,6 +38,8 @@ const key = "'key:' || n";
 const price = "(1000 + n % 1000)";
 const at = "timestamptz '2026-01-01' + n * interval '20 seconds'";
 const token = "sha256('the token account')";
+/** Every account has a key of the same identifier; every second one may spend a million USD a day. */
+const limited = (uuid: string) => `case when get_byte(uuid_send(${uuid}), 15) % 2 = 0 then 1000000000000 end`;
 /** An answer as long as that of a real call. */
 const result = "json_build_object('model', 'meta-llama/Llama-3.1-8B', 'note', repeat('x', 700))";
 
@@ -72,8 +74,10 @@ function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, c
      select ${token}, ${signature}, n, ${at}, -5 from generate_series(${deposits + 1}, ${deposits + withdrawals}) n`,
     `insert into treasury_watch (token_account, slot, opening_amount, opening_slot, expected)
      select ${token}, max(slot), 7, 0, 7 + sum(change) from treasury_movement`,
-    `insert into run (id, account_id, tool, status, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, created_at)
-     select ${run}, ${account}, 'vram_estimate', ${status}, 'infinity', case when n > ${failed} and n <= ${free} then 0 else ${price} end,
+    `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
+     select id, id, sha256(uuid_send(id)), '', '', '{}', ${limited("id")}, case when ${limited("id")} is not null then id end from account`,
+    `insert into run (id, account_id, key_id, budget_id, started_at, tool, status, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, created_at)
+     select ${run}, ${account}, ${account}, case when not (${paid}) and (n <= ${failed} or n > ${free}) and ${limited(account)} is not null then ${account} end, ${at}, 'vram_estimate', ${status}, 'infinity', case when n > ${failed} and n <= ${free} then 0 else ${price} end,
             case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid} then 'step_' || n end,
             case when ${paid} then ${signature} end, case when ${relayed} then 'gasless' when ${paid} then 'transfer' else 'balance' end, ${at} from ${calls}`,
     `insert into idempotency (account_id, key, fingerprint, state, run_id, result, expires_at)
@@ -82,6 +86,9 @@ function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, c
      from ${calls} where ${claimed}`,
     `insert into hold (run_id, account_id, amount, state)
      select id, account_id, price, case status when 'completed' then 'captured' when 'failed' then 'released' else 'open' end from run where price > 0`,
+    `insert into key_budget (budget_id, day, spent)
+     select budget_id, (started_at at time zone 'utc')::date, sum(price) from run
+     where budget_id is not null and status in ('active', 'completed') group by 1, 2`,
   ];
 }
 

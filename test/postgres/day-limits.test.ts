@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { BeginCall, KeyBudget } from "../../src/app/ports.ts";
+import { newId, uuidOf } from "../../src/domain/ids.ts";
+import { callRecord } from "../../src/postgres/ledger-records.ts";
+import { idFrom } from "../../src/postgres/rows.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  expireLeases,
+  failed,
+  fingerprintOf,
+  makeAccount,
+  openInstance,
+  paymentOf,
+  PRICE,
+  untilWaiting,
+  type Instance,
+} from "./fixture.ts";
+
+let database: TestDatabase;
+let instances: Instance[];
+let one: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instances = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
+  one = instances[0]!;
+});
+afterAll(async () => {
+  await Promise.all(instances.map((instance) => instance.close()));
+  await database.drop();
+});
+
+/** A key that may take as many calls a day from the balance. */
+function keyFor(calls: number): { keyId: string; budget: KeyBudget } {
+  const keyId = newId("key", systemClock, systemRandom);
+  return { keyId, budget: { id: keyId, perDay: BigInt(calls) * PRICE } };
+}
+
+async function spent({ id }: KeyBudget): Promise<bigint[]> {
+  const text = "select spent from key_budget where budget_id = $1 order by day";
+  return (await one.pool.query<{ spent: bigint }>(text, [uuidOf("key", id)])).rows.map((row) => row.spent);
+}
+
+async function begun(...calls: BeginCall[]): Promise<string[]> {
+  return (await Promise.all(calls.map((call) => one.ledger.begin(call)))).map(({ kind }) => kind);
+}
+
+/** What was counted so far becomes yesterday's. */
+async function letADayPass({ id }: KeyBudget): Promise<void> {
+  const key = [uuidOf("key", id)];
+  await one.pool.query("update key_budget set day = day - 1 where budget_id = $1", key);
+  await one.pool.query("update run set started_at = started_at - interval '1 day' where budget_id = $1", key);
+}
+
+describe("a key's limit per day", () => {
+  it("is filled exactly and never passed by 200 calls at once over three instances", async () => {
+    const account = await makeAccount(one.pool, 1_000n * PRICE);
+    const key = keyFor(7);
+    const calls = Array.from({ length: 200 }, (_, n) =>
+      callOf(account, { ...key, ...(n % 3 === 0 && { idempotencyKey: `call ${n}` }) }),
+    );
+    const answers = await Promise.all(calls.map((call, n) => instances[n % 3]!.ledger.begin(call)));
+    expect(answers.filter(({ kind }) => kind === "started")).toHaveLength(7);
+    for (const answer of answers.filter(({ kind }) => kind !== "started"))
+      expect(answer).toEqual({ kind: "capped", spent: 7n * PRICE });
+    expect(await spent(key.budget)).toEqual([7n * PRICE]);
+    expect(await one.ledger.balance(account)).toBe(993n * PRICE);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("lets a smaller call pass that still fits", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(3);
+    const priced = (price: bigint) => callOf(account, { ...key, price });
+    expect(await begun(priced(2n * PRICE), priced(2n * PRICE), priced(PRICE), priced(1n))).toEqual([
+      "started",
+      "capped",
+      "started",
+      "capped",
+    ]);
+  });
+
+  it("counts as others left it whom a call had to wait for", async () => {
+    const [account, key] = [await makeAccount(one.pool, 100n * PRICE), keyFor(1)];
+    const two = instances[1]!;
+    const other = await two.pool.connect();
+    try {
+      await other.query("begin");
+      await other.query(
+        "select * from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, interval '1 minute')",
+        [JSON.stringify([callRecord(callOf(account, key), 0)]), two.instanceId],
+      );
+      const waiting = one.ledger.begin(callOf(account, key));
+      await untilWaiting(two.pool, one);
+      await other.query("commit");
+      expect(await waiting).toEqual({ kind: "capped", spent: PRICE });
+    } finally {
+      await other.query("rollback");
+      other.release();
+    }
+  });
+
+  it("has back what a failed, a cancelled and a swept call held, and keeps what a completed one cost, refunded or not", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(4);
+    const calls = [0, 1, 2, 3].map(() => callOf(account, key)) as [BeginCall, BeginCall, BeginCall, BeginCall];
+    expect(await begun(...calls)).toEqual(Array(4).fill("started"));
+    expect(await begun(callOf(account, key))).toEqual(["capped"]);
+    await one.ledger.finish(completed(calls[0]));
+    await one.ledger.finish(failed(calls[1]));
+    await one.ledger.finish({ ...failed(calls[2]), outcome: "cancelled" });
+    expect(await spent(key.budget)).toEqual([2n * PRICE]);
+    await expireLeases(one.pool, calls[3]);
+    await instances[1]!.sweeper.sweep();
+    expect(await spent(key.budget)).toEqual([PRICE]);
+    // Told again, nothing is given back twice.
+    await one.ledger.finish(failed(calls[1]));
+    await one.pool.query("select ledger_refund(receipt.id, 'r') from receipt where run_id = $1", [
+      uuidOf("run", calls[0].runId),
+    ]);
+    expect(await spent(key.budget)).toEqual([PRICE]);
+    expect(await begun(...[0, 1, 2, 3].map(() => callOf(account, key)))).toEqual([
+      "started",
+      "started",
+      "started",
+      "capped",
+    ]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("starts anew on another day, and a call of the day before gives back to that day", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(2);
+    const [late, done] = [callOf(account, key), callOf(account, key)];
+    expect(await begun(late, done, callOf(account, key))).toEqual(["started", "started", "capped"]);
+    await letADayPass(key.budget);
+    expect(await begun(callOf(account, key), callOf(account, key), callOf(account, key))).toEqual([
+      "started",
+      "started",
+      "capped",
+    ]);
+    await one.ledger.finish(completed(done));
+    await one.ledger.finish(failed(late));
+    expect(await spent(key.budget)).toEqual([PRICE, 2n * PRICE]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("is one for keys that replaced each other", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const { keyId, budget } = keyFor(5);
+    const keys = [keyId, newId("key", systemClock, systemRandom), newId("key", systemClock, systemRandom)];
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        instances[n % 2]!.ledger.begin(callOf(account, { keyId: keys[n % 3]!, budget })),
+      ),
+    );
+    expect(answers.filter(({ kind }) => kind === "started")).toHaveLength(5);
+    expect(await spent(budget)).toEqual([5n * PRICE]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("does not bind calls that bring their payment, free calls and other keys, and does not count them", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(1);
+    expect(
+      await begun(
+        callOf(account, key),
+        callOf(account, { ...key, payment: paymentOf(depositOf()) }),
+        callOf(account, key),
+        callOf(account, { ...key, price: 0n, idempotencyKey: "free" }),
+        callOf(account),
+        callOf(account, keyFor(1)),
+      ),
+    ).toEqual(["started", "started", "capped", "started", "started", "started"]);
+    expect(await spent(key.budget)).toEqual([PRICE]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("harms no neighbour in the batch, whatever account it is of", async () => {
+    const [account, other] = [await makeAccount(one.pool, 2n * PRICE), await makeAccount(one.pool, PRICE)];
+    const key = keyFor(1);
+    const first = one.ledger.begin(callOf(await makeAccount(one.pool, PRICE)));
+    const batch = begun(
+      callOf(account, { ...key, price: 2n * PRICE, idempotencyKey: "too much" }),
+      callOf(other, keyFor(9)),
+      callOf(account, key),
+      callOf(account, { ...key, idempotencyKey: "one too many" }),
+      callOf(account),
+    );
+    await first;
+    expect(await batch).toEqual(["capped", "started", "started", "capped", "started"]);
+    // What was refused claimed nothing.
+    expect(await begun(callOf(account, { idempotencyKey: "too much", price: 0n }))).toEqual(["started"]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("lets stored answers be told again, and running calls be asked for", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(2);
+    const [done, running] = ["done", "running"].map((idempotencyKey) => callOf(account, { ...key, idempotencyKey }));
+    await begun(done!, running!);
+    await one.ledger.finish(completed(done!));
+    const again = (call: BeginCall) => ({ ...call, runId: callOf(account).runId });
+    expect(
+      await begun(again(done!), again(running!), { ...again(done!), fingerprint: fingerprintOf("other") }),
+    ).toEqual(["replay", "in_progress", "mismatch"]);
+  });
+
+  it("comes before the balance, also for an account that was short before", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const key = keyFor(1);
+    expect(await begun(callOf(account, key))).toEqual(["started"]);
+    expect(await begun(callOf(account))).toEqual(["insufficient"]);
+    expect(await one.ledger.begin(callOf(account, key))).toEqual({ kind: "capped", spent: PRICE });
+    expect(await one.ledger.begin(callOf(account, keyFor(1)))).toEqual({ kind: "insufficient", balance: 0n });
+  });
+
+  it("counts a call whose payment failed it before once it comes with its key alone", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const key = keyFor(1);
+    const paid = callOf(account, { ...key, idempotencyKey: "paid", payment: paymentOf(depositOf()) });
+    await begun(paid);
+    await one.ledger.finish(failed(paid));
+    expect(await spent(key.budget)).toEqual([]);
+    expect(await begun(callOf(account, { ...key, idempotencyKey: "paid" }), callOf(account, key))).toEqual([
+      "started",
+      "capped",
+    ]);
+    await expectCleanAudit(one.pool);
+  });
+
+  it("is kept with the run, whose key is always", async () => {
+    const account = await makeAccount(one.pool, 100n * PRICE);
+    const [key, plain] = [keyFor(1), callOf(account)];
+    const payment = paymentOf(depositOf());
+    const calls = [callOf(account, key), callOf(account, { ...key, payment }), plain];
+    await begun(...calls);
+    const { rows } = await one.pool.query<{ id: string; key_id: string; budget_id: string | null }>(
+      "select id, key_id, budget_id from run where account_id = $1",
+      [uuidOf("acct", account)],
+    );
+    const kept = calls.map(({ runId }) => rows.find(({ id }) => idFrom("run", id) === runId)!);
+    expect(kept.map((row) => idFrom("key", row.key_id))).toEqual([key.keyId, key.keyId, plain.keyId]);
+    expect(kept.map((row) => row.budget_id && idFrom("key", row.budget_id))).toEqual([key.keyId, null, null]);
+  });
+
+  it("blocks nobody for good when calls begin, end and are swept all at once", async () => {
+    const accounts = await Promise.all([0, 1, 2].map(() => makeAccount(one.pool, 40n * PRICE)));
+    const keys = accounts.map(() => [keyFor(9), keyFor(4), undefined]);
+    await Promise.all(
+      Array.from({ length: 240 }, async (_, n) => {
+        const { ledger, sweeper } = instances[n % 3]!;
+        const of = (n * 7) % 3;
+        const call = callOf(accounts[of]!, {
+          ...keys[of]![(n >> 1) % 3],
+          ...(n % 4 === 0 && { idempotencyKey: `k${n % 8}` }),
+        });
+        if ((await ledger.begin(call)).kind !== "started") return;
+        if (n % 11 === 0) {
+          await expireLeases(one.pool, call);
+          await sweeper.sweep();
+        } else await ledger.finish(n % 2 === 0 ? failed(call) : completed(call));
+      }),
+    );
+    for (const key of keys.flat()) {
+      if (!key) continue;
+      const [taken = 0n] = await spent(key.budget);
+      expect(taken <= key.budget.perDay).toBe(true);
+    }
+    const { rows } = await one.pool.query<{ deadlocks: bigint }>(
+      "select deadlocks from pg_stat_database where datname = current_database()",
+    );
+    expect(rows[0]?.deadlocks).toBe(0n);
+    await expectCleanAudit(one.pool);
+  });
+});
