@@ -45,6 +45,7 @@ const begin = fc.record({
   key: fc.option(small(3), { nil: undefined }),
   proof: fc.option(fc.record({ tx: small(4), quote: small(3), credited: fc.boolean() }), { nil: undefined }),
   price: fc.constantFrom(0n, PRICE, PRICE, PRICE),
+  limited: fc.boolean(),
 });
 type BeginStep = Parameters<typeof begin.map>[0] extends (step: infer Step) => unknown ? Step : never;
 const finish = fc.record({ do: fc.constant("finish" as const), at: small(2), run: small(8), well: fc.boolean() });
@@ -92,6 +93,7 @@ type Trial = Awaited<ReturnType<typeof newTrial>>;
 /** The few accounts, keys, transactions and quotes of one trial, so that its steps meet each other. */
 async function newTrial() {
   const accounts = [await makeAccount(instances[0]!.pool, 2n * PRICE), await makeAccount(instances[0]!.pool, 0n)];
+  const budgets = accounts.map(() => ({ id: callOf("").keyId, perDay: 2n * PRICE }));
   const txs = Array.from({ length: 4 }, () => depositOf().txSignature);
   const quotes = Array.from({ length: 3 }, () => depositOf().quoteId);
   const deposit = (tx: number, quote: number): Deposit =>
@@ -99,6 +101,7 @@ async function newTrial() {
   const call = (step: BeginStep): BeginCall => {
     const paid = step.proof && paymentOf(deposit(step.proof.tx, step.proof.quote));
     return callOf(accounts[step.account]!, {
+      budget: step.limited ? budgets[step.account] : undefined,
       fingerprint: fingerprintOf(`call ${step.call}`),
       price: step.price,
       idempotencyKey: step.key === undefined ? undefined : `key ${step.key}`,
@@ -130,6 +133,7 @@ describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
             const begins = call(step);
             const begun = await ledger.begin(begins);
             expect(kindOf(begun)).toMatchObject(withoutRunOfFree(reference.begin(begins, instanceId), begun));
+            if (begun.kind === "capped") expect(begun.spent).toBe(reference.spent(begins));
             if (begun.kind === "insufficient") expect(begun.balance).toBe(reference.balance(begins.accountId));
             if (begun.kind === "started") runs.push(begins);
           } else if (step.do === "finish" && picked) {

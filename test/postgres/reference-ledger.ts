@@ -1,4 +1,4 @@
-import type { Begun, BeginCall, CallPayment, Deposit, FinishCall, Finished } from "../../src/app/ports.ts";
+import type { Begun, BeginCall, CallPayment, Deposit, FinishCall, Finished, KeyBudget } from "../../src/app/ports.ts";
 import type { OwnedMovement, Recorded } from "../../src/app/treasury-ports.ts";
 
 interface Claim {
@@ -42,6 +42,8 @@ export class ReferenceLedger {
   readonly #runs = new Map<string, Run>();
   readonly #movements = new Set<string>();
   readonly #refunded = new Set<string>();
+  /** By budget. */
+  readonly #spent = new Map<string, bigint>();
 
   open(accountId: string, balance: bigint): void {
     this.#balances.set(accountId, balance);
@@ -66,11 +68,13 @@ export class ReferenceLedger {
     const credited = known?.kind === "credited";
     if (payment?.deposit && !credited) this.#deposit(call, payment, known?.kind !== "quote_paid");
     if (known?.kind === "quote_paid") return known;
+    const budget = budgetOf(call);
+    if (budget && this.spent(call) + call.price > budget.perDay) return { kind: "capped" };
     if (this.balance(call.accountId) < call.price) {
       if (payment && !credited) this.#claim(call, "retryable");
       return { kind: "insufficient" };
     }
-    this.#add(call.accountId, -call.price);
+    this.#take(call, call.price);
     this.#claim(call, "running");
     this.#runs.set(call.runId, { call, owner, status: "active" });
     return { kind: "started" };
@@ -187,7 +191,7 @@ export class ReferenceLedger {
   }
 
   #settle({ call }: Run, charged: boolean): void {
-    if (!charged) this.#add(call.accountId, call.price);
+    if (!charged) this.#take(call, -call.price);
     const claim = this.#claims.get(claimOf(call) ?? "");
     if (claim?.runId === call.runId) claim.state = charged ? "done" : "retryable";
   }
@@ -218,9 +222,25 @@ export class ReferenceLedger {
     return this.#settledQuotes.has(payment?.quoteId ?? "") ? { kind: "quote_paid" } : undefined;
   }
 
+  /** What the key's limit has counted. All of a trial is on one day. */
+  spent({ budget }: BeginCall): bigint {
+    return this.#spent.get(budget?.id ?? "") ?? 0n;
+  }
+
+  #take(call: BeginCall, price: bigint): void {
+    this.#add(call.accountId, -price);
+    const budget = budgetOf(call);
+    if (budget) this.#spent.set(budget.id, this.spent(call) + price);
+  }
+
   #add(accountId: string, amount: bigint): void {
     this.#balances.set(accountId, this.balance(accountId) + amount);
   }
+}
+
+/** What counts the call: a call that brings its payment takes nothing from the balance. */
+function budgetOf({ budget, payment, price }: BeginCall): KeyBudget | undefined {
+  return payment || price === 0n ? undefined : budget;
 }
 
 function repeatOf(claim: Claim | undefined): Kind | undefined {
