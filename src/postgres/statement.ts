@@ -81,16 +81,16 @@ export class PostgresStatements implements Statements {
       const before = place?.before ?? NEVER;
       let balance = await balanceBefore(client, account, place);
       const rows = await rowsOf<EntryRow>(client, "entries-page", ENTRIES_PAGE, [account, before, query.limit + 1]);
+      const shown = rows.slice(0, query.limit);
       const items: Entry[] = [];
-      for (const row of rows.slice(0, query.limit)) {
+      for (const row of shown) {
         items.push(entryOf(row, balance));
         balance -= row.amount;
       }
-      const next = rows[query.limit];
-      return {
-        items,
-        nextCursor: next && sealPlace(this.#keys, account, await placeAt(client, account, { next, balance, place })),
-      };
+      const [last, next] = [shown.at(-1), rows[query.limit]];
+      if (!last || !next) return { items, nextCursor: undefined };
+      const end = await placeAfter(client, account, { before: last.id, next, balance, place });
+      return { items, nextCursor: sealPlace(this.#keys, account, end) };
     });
   }
 
@@ -110,14 +110,13 @@ async function balanceBefore(
   return available + held;
 }
 
-/** The place before which `next` is the newest entry. */
-async function placeAt(
+/** The place after a page: before its last entry, from a balance that stays. `balance` is that of `next`, the newest entry there as yet. */
+async function placeAfter(
   client: PoolClient,
   account: string,
-  at: { next: EntryRow; balance: MicroUsd; place: StatementPlace | undefined },
+  at: { before: bigint; next: EntryRow; balance: MicroUsd; place: StatementPlace | undefined },
 ): Promise<StatementPlace> {
-  const { next, balance, place } = at;
-  const before = next.id + 1n;
+  const { before, next, balance, place } = at;
   if (next.settled || (place && next.id <= place.anchor)) return { before, anchor: next.id, balance };
   if (place) return { ...place, before };
   const [settled] = await rowsOf<{ id: bigint }>(client, "entries-settled", SETTLED_ENTRY, [account, before]);

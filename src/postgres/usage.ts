@@ -93,11 +93,8 @@ function spanOf({ from, to: asked, hourly }: UsageQuery, now: Date): BucketSpan 
     throw asked ? invalidField("to", "must be after from") : invalidField("from", "must be in the past, or send to");
   }
   if (to.getTime() - from.getTime() > days * DAY_MS) {
-    const by = hourly ? "by hours" : "by days";
-    throw invalidField(
-      asked ? "to" : "from",
-      `${by} from and to may be ${days} days apart at most; ask for less at once`,
-    );
+    const most = hourly ? "7 days by hours" : "366 days";
+    throw invalidField(asked ? "to" : "from", `at most ${most} lie between from and to; ask for less at once`);
   }
   return { from: new Date(from.getTime() - (((from.getTime() % stepMs) + stepMs) % stepMs)), to, stepMs };
 }
