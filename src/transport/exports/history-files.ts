@@ -1,0 +1,105 @@
+import type { HistoryFilter, Page, PageQuery, Receipts, Runs } from "../../app/ports.ts";
+import { invalidField } from "../../domain/errors.ts";
+import type { Receipt, ReceiptStatus } from "../../domain/receipt.ts";
+import type { Run, RunStatus } from "../../domain/run.ts";
+import { keyIdIn } from "../services/key-id.ts";
+import { csvLine, type Cell } from "./csv.ts";
+import { dateOf, spanOf, spanWords, type ExportFile, type ExportParameters } from "./export-file.ts";
+
+/** Items that are held in memory. */
+const BATCH = 1_000;
+
+/** How the items of a list are told: the columns, and what is in each. */
+type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
+
+const RECEIPT_COLUMNS: Columns<Receipt> = {
+  time_utc: ({ createdAt }) => createdAt.toISOString(),
+  receipt_id: ({ receiptId }) => receiptId,
+  run_id: ({ runId }) => runId,
+  tool: ({ tool }) => tool,
+  status: ({ status }) => status,
+  paid_by: ({ paidBy }) => paidBy,
+  quoted_usdc: ({ quoted }) => quoted,
+  debited_usdc: ({ debited }) => debited,
+  refunded_usdc: ({ refunded }) => refunded,
+  quote_id: ({ quoteId }) => quoteId,
+  tx_signature: ({ txSignature }) => txSignature,
+};
+
+const RUN_COLUMNS: Columns<Run> = {
+  time_utc: ({ createdAt }) => createdAt.toISOString(),
+  run_id: ({ runId }) => runId,
+  tool: ({ tool }) => tool,
+  status: ({ status }) => status,
+  spent_usdc: ({ spent }) => spent,
+  receipt_id: ({ receiptId }) => receiptId,
+  started_utc: ({ startedAt }) => startedAt?.toISOString(),
+  ended_utc: ({ endedAt }) => endedAt?.toISOString(),
+  error_code: ({ error }) => error?.code,
+  error_message: ({ error }) => error?.message,
+};
+
+const RECEIPT_STATUSES: readonly ReceiptStatus[] = ["final", "refunded", "reversed"];
+const RUN_STATUSES: readonly RunStatus[] = ["active", "completed", "failed", "cancelled"];
+
+/** The account's receipts, newest first, narrowed as the list is. */
+export function receiptsFile(receipts: Receipts): ExportFile {
+  return listFile("receipts", RECEIPT_COLUMNS, RECEIPT_STATUSES, (query) => receipts.list(query));
+}
+
+/** The account's runs, newest first, narrowed as the list is. */
+export function runsFile(runs: Runs): ExportFile {
+  return listFile("runs", RUN_COLUMNS, RUN_STATUSES, (query) => runs.list(query));
+}
+
+type List<Item, Status> = (query: PageQuery<Status>) => Promise<Page<Item>>;
+
+function listFile<Item, Status extends string>(
+  name: string,
+  columns: Columns<Item>,
+  statuses: readonly Status[],
+  list: List<Item, Status>,
+): ExportFile {
+  return {
+    path: `/console/export/${name}.csv`,
+    parameters: ["status", "tool", "key_id", "from", "to"],
+    async write(accountId, parameters, send) {
+      const status = statusOf(parameters, statuses);
+      const filter = filterOf(parameters);
+      const first = { accountId, limit: BATCH, cursor: undefined, status, filter };
+      await send(
+        `toolgate-${name}${spanWords({ from: filter.from, to: filter.to })}.csv`,
+        linesOf(first, columns, list),
+      );
+    },
+  };
+}
+
+async function* linesOf<Item, Status>(
+  first: PageQuery<Status>,
+  columns: Columns<Item>,
+  list: List<Item, Status>,
+): AsyncGenerator<string> {
+  let head = csvLine(Object.keys(columns));
+  for (let query: PageQuery<Status> | undefined = first; query;) {
+    const page: Page<Item> = await list(query);
+    yield head + page.items.map((item) => csvLine(Object.values(columns).map((cellOf) => cellOf(item)))).join("");
+    head = "";
+    query = page.nextCursor === undefined ? undefined : { ...query, cursor: page.nextCursor };
+  }
+}
+
+function statusOf<Status extends string>(
+  parameters: ExportParameters,
+  statuses: readonly Status[],
+): Status | undefined {
+  const text = parameters.get("status");
+  const status = statuses.find((known) => known === text);
+  if (text !== undefined && !status) throw invalidField("status", `must be one of ${statuses.join(", ")}`);
+  return status;
+}
+
+function filterOf(parameters: ExportParameters): HistoryFilter {
+  const keyId = keyIdIn("key_id", parameters.get("key_id"));
+  return { tool: parameters.get("tool"), keyId, ...spanOf(dateOf(parameters, "from"), dateOf(parameters, "to")) };
+}

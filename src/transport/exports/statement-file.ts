@@ -1,0 +1,62 @@
+import type { StatementExport, StatementRow, Statements } from "../../app/statement-ports.ts";
+import { csvLine, type Cell } from "./csv.ts";
+import { dateOf, spanOf, spanWords, type ExportFile } from "./export-file.ts";
+
+const COLUMNS = [
+  "time_utc",
+  "kind",
+  "tool",
+  "key",
+  "amount_usdc",
+  "balance_usdc",
+  "receipt_id",
+  "run_id",
+  "tx_signature",
+  "note",
+] as const;
+
+/** The statement: every entry of the account in the ledger, oldest first, with the balance after each. */
+export function statementFile(statements: Statements): ExportFile {
+  return {
+    path: "/console/export/statement.csv",
+    parameters: ["from", "to"],
+    async write(accountId, parameters, send) {
+      const span = spanOf(dateOf(parameters, "from"), dateOf(parameters, "to"));
+      await statements.export(accountId, span, (statement) =>
+        send(`toolgate-statement${spanWords(span)}.csv`, linesOf(statement)),
+      );
+    },
+  };
+}
+
+async function* linesOf({ opening, rows }: StatementExport): AsyncGenerator<string> {
+  let text = csvLine(COLUMNS);
+  if (opening) text += lineOf({ time_utc: opening.time, kind: "opening", balance_usdc: opening.balance });
+  // Together with the first rows: until they are there, it can still be said that they are not.
+  for await (const part of rows) {
+    yield text + part.map((row) => lineOf(cellsOf(row))).join("");
+    text = "";
+  }
+  yield text;
+}
+
+type Cells = Partial<Record<(typeof COLUMNS)[number], Cell>>;
+
+function lineOf(cells: Cells): string {
+  return csvLine(COLUMNS.map((column) => cells[column]));
+}
+
+function cellsOf(row: StatementRow): Cells {
+  return {
+    time_utc: row.time,
+    kind: row.kind,
+    tool: row.tool,
+    key: row.keyName,
+    amount_usdc: row.amount,
+    balance_usdc: row.balance,
+    receipt_id: row.receiptId,
+    run_id: row.runId,
+    tx_signature: row.txSignature,
+    note: row.note,
+  };
+}

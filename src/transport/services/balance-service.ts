@@ -1,0 +1,116 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  BalanceService,
+  type Entry as EntryMessage,
+  EntryKind,
+  EntrySchema,
+  type Usage as UsageMessage,
+  UsageSchema,
+} from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import type * as app from "../../app/statement-ports.ts";
+import { invalidField } from "../../domain/errors.ts";
+import { keyIdIn } from "./key-id.ts";
+import { momentOf } from "./moment.ts";
+import { DEFAULT_LIMIT } from "./page.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** What the service needs. */
+export interface BalanceDeps {
+  readonly statements: app.Statements;
+  readonly usageReports: app.UsageReports;
+  /** How many good keys an account may have. */
+  readonly keyLimit: number;
+}
+
+/** The account's money, for its owner. */
+export function balanceService({
+  statements,
+  usageReports,
+  keyLimit,
+}: BalanceDeps): ServiceBinding<typeof BalanceService> {
+  return bind(BalanceService, {
+    getBalance: {
+      key: "required",
+      async call(_request, { caller }) {
+        const { available, held, spentToday, spent30Days, lowBalance, tier } = await statements.balance(
+          caller.accountId,
+        );
+        return {
+          balanceUsdcMicrousd: available,
+          heldUsdcMicrousd: held,
+          spentTodayUsdcMicrousd: spentToday,
+          spent30DaysUsdcMicrousd: spent30Days,
+          lowBalanceUsdcMicrousd: lowBalance,
+          low: lowBalance !== undefined && available < lowBalance,
+          ratePerMinute: tier.ratePerMinute,
+          burst: tier.burst,
+          keyLimit,
+        };
+      },
+    },
+    setLowBalance: {
+      key: "required",
+      async call({ lowBalanceUsdcMicrousd }, { caller }) {
+        await statements.setLowBalance(caller.accountId, lowBalanceUsdcMicrousd);
+        return {};
+      },
+    },
+    listEntries: {
+      key: "required",
+      async call({ limit = DEFAULT_LIMIT, cursor }, { caller }) {
+        const { items, nextCursor } = await statements.entries({ accountId: caller.accountId, limit, cursor });
+        return { items: items.map(entryMessage), nextCursor };
+      },
+    },
+    getUsage: {
+      key: "required",
+      async call(request, { caller }) {
+        const from = momentOf("from", request.from);
+        if (!from) throw invalidField("from", "must be there");
+        const report = await usageReports.usage({
+          accountId: caller.accountId,
+          from,
+          to: momentOf("to", request.to),
+          hourly: request.hourly,
+          tool: request.tool,
+          keyId: keyIdIn("key_id", request.keyId),
+        });
+        return {
+          buckets: report.buckets.map(({ start, usage }) => ({
+            start: timestampFromDate(start),
+            usage: usageMessage(usage),
+          })),
+          tools: report.tools.map(({ tool, usage }) => ({ tool, usage: usageMessage(usage) })),
+          keys: report.keys.map(({ keyId, name, usage }) => ({ keyId: keyId ?? "", name, usage: usageMessage(usage) })),
+          failures: report.failures,
+          total: usageMessage(report.total),
+        };
+      },
+    },
+  });
+}
+
+const ENTRY_KIND: Readonly<Record<app.EntryKind, EntryKind>> = {
+  deposit: EntryKind.DEPOSIT,
+  assignment: EntryKind.ASSIGNMENT,
+  charge: EntryKind.CHARGE,
+  refund: EntryKind.REFUND,
+  reversal: EntryKind.REVERSAL,
+  reinstatement: EntryKind.REINSTATEMENT,
+  adjustment: EntryKind.ADJUSTMENT,
+};
+
+function entryMessage({ kind, amount, balance, createdAt, ...entry }: app.Entry): EntryMessage {
+  return create(EntrySchema, {
+    ...entry,
+    kind: ENTRY_KIND[kind],
+    amountUsdcMicrousd: amount,
+    balanceUsdcMicrousd: balance,
+    createdAt: timestampFromDate(createdAt),
+  });
+}
+
+function usageMessage({ charged, spent, failed }: app.Usage): UsageMessage {
+  return create(UsageSchema, { chargedCalls: charged, spentUsdcMicrousd: spent, failedCalls: failed });
+}

@@ -1,0 +1,19 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { invalidField } from "../../domain/errors.ts";
+
+/** From 0001-01-01 to 9999-12-31, seconds since the Unix epoch (google.protobuf.Timestamp). */
+const [FIRST, LAST] = [-62_135_596_800n, 253_402_300_799n];
+
+/**
+ * The moment that a request names, to the millisecond; undefined when it names none.
+ * @param path of the field
+ * @throws ToolgateError INVALID_REQUEST for what is no date of the calendar
+ */
+export function momentOf(path: string, timestamp: Timestamp | undefined): Date | undefined {
+  if (!timestamp) return undefined;
+  const { seconds, nanos } = timestamp;
+  if (seconds < FIRST || seconds > LAST || nanos < 0 || nanos > 999_999_999) {
+    throw invalidField(path, "must be a moment between the years 1 and 9999");
+  }
+  return new Date(Number(seconds) * 1000 + Math.floor(nanos / 1_000_000));
+}
