@@ -41,6 +41,8 @@ export interface StartOptions {
   readonly movable?: readonly PortSetting[];
   /** Stands around what the calls work with, to watch it or to disturb it. */
   readonly around?: (deps: CallToolDeps) => CallToolDeps;
+  /** Secret key of the development setup's wallet, for the console's page; never in production. */
+  readonly devWallet?: Uint8Array | undefined;
 }
 
 /**
@@ -50,7 +52,7 @@ export interface StartOptions {
 export async function startGateway(
   config: ServeConfig,
   log: Logger,
-  { movable = [], around = (deps) => deps }: StartOptions = {},
+  { movable = [], around = (deps) => deps, devWallet }: StartOptions = {},
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
   const { metrics, door: metricsDoor } = await openMetrics(config);
@@ -78,7 +80,7 @@ export async function startGateway(
   const relay = openRelay({ config, sponsor, postgres, chain, metrics, log, stopping: stopping.signal });
   const deps = around(callToolDeps(config, postgres, chain, parts, relay?.relay, stopping.signal));
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
-  const doors = makeDoors({ config, postgres, deps, chain, metrics, log, addresses: () => addresses });
+  const doors = makeDoors({ config, postgres, deps, chain, metrics, log, addresses: () => addresses, devWallet });
   const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
   const close = async () => {
     const graceMs = config.SHUTDOWN_GRACE_MS;

@@ -48,7 +48,7 @@ async function dev(options: DevOptions): Promise<void> {
     const { startGateway } = await import("../gateway.ts");
     // A busy machine must not keep a newcomer out: only a port that was asked for has to be that one.
     const movable = (["PORT", "GRPC_PORT"] as const).filter((name) => (environment[name] ?? "") === "");
-    gateway = await startGateway(config, log, { movable });
+    gateway = await startGateway(config, log, { movable, devWallet: world.walletSecretKey });
     const ready = await world.ready(gateway);
     if (options.json) outputFor(true).record({ ...ready.devJson });
     else tell(ready.summary);

@@ -13,4 +13,7 @@ interface PageRoute {
  */
 export const ROUTES: readonly PageRoute[] = [
   { path: "/", page: lazy(async () => ({ default: (await import("./pages/overview.tsx")).OverviewPage })) },
+  { path: "/deposit/:id?", page: lazy(async () => ({ default: (await import("./pages/deposit.tsx")).DepositPage })) },
+  { path: "/keys", page: lazy(async () => ({ default: (await import("./pages/keys.tsx")).KeysPage })) },
+  { path: "/settings", page: lazy(async () => ({ default: (await import("./pages/settings.tsx")).SettingsPage })) },
 ];

@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { randomUUID } from "node:crypto";
+import { Keypair } from "@solana/web3.js";
 import { secretsIn } from "../config/secrets.ts";
 import { DEFAULT_SCOPES } from "../domain/scope.ts";
 import { createLogger } from "../log.ts";
@@ -43,6 +44,8 @@ export interface DevReady {
 export interface OpenDevWorld {
   /** Settings that the gateway needs to live in it. */
   environment: Record<string, string>;
+  /** Secret key of the wallet that the console's page may sign with: the demo agent's. */
+  walletSecretKey: Uint8Array;
   /** Writes dev.json. */
   ready(doors: Doors): Promise<DevReady>;
   stop(): Promise<void>;
@@ -78,6 +81,7 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
         ...(world.inferenceUrl !== undefined && { INFERENCE_BASE_URL: world.inferenceUrl }),
         ...(world.api && registerApi(dataDir, world.api)),
       },
+      walletSecretKey: state.wallet.secretKey,
       ready: async (doors) => {
         const devJson: DevJson = {
           base_url: doors.baseUrl,
@@ -97,7 +101,7 @@ export async function openDevWorld(options: DevWorldOptions): Promise<OpenDevWor
         writeDevJson(dataDir, devJson);
         return {
           devJson,
-          summary: summaryOf(doors, world.rpcUrl, readyFile),
+          summary: summaryOf(doors, devJson, { readyFile, consoleBuilt: world.consoleBuilt }),
           curl: curlOf(doors.baseUrl, agent.apiKey),
           buyOneCall: () =>
             buyOneCall(
@@ -141,17 +145,31 @@ async function agentOf(databaseUrl: string, state: DevState): Promise<{ accountI
   }
 }
 
-function summaryOf(doors: Doors, rpcUrl: string, readyFile: string): string {
+function summaryOf(doors: Doors, devJson: DevJson, more: { readyFile: string; consoleBuilt: boolean }): string {
   return [
     "",
     "Toolgate is ready.",
     `  HTTP, MCP, Connect  ${doors.baseUrl}`,
     `  gRPC                ${doors.grpcAddress}`,
     ...(doors.metricsAddress === undefined ? [] : [`  figures             http://${doors.metricsAddress}/metrics`]),
-    `  Solana (local)      ${rpcUrl}`,
-    `  keys and addresses  ${readyFile}`,
+    `  Solana (local)      ${devJson.rpc_url}`,
+    `  keys and addresses  ${more.readyFile}`,
     "",
+    ...(more.consoleBuilt ? consoleLines(doors, devJson, path.dirname(more.readyFile)) : []),
   ].join("\n");
+}
+
+/** How to get in without a wallet of one's own, and how to see the operator's side. */
+function consoleLines({ consoleUrl }: Doors, { account_id, wallet_secret_key }: DevJson, dataDir: string): string[] {
+  const wallet = Keypair.fromSecretKey(Uint8Array.from(wallet_secret_key)).publicKey.toBase58();
+  // The command finds the database by itself where this one keeps its data.
+  const where = dataDir === path.resolve(".toolgate") ? "" : `DATA_DIR=${dataDir} `;
+  return [
+    `Console  ${consoleUrl.replace(/\/?$/, "/")}`,
+    `  One click on "Development wallet" signs in with ${wallet}.`,
+    `  With the operator's pages, after: ${where}npm run -s toolgate -- accounts operator ${account_id}`,
+    "",
+  ];
 }
 
 function curlOf(baseUrl: string, apiKey: string): string {

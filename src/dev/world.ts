@@ -3,6 +3,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { apiReady } from "./api-stand-in/registration.ts";
+import { buildConsoleIfOlder } from "./console-build/index.ts";
 import { startChild, type Child } from "./child.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-postgres/index.ts";
 
@@ -17,6 +18,8 @@ export interface DevWorld {
   inferenceUrl: string | undefined;
   /** Stand-in for somebody else's API; undefined when the operator registers tools, or none. */
   api: z.output<typeof apiReady> | undefined;
+  /** Whether there is a console to serve. */
+  consoleBuilt: boolean;
   /** Ends everything, the database last. */
   stop(): Promise<void>;
 }
@@ -40,19 +43,21 @@ export async function startDevWorld({ dataDir, withInference, withApi, tell }: D
     for (const part of started.reverse()) await part.stop();
   };
   try {
-    const [postgres, chain, inference, api] = await settleAll([
+    const [postgres, chain, inference, api, consoleBuilt] = await settleAll([
       startEmbeddedPostgres({ dataDir, onProgress: tell }).then(keep<EmbeddedPostgres>),
       startChild(file("../localchain/main.ts"), ["--port", "0", "--data-dir", path.join(dataDir, "chain")]).then(
         keep<Child>,
       ),
       withInference ? startChild(file("inference-stand-in/main.ts"), []).then(keep<Child>) : undefined,
       withApi ? startChild(file("api-stand-in/main.ts"), []).then(keep<Child>) : undefined,
+      buildConsoleIfOlder(tell),
     ]);
     return {
       databaseUrl: postgres.url,
       rpcUrl: chainReady.parse(chain.ready).url,
       inferenceUrl: inference && inferenceReady.parse(inference.ready).url,
       api: api && apiReady.parse(api.ready),
+      consoleBuilt,
       stop,
     };
   } catch (error) {

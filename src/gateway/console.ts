@@ -14,6 +14,7 @@ import { consoleKeyService } from "../transport/services/console-key-service.ts"
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { sessionService } from "../transport/services/session-service.ts";
 import { VERSION } from "../version.ts";
+import { openConsoleFiles } from "./console-files.ts";
 import type { Addresses } from "./doors.ts";
 import { keyRulesOf } from "./key-rules.ts";
 
@@ -29,6 +30,8 @@ export interface ConsoleOptions {
   /** The operator's services, which operators' sessions may ask too. */
   readonly operators: readonly ServiceBinding[];
   readonly failed: ConsoleDoorOptions["failed"];
+  /** Secret key of the development setup's wallet; undefined in production. */
+  readonly devWallet: Uint8Array | undefined;
 }
 
 /** The console's door, and what is behind it. */
@@ -40,7 +43,7 @@ export interface Console {
 
 /** Makes the services that sessions ask, and the door to them. */
 export function makeConsole(options: ConsoleOptions): Console {
-  const { config, postgres, log, addresses, operators, failed } = options;
+  const { config, postgres, log, addresses, operators, failed, devWallet } = options;
   const place = new ConsolePlace({
     host: config.HOST,
     publicUrl: config.CONSOLE_URL ?? config.PUBLIC_URL,
@@ -61,7 +64,8 @@ export function makeConsole(options: ConsoleOptions): Console {
     bodyLimit: config.BODY_LIMIT_BYTES,
     under: RPC_PATH,
   });
-  return { door: new ConsoleDoor({ rpc, random: systemRandom, failed }), idle: () => pipeline.idle() };
+  const files = openConsoleFiles({ config, place, devWallet, log });
+  return { door: new ConsoleDoor({ rpc, files, random: systemRandom, failed }), idle: () => pipeline.idle() };
 }
 
 /** Signing in, and what comes of it. */

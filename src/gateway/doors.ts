@@ -48,6 +48,8 @@ export interface DoorsOptions {
   readonly log: Logger;
   /** Asked once the doors are open. */
   readonly addresses: () => Addresses;
+  /** Secret key of the development setup's wallet; undefined in production. */
+  readonly devWallet: Uint8Array | undefined;
 }
 
 /** Where the gateway is, as callers see it. */
@@ -68,7 +70,7 @@ export interface Doors {
 }
 
 /** Makes the services and the doors to them, still closed. */
-export function makeDoors({ config, postgres, deps, chain, metrics, log, addresses }: DoorsOptions): Doors {
+export function makeDoors({ config, postgres, deps, chain, metrics, log, addresses, devWallet }: DoorsOptions): Doors {
   const baseUrl = () => addresses().baseUrl;
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const payment = {
@@ -120,7 +122,17 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log, address
   });
   const connect = connectDoor({ ...common, services: open.map(({ service }) => service) });
   const services = [...open, ...internal].map(({ service }) => service);
-  const console = makeConsole({ config, postgres, deps, chain, log, addresses, operators: internal, failed });
+  const console = makeConsole({
+    config,
+    postgres,
+    deps,
+    chain,
+    log,
+    addresses,
+    operators: internal,
+    failed,
+    devWallet,
+  });
   return {
     http: new HttpServer({ documents, console: console.door, cors: new Cors(origins), connect, facade }),
     idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),

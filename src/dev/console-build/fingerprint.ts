@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { INPUTS, ROOT } from "./places.ts";
+import { BUILT, INPUTS, ROOT, STAMP } from "./places.ts";
 
 /** A fingerprint of all that the built console depends on. */
 export function fingerprintOfSources(): string {
@@ -20,4 +20,9 @@ function filesIn(place: string): string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)))
     .sort();
+}
+
+/** Whether the built console is the one of the sources as they are. */
+export function consoleIsCurrent(): boolean {
+  return existsSync(BUILT) && existsSync(STAMP) && readFileSync(STAMP, "utf8") === fingerprintOfSources();
 }

@@ -1,0 +1,86 @@
+import { useState } from "react";
+import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { counted } from "../format.ts";
+import { Button, Card, ErrorNote, Page } from "../ui/index.ts";
+import { CreateKey } from "./keys/create-key.tsx";
+import { works } from "./keys/key-state.ts";
+import { KeyTable } from "./keys/key-table.tsx";
+import { NewSecret } from "./keys/new-secret.tsx";
+import { RevokeDialog } from "./keys/revoke-dialog.tsx";
+import { RotateDialog } from "./keys/rotate-dialog.tsx";
+import { useUnsavedSecret } from "./keys/unsaved-secret.ts";
+import { useKeys } from "./keys/use-keys.ts";
+
+/** The account's API keys. */
+export function KeysPage() {
+  const { keys, balance } = useKeys();
+  const secret = useUnsavedSecret();
+  const [creating, setCreating] = useState(false);
+  const [rotating, setRotating] = useState<KeyWithUse>();
+  const [revoking, setRevoking] = useState<KeyWithUse>();
+  const all = keys.data?.keys;
+  // The moment of the answer: what has ended since is told by the next one.
+  const now = new Date(keys.dataUpdatedAt);
+  return (
+    <Page
+      title="Keys"
+      lead="Agents call tools with these. Each can have its own limits; all of them spend the one balance of your account."
+      actions={
+        !creating &&
+        !secret && (
+          <Button tone="primary" onClick={() => setCreating(true)}>
+            Create key
+          </Button>
+        )
+      }
+    >
+      {secret && <NewSecret secret={secret} />}
+      {creating && !secret && <CreateKey onDone={() => setCreating(false)} />}
+      {keys.error && <ErrorNote error={keys.error} onRetry={() => void keys.refetch()} />}
+      {(all || !keys.error) && (
+        <KeyLists
+          all={all}
+          balance={balance}
+          now={now}
+          onRotate={setRotating}
+          onRevoke={setRevoking}
+          onCreate={() => setCreating(true)}
+        />
+      )}
+      <RotateDialog use={rotating} onClose={() => setRotating(undefined)} />
+      <RevokeDialog use={revoking} onClose={() => setRevoking(undefined)} />
+    </Page>
+  );
+}
+
+function KeyLists({
+  all,
+  now,
+  ...rest
+}: Omit<Parameters<typeof KeyTable>[0], "keys"> & { all: readonly KeyWithUse[] | undefined }) {
+  const [showEnded, setShowEnded] = useState(false);
+  const good = all?.filter((use) => works(use, now));
+  const ended = all?.filter((use) => !works(use, now)) ?? [];
+  return (
+    <>
+      <Card flush>
+        <KeyTable keys={good} now={now} {...rest} />
+      </Card>
+      {ended.length > 0 && (
+        <div className="stack">
+          <div>
+            <Button small tone="quiet" aria-expanded={showEnded} onClick={() => setShowEnded(!showEnded)}>
+              {showEnded ? "Hide" : "Show"} {counted(ended.length, "key")} that no longer{" "}
+              {ended.length === 1 ? "works" : "work"}
+            </Button>
+          </div>
+          {showEnded && (
+            <Card flush>
+              <KeyTable keys={ended} now={now} {...rest} />
+            </Card>
+          )}
+        </div>
+      )}
+    </>
+  );
+}

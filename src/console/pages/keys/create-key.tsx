@@ -1,0 +1,210 @@
+import { useState, type FormEvent } from "react";
+import { useCatalogue } from "../../catalogue.ts";
+import { formatUtcDay } from "../../format.ts";
+import { Button, Card, Checkbox, Choice, ErrorNote, Field, Input, Select, Skeleton } from "../../ui/index.ts";
+import { emptyForm, ENDS, faultsOf, requestOf, type Faults, type NewKeyForm } from "./new-key.ts";
+import { SCOPES, USUAL_SCOPES } from "./scopes.ts";
+import { useCreateKey } from "./use-keys.ts";
+
+/** What changes in the form. */
+type Change = (change: Partial<NewKeyForm>) => void;
+
+/** The form for a new key. `onDone` is called when it is made, or not wanted after all. */
+export function CreateKey({ onDone }: { onDone: () => void }) {
+  const [form, setForm] = useState(() => emptyForm(USUAL_SCOPES));
+  const [faults, setFaults] = useState<Faults>({});
+  const { create, error, isPending } = useCreateKey();
+  const change: Change = (part) => {
+    setForm({ ...form, ...part });
+    setFaults({});
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const now = new Date();
+    const found = faultsOf(form, now);
+    setFaults(found);
+    if (Object.keys(found).length === 0) create(requestOf(form, now), onDone);
+  };
+  return (
+    <Card title="New key">
+      <form className="stack key-form" onSubmit={submit} noValidate>
+        <div className="form-columns">
+          <Field label="Name" error={faults.name} hint="For example the agent that will use it">
+            {(control) => (
+              <Input
+                {...control}
+                // The form was just opened to be filled in.
+                // oxlint-disable-next-line jsx-a11y/no-autofocus
+                autoFocus
+                maxLength={100}
+                value={form.name}
+                onChange={({ target }) => change({ name: target.value })}
+              />
+            )}
+          </Field>
+          <End form={form} faults={faults} change={change} />
+          <Amount label="At most per call" name="perCall" form={form} faults={faults} change={change}>
+            A call that costs more is refused
+          </Amount>
+          <Amount label="At most per day" name="perDay" form={form} faults={faults} change={change}>
+            Taken from the balance; starts anew at 00:00 UTC
+          </Amount>
+        </div>
+        <Scopes form={form} faults={faults} change={change} />
+        <Tools form={form} faults={faults} change={change} />
+        <ErrorNote error={error} />
+        <div className="actions">
+          <Button type="submit" tone="primary" busy={isPending}>
+            Create key
+          </Button>
+          <Button tone="quiet" onClick={onDone}>
+            Cancel
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+interface PartProps {
+  form: NewKeyForm;
+  faults: Faults;
+  change: Change;
+}
+
+function Amount({
+  label,
+  name,
+  form,
+  faults,
+  change,
+  children,
+}: PartProps & { label: string; name: "perCall" | "perDay"; children: string }) {
+  return (
+    <Field label={label} optional error={faults[name]} hint={children}>
+      {(control) => (
+        <Input
+          {...control}
+          unit="$"
+          inputMode="decimal"
+          placeholder="no limit"
+          value={form[name]}
+          onChange={({ target }) => change({ [name]: target.value })}
+        />
+      )}
+    </Field>
+  );
+}
+
+function End({ form, faults, change }: PartProps) {
+  const [today] = useState(() => formatUtcDay(new Date()));
+  return (
+    <Field
+      label="Ends"
+      error={faults.endDate}
+      hint={form.ends === "date" ? "With the end of that day, UTC" : "It stops working then"}
+    >
+      {(control) => (
+        <div className="row row-even">
+          <Select
+            {...control}
+            options={ENDS}
+            value={form.ends}
+            onChange={({ target }) => change({ ends: target.value })}
+          />
+          {form.ends === "date" && (
+            <Input
+              type="date"
+              aria-label="Last day"
+              min={today}
+              value={form.endDate}
+              onChange={({ target }) => change({ endDate: target.value })}
+            />
+          )}
+        </div>
+      )}
+    </Field>
+  );
+}
+
+function Scopes({ form, faults, change }: PartProps) {
+  return (
+    <fieldset className="group">
+      <legend className="legend">What it may do</legend>
+      <div className="choices">
+        {SCOPES.map(({ scope, title, text }) => (
+          <Checkbox
+            key={scope}
+            label={
+              <>
+                {title} <code className="faint">{scope}</code>
+              </>
+            }
+            hint={text}
+            checked={form.scopes.includes(scope)}
+            onChange={() => change({ scopes: toggled(form.scopes, scope) })}
+          />
+        ))}
+      </div>
+      <Fault text={faults.scopes} />
+    </fieldset>
+  );
+}
+
+const ALLOWED = [
+  { value: "all", label: "All tools" },
+  { value: "some", label: "Only some" },
+] as const;
+
+function Tools({ form, faults, change }: PartProps) {
+  return (
+    <fieldset className="group">
+      <legend className="legend">Which tools it may call</legend>
+      <div>
+        <Choice
+          label="Which tools"
+          options={ALLOWED}
+          value={form.someTools ? "some" : "all"}
+          onChange={(value) => change({ someTools: value === "some" })}
+        />
+      </div>
+      {form.someTools && <ToolList form={form} change={change} />}
+      <Fault text={faults.tools} />
+    </fieldset>
+  );
+}
+
+function ToolList({ form, change }: Pick<PartProps, "form" | "change">) {
+  const { data, error, refetch } = useCatalogue();
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Skeleton lines={3} />;
+  return (
+    <div className="choices">
+      {data.tools.map(({ name, description }) => (
+        <Checkbox
+          key={name}
+          label={<code>{name}</code>}
+          hint={firstSentence(description)}
+          checked={form.tools.includes(name)}
+          onChange={() => change({ tools: toggled(form.tools, name) })}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Fault({ text }: { text: string | undefined }) {
+  return text === undefined ? null : (
+    <p className="hint hint-bad" role="alert">
+      {text}
+    </p>
+  );
+}
+
+function toggled(chosen: readonly string[], one: string): string[] {
+  return chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one];
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text;
+}

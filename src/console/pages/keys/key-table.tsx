@@ -1,0 +1,177 @@
+import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import type { KeyLimits } from "#gen/toolgate/v1/key_service_pb.ts";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { counted, formatUsd } from "../../format.ts";
+import { Button, EmptyState, Money, Status, Table, Time, type Column } from "../../ui/index.ts";
+import { leftToday, stateOf, works } from "./key-state.ts";
+
+/** What can be done with a key. */
+export interface KeyActions {
+  onRotate: (key: KeyWithUse) => void;
+  onRevoke: (key: KeyWithUse) => void;
+  onCreate: () => void;
+}
+
+/** The keys: what each may do, and what it has done. */
+export function KeyTable({
+  keys,
+  balance,
+  now,
+  onRotate,
+  onRevoke,
+  onCreate,
+}: KeyActions & { keys: readonly KeyWithUse[] | undefined; balance: bigint | undefined; now: Date }) {
+  const columns: readonly Column<KeyWithUse>[] = [
+    { head: "Key", cell: (use) => <Name use={use} now={now} /> },
+    { head: "Limits", cell: ({ key }) => <Limits limits={key?.limits} /> },
+    { head: "Today", align: "end", cell: (use) => <Today use={use} balance={balance} now={now} /> },
+    { head: "Spent", align: "end", cell: (use) => <Spent use={use} /> },
+    { head: "Last used", align: "end", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative none="never" /> },
+    {
+      head: "Actions",
+      hideHead: true,
+      align: "end",
+      cell: (use) => works(use, now) && <Actions use={use} onRotate={onRotate} onRevoke={onRevoke} />,
+    },
+  ];
+  return (
+    <Table
+      caption="API keys"
+      columns={columns}
+      rows={keys}
+      rowKey={({ key }) => key?.keyId ?? ""}
+      dim={(use) => !works(use, now)}
+      empty={
+        <EmptyState
+          title="No key yet"
+          action={
+            <Button tone="primary" onClick={onCreate}>
+              Create a key
+            </Button>
+          }
+        >
+          An agent calls tools with an API key. Give each agent one of its own, with what it may spend.
+        </EmptyState>
+      }
+    />
+  );
+}
+
+function Name({ use, now }: { use: KeyWithUse; now: Date }) {
+  const { key } = use;
+  return (
+    <div className="key-name">
+      <span className="row">
+        <strong>{key?.name === "" ? "unnamed" : key?.name}</strong>
+        <State use={use} now={now} />
+      </span>
+      <code>{key?.prefix}…</code>
+    </div>
+  );
+}
+
+function State({ use, now }: { use: KeyWithUse; now: Date }) {
+  switch (stateOf(use, now)) {
+    case "good":
+      return null;
+    case "ending":
+      return (
+        <Status kind="warn">
+          ends <Time at={use.key?.limits?.expiresAt} relative />
+        </Status>
+      );
+    case "expired":
+      return <Status kind="off">expired</Status>;
+    case "revoked":
+      return <Status kind="off">revoked</Status>;
+  }
+}
+
+function Limits({ limits }: { limits: KeyLimits | undefined }) {
+  const lines: ReactNode[] = [];
+  if (limits?.callUsdcMicrousd !== undefined) lines.push(`${formatUsd(limits.callUsdcMicrousd)} per call`);
+  if (limits?.dayUsdcMicrousd !== undefined) lines.push(`${formatUsd(limits.dayUsdcMicrousd)} per day`);
+  if (limits && limits.tools.length > 0)
+    lines.push(<span title={limits.tools.join("\n")}>{toolsText(limits.tools)}</span>);
+  if (limits?.expiresAt) {
+    lines.push(
+      <>
+        until <Time at={limits.expiresAt} relative />
+      </>,
+    );
+  }
+  if (lines.length === 0) return <span className="faint">up to the balance</span>;
+  return (
+    <ul className="lines">
+      {lines.map((line, index) => (
+        <li key={index}>{line}</li>
+      ))}
+    </ul>
+  );
+}
+
+function toolsText(tools: readonly string[]): string {
+  return tools.length > 2 ? counted(tools.length, "tool") : `only ${tools.join(", ")}`;
+}
+
+/** What it has taken of what it may take; and what is left of that, where the balance has as much. */
+function Today({ use, balance, now }: { use: KeyWithUse; balance: bigint | undefined; now: Date }) {
+  const limit = use.key?.limits?.dayUsdcMicrousd;
+  if (!works(use, now)) return <span className="faint">—</span>;
+  const left = leftToday(use, balance);
+  const short = limit !== undefined && left !== undefined && left < limit - use.dayUsedUsdcMicrousd;
+  return (
+    <div className="today">
+      {limit !== undefined && (
+        <>
+          <span className="money">
+            {formatUsd(use.dayUsedUsdcMicrousd)} <span className="faint">of {formatUsd(limit)}</span>
+          </span>
+          <Meter used={use.dayUsedUsdcMicrousd} limit={limit} />
+        </>
+      )}
+      {left !== undefined && (
+        <span className={limit === undefined ? "money" : "money hint"}>
+          {formatUsd(left)}{" "}
+          <span className="faint">{short || limit === undefined ? "left in the balance" : "left"}</span>
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The same as the figures beside it, to be seen at a glance. */
+function Meter({ used, limit }: { used: bigint; limit: bigint }) {
+  const percent = Number(used >= limit ? 100n : (used * 100n) / limit);
+  return (
+    <span className={percent >= 90 ? "meter is-full" : "meter"} aria-hidden="true">
+      <span style={{ width: `${percent}%` }} />
+    </span>
+  );
+}
+
+function Spent({ use: { key, spentUsdcMicrousd, chargedCalls } }: { use: KeyWithUse }) {
+  return (
+    <div className="today">
+      <Money microUsd={spentUsdcMicrousd} />
+      <Link className="hint" href={`/activity?key=${key?.keyId ?? ""}`}>
+        {counted(chargedCalls, "call")}
+      </Link>
+    </div>
+  );
+}
+
+function Actions({ use, onRotate, onRevoke }: { use: KeyWithUse } & Pick<KeyActions, "onRotate" | "onRevoke">) {
+  const name = use.key?.name ?? "";
+  return (
+    <div className="actions">
+      <Button small tone="quiet" aria-label={`Rotate ${name}`} onClick={() => onRotate(use)}>
+        Rotate
+      </Button>
+      <Button small tone="quiet" aria-label={`Revoke ${name}`} onClick={() => onRevoke(use)}>
+        Revoke
+      </Button>
+    </div>
+  );
+}

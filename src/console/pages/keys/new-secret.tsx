@@ -1,0 +1,57 @@
+import { useEffect, useRef, useState } from "react";
+import { useSignedIn } from "../../session.tsx";
+import { Button, Code, Note, Tabs } from "../../ui/index.ts";
+import { forgetSecret, type UnsavedSecret } from "./unsaved-secret.ts";
+
+type Use = "curl" | "mcp";
+
+const USES = [
+  { id: "curl", label: "Try it with curl" },
+  { id: "mcp", label: "Add it to an MCP client" },
+] as const;
+
+/** The secret of a new key, the only time that it is shown. It goes away by one button alone: not by Esc, not by going to another page. */
+export function NewSecret({ secret: { name, secret } }: { secret: UnsavedSecret }) {
+  const { installation } = useSignedIn();
+  const [use, setUse] = useState<Use>("curl");
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.focus(), [secret]);
+  return (
+    <section className="new-secret" tabIndex={-1} ref={box} aria-labelledby="new-secret-title">
+      <div>
+        <h2 id="new-secret-title">Save the key “{name}” now</h2>
+        <p className="soft">It is shown this once. The gateway keeps only a hash of it, so nobody can show it again.</p>
+      </div>
+      <Code text={secret} label="API key" wrap />
+      <Tabs label="How to use it" tabs={USES} current={use} onChange={setUse}>
+        {use === "curl" ? (
+          <Code text={curlOf(installation.baseUrl, secret)} label="curl command" />
+        ) : (
+          <Code text={mcpOf(installation.baseUrl, secret)} label="MCP configuration" />
+        )}
+      </Tabs>
+      <Note tone="warn">
+        Whoever has the key can spend your balance within its limits. Keep it where only your agent reads it.
+      </Note>
+      <div className="actions">
+        <Button tone="primary" icon="check" onClick={forgetSecret}>
+          I have saved it
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+function curlOf(baseUrl: string, secret: string): string {
+  return [
+    `curl -i ${baseUrl}/v1/mcp/tools/call \\`,
+    `  -H 'Authorization: Bearer ${secret}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '{"tool":"vram_estimate","params":{"model":"llama-3.1-8b"}}'`,
+  ].join("\n");
+}
+
+function mcpOf(baseUrl: string, secret: string): string {
+  const toolgate = { type: "http", url: `${baseUrl}/mcp`, headers: { Authorization: `Bearer ${secret}` } };
+  return JSON.stringify({ mcpServers: { toolgate } }, undefined, 2);
+}

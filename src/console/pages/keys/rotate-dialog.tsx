@@ -1,0 +1,53 @@
+import { useState } from "react";
+import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { Button, Dialog, ErrorNote, Field, Select } from "../../ui/index.ts";
+import { useRotateKey } from "./use-keys.ts";
+
+const OVERLAPS = [
+  { value: "0", label: "Stops at once" },
+  { value: "3600", label: "Works for an hour more" },
+  { value: "86400", label: "Works for a day more" },
+  { value: "604800", label: "Works for 7 days more" },
+] as const;
+
+/** Asks how a key is to be replaced by a new one. */
+export function RotateDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: () => void }) {
+  const [overlap, setOverlap] = useState<string>("86400");
+  const { rotate, error, isPending, reset } = useRotateKey();
+  const close = () => {
+    reset();
+    onClose();
+  };
+  return (
+    <Dialog
+      open={use !== undefined}
+      title={`Rotate “${use?.key?.name ?? ""}”`}
+      onClose={close}
+      actions={
+        <>
+          <Button tone="quiet" onClick={close}>
+            Cancel
+          </Button>
+          <Button
+            tone="primary"
+            busy={isPending}
+            onClick={() => rotate({ keyId: use?.key?.keyId ?? "", overlapSeconds: Number(overlap) }, close)}
+          >
+            Rotate
+          </Button>
+        </>
+      }
+    >
+      <p>
+        A new key with the same name, rights and limits takes its place. Both together keep to what may be spent on a
+        day.
+      </p>
+      <Field label="The old key" hint="Time enough to give the new one to everything that uses the old one">
+        {(control) => (
+          <Select {...control} options={OVERLAPS} value={overlap} onChange={({ target }) => setOverlap(target.value)} />
+        )}
+      </Field>
+      <ErrorNote error={error} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,13 @@
+/** What a key may be allowed to do, in the words of its owner. */
+export const SCOPES = [
+  { scope: "inference:write", title: "Use models", text: "inference_chat and tools that run models" },
+  { scope: "compute:read", title: "Estimate and look up", text: "vram_estimate, and the list of its runs" },
+  { scope: "compute:run", title: "Run code", text: "sandbox_execute and sandbox_cancel" },
+  { scope: "billing:read", title: "Read receipts", text: "what was paid, and for what" },
+  { scope: "billing:write", title: "Change billing", text: "no call needs it today" },
+] as const;
+
+/** What a new key has unless its owner says otherwise. */
+export const USUAL_SCOPES: readonly string[] = SCOPES.map(({ scope }) => scope).filter(
+  (scope) => scope !== "billing:write",
+);

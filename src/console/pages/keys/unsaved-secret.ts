@@ -1,0 +1,43 @@
+import { useSyncExternalStore } from "react";
+
+/** A secret that was just made: nobody can ask for it again. */
+export interface UnsavedSecret {
+  keyId: string;
+  name: string;
+  secret: string;
+}
+
+let unsaved: UnsavedSecret | undefined;
+const listeners = new Set<() => void>();
+
+/** Keeps the secret, in this page's memory alone, until it is said to be saved: whoever leaves the page for another finds it there again. */
+export function keepSecret(secret: UnsavedSecret): void {
+  addEventListener("beforeunload", warn);
+  set(secret);
+}
+
+/** Forgets it. */
+export function forgetSecret(): void {
+  removeEventListener("beforeunload", warn);
+  set(undefined);
+}
+
+/** The secret that is not saved yet. */
+export function useUnsavedSecret(): UnsavedSecret | undefined {
+  return useSyncExternalStore(subscribe, () => unsaved);
+}
+
+function set(secret: UnsavedSecret | undefined): void {
+  unsaved = secret;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The browser asks whether to leave, in its own words. */
+function warn(event: BeforeUnloadEvent): void {
+  event.preventDefault();
+}

@@ -1,0 +1,63 @@
+import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useCallback } from "react";
+import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { queryClient } from "../../rpc.ts";
+import { keepSecret } from "./unsaved-secret.ts";
+
+const LIST = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
+
+/** The account's keys, and the balance that all of them spend. */
+export function useKeys() {
+  const keys = useQuery(KeyService.method.listKeys, {}, { refetchInterval: 15_000 });
+  const balance = useQuery(BalanceService.method.getBalance, {});
+  return { keys, balance: balance.data?.balanceUsdcMicrousd };
+}
+
+/** Looks at the keys again, where they were changed. */
+export async function refreshKeys(): Promise<void> {
+  await queryClient.invalidateQueries({ queryKey: LIST });
+}
+
+/** Makes a key. What comes back holds the secret: it goes to where it is shown, and is kept nowhere else. */
+export function useCreateKey() {
+  const { mutate, reset, error, isPending } = useMutation(KeyService.method.createKey, { gcTime: 0 });
+  const create = useCallback(
+    (request: Parameters<typeof mutate>[0], done: () => void) => {
+      mutate(request, {
+        onSuccess: ({ key, secret }) => {
+          keepSecret({ keyId: key?.keyId ?? "", name: key?.name ?? "", secret });
+          reset();
+          void refreshKeys();
+          done();
+        },
+      });
+    },
+    [mutate, reset],
+  );
+  return { create, error, isPending };
+}
+
+/** Replaces a key by one like it, in the same way. */
+export function useRotateKey() {
+  const { mutate, reset, error, isPending } = useMutation(KeyService.method.rotateKey, { gcTime: 0 });
+  const rotate = useCallback(
+    (request: Parameters<typeof mutate>[0], done: () => void) => {
+      mutate(request, {
+        onSuccess: ({ key, secret }) => {
+          keepSecret({ keyId: key?.keyId ?? "", name: key?.name ?? "", secret });
+          reset();
+          void refreshKeys();
+          done();
+        },
+      });
+    },
+    [mutate, reset],
+  );
+  return { rotate, error, isPending, reset };
+}
+
+/** Revokes a key; its row says so at once. */
+export function useRevokeKey() {
+  return useMutation(KeyService.method.revokeKey, { onSuccess: refreshKeys });
+}

@@ -1,0 +1,64 @@
+import { useSignedIn } from "../session.tsx";
+import { chooseTheme, useTheme, type Theme } from "../theme.ts";
+import { Card, Choice, Columns, Copyable, Facts, Page } from "../ui/index.ts";
+import { LowBalanceCard } from "./settings/low-balance-card.tsx";
+import { SessionsCard } from "./settings/sessions-card.tsx";
+
+const THEMES: readonly { value: Theme; label: string }[] = [
+  { value: "system", label: "As the system" },
+  { value: "light", label: "Light" },
+  { value: "dark", label: "Dark" },
+];
+
+/** Sessions, the page's own settings, and what is to be known of this installation. */
+export function SettingsPage() {
+  const theme = useTheme();
+  return (
+    <Page title="Settings">
+      <SessionsCard />
+      <Columns>
+        <LowBalanceCard />
+        <Card title="Appearance" note="on this device">
+          <div>
+            <Choice label="Theme" options={THEMES} value={theme} onChange={chooseTheme} />
+          </div>
+        </Card>
+      </Columns>
+      <AccountCard />
+    </Page>
+  );
+}
+
+function AccountCard() {
+  const { session, installation } = useSignedIn();
+  const mcp = `${installation.baseUrl}/mcp`;
+  return (
+    <Columns>
+      <Card title="Account">
+        <Facts
+          facts={[
+            ["Account", <Copyable key="account" text={session.accountId} label="account identifier" />],
+            ["Wallet", <Copyable key="wallet" text={session.wallet} label="wallet address" />],
+            ["Role", session.operator ? "operator" : "customer"],
+          ]}
+        />
+      </Card>
+      <Card title="This gateway" note={`version ${installation.version}`}>
+        <Facts
+          facts={[
+            ["HTTP and Connect", <Copyable key="http" text={installation.baseUrl} label="base URL" />],
+            ["MCP", <Copyable key="mcp" text={mcp} label="MCP address" />],
+            ["gRPC", <Copyable key="grpc" text={installation.grpcAddress} label="gRPC address" />],
+            ["Treasury", <Copyable key="owner" text={installation.treasuryOwner} label="treasury wallet" />],
+            ["Token account", <Copyable key="token" text={installation.payTo} label="token account" />],
+            ["USDC mint", <Copyable key="mint" text={installation.usdcMint} label="USDC mint" />],
+            [
+              "Network fees",
+              installation.gasless ? "paid by the gateway, for agents that ask for it" : "paid by who pays",
+            ],
+          ]}
+        />
+      </Card>
+    </Columns>
+  );
+}

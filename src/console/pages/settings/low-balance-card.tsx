@@ -1,0 +1,69 @@
+import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useState, type FormEvent } from "react";
+import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { formatUsd, parseUsd, plainUsd } from "../../format.ts";
+import { queryClient } from "../../rpc.ts";
+import { Button, Card, ErrorNote, Field, Input, Skeleton, tell } from "../../ui/index.ts";
+
+const BALANCE = createConnectQueryKey({ schema: BalanceService.method.getBalance, cardinality: "finite" });
+
+/** Below which balance the console warns. */
+export function LowBalanceCard() {
+  const { data, error, refetch } = useQuery(BalanceService.method.getBalance, {});
+  return (
+    <Card title="Low balance" note="when the console warns">
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton lines={2} height={24} />}
+      {data && (
+        <Threshold
+          key={String(data.lowBalanceUsdcMicrousd)}
+          now={data.lowBalanceUsdcMicrousd}
+          balance={data.balanceUsdcMicrousd}
+        />
+      )}
+    </Card>
+  );
+}
+
+function Threshold({ now, balance }: { now: bigint | undefined; balance: bigint }) {
+  const before = now === undefined ? "" : plainUsd(now);
+  const [text, setText] = useState(before);
+  const [fault, setFault] = useState<string>();
+  const { mutate, error, isPending } = useMutation(BalanceService.method.setLowBalance, {
+    onSuccess: async () => {
+      tell("Saved");
+      await queryClient.invalidateQueries({ queryKey: BALANCE });
+    },
+  });
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    const amount = parseUsd(text);
+    if (text.trim() !== "" && amount === undefined) return setFault("An amount in dollars, such as 5 or 2.50");
+    mutate(amount === undefined ? {} : { lowBalanceUsdcMicrousd: amount });
+  };
+  return (
+    <form className="stack" onSubmit={save} noValidate>
+      <Field label="Warn below" error={fault} hint={`Empty: never. The balance is ${formatUsd(balance)} now.`}>
+        {(control) => (
+          <Input
+            {...control}
+            unit="$"
+            inputMode="decimal"
+            placeholder="never"
+            value={text}
+            onChange={({ target }) => {
+              setText(target.value);
+              setFault(undefined);
+            }}
+          />
+        )}
+      </Field>
+      <ErrorNote error={error} />
+      <div className="actions">
+        <Button type="submit" busy={isPending} disabled={text.trim() === before}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}

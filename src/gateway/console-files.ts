@@ -1,0 +1,38 @@
+import path from "node:path";
+import type { ServeConfig } from "../config/config.ts";
+import type { Logger } from "../log.ts";
+import { readBuiltFiles } from "../transport/console-door/built-files.ts";
+import { ConsoleFiles } from "../transport/console-door/console-files.ts";
+import type { ConsolePlace } from "../transport/console-door/console-place.ts";
+import { DevWallet } from "../transport/console-door/dev-wallet.ts";
+
+/** Where `npm run build:console` puts the console. */
+const BUILT = path.resolve(import.meta.dirname, "../../dist/console");
+
+/** What the console's page is served with. */
+export interface ConsoleFilesSettings {
+  readonly config: Pick<ServeConfig, "HOST">;
+  readonly place: ConsolePlace;
+  /** Secret key of the development setup's wallet; undefined in production. */
+  readonly devWallet: Uint8Array | undefined;
+  readonly log: Logger;
+  /** Where the built console is. */
+  readonly folder?: string;
+}
+
+/** Reads the built console, or says once that there is none: everything else works without it. */
+export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
+  const { config, place, devWallet, log, folder = BUILT } = settings;
+  const files = readBuiltFiles(folder);
+  if (!files) log.warn("the console is not built, and /console/ says so: run npm run build:console, then start again");
+  return new ConsoleFiles({
+    files,
+    https: () => place.url.protocol === "https:",
+    // Whoever can reach another address than this machine's own could take what is in it.
+    devWallet: devWallet && isThisMachine(config.HOST) ? new DevWallet(devWallet, place) : undefined,
+  });
+}
+
+function isThisMachine(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/.test(host);
+}
