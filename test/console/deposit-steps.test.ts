@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DepositState } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import { headline, lookAgainAfter, stateWord, stepsOf } from "../../src/console/pages/deposit/steps.ts";
+import { headline, isPayable, lookAgainAfter, stateWord, stepsOf } from "../../src/console/pages/deposit/steps.ts";
 
 const states = (state: DepositState) => stepsOf(state).map((step) => step.state);
 
@@ -21,6 +21,11 @@ describe("the steps of a deposit", () => {
     expect(stateWord(DepositState.FAILED)).toEqual({ word: "failed", kind: "bad" });
   });
 
+  it("never show a payment that does not name the deposit as credited to it", () => {
+    expect(states(DepositState.UNASSIGNED)).toEqual(["done", "later", "later", "failed"]);
+    expect(stateWord(DepositState.UNASSIGNED).kind).toBe("warn");
+  });
+
   it("show a state that the page does not know as waiting", () => {
     expect(states(99 as never)).toEqual(["now", "later", "later", "later"]);
   });
@@ -32,6 +37,13 @@ describe("a deposit that is looked at", () => {
     for (const state of [DepositState.WAITING, DepositState.SEEN, DepositState.CONFIRMED, DepositState.FINALIZED]) {
       expect(lookAgainAfter(state)).toBeGreaterThan(0);
     }
+  });
+
+  it("is not to be paid again while a payment is on its way, nor once it is credited", () => {
+    for (const state of [DepositState.SEEN, DepositState.CONFIRMED, DepositState.FINALIZED, DepositState.CREDITED]) {
+      expect(isPayable(state)).toBe(false);
+    }
+    for (const state of [DepositState.WAITING, DepositState.FAILED]) expect(isPayable(state)).toBe(true);
   });
 
   it("is looked at again after it failed: another transaction may follow", () => {

@@ -13,19 +13,26 @@ export interface Step {
 }
 
 const STEPS = [
-  { name: "Seen", state: DepositState.SEEN, text: "Your transaction has reached the chain." },
-  { name: "Confirmed", state: DepositState.CONFIRMED, text: "The validators have voted for it, in seconds." },
-  { name: "Finalized", state: DepositState.FINALIZED, text: "It can no longer be undone, after about 15 seconds." },
-  { name: "Credited", state: DepositState.CREDITED, text: "It is on your balance." },
+  { name: "Seen", state: DepositState.SEEN, text: "Your transaction reaches the chain." },
+  { name: "Confirmed", state: DepositState.CONFIRMED, text: "The validators vote for it: seconds." },
+  { name: "Finalized", state: DepositState.FINALIZED, text: "Nothing can undo it any more: about 15 seconds." },
+  { name: "Credited", state: DepositState.CREDITED, text: "It adds to your balance." },
 ] as const;
 
 /**
  * The four steps of a deposit. A transaction that failed has got as far as being seen, and no further: nothing after it is ever shown as
- * done, whatever the chain voted for.
+ * done, whatever the chain voted for. Nor is one that does not name the deposit ever credited to it.
  */
 export function stepsOf(state: DepositState): readonly Step[] {
   if (state === DepositState.FAILED) {
     return STEPS.map(({ name, text }, index) => ({ name, text, state: index === 0 ? "failed" : "later" }));
+  }
+  if (state === DepositState.UNASSIGNED) {
+    return STEPS.map(({ name, text }, index) => ({
+      name,
+      text,
+      state: index === 0 ? "done" : index === STEPS.length - 1 ? "failed" : "later",
+    }));
   }
   const reached = STEPS.findIndex((step) => step.state === state);
   return STEPS.map(({ name, text }, index) => ({
@@ -48,6 +55,8 @@ export function headline(state: DepositState): string {
       return "Credited to your balance";
     case DepositState.FAILED:
       return "The transaction failed on the chain";
+    case DepositState.UNASSIGNED:
+      return "Arrived, but not with this deposit's memo";
     default:
       return "Waiting for your payment";
   }
@@ -66,18 +75,23 @@ export function stateWord(state: DepositState): Word {
       return { word: "credited", kind: "ok" };
     case DepositState.FAILED:
       return { word: "failed", kind: "bad" };
+    case DepositState.UNASSIGNED:
+      return { word: "unassigned", kind: "warn" };
     default:
       return { word: "waiting", kind: "off" };
   }
 }
 
-/** Whether another look at the chain can show anything new: a failed one may still be followed by one that lands. */
-export function isOpen(state: DepositState): boolean {
-  return state !== DepositState.CREDITED;
+/** Whether a payment is still asked for. Not while one is on its way: nobody is to pay twice. */
+export function isPayable(state: DepositState): boolean {
+  return state === DepositState.WAITING || state === DepositState.FAILED || state === DepositState.UNASSIGNED;
 }
 
-/** How long to wait before the next look, ms: a payment on its way is watched closely, one that may never come less so. */
+/**
+ * How long to wait before the next look, ms; false when there is nothing more to see. A payment on its way is watched closely; one that may
+ * never come less so, and neither is one that failed given up: another may follow.
+ */
 export function lookAgainAfter(state: DepositState): number | false {
-  if (!isOpen(state)) return false;
-  return state === DepositState.WAITING || state === DepositState.FAILED ? 2_000 : 1_000;
+  if (state === DepositState.CREDITED) return false;
+  return isPayable(state) ? 2_000 : 1_000;
 }

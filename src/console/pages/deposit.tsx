@@ -1,0 +1,17 @@
+import { useParams } from "wouter";
+import { Page } from "../ui/index.ts";
+import { EarlierDeposits } from "./deposit/earlier-deposits.tsx";
+import { NewDeposit } from "./deposit/new-deposit.tsx";
+import { OneDeposit } from "./deposit/one-deposit.tsx";
+import "./deposit/deposit.css";
+
+/** Putting USDC on the balance: a new deposit, or the one that the address names, so that it is found again after a reload. */
+export function DepositPage() {
+  const { id } = useParams<{ id?: string }>();
+  return (
+    <Page title="Deposit" lead="USDC on Solana, credited once it is final: usually within half a minute.">
+      {id === undefined ? <NewDeposit /> : <OneDeposit key={id} id={id} />}
+      <EarlierDeposits current={id} />
+    </Page>
+  );
+}

@@ -1,0 +1,76 @@
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { Link } from "wouter";
+import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
+import { counted } from "../../format.ts";
+import { ButtonLink, Card, EmptyState, Money, Pager, Status, Table, Time, type Column } from "../../ui/index.ts";
+import { Loaded } from "../loaded.tsx";
+import { usePagedList } from "../paged-list.ts";
+import { stateWord } from "./steps.ts";
+
+const COLUMNS: readonly Column<Deposit>[] = [
+  {
+    head: "Begun",
+    cell: ({ depositId, createdAt }) => (
+      <Link href={`/deposit/${depositId}`} className="row-link">
+        <Time at={createdAt} />
+      </Link>
+    ),
+  },
+  { head: "Status", cell: ({ state }) => <Status kind={stateWord(state).kind}>{stateWord(state).word}</Status> },
+  {
+    head: "Asked for",
+    align: "end",
+    cell: ({ amountUsdcMicrousd }) => <Money microUsd={amountUsdcMicrousd} />,
+  },
+  {
+    head: "Credited",
+    align: "end",
+    cell: ({ state, creditedUsdcMicrousd }) =>
+      state === DepositState.CREDITED ? <Money microUsd={creditedUsdcMicrousd} /> : <span className="faint">—</span>,
+  },
+];
+
+/** The account's deposits; those that never came can still be paid. */
+export function EarlierDeposits({ current }: { current: string | undefined }) {
+  const transport = useTransport();
+  const list = usePagedList(["deposits"], (page, signal) =>
+    createClient(DepositService, transport).listDeposits(page, { signal }),
+  );
+  return (
+    <Card
+      title="Deposits"
+      flush
+      actions={
+        current !== undefined && (
+          <ButtonLink href="/deposit" small>
+            New deposit
+          </ButtonLink>
+        )
+      }
+    >
+      <Loaded asked={{ data: list.rows, error: list.error, refetch: list.retry }} lines={4} pad>
+        {(rows) => (
+          <Table
+            caption="Deposits"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={({ depositId }) => depositId}
+            dim={({ state, depositId }) => state === DepositState.WAITING && depositId !== current}
+            empty={
+              <EmptyState title="No deposits yet">Choose an amount above; what you send is listed here.</EmptyState>
+            }
+          />
+        )}
+      </Loaded>
+      {list.rows !== undefined && list.rows.length > 0 && (
+        <Pager
+          shown={counted(list.rows.length, "deposit")}
+          hasMore={list.hasMore}
+          busy={list.busy}
+          onMore={list.more}
+        />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,65 @@
+import { useMutation } from "@connectrpc/connect-query";
+import { useState, type FormEvent } from "react";
+import { useLocation } from "wouter";
+import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
+import { formatUsd, plainUsd } from "../../format.ts";
+import { Button, Card, ErrorNote, Field, Input } from "../../ui/index.ts";
+import { PRESETS, readAmount } from "./amount.ts";
+
+/** Asks how much, and begins the deposit. */
+export function NewDeposit() {
+  const [text, setText] = useState("10");
+  const [problem, setProblem] = useState<string>();
+  const [, navigate] = useLocation();
+  const create = useMutation(DepositService.method.createDeposit, {
+    onSuccess: ({ deposit }) => {
+      if (deposit) navigate(`/deposit/${deposit.depositId}`);
+    },
+  });
+  const write = (amount: string) => {
+    setText(amount);
+    setProblem(undefined);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const amount = readAmount(text);
+    if ("problem" in amount) setProblem(amount.problem);
+    else create.mutate({ amountUsdcMicrousd: amount.microUsd });
+  };
+  return (
+    <Card title="How much?">
+      <form className="deposit-form" onSubmit={submit} noValidate>
+        <Field label="Amount in USDC" hint="From 0.01, to six decimals." error={problem}>
+          {(control) => (
+            <Input
+              {...control}
+              unit="$"
+              inputMode="decimal"
+              value={text}
+              onChange={({ currentTarget }) => write(currentTarget.value)}
+            />
+          )}
+        </Field>
+        <div className="deposit-presets" role="group" aria-label="Amounts to choose from">
+          {PRESETS.map((preset) => (
+            <Button
+              key={preset.toString()}
+              aria-pressed={text === plainAmount(preset)}
+              onClick={() => write(plainAmount(preset))}
+            >
+              {formatUsd(preset).replace(/\.00$/, "")}
+            </Button>
+          ))}
+        </div>
+        <Button type="submit" tone="primary" busy={create.isPending}>
+          Continue
+        </Button>
+      </form>
+      <ErrorNote error={create.error} />
+    </Card>
+  );
+}
+
+function plainAmount(microUsd: bigint): string {
+  return plainUsd(microUsd).replace(/\.00$/, "");
+}

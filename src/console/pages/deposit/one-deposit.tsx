@@ -1,0 +1,111 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
+import { formatUsd } from "../../format.ts";
+import { ButtonLink, Card, Copyable, Note, Time } from "../../ui/index.ts";
+import { Loaded } from "../loaded.tsx";
+import { Transaction } from "../on-chain.tsx";
+import { PayElsewhere } from "./pay-elsewhere.tsx";
+import { PayWithWallet } from "./pay-with-wallet.tsx";
+import { Progress } from "./progress.tsx";
+import { isPayable, lookAgainAfter } from "./steps.ts";
+
+/** A deposit that was begun: how far it has come and, until a payment is on its way, how to pay it. */
+export function OneDeposit({ id }: { id: string }) {
+  const asked = useQuery(
+    DepositService.method.getDeposit,
+    { depositId: id },
+    // Only while the page is looked at: in the background nothing is asked.
+    {
+      staleTime: 0,
+      refetchInterval: ({ state }) => lookAgainAfter(state.data?.deposit?.state ?? DepositState.WAITING),
+    },
+  );
+  useFreshBalance(asked.data?.deposit?.state);
+  return (
+    <Loaded asked={asked} lines={8} height={28} box>
+      {({ deposit }) => deposit && <Shown deposit={deposit} onSent={() => void asked.refetch()} />}
+    </Loaded>
+  );
+}
+
+function Shown({ deposit, onSent }: { deposit: Deposit; onSent: () => void }) {
+  const { state, amountUsdcMicrousd, depositId, createdAt, txSignature } = deposit;
+  return (
+    <>
+      <Card>
+        <div className="deposit-head">
+          <p className="deposit-amount">{formatUsd(amountUsdcMicrousd)}</p>
+          <p className="faint">
+            <Copyable text={depositId} label="deposit id" /> begun <Time at={createdAt} relative />
+          </p>
+        </div>
+        <Progress deposit={deposit} />
+        {txSignature !== undefined && <Transaction signature={txSignature} />}
+        <Outcome deposit={deposit} />
+      </Card>
+      {isPayable(state) && (
+        <div className="pay-ways">
+          <PayWithWallet deposit={deposit} onSent={onSent} />
+          <PayElsewhere deposit={deposit} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** What became of it, where that is more than the steps can say. */
+function Outcome({ deposit: { state, failure, amountUsdcMicrousd, creditedUsdcMicrousd } }: { deposit: Deposit }) {
+  switch (state) {
+    case DepositState.CREDITED:
+      return (
+        <Note
+          tone="ok"
+          title={`${formatUsd(creditedUsdcMicrousd)} is on your balance`}
+          action={
+            <span className="actions">
+              <ButtonLink href="/deposit" small>
+                Deposit more
+              </ButtonLink>
+              <ButtonLink href="/" small>
+                Overview
+              </ButtonLink>
+            </span>
+          }
+        >
+          {creditedUsdcMicrousd !== amountUsdcMicrousd &&
+            `That is what arrived; ${formatUsd(amountUsdcMicrousd)} was asked for.`}
+        </Note>
+      );
+    case DepositState.FAILED:
+      return (
+        <Note tone="bad" title="The transaction failed on the chain and moved nothing">
+          {failure !== undefined && <p>The chain says: {failure}</p>}
+          <p>Only the network&apos;s fee is gone. You can pay again below.</p>
+        </Note>
+      );
+    case DepositState.UNASSIGNED:
+      return (
+        <Note tone="warn" title="A payment arrived, but not with this deposit's memo">
+          {failure !== undefined && <p>{failure}</p>}
+          <p>
+            Nothing is lost: tell the operator its signature. Do not pay again for the same amount before you have
+            asked.
+          </p>
+        </Note>
+      );
+    default:
+      return null;
+  }
+}
+
+/** What was asked before the money came is asked anew. */
+function useFreshBalance(state: DepositState | undefined): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    if (state !== undefined) void queries.invalidateQueries({ queryKey: ["list", "deposits"] });
+    if (state === DepositState.CREDITED)
+      void queries.invalidateQueries({ predicate: ({ state }) => state.data !== undefined });
+  }, [state, queries]);
+}

@@ -1,0 +1,36 @@
+import type { Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
+import { Icon } from "../../ui/index.ts";
+import { headline, stepsOf, type StepState } from "./steps.ts";
+
+const SAID: Readonly<Record<StepState, string>> = {
+  done: "done",
+  now: "under way",
+  later: "not yet",
+  failed: "failed",
+};
+
+/** The four steps of a deposit, and in words how far it is; each change is read out. */
+export function Progress({ deposit }: { deposit: Deposit }) {
+  return (
+    <div className="progress">
+      <p className="progress-headline" role="status" aria-live="polite">
+        {headline(deposit.state)}
+      </p>
+      <ol>
+        {stepsOf(deposit.state).map(({ name, state, text }) => (
+          <li key={name} className={`progress-${state}`} aria-current={state === "now" ? "step" : undefined}>
+            <span className="progress-mark">
+              {state === "done" && <Icon name="check" />}
+              {state === "failed" && <Icon name="cross" />}
+            </span>
+            <span className="progress-name">
+              {name}
+              <span className="hidden">: {SAID[state]}</span>
+            </span>
+            <span className="progress-text">{text}</span>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { Copyable, ExternalLink } from "../ui/index.ts";
+import { accountHref, EXPLORER_NAME, transactionHref } from "./explorer.ts";
+
+/** A transaction: its signature to be copied, and its page at an explorer. */
+export function Transaction({ signature }: { signature: string }) {
+  return (
+    <span className="row">
+      <Copyable text={signature} label="signature" short />
+      <ExternalLink href={transactionHref(signature)}>{EXPLORER_NAME}</ExternalLink>
+      {isLocalChain() && <span className="hint">not found there: it is on this machine's local chain</span>}
+    </span>
+  );
+}
+
+/** An address on the chain, likewise. */
+export function Address({ address, label }: { address: string; label: string }) {
+  return (
+    <span className="row">
+      <Copyable text={address} label={label} short />
+      <ExternalLink href={accountHref(address)}>{EXPLORER_NAME}</ExternalLink>
+    </span>
+  );
+}
+
+/** Whether the gateway runs for development, with a chain of its own: it then offers a wallet for it. */
+function isLocalChain(): boolean {
+  return document.querySelector("meta[name=toolgate-dev-wallet]") !== null;
+}
