@@ -8,6 +8,7 @@ import type { Refunds, Suspense, TreasuryBooks } from "../app/treasury-ports.ts"
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKeys } from "../domain/quote.ts";
 import { AccountSearch } from "./account-search.ts";
+import { openAccountReading, type AccountReading } from "./account-reading.ts";
 import { auditApart } from "./audit.ts";
 import { PostgresAuthenticator } from "./authenticator.ts";
 import { PostgresDeposits } from "./deposits.ts";
@@ -42,7 +43,7 @@ export interface PostgresOptions {
   /** How long a run may go without a heartbeat before another instance releases it, ms. */
   leaseMs: number;
   log: Log;
-  /** Connections for the money path at most; three more serve the rest. Default 10. */
+  /** Connections for the money path at most; seven more serve the rest. Default 10. */
   poolSize?: number;
   /** Hears of runs that were released because their instance died or stalled. */
   onReleased?: (runs: number) => void;
@@ -55,6 +56,7 @@ export interface Postgres {
   readonly rateLimiter: RateLimiter;
   readonly receipts: Receipts;
   readonly runs: Runs;
+  readonly reading: AccountReading;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly treasuryBooks: TreasuryBooks;
@@ -87,6 +89,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   try {
     const sealingKeys = await PostgresSealingKeys.open({ pool, clock, random, log });
     const operatorWork = lazyOperatorWork({ url, clock, random });
+    const account = openAccountReading({ url, instanceId, sealingKeys });
     const search = new AccountSearch(pool);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
@@ -104,6 +107,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       rateLimiter: new PostgresRateLimiter({ pool, clock }),
       receipts: new PostgresReceipts(pool),
       runs: new PostgresRuns(pool),
+      reading: account.reading,
       accounts: { ...operatorWork.accounts, list: (query) => search.list(query) },
       apiKeys: operatorWork.apiKeys,
       treasuryBooks: new PostgresTreasuryBooks({ pool, instanceId }),
@@ -124,7 +128,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       stop,
       close: async () => {
         await stop();
-        await Promise.all([pool.end(), operatorWork.close(), health.close()]);
+        await Promise.all([pool.end(), operatorWork.close(), account.close(), health.close()]);
       },
     };
   } catch (error) {
