@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KeyLimits } from "../../src/domain/caller.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
 
@@ -169,6 +171,85 @@ describe("403", () => {
   it("tells the missing scope before bad params", async () => {
     const agent = await world.agent({ scopes: [] });
     expectError(await world.call(agent, PAID.tool, { nonsense: 1 }), 403, "FORBIDDEN", /scope/);
+  });
+});
+
+describe("the limits of a key", () => {
+  const limits = { expiresAt: undefined, perCall: undefined, perDay: undefined, tools: undefined };
+  const limited = async ({ accountId, wallet }: Agent, change: Partial<KeyLimits>): Promise<Agent> => {
+    const wanted = { accountId, name: "limited", scopes: DEFAULT_SCOPES, limits: { ...limits, ...change } };
+    const { key, secret } = await world.postgres.apiKeys.create(wanted);
+    return { accountId, wallet, keyId: key.keyId, apiKey: secret };
+  };
+  const estimate = (agent: Agent, extra?: Parameters<World["call"]>[3]) =>
+    world.call(agent, PAID.tool, PAID.params, extra);
+
+  it("name the tools that it may call, free ones too, before the params are looked at", async () => {
+    const agent = await limited(rich, { tools: new Set(["get_status", "inference_chat"]) });
+    const refusal = /limited to the tools get_status, inference_chat; use a key that may call/;
+    expectError(await estimate(agent), 403, "FORBIDDEN", refusal);
+    expectError(await world.call(agent, "echo", { nonsense: 1 }), 403, "FORBIDDEN", refusal);
+    expect((await world.call(agent, "get_status", {})).status).toBe(200);
+    const listed = await world.post(agent, "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" });
+    expect(listed.body.result.tools.map(({ name }: { name: string }) => name)).toEqual([
+      "get_status",
+      "inference_chat",
+    ]);
+  });
+
+  it("name what a call may cost; a proof does not help, and stays unused", async () => {
+    const [agent, free] = [await limited(poor, { perCall: PRICE - 1n }), poor];
+    const refusal = /limited to \$0\.000999 a call, and this call of vram_estimate costs \$0\.001/;
+    expectError(await estimate(agent), 403, "FORBIDDEN", refusal);
+    const { body: offer } = await ask();
+    const tx = await world.pay(poor, PRICE, memoOf(offer.quote));
+    const proof = { headers: xPayment(tx, offer.quote.quote_id) };
+    expectError(await estimate(agent, proof), 403, "FORBIDDEN", refusal);
+    expect(await balanceOf(poor)).toBe("0.000000");
+    expect((await estimate(free, proof)).body.receipt).toMatchObject({ tx_signature: tx });
+    expect((await estimate(await limited(rich, { perCall: PRICE }))).status).toBe(200);
+  });
+
+  it("name what is spent on a day and when that starts anew, without a quote; stored answers and paid calls go on", async () => {
+    const agent = await limited(await world.agent({ balance: 10n * PRICE }), { perDay: 2n * PRICE });
+    const first = await estimate(agent, { body: { idempotency_key: "first" } });
+    expect([first.status, (await estimate(agent)).status]).toEqual([200, 200]);
+    const over = await estimate(agent);
+    expectError(
+      over,
+      403,
+      "FORBIDDEN",
+      /may take \$0\.002 a day from the balance, \$0\.002 is spent, and this call of vram_estimate costs \$0\.001: the limit starts anew at 00:00 UTC/,
+    );
+    expect(over.headers.get("payment-required")).toBeNull();
+    expect(await estimate(agent, { body: { idempotency_key: "first" } })).toMatchObject({ body: first.body });
+    const poorer = await limited(poor, { perDay: 1n });
+    expectError(await estimate(poorer), 403, "FORBIDDEN", /may take \$0\.000001 a day.*: ask for less, or use a key/);
+    const { body: offer } = await ask();
+    const tx = await world.pay(poor, PRICE, memoOf(offer.quote));
+    expect((await estimate(poorer, { headers: xPayment(tx, offer.quote.quote_id) })).status).toBe(200);
+  });
+
+  it("end it when its time is up, as if it had been revoked", async () => {
+    const agent = await limited(rich, { expiresAt: new Date(Date.now() + 1_500) });
+    expect((await world.call(agent, "echo", { message: "" })).status).toBe(200);
+    await expect
+      .poll(async () => (await world.call(agent, "echo", { message: "" })).status, { timeout: 5_000, interval: 100 })
+      .toBe(401);
+    expectError(await world.call(agent, "echo", { message: "" }), 401, "UNAUTHORIZED", /unknown, has expired or was/);
+  });
+
+  it("do not matter where the operator has blocked the account, and says why", async () => {
+    const agent = await world.agent();
+    expect((await world.call(agent, "echo", { message: "" })).status).toBe(200);
+    await world.postgres.accounts.setBlocked(agent.accountId, { blocked: true, reason: "the wallet was stolen" });
+    const status = async () => (await world.call(agent, "echo", { message: "" })).status;
+    await expect.poll(status, { timeout: 5_000 }).toBe(403);
+    const refused = await world.get(agent, "/receipts");
+    expectError(refused, 403, "FORBIDDEN", /^the account is blocked: the wallet was stolen\. Ask the operator$/);
+    expect(refused.headers.get("x-ratelimit-limit")).not.toBeNull();
+    await world.postgres.accounts.setBlocked(agent.accountId, { blocked: false, reason: "found" });
+    await expect.poll(status, { timeout: 5_000 }).toBe(200);
   });
 });
 
