@@ -1,4 +1,5 @@
 import type { CallToolDeps } from "../app/call-tool.ts";
+import type { Metrics } from "../app/metrics.ts";
 import { SignIn } from "../app/sign-in.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
@@ -9,12 +10,18 @@ import { connectDoor } from "../transport/connect/connect-door.ts";
 import { ConsoleDoor, RPC_PATH, type ConsoleDoorOptions } from "../transport/console-door/console-door.ts";
 import { ConsolePlace } from "../transport/console-door/console-place.ts";
 import { SessionGate } from "../transport/console-door/session-gate.ts";
+import { ExportDoor } from "../transport/exports/export-door.ts";
+import { receiptsFile, runsFile } from "../transport/exports/history-files.ts";
+import { statementFile } from "../transport/exports/statement-file.ts";
 import { Pipeline } from "../transport/pipeline.ts";
+import { balanceService } from "../transport/services/balance-service.ts";
 import { consoleKeyService } from "../transport/services/console-key-service.ts";
+import { historyService } from "../transport/services/history-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { sessionService } from "../transport/services/session-service.ts";
 import { VERSION } from "../version.ts";
 import { openConsoleFiles } from "./console-files.ts";
+import { makeDepositService } from "./deposits.ts";
 import type { Addresses } from "./doors.ts";
 import { keyRulesOf } from "./key-rules.ts";
 
@@ -24,6 +31,7 @@ export interface ConsoleOptions {
   readonly postgres: Postgres;
   readonly deps: CallToolDeps;
   readonly chain: SolanaChain;
+  readonly metrics: Metrics;
   readonly log: Logger;
   /** Asked once the doors are open. */
   readonly addresses: () => Addresses;
@@ -65,7 +73,13 @@ export function makeConsole(options: ConsoleOptions): Console {
     under: RPC_PATH,
   });
   const files = openConsoleFiles({ config, place, devWallet, log });
-  return { door: new ConsoleDoor({ rpc, files, random: systemRandom, failed }), idle: () => pipeline.idle() };
+  const { statements, receipts, runs } = postgres.reading;
+  const exported = [statementFile(statements), receiptsFile(receipts), runsFile(runs)];
+  const exports = new ExportDoor({ gate, files: exported, random: systemRandom, failed });
+  return {
+    door: new ConsoleDoor({ rpc, exports, files, random: systemRandom, failed }),
+    idle: async () => void (await Promise.all([pipeline.idle(), exports.idle()])),
+  };
 }
 
 /** Signing in, and what comes of it. */
@@ -90,6 +104,11 @@ function sessionsOf({ postgres, deps, chain, addresses }: ConsoleOptions, place:
 }
 
 /** What every session may ask for its account. */
-function servicesOf({ postgres, deps }: ConsoleOptions): ServiceBinding[] {
-  return [consoleKeyService(postgres.apiKeys, keyRulesOf(deps))];
+function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOptions): ServiceBinding[] {
+  return [
+    consoleKeyService(postgres.apiKeys, keyRulesOf(deps)),
+    balanceService(postgres.reading),
+    historyService(postgres.reading),
+    makeDepositService({ config, postgres, chain, quotes: deps.quotes, metrics, log }),
+  ];
 }

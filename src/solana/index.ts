@@ -1,5 +1,6 @@
 export { openChain, type ChainOptions, type SolanaChain } from "./chain.ts";
 export { SolanaDeposits } from "./deposit-chain.ts";
+export { SolanaStatus } from "./chain-status.ts";
 export type { Log } from "./log.ts";
 export { paymentInstructions } from "./payment-instructions.ts";
 export { SolanaRelayChain } from "./relay-chain.ts";

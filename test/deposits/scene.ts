@@ -2,10 +2,13 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createTransferCheckedInstruction } from "@solana/spl-token";
 import { PublicKey, TransactionInstruction } from "@solana/web3.js";
 import {
+  BuildDepositTransactionRequestSchema,
+  BuildQuoteTransactionRequestSchema,
   CreateDepositRequestSchema,
   DepositState,
   GetDepositRequestSchema,
   ListDepositsRequestSchema,
+  SendTransactionRequestSchema,
   type Deposit,
 } from "../../gen/toolgate/console/v1/deposit_service_pb.ts";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
@@ -31,7 +34,9 @@ export interface Teller {
   begin(agent: Agent, amount?: bigint): Promise<Deposit>;
   get(agent: Agent, deposit: Deposit, signal?: AbortSignal): Promise<Deposit>;
   list(agent: Agent, page?: MessageInitShape<typeof ListDepositsRequestSchema>): Promise<Deposit[]>;
-  endpoints: Service["endpoints"];
+  /** The transaction of a deposit, or of a quote, for a wallet to sign; the agent's own unless it is named. */
+  build(agent: Agent, what: { depositId: string } | { quoteId: string }, payer?: string): Promise<Uint8Array>;
+  send(agent: Agent, transaction: Uint8Array, depositId?: string): Promise<string>;
 }
 
 /** A chain that stands still between what a test does, behind two endpoints; gateways that keep the treasury; and tellers. */
@@ -103,7 +108,6 @@ function instructionsOf(
 
 function tellerOf({ endpoints }: Service): Teller {
   return {
-    endpoints,
     begin: async (agent, amountUsdcMicrousd = AMOUNT) => {
       const request = create(CreateDepositRequestSchema, { amountUsdcMicrousd });
       return told(await endpoints.createDeposit.call(request, sessionOf(agent)));
@@ -117,6 +121,26 @@ function tellerOf({ endpoints }: Service): Teller {
       );
       return items as Deposit[];
     },
+    build: async (agent, what, payer = agent.wallet.publicKey.toBase58()) => {
+      const { transaction } =
+        "depositId" in what
+          ? await endpoints.buildDepositTransaction.call(
+              create(BuildDepositTransactionRequestSchema, { ...what, payer }),
+              sessionOf(agent),
+            )
+          : await endpoints.buildQuoteTransaction.call(
+              create(BuildQuoteTransactionRequestSchema, { ...what, payer }),
+              sessionOf(agent),
+            );
+      return transaction ?? new Uint8Array();
+    },
+    send: async (agent, transaction, depositId) => {
+      const request = create(SendTransactionRequestSchema, {
+        transaction,
+        ...(depositId !== undefined && { depositId }),
+      });
+      return (await endpoints.sendTransaction.call(request, sessionOf(agent))).txSignature ?? "";
+    },
   };
 }
 
@@ -125,7 +149,7 @@ function told({ deposit }: { deposit?: unknown }): Deposit {
 }
 
 /** Who is signed in to the agent's account. */
-export function sessionOf({ accountId }: Agent, signal = new AbortController().signal): KeyedContext {
+function sessionOf({ accountId }: Agent, signal = new AbortController().signal): KeyedContext {
   return {
     // All that these endpoints look at.
     caller: { keyId: "ses_1", accountId } as Caller,

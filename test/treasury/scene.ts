@@ -45,8 +45,8 @@ export interface Watching extends Gateway {
   figure(name: string, labels?: string): Promise<number | undefined>;
   /** Asks for a quote of the paid call. */
   quote(agent: Agent): Promise<{ quote_id: string }>;
-  /** Makes the paid call. */
-  buy(agent: Agent, headers?: Record<string, string>): Promise<Answer>;
+  /** Makes the paid call; `more` stands beside its tool and params. */
+  buy(agent: Agent, headers?: Record<string, string>, more?: object): Promise<Answer>;
 }
 
 /** @param slotMs 0: the chain stands still between what a test does */
@@ -86,8 +86,8 @@ async function watch(settings: Record<string, string>): Promise<Watching> {
   const log: Line[] = [];
   const logger = pino({ level: "info" }, { write: (line: string) => void log.push(JSON.parse(line) as Line) });
   const gateway = await startGateway(requireServeConfig(readConfig(settings)), logger);
-  const buy = (agent: Agent, headers: Record<string, string> = {}) => {
-    const body = JSON.stringify({ tool: TOOL, params: PARAMS });
+  const buy = (agent: Agent, headers: Record<string, string> = {}, more: object = {}) => {
+    const body = JSON.stringify({ tool: TOOL, params: PARAMS, ...more });
     return request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
   };
   return {

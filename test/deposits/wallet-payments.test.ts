@@ -1,0 +1,329 @@
+import { createTransferInstruction } from "@solana/spl-token";
+import {
+  Connection,
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  TransactionMessage,
+  VersionedTransaction,
+  type TransactionInstruction,
+} from "@solana/web3.js";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { pastOffer } from "../attacks/scene.ts";
+import { memoOf, xPayment, type Agent } from "../support/world.ts";
+import { PRICE, type Watching } from "../treasury/scene.ts";
+import { AMOUNT, DepositState, setScene, soon, type Deposit, type Scene, type Teller } from "./scene.ts";
+import { transactionOf } from "./solana-pay.ts";
+
+/** What wallets are given to sign, and what is sent for them. */
+let scene: Scene;
+let gateway: Watching;
+let teller: Teller;
+let agent: Agent;
+let deposit: Deposit;
+beforeAll(async () => {
+  scene = await setScene();
+  gateway = await scene.start();
+  teller = scene.teller();
+});
+beforeEach(async () => {
+  agent = await scene.agent();
+  deposit = await teller.begin(agent);
+});
+afterEach(async () => {
+  for (const faults of [scene.chain.faults, scene.secondFaults]) faults.clear();
+  expect(await scene.violations()).toEqual([]);
+});
+afterAll(() => scene.close());
+
+function signed(transaction: Uint8Array, wallet: Keypair = agent.wallet): Uint8Array {
+  const read = VersionedTransaction.deserialize(transaction);
+  read.sign([wallet]);
+  return read.serialize();
+}
+
+/** The transaction with other instructions, signed. */
+function changed(
+  transaction: Uint8Array,
+  change: (instructions: TransactionInstruction[]) => TransactionInstruction[],
+): Uint8Array {
+  const message = TransactionMessage.decompile(VersionedTransaction.deserialize(transaction).message);
+  const other = new TransactionMessage({
+    payerKey: message.payerKey,
+    recentBlockhash: message.recentBlockhash,
+    instructions: change(message.instructions),
+  });
+  return signed(new VersionedTransaction(other.compileToV0Message()).serialize());
+}
+
+describe("the transaction of a deposit", () => {
+  it("is signed by the wallet, which pays the fee, sent, seen, confirmed, and credited", async () => {
+    const transaction = await teller.build(agent, deposit);
+    const { message } = VersionedTransaction.deserialize(transaction);
+    expect(message.version).toBe(0);
+    const { instructions, payerKey } = TransactionMessage.decompile(message);
+    expect(payerKey.equals(agent.wallet.publicKey)).toBe(true);
+    // Solana Pay: the memo right before the transfer, which names the reference.
+    expect(instructions.at(-2)?.data.toString()).toBe(deposit.memo);
+    expect(instructions.at(-1)?.keys.at(-1)).toEqual({
+      pubkey: new PublicKey(deposit.reference),
+      isSigner: false,
+      isWritable: false,
+    });
+    const tx = await teller.send(agent, signed(transaction), deposit.depositId);
+    expect(await teller.get(agent, deposit)).toMatchObject({ state: DepositState.SEEN, txSignature: tx });
+    scene.confirm();
+    expect(await scene.teller().get(agent, deposit)).toMatchObject({ state: DepositState.CONFIRMED, txSignature: tx });
+    // Sent again it is the same one.
+    expect(await teller.send(agent, signed(transaction))).toBe(tx);
+    scene.finalize();
+    await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
+    expect(await teller.get(agent, deposit)).toMatchObject({ state: DepositState.CREDITED, txSignature: tx });
+    expect(await teller.send(agent, signed(transaction))).toBe(tx);
+    await expect(teller.build(agent, deposit)).rejects.toThrow(/deposit_id: was credited before/);
+    expect(await scene.balance(agent)).toBe(AMOUNT);
+  });
+
+  it("can be another wallet's", async () => {
+    const other = await scene.agent();
+    const transaction = await teller.build(agent, deposit, other.wallet.publicKey.toBase58());
+    await teller.send(agent, signed(transaction, other.wallet));
+    scene.finalize();
+    await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
+  });
+
+  it.each([
+    ["no address", () => "l".repeat(40), /payer: must be a Solana address/],
+    ["an address that cannot sign", () => scene.payTo, /payer: must be a wallet that can sign/],
+    ["the treasury", () => scene.treasury.publicKey.toBase58(), /payer: must be your own wallet/],
+    ["a wallet without USDC", () => wallet(), /payer: has no token account for USDC/],
+    [
+      "a wallet with too little",
+      () => wallet(AMOUNT - 1n),
+      /payer: holds \$1\.499999 of USDC, and \$1\.50 is to be paid/,
+    ],
+    [
+      "a wallet without SOL",
+      () => wallet(AMOUNT, 0n),
+      /payer: holds 0 SOL, which does not pay .* needs 0\.00089668 SOL/,
+    ],
+    ["a wallet with hardly any SOL", () => wallet(AMOUNT, 896_000n), /payer: holds 0\.000896 SOL/],
+  ])("is not made for %s", async (_what, payer, message) => {
+    await expect(teller.build(agent, deposit, payer())).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+    await expect(teller.build(agent, deposit, payer())).rejects.toThrow(message);
+  });
+
+  it("is not made while the network cannot be asked", async () => {
+    for (const faults of [scene.chain.faults, scene.secondFaults])
+      faults.add({ method: "*", fault: { kind: "http", status: 503 } });
+    await expect(teller.build(agent, deposit)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(teller.build(agent, { depositId: "dep_1" })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+  });
+});
+
+function wallet(microUsd?: bigint, lamports = 1_000_000_000n): string {
+  const made = scene.chain.controls.createWallet({ lamports, ...(microUsd !== undefined && { microUsd }) });
+  return made.publicKey.toBase58();
+}
+
+describe("the transaction of a quote", () => {
+  it("buys its call", async () => {
+    const { quote_id: quoteId } = await gateway.quote(agent);
+    const tx = await teller.send(agent, signed(await teller.build(agent, { quoteId })));
+    scene.confirm();
+    const bought = await gateway.buy(agent, xPayment(tx, quoteId));
+    expect(bought.status, JSON.stringify(bought.body)).toBe(200);
+    expect(bought.body.receipt).toMatchObject({ tx_signature: tx, debited_usdc_microusd: Number(PRICE) });
+  });
+
+  it("is made for a quote of this account alone, and while it is good", async () => {
+    const stranger = await scene.agent();
+    const { quote_id: theirs } = await gateway.quote(stranger);
+    for (const quoteId of [theirs, "qt_2NEpo7TZRRrLZSi2U", "dep_1"])
+      await expect(teller.build(agent, { quoteId })).rejects.toThrow(/quote_id: names no quote of this account/);
+    const { quoteId } = pastOffer(scene.postgres.sealingKeys, agent, 301);
+    await expect(teller.build(agent, { quoteId })).rejects.toMatchObject({ code: "QUOTE_EXPIRED" });
+    const foreign = await teller.build(stranger, { quoteId: theirs }, agent.wallet.publicKey.toBase58());
+    await expect(teller.send(agent, signed(foreign))).rejects.toThrow(/transaction: names no quote of this account/);
+  });
+});
+
+describe("what is not such a transaction is not sent", () => {
+  let good: Uint8Array;
+  beforeEach(async () => {
+    good = await teller.build(agent, deposit);
+  });
+
+  it.each([
+    ["bytes", () => Buffer.from("no transaction"), /no Solana transaction/],
+    ["something behind it", () => Buffer.concat([signed(good), Buffer.of(0)]), /no Solana transaction/],
+    ["no signature", () => good, /lacks the signature of .*; have the wallet sign it/],
+    [
+      "another transaction's signature",
+      () => Buffer.concat([Buffer.of(1), Buffer.alloc(64, 7), good.subarray(65)]),
+      /lacks the signature/,
+    ],
+    ["no memo", () => changed(good, (all) => all.filter((_, n) => n !== 2)), /instructions must be/],
+    ["a second transfer", () => changed(good, (all) => [...all, all[3]!]), /instructions must be/],
+    [
+      "a transfer of SOL",
+      () =>
+        changed(good, (all) => [
+          ...all,
+          SystemProgram.transfer({
+            fromPubkey: agent.wallet.publicKey,
+            toPubkey: Keypair.generate().publicKey,
+            lamports: 1,
+          }),
+        ]),
+      /calls 11111111111111111111111111111111/,
+    ],
+    [
+      "a transfer to somebody",
+      () => changed(good, (all) => [...all.slice(0, 3), toSomebody(all[3]!)]),
+      /must go to the treasury/,
+    ],
+    [
+      "a transfer of another kind",
+      () => changed(good, (all) => [...all.slice(0, 3), unchecked()]),
+      /must be TransferChecked/,
+    ],
+    ["a transfer of nothing", () => changed(good, (all) => [...all.slice(0, 3), ofNothing(all[3]!)]), /moves nothing/],
+    ["a memo that is none of ours", () => changed(good, (all) => withMemo(all, "thanks")), /memo must be/],
+    [
+      "the memo of a deposit that nobody began",
+      () => changed(good, (all) => withMemo(all, `svc:dep_${"0".repeat(32)}`)),
+      /no deposit of yours/,
+    ],
+  ])("%s", async (_what, forged, message) => {
+    const sent = () => scene.chain.faults.callCount("sendTransaction");
+    const before = sent();
+    await expect(teller.send(agent, forged())).rejects.toThrow(message);
+    expect(sent()).toBe(before);
+  });
+
+  it("nor is one for another deposit, or by another account", async () => {
+    const other = await teller.begin(agent);
+    await expect(teller.send(agent, signed(good), other.depositId)).rejects.toThrow(
+      /deposit_id: is not the one that the transaction's memo names/,
+    );
+    await expect(teller.send(await scene.agent(), signed(good))).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  it("nor what the network refuses, and the reason is told in words", async () => {
+    const refused = (transaction: Uint8Array) => expect(teller.send(agent, transaction)).rejects;
+    const dear = await teller.begin(agent, 1_000_000_000n);
+    const all = signed(await teller.build(agent, dear));
+    await scene.transfer(agent, { amount: 1n });
+    await refused(all).toThrow(
+      /the network refuses it: the payer's token account holds too little USDC; nothing was sent/,
+    );
+    scene.chain.chain.advance(200);
+    await refused(signed(good)).toThrow(/its blockhash has expired/);
+    for (const faults of [scene.chain.faults, scene.secondFaults])
+      faults.add({ method: "*", fault: { kind: "http", status: 503 } });
+    await refused(signed(good)).toMatchObject({ code: "UNAVAILABLE" });
+    expect((await scene.teller().get(agent, deposit)).state).toBe(DepositState.WAITING);
+  });
+
+  it("but for a node that cannot send, the next one does", async () => {
+    scene.chain.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 503 } });
+    await teller.send(agent, signed(good));
+    scene.finalize();
+    await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
+  });
+});
+
+/** The same transfer to a token account of somebody else. */
+function toSomebody({ keys, ...transfer }: TransactionInstruction): TransactionInstruction {
+  const pubkey = scene.chain.controls.usdcAccount(Keypair.generate().publicKey);
+  return { ...transfer, keys: keys.map((key, n) => (n === 2 ? { ...key, pubkey } : key)) };
+}
+
+function unchecked(): TransactionInstruction {
+  const source = scene.chain.controls.usdcAccount(agent.wallet.publicKey);
+  return createTransferInstruction(source, new PublicKey(scene.payTo), agent.wallet.publicKey, AMOUNT);
+}
+
+function ofNothing({ data, ...transfer }: TransactionInstruction): TransactionInstruction {
+  return { ...transfer, data: Buffer.concat([data.subarray(0, 1), Buffer.alloc(8), data.subarray(9)]) };
+}
+
+function withMemo(all: TransactionInstruction[], text: string): TransactionInstruction[] {
+  return all.map((each, n) => (n === 2 ? { ...each, data: Buffer.from(text) } : each));
+}
+
+describe("the transfer request", () => {
+  it("is all that a wallet needs", async () => {
+    const connection = new Connection(scene.chain.url, "confirmed");
+    const unsigned = await transactionOf(deposit.solanaPayUrl, agent.wallet.publicKey, connection);
+    unsigned.sign(agent.wallet);
+    const tx = await connection.sendRawTransaction(unsigned.serialize());
+    scene.confirm();
+    expect(await teller.get(agent, deposit)).toMatchObject({ state: DepositState.CONFIRMED, txSignature: tx });
+    scene.finalize();
+    await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
+  });
+
+  it("says amounts as wallets read them", async () => {
+    const amounts = [10_000n, 1_000_000n, 1_500_000n, 123_456_789n, 1_000_000_000_000n, 20_000_000n];
+    const urls = await Promise.all(amounts.map(async (amount) => (await teller.begin(agent, amount)).solanaPayUrl));
+    expect(urls.map((url) => new URL(url).searchParams.get("amount"))).toEqual([
+      "0.01",
+      "1",
+      "1.5",
+      "123.456789",
+      "1000000",
+      "20",
+    ]);
+  });
+});
+
+describe("a deposit as the proof of a call", () => {
+  const proofs = (tx: string, quoteId: string) => [
+    { headers: xPayment(tx, quoteId) },
+    { body: { payment_proof: { tx_ref: tx, network: "solana-mainnet", quote_id: quoteId } } },
+    { body: { payment_proof: { tx_ref: tx, network: "solana-mainnet", memo: deposit.memo } } },
+    { body: { payment_proof: { tx_ref: tx, network: "solana-mainnet", quote_id: deposit.depositId } } },
+    { headers: xPayment(tx, deposit.depositId) },
+  ];
+
+  it("is refused, says why, and stays a deposit", async () => {
+    const { quote_id: quoteId } = await gateway.quote(agent);
+    const tx = await scene.transfer(agent, { amount: AMOUNT, memo: deposit.memo, reference: deposit.reference });
+    const attempt = async () => {
+      for (const { headers, body } of proofs(tx, quoteId)) {
+        const answer = await gateway.buy(agent, headers, body);
+        expect(answer.body).toMatchObject({
+          code: "INVALID_PAYMENT",
+          message: expect.stringMatching(/a deposit, which/),
+        });
+        expect(answer.body.quote).toBeUndefined();
+      }
+    };
+    await attempt();
+    expect(await scene.balance(agent)).toBe(0n);
+    scene.finalize();
+    await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
+    await attempt();
+    expect(await scene.balance(agent)).toBe(AMOUNT);
+    expect((await teller.get(agent, deposit)).state).toBe(DepositState.CREDITED);
+    expect((await gateway.buy(agent)).body.receipt.paid_by).toBe("balance");
+  });
+
+  it("is neither, when its memo names a quote: that is paid, and the deposit is told so", async () => {
+    const quote = await gateway.quote(agent);
+    const { reference } = deposit;
+    const tx = await scene.transfer(agent, { amount: PRICE, memo: memoOf(quote), reference });
+    expect((await gateway.buy(agent, xPayment(tx, quote.quote_id))).status).toBe(200);
+    expect(await teller.get(agent, deposit)).toMatchObject({
+      state: DepositState.UNASSIGNED,
+      creditedUsdcMicrousd: 0n,
+    });
+    scene.finalize();
+    expect(await scene.teller().get(agent, deposit)).toMatchObject({ state: DepositState.UNASSIGNED });
+    expect(await scene.balance(agent)).toBe(0n);
+  });
+});
