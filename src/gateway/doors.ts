@@ -127,6 +127,7 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log, address
     postgres,
     deps,
     chain,
+    metrics,
     log,
     addresses,
     operators: internal,
