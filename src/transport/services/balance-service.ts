@@ -8,6 +8,7 @@ import {
   type Usage as UsageMessage,
   UsageSchema,
 } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { MAX_GOOD_KEYS } from "../../app/ports.ts";
 import type * as app from "../../app/statement-ports.ts";
 import { invalidField } from "../../domain/errors.ts";
 import { keyIdIn } from "./key-id.ts";
@@ -19,16 +20,10 @@ import { bind, type ServiceBinding } from "./service-impl.ts";
 export interface BalanceDeps {
   readonly statements: app.Statements;
   readonly usageReports: app.UsageReports;
-  /** How many good keys an account may have. */
-  readonly keyLimit: number;
 }
 
 /** The account's money, for its owner. */
-export function balanceService({
-  statements,
-  usageReports,
-  keyLimit,
-}: BalanceDeps): ServiceBinding<typeof BalanceService> {
+export function balanceService({ statements, usageReports }: BalanceDeps): ServiceBinding<typeof BalanceService> {
   return bind(BalanceService, {
     getBalance: {
       key: "required",
@@ -45,7 +40,7 @@ export function balanceService({
           low: lowBalance !== undefined && available < lowBalance,
           ratePerMinute: tier.ratePerMinute,
           burst: tier.burst,
-          keyLimit,
+          keyLimit: MAX_GOOD_KEYS,
         };
       },
     },
