@@ -1,20 +1,251 @@
+import { verifySignIn } from "@solana/wallet-standard-util";
 import { Keypair } from "@solana/web3.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { signIn } from "../support/console.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SessionService, type SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import type { SignInInput } from "../../src/domain/sign-in.ts";
+import { BEGINNINGS, FAILURES } from "../../src/transport/console-door/sign-in-limits.ts";
+import { answerOf, pageClient, signed, signIn, textOf } from "../support/console.ts";
+import { query } from "../support/database-server.ts";
 import { startWorld, type World } from "../support/world.ts";
+import { challengeOf, fromAnywhere, refusalOf, visitor } from "./attempts.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ TRUSTED_PROXY_HOPS: "1" });
 });
 afterAll(() => world.close());
 
-it("signs a new wallet in", async () => {
-  const wallet = Keypair.generate();
-  const person = await signIn(world, wallet);
-  expect(person.session).toMatchObject({ wallet: wallet.publicKey.toBase58(), operator: false, current: true });
-  const { session, installation } = await person.client(SessionService).getSession({});
-  expect(session?.sessionId).toBe(person.session.sessionId);
-  expect(installation?.baseUrl).toBe(world.gateway.baseUrl);
+const [victim, attacker] = [Keypair.generate(), Keypair.generate()];
+const addressOf = (wallet: Keypair) => wallet.publicKey.toBase58();
+
+/** What SignIn is asked with. */
+type Answer = ReturnType<typeof answerOf>;
+
+/** An answer whose text, address and signer are chosen one by one. */
+function answer(
+  challenge: SignInChallenge,
+  forged: { address: Keypair; text: string | Buffer; signer: Keypair },
+): Answer {
+  const signedMessage = Buffer.from(forged.text);
+  const value = { signedMessage, signature: signed(forged.signer, signedMessage) };
+  return { nonce: challenge.nonce, address: addressOf(forged.address), proof: { case: "message", value } };
+}
+
+/** Answers a new challenge in some way. @returns what was told */
+async function told(make: (challenge: SignInChallenge) => Answer): Promise<string> {
+  const challenge = await challengeOf(world.gateway);
+  return refusalOf(visitor(world.gateway).signIn(make(challenge)));
+}
+
+/** Changes what the database keeps of a challenge. */
+async function keep(challenge: SignInChallenge, changed: Partial<SignInInput>): Promise<SignInChallenge> {
+  const values = Object.entries(changed).map(([name, value]) => `'${name}', '${value}'`);
+  await query(
+    world.database.url,
+    `update sign_in_challenge set input = (input::jsonb || jsonb_build_object(${values.join(", ")}))::json where nonce = '${challenge.nonce}'`,
+  );
+  return { ...challenge, ...changed };
+}
+
+describe("signing in with a wallet", () => {
+  it("begins a session on the wallet's account, which is made at the first time", async () => {
+    const person = await signIn(world, victim);
+    expect(person.session).toMatchObject({ wallet: addressOf(victim), operator: false, current: true });
+    expect(person.session.address).toBe("127.0.0.1");
+    const again = await signIn(world, victim);
+    expect(again.session.accountId).toBe(person.session.accountId);
+    expect(again.cookie).not.toBe(person.cookie);
+    const agent = await world.agent();
+    expect((await signIn(world, agent.wallet)).session.accountId).toBe(agent.accountId);
+  });
+
+  it("tells what the page needs to know of the installation", async () => {
+    const { session, installation } = await (await signIn(world, victim)).client(SessionService).getSession({});
+    expect(session?.wallet).toBe(addressOf(victim));
+    const { baseUrl, payTo, usdcMint, grpcAddress } = world.gateway;
+    const treasuryOwner = world.treasury.publicKey.toBase58();
+    expect(installation).toMatchObject({ baseUrl, payTo, usdcMint, grpcAddress, treasuryOwner, gasless: true });
+  });
+
+  it("asks for a text that names the console, for five minutes", async () => {
+    const challenge = await challengeOf(world.gateway);
+    const { host, href } = new URL(world.gateway.consoleUrl);
+    expect(challenge).toMatchObject({ domain: host, uri: href, version: "1", chainId: "mainnet" });
+    expect(challenge.nonce).toMatch(/^[1-9A-HJ-NP-Za-km-z]{22}$/);
+    expect(Date.parse(challenge.expirationTime) - Date.parse(challenge.issuedAt)).toBe(300_000);
+  });
+
+  it("knows the console by its settings, whatever Host a request names", async () => {
+    const challenge = await pageClient(world.gateway, SessionService, { host: "localhost:1" }).beginSignIn({});
+    expect(challenge.challenge?.domain).toBe(new URL(world.gateway.consoleUrl).host);
+  });
+
+  it("accepts on one instance what was begun on another, once, however many come at once", async () => {
+    const other = await world.startAnother({ CONSOLE_URL: world.gateway.consoleUrl });
+    const page = pageClient({ consoleUrl: `${other.baseUrl}/console` }, SessionService, {
+      origin: new URL(world.gateway.consoleUrl).origin,
+    });
+    const request = answerOf(victim, await challengeOf(world.gateway));
+    const answers = await Promise.allSettled([
+      ...Array.from({ length: 3 }, () => page.signIn(request)),
+      ...Array.from({ length: 3 }, () => visitor(world.gateway).signIn(request)),
+    ]);
+    expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const late = answerOf(victim, await challengeOf(world.gateway));
+    expect((await page.signIn(late)).session?.wallet).toBe(addressOf(victim));
+    // Another console on the same database has challenges of its own.
+    const stranger = await world.startAnother();
+    const foreign = answerOf(victim, await challengeOf(stranger));
+    expect(await refusalOf(page.signIn(foreign))).toMatch(/^Unauthenticated: nonce:/);
+  });
+});
+
+describe("a sign-in is refused", () => {
+  const cases: [name: string, make: (challenge: SignInChallenge) => Answer][] = [
+    [
+      "of another key that signs the victim's text",
+      (it) => answer(it, { address: victim, text: textOf(it, addressOf(victim)), signer: attacker }),
+    ],
+    [
+      "of another key that signs the victim's text for its own address",
+      (it) => answer(it, { address: attacker, text: textOf(it, addressOf(victim)), signer: attacker }),
+    ],
+    [
+      "of the victim, for another's address",
+      (it) => answer(it, { address: attacker, text: textOf(it, addressOf(victim)), signer: victim }),
+    ],
+    [
+      "of another key that signs its own text, for the victim's address",
+      (it) => answer(it, { address: victim, text: textOf(it, addressOf(attacker)), signer: attacker }),
+    ],
+    ...[
+      { domain: "evil.example" },
+      { uri: "https://evil.example/console" },
+      { version: "2" },
+      { chainId: "devnet" },
+      { statement: "Sign this harmless thing." },
+      { issuedAt: "2020-01-01T00:00:00.000Z" },
+      { expirationTime: "2099-01-01T00:00:00.000Z" },
+      { nonce: "1111111111111111111111" },
+    ].map((changed): [string, (challenge: SignInChallenge) => Answer] => [
+      `with another ${Object.keys(changed).join()} in the signed text`,
+      (it) => answer(it, { address: victim, text: textOf({ ...it, ...changed }, addressOf(victim)), signer: victim }),
+    ]),
+    ...[
+      ["a line more", (text: string) => `${text}\nNot Before: 2020-01-01T00:00:00.000Z`],
+      ["an empty line more", (text: string) => `${text}\n`],
+      ["a line less", (text: string) => text.replace(/\nChain ID: .*/, "")],
+      ["a space more", (text: string) => `${text} `],
+      ["a byte order mark", (text: string) => `\uFEFF${text}`],
+      ["another line end", (text: string) => text.replaceAll("\n", "\r\n")],
+    ].map(([name, change]): [string, (challenge: SignInChallenge) => Answer] => [
+      `with ${String(name)} in the signed text`,
+      (it) =>
+        answer(it, {
+          address: victim,
+          text: (change as (text: string) => string)(textOf(it, addressOf(victim))),
+          signer: victim,
+        }),
+    ]),
+    [
+      "with a signature over something else",
+      (it) => {
+        const request = answerOf(victim, it);
+        const value = { ...request.proof.value, signature: signed(victim, Buffer.from("something else")) };
+        return { ...request, proof: { case: "message", value } };
+      },
+    ],
+    [
+      "with a signature of zeros for the key of zeros, which is of small order",
+      (it) => {
+        const address = "1".repeat(32);
+        const value = { signedMessage: Buffer.from(textOf(it, address)), signature: Buffer.alloc(64) };
+        return { nonce: it.nonce, address, proof: { case: "message", value } };
+      },
+    ],
+  ];
+
+  it.each(cases)("%s", async (_name, make) => {
+    expect(await told(make)).toMatch(/^Unauthenticated: message\./);
+  });
+
+  it("for a nonce that was never given", async () => {
+    const request = { ...answerOf(victim, await challengeOf(world.gateway)), nonce: "1111111111111111111111" };
+    expect(await refusalOf(visitor(world.gateway).signIn(request))).toMatch(/^Unauthenticated: nonce:/);
+  });
+
+  it("the second time that a challenge is answered, also when the first answer was wrong", async () => {
+    const challenge = await challengeOf(world.gateway);
+    const page = visitor(world.gateway);
+    await page.signIn(answerOf(victim, challenge));
+    expect(await refusalOf(page.signIn(answerOf(victim, challenge)))).toMatch(/^Unauthenticated: nonce:/);
+
+    const spoilt = await challengeOf(world.gateway);
+    const text = textOf(spoilt, addressOf(victim));
+    await refusalOf(page.signIn(answer(spoilt, { address: victim, text, signer: attacker })));
+    expect(await refusalOf(page.signIn(answerOf(victim, spoilt)))).toMatch(/^Unauthenticated: nonce:/);
+  });
+
+  it("once the challenge is over, and before it begins, by this server's clock", async () => {
+    const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+    for (const changed of [
+      { issuedAt: at(-301_000), expirationTime: at(-1_000) },
+      { issuedAt: at(120_000), expirationTime: at(420_000) },
+    ]) {
+      const challenge = await keep(await challengeOf(world.gateway), changed);
+      const refusal = await refusalOf(visitor(world.gateway).signIn(answerOf(victim, challenge)));
+      expect(refusal).toMatch(/^Unauthenticated: nonce: the challenge is unknown, was used or is over/);
+    }
+  });
+
+  it("for an address that is none, by name", async () => {
+    const request = { ...answerOf(victim, await challengeOf(world.gateway)), address: "0".repeat(40) };
+    expect(await refusalOf(visitor(world.gateway).signIn(request))).toMatch(/^InvalidArgument: address:/);
+  });
+});
+
+describe("the library's own check", () => {
+  const outputOf = ({ proof: { value } }: Answer, account: Keypair) => ({
+    account: { address: addressOf(account), publicKey: account.publicKey.toBytes(), chains: [], features: [] },
+    signedMessage: value.signedMessage,
+    signature: value.signature,
+  });
+  const inputOf = ({ $typeName: _, ...input }: SignInChallenge) => input;
+
+  it("accepts what is accepted here", async () => {
+    const challenge = await challengeOf(world.gateway);
+    const request = answerOf(victim, challenge);
+    expect(verifySignIn(inputOf(challenge), outputOf(request, victim))).toBe(true);
+    await visitor(world.gateway).signIn(request);
+  });
+
+  it("accepts an impersonation, which is refused here", async () => {
+    const challenge = await challengeOf(world.gateway);
+    const text = textOf(challenge, addressOf(victim));
+    const forged = answer(challenge, { address: victim, text, signer: attacker });
+    expect(verifySignIn(inputOf(challenge), outputOf(forged, attacker))).toBe(true);
+    expect(await refusalOf(visitor(world.gateway).signIn(forged))).toMatch(/^Unauthenticated: message.signature/);
+  });
+});
+
+describe("an address", () => {
+  const limited = /^ResourceExhausted: too many/;
+
+  it("is asked to wait when it begins to sign in too often, and others are not", async () => {
+    const page = pageClient(world.gateway, SessionService, fromAnywhere());
+    const refusals: string[] = [];
+    for (let n = 0; n < BEGINNINGS.burst * 2; n++) refusals.push(await refusalOf(page.beginSignIn({})));
+    expect(refusals[BEGINNINGS.burst - 1]).toBe("no refusal");
+    expect(refusals.filter((refusal) => limited.test(refusal)).length).toBeGreaterThan(BEGINNINGS.burst / 2);
+    expect(await refusalOf(visitor(world.gateway).beginSignIn({}))).toBe("no refusal");
+  });
+
+  it("is asked to wait when its sign-ins fail too often", async () => {
+    const page = pageClient(world.gateway, SessionService, fromAnywhere());
+    const request = { ...answerOf(victim, await challengeOf(world.gateway)), nonce: "never given" };
+    const refusals: string[] = [];
+    for (let n = 0; n < FAILURES.burst * 2; n++) refusals.push(await refusalOf(page.signIn(request)));
+    expect(refusals[FAILURES.burst - 1]).toMatch(/^Unauthenticated/);
+    expect(refusals.some((refusal) => limited.test(refusal))).toBe(true);
+  });
 });
