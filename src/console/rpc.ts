@@ -1,8 +1,10 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { createConnectTransport } from "@connectrpc/connect-web";
-import { QueryClient } from "@tanstack/react-query";
-import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import { hashKey, QueryClient } from "@tanstack/react-query";
+import { GetSessionResponseSchema, SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import { forgetSecret } from "./unsaved-secret.ts";
 
 /** Where the answers of all pages are kept while the page is open. */
 export const queryClient = new QueryClient({
@@ -20,8 +22,7 @@ const endOfSession: Interceptor = (next) => async (request) => {
   try {
     return await next(request);
   } catch (error) {
-    if (isUnauthenticated(error) && request.service.typeName !== SessionService.typeName)
-      void queryClient.resetQueries({ queryKey: sessionKey });
+    if (isUnauthenticated(error) && request.service.typeName !== SessionService.typeName) changeSession({});
     throw error;
   }
 };
@@ -42,10 +43,15 @@ export const sessionKey = createConnectQueryKey({
   cardinality: "finite",
 });
 
-/** Forgets whatever was seen by the one who was signed in, then asks again who is. */
-export async function forgetAll(): Promise<void> {
-  queryClient.clear();
-  await queryClient.resetQueries({ queryKey: sessionKey });
+/**
+ * Shows the page to somebody else: to who has signed in now, or to nobody. What the one before has seen is forgotten: answers, and what was
+ * sent to get them.
+ */
+export function changeSession(now: MessageInitShape<typeof GetSessionResponseSchema>): void {
+  queryClient.setQueryData(sessionKey, create(GetSessionResponseSchema, now));
+  queryClient.removeQueries({ predicate: ({ queryHash }) => queryHash !== hashKey(sessionKey) });
+  queryClient.getMutationCache().clear();
+  forgetSecret();
 }
 
 function isUnauthenticated(error: unknown): boolean {

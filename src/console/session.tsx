@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { createContext, use, type ReactNode } from "react";
 import { SessionService, type Installation, type Session } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { forgetAll } from "./rpc.ts";
+import { changeSession } from "./rpc.ts";
 
 /** Who is signed in, and where. */
 export interface SignedIn {
@@ -30,5 +30,5 @@ export function useSessionQuery() {
 
 /** Ends this session and forgets all that was shown. */
 export function useSignOut() {
-  return useMutation(SessionService.method.signOut, { onSuccess: forgetAll });
+  return useMutation(SessionService.method.signOut, { onSuccess: () => changeSession({}) });
 }

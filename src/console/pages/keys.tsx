@@ -8,7 +8,7 @@ import { KeyTable } from "./keys/key-table.tsx";
 import { NewSecret } from "./keys/new-secret.tsx";
 import { RevokeDialog } from "./keys/revoke-dialog.tsx";
 import { RotateDialog } from "./keys/rotate-dialog.tsx";
-import { useUnsavedSecret } from "./keys/unsaved-secret.ts";
+import { useUnsavedSecret } from "../unsaved-secret.ts";
 import { useKeys } from "./keys/use-keys.ts";
 
 /** The account's API keys. */

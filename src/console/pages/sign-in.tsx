@@ -1,11 +1,10 @@
-import { create } from "@bufbuild/protobuf";
 import { useMutation, useTransport } from "@connectrpc/connect-query";
 import { createClient } from "@connectrpc/connect";
 import type { Wallet } from "@wallet-standard/base";
 import { useEffect, useState } from "react";
-import { GetSessionResponseSchema, SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { Brand } from "../brand.tsx";
-import { queryClient, sessionKey } from "../rpc.ts";
+import { changeSession } from "../rpc.ts";
 import { Button, Checkbox, ErrorNote, Note } from "../ui/index.ts";
 import { signInWithMessage, signInWithTransaction } from "../wallet/sign-in.ts";
 import { WalletButtons } from "../wallet/wallet-buttons.tsx";
@@ -66,11 +65,7 @@ function useSignIn() {
         : await signInWithMessage(wallet, challenge);
       const { session, installation } = await complete.mutateAsync({ nonce, address, proof });
       remember(wallet);
-      // What an account before this one has seen is nobody's business now.
-      queryClient.clear();
-      if (session && installation)
-        queryClient.setQueryData(sessionKey, create(GetSessionResponseSchema, { session, installation }));
-      await queryClient.invalidateQueries({ queryKey: sessionKey });
+      changeSession({ session, installation });
     } catch (thrown) {
       setError(thrown);
       const canElse = !byTransaction && thrown instanceof WalletError && thrown.kind !== "account";

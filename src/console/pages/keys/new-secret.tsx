@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { useSignedIn } from "../../session.tsx";
 import { Button, Code, Note, Tabs } from "../../ui/index.ts";
-import { forgetSecret, type UnsavedSecret } from "./unsaved-secret.ts";
+import { forgetSecret, type UnsavedSecret } from "../../unsaved-secret.ts";
 
 type Use = "curl" | "mcp";
 

@@ -3,7 +3,7 @@ import { useCallback } from "react";
 import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { queryClient } from "../../rpc.ts";
-import { keepSecret } from "./unsaved-secret.ts";
+import { keepSecret } from "../../unsaved-secret.ts";
 
 const LIST = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
 

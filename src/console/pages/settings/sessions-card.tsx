@@ -1,7 +1,7 @@
 import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { SessionService, type Session } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { forgetAll, queryClient } from "../../rpc.ts";
+import { changeSession, queryClient } from "../../rpc.ts";
 import { Button, Card, Dialog, EmptyState, ErrorNote, Status, Table, tell, Time, type Column } from "../../ui/index.ts";
 import { browserOf } from "./browser.ts";
 
@@ -76,7 +76,9 @@ function Name({ session: { userAgent, current } }: { session: Session }) {
 }
 
 function SignOutEverywhere({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const { mutate, error, isPending } = useMutation(SessionService.method.signOutEverywhere, { onSuccess: forgetAll });
+  const { mutate, error, isPending } = useMutation(SessionService.method.signOutEverywhere, {
+    onSuccess: () => changeSession({}),
+  });
   return (
     <Dialog
       open={open}
