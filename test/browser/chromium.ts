@@ -1,0 +1,99 @@
+import { execFile } from "node:child_process";
+import { access, lstat, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+
+/** A Chromium to start: its program, and what it needs in its environment. */
+export interface Chromium {
+  readonly program: string;
+  readonly env: Record<string, string>;
+}
+
+/** Written last: a folder that has it is whole. */
+const WHOLE = "whole";
+
+/**
+ * The Chromium of an npm package, which brings the few libraries that a bare Debian lacks, unpacked once into a folder that belongs to this
+ * user and that nobody else may write into. BROWSER_PROGRAM names another one, which is needed where the package has none (it is for Linux
+ * on x64).
+ */
+export async function findChromium(): Promise<Chromium> {
+  const own = process.env["BROWSER_PROGRAM"];
+  if (own !== undefined) return { program: own, env: {} };
+  if (process.platform !== "linux" || process.arch !== "x64")
+    throw new Error("there is no packaged Chromium for this machine: set BROWSER_PROGRAM to the program of one");
+  const folder = await unpacked();
+  return {
+    program: path.join(folder, "chromium"),
+    env: {
+      LD_LIBRARY_PATH: path.join(folder, "al2023/lib"),
+      FONTCONFIG_FILE: path.join(folder, "fonts.conf"),
+      HOME: folder,
+    },
+  };
+}
+
+async function unpacked(): Promise<string> {
+  const manifest = createRequire(import.meta.url)
+    .resolve("@sparticuz/chromium")
+    .replace(/build.*$/, "package.json");
+  const { version }: { version: string } = JSON.parse(await readFile(manifest, "utf8"));
+  const folder = path.join(os.tmpdir(), `toolgate-chromium-${version}-${process.geteuid?.() ?? 0}`);
+  if (await isOurs(folder)) {
+    if (await isThere(path.join(folder, WHOLE))) return folder;
+    await rm(folder, { recursive: true, force: true });
+  }
+  const staging = await mkdtemp(`${folder}.new-`);
+  await unpackInto(staging);
+  try {
+    await rename(staging, folder);
+  } catch {
+    // Another test file was faster with the same, or the name is somebody else's: in that case ours stays where it is.
+    if (!(await isOurs(folder))) return staging;
+    await rm(staging, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+/** Whether the folder is one that nobody but this user could have written into. */
+async function isOurs(folder: string): Promise<boolean> {
+  const found = await lstat(folder).catch(() => undefined);
+  if (found === undefined) return false;
+  return found.isDirectory() && found.uid === (process.geteuid?.() ?? found.uid) && (found.mode & 0o077) === 0;
+}
+
+/** The package unpacks into the system's temporary folder, wherever that is: so another process is told another one. */
+async function unpackInto(folder: string): Promise<void> {
+  const program = path.join(import.meta.dirname, "unpack-chromium.ts");
+  await promisify(execFile)(process.execPath, [program], { env: { ...process.env, TMPDIR: folder } });
+  await writeFile(path.join(folder, "fonts.conf"), fontsConfig(folder));
+  await writeFile(path.join(folder, WHOLE), "");
+}
+
+/** The package's own font first, so that a page looks the same on every machine; then what the machine has, e.g. of fixed width. */
+function fontsConfig(folder: string): string {
+  const preferred = (family: string, font: string) =>
+    `<alias binding="strong"><family>${family}</family><prefer><family>${font}</family></prefer></alias>`;
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${folder}/fonts/fonts</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir>${folder}/fonts-cache</cachedir>
+  ${preferred("system-ui", "Open Sans")}
+  ${preferred("sans-serif", "Open Sans")}
+  ${preferred("ui-monospace", "DejaVu Sans Mono")}
+  ${preferred("monospace", "DejaVu Sans Mono")}
+</fontconfig>
+`;
+}
+
+function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

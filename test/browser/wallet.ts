@@ -1,0 +1,93 @@
+import { createSignInMessageText } from "@solana/wallet-standard-util";
+import type { SolanaSignInInput } from "@solana/wallet-standard-features";
+import { Connection, VersionedTransaction, type Keypair } from "@solana/web3.js";
+import type { BrowserContext } from "playwright-core";
+import { signed as signatureOf } from "../support/console.ts";
+import { registerWallet } from "./wallet-in-page.ts";
+
+/** What a wallet can do besides being connected. */
+export type Ability = "signIn" | "signMessage" | "signTransaction" | "signAndSendTransaction";
+
+/** A wallet as Wallet Standard has them, with a key that stays here: the page only gets what it signs. */
+export interface TestWallet {
+  readonly name: string;
+  readonly keypair: Keypair;
+  readonly abilities: readonly Ability[];
+  /** Whether the person says no to what is asked from now on. */
+  refuses: boolean;
+  /** What it was asked to do, in order. */
+  readonly asked: Ability[];
+  /** Where signAndSendTransaction sends to. */
+  readonly rpcUrl: string | undefined;
+}
+
+/** What most wallets can do. */
+const USUAL: readonly Ability[] = ["signIn", "signMessage", "signTransaction"];
+
+/** Makes a wallet around a key; by default one that can do what most can. */
+export function testWallet(
+  keypair: Keypair,
+  { name = "Test wallet", abilities = USUAL, refuses = false, rpcUrl }: Partial<Omit<TestWallet, "keypair">> = {},
+): TestWallet {
+  return { name, keypair, abilities, refuses, asked: [], rpcUrl };
+}
+
+/** A wallet that knows nothing of signing in: it signs the text as a message. */
+export function walletWithoutSignIn(keypair: Keypair): TestWallet {
+  return testWallet(keypair, { name: "Plain wallet", abilities: ["signMessage", "signTransaction"] });
+}
+
+/** A wallet on a Ledger: it signs transactions, no messages. */
+export function ledger(keypair: Keypair): TestWallet {
+  return testWallet(keypair, { name: "Ledger", abilities: ["signTransaction"] });
+}
+
+/** Installs the wallets in a browser, before any page of it is opened. */
+export async function installWallets(context: BrowserContext, wallets: readonly TestWallet[]): Promise<void> {
+  for (const [index, wallet] of wallets.entries()) {
+    const binding = `testWallet${index}`;
+    await context.exposeBinding(binding, (_source, ability: Ability, argument: unknown) =>
+      answer(wallet, ability, argument),
+    );
+    await context.addInitScript(registerWallet, {
+      binding,
+      name: wallet.name,
+      abilities: wallet.abilities,
+      address: wallet.keypair.publicKey.toBase58(),
+      publicKey: [...wallet.keypair.publicKey.toBytes()],
+    });
+  }
+}
+
+/** Bytes cross to the page as numbers. */
+async function answer(wallet: TestWallet, ability: Ability, argument: unknown): Promise<Record<string, number[]>> {
+  wallet.asked.push(ability);
+  if (wallet.refuses) throw Object.assign(new Error("User rejected the request."), { code: 4001 });
+  const address = wallet.keypair.publicKey.toBase58();
+  switch (ability) {
+    case "signIn": {
+      const input = argument as SolanaSignInInput & { domain: string };
+      return signed(wallet, new TextEncoder().encode(createSignInMessageText({ ...input, address })));
+    }
+    case "signMessage":
+      return signed(wallet, Uint8Array.from(argument as number[]));
+    case "signTransaction":
+      return { signedTransaction: [...signTransaction(wallet, argument as number[]).serialize()] };
+    case "signAndSendTransaction": {
+      const transaction = signTransaction(wallet, argument as number[]);
+      if (wallet.rpcUrl === undefined) throw new Error("this wallet has no chain to send to");
+      await new Connection(wallet.rpcUrl).sendRawTransaction(transaction.serialize(), { skipPreflight: true });
+      return { signature: [...(transaction.signatures[0] ?? [])] };
+    }
+  }
+}
+
+function signed({ keypair }: TestWallet, message: Uint8Array): Record<string, number[]> {
+  return { signedMessage: [...message], signature: [...signatureOf(keypair, message)] };
+}
+
+function signTransaction({ keypair }: TestWallet, bytes: readonly number[]): VersionedTransaction {
+  const transaction = VersionedTransaction.deserialize(Uint8Array.from(bytes));
+  transaction.sign([keypair]);
+  return transaction;
+}
