@@ -249,8 +249,8 @@ export interface Accounts {
   adjust(adjustment: { accountId: string; amount: MicroUsd; reason: string; idempotencyKey: string }): Promise<Account>;
   setTier(accountId: string, tier: RateTier): Promise<Account>;
   setOperator(accountId: string, operator: boolean): Promise<Account>;
-  /** Has its keys refused for that reason, on every instance within a second; undefined: has them let in again. */
-  setBlocked(accountId: string, reason: string | undefined): Promise<Account>;
+  /** Has its keys refused for that reason, on every instance within a second, or let in again. */
+  setBlocked(accountId: string, block: { blocked: boolean; reason: string }): Promise<Account>;
   /**
    * Newest first. `query` is the beginning of an account's identifier, a wallet's address, or a key's identifier or prefix; all when empty.
    * @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours

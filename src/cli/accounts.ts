@@ -7,6 +7,7 @@ import type { Postgres } from "../postgres/index.ts";
 import { address, count, explanation, signedUsdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
+import { limitOption, printPage, type PageOptions } from "./page.ts";
 
 interface CreateOptions {
   wallet?: string;
@@ -17,7 +18,13 @@ interface CreateOptions {
   json?: boolean;
 }
 
-/** `accounts create | adjust | tier | operator | show` */
+interface BlockOptions {
+  account: string;
+  reason: string;
+  json?: boolean;
+}
+
+/** `accounts create | list | show | adjust | tier | block | unblock | operator` */
 export function addAccountCommands(program: Command): void {
   const accounts = program.command("accounts").description("operator's account work");
 
@@ -34,15 +41,7 @@ export function addAccountCommands(program: Command): void {
     .option("--json", "print JSON")
     .action(create);
 
-  accounts
-    .command("show")
-    .description("shows an account")
-    .requiredOption("--account <id>", "account")
-    .option("--json", "print JSON")
-    .action(async (options: { account: string; json?: boolean }) => {
-      const account = await withPostgres((postgres) => postgres.accounts.get(options.account));
-      outputFor(options.json ?? false).record(accountRecord(account));
-    });
+  addLookCommands(accounts);
 
   accounts
     .command("adjust")
@@ -78,9 +77,11 @@ export function addAccountCommands(program: Command): void {
       outputFor(options.json ?? false).record(accountRecord(account));
     });
 
+  addBlockCommands(accounts);
+
   accounts
     .command("operator")
-    .description("gives an account the operator role, which the internal gRPC services ask for, or takes it")
+    .description("gives an account the operator role, which the operator's services and pages ask for, or takes it")
     .requiredOption("--account <id>", "account")
     .option("--revoke", "take the role")
     .option("--json", "print JSON")
@@ -90,6 +91,52 @@ export function addAccountCommands(program: Command): void {
       );
       outputFor(options.json ?? false).record(accountRecord(account));
     });
+}
+
+function addLookCommands(accounts: Command): void {
+  accounts
+    .command("show")
+    .description("shows an account")
+    .requiredOption("--account <id>", "account")
+    .option("--json", "print JSON")
+    .action(async (options: { account: string; json?: boolean }) => {
+      const account = await withPostgres((postgres) => postgres.accounts.get(options.account));
+      outputFor(options.json ?? false).record(accountRecord(account));
+    });
+
+  accounts
+    .command("list")
+    .description(
+      "lists accounts, newest first; where there are more, --json ends with a line that has only next_cursor",
+    )
+    .option("--query <text>", "only those whose identifier, wallet, key identifier or key prefix begins like this", "")
+    .addOption(limitOption("accounts"))
+    .option("--cursor <cursor>", "go on where the list before ended")
+    .option("--json", "print JSON lines")
+    .action(async (options: PageOptions & { query: string }) => {
+      const { query, limit, cursor } = options;
+      const page = await withPostgres((postgres) => postgres.accounts.list({ query, limit, cursor }));
+      printPage(page, { json: options.json, record: accountRecord, nothing: "There are no such accounts." });
+    });
+}
+
+function addBlockCommands(accounts: Command): void {
+  const kinds = [
+    { name: "block", blocked: true, does: "refuses an account's keys; its owner is told the reason" },
+    { name: "unblock", blocked: false, does: "lets an account's keys in again; the reason stays in the log" },
+  ];
+  for (const { name, blocked, does } of kinds) {
+    accounts
+      .command(name)
+      .description(does)
+      .requiredOption("--account <id>", "account")
+      .requiredOption("--reason <text>", "why", explanation)
+      .option("--json", "print JSON")
+      .action(async ({ account: accountId, reason, json = false }: BlockOptions) => {
+        const account = await withPostgres(({ accounts: port }) => port.setBlocked(accountId, { blocked, reason }));
+        outputFor(json).record(accountRecord(account));
+      });
+  }
 }
 
 async function create(options: CreateOptions, command: Command): Promise<void> {
@@ -140,6 +187,7 @@ function accountRecord(account: Account): Record<string, unknown> {
     rate_per_minute: account.tier.ratePerMinute,
     burst: account.tier.burst,
     operator: account.operator,
+    blocked_reason: account.blockedReason ?? null,
     created_at: account.createdAt,
   };
 }

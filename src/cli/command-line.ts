@@ -9,6 +9,7 @@ import { addDevCommand } from "./dev.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addLedgerCommands } from "./ledger.ts";
+import { addOperationsCommands } from "./operations.ts";
 import { addPayCommand } from "./pay.ts";
 import { addReceiptCommands } from "./receipts.ts";
 import { addServeCommand } from "./serve.ts";
@@ -25,6 +26,7 @@ const COMMANDS = [
   addReceiptCommands,
   addSuspenseCommands,
   addTreasuryCommands,
+  addOperationsCommands,
   addPayCommand,
   addDoctorCommand,
 ];

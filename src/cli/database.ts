@@ -8,6 +8,7 @@ import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { explained } from "./database-error.ts";
+import { recorded } from "./recorded.ts";
 
 const devJson = z.object({
   database_url: z.string(),
@@ -40,7 +41,7 @@ export function commandConfig(): CommandConfig {
 export type CommandConfig = Config & { DATABASE_URL: string };
 
 /**
- * Gives the command the database, and closes it after.
+ * Gives the command the database, and closes it after. What operators change through it is written to their log.
  * @throws CommandError when the database cannot be used; whatever `run` throws
  */
 export async function withPostgres<Result>(
@@ -49,6 +50,7 @@ export async function withPostgres<Result>(
   const config = commandConfig();
   try {
     const { openPostgres } = await import("../postgres/index.ts");
+    const log = createLogger("warn", { secrets: secretsIn(config) });
     const postgres = await openPostgres({
       url: config.DATABASE_URL,
       instanceId: randomUUID(),
@@ -56,10 +58,10 @@ export async function withPostgres<Result>(
       random: systemRandom,
       leaseMs: config.RUN_LEASE_MS,
       poolSize: 4,
-      log: createLogger("warn", { secrets: secretsIn(config) }),
+      log,
     });
     try {
-      return await run(postgres, config);
+      return await run(recorded(postgres, log), config);
     } finally {
       await postgres.close();
     }

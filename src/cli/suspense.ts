@@ -3,18 +3,13 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import type { SuspendedTransfer, SuspenseOwner, SuspenseStatus } from "../app/treasury-ports.ts";
 import { parseSignature } from "../domain/base58.ts";
 import { formatUsdc } from "../domain/money.ts";
-import { count, explanation } from "./arguments.ts";
+import { explanation } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
+import { limitOption, printPage, type PageOptions } from "./page.ts";
 
-/** Transfers of one page at most. */
-const MAX_LIMIT = 100;
-
-interface ListOptions {
+interface ListOptions extends PageOptions {
   status?: SuspenseStatus;
-  limit: number;
-  cursor?: string;
-  json?: boolean;
 }
 
 interface AssignOptions {
@@ -37,7 +32,7 @@ export function addSuspenseCommands(program: Command): void {
       "lists such transfers, newest first; where there are more, --json ends with a line that has only next_cursor",
     )
     .addOption(new Option("--status <status>", "only those in this status").choices(["open", "assigned"]))
-    .option("--limit <n>", `how many at most, 1 to ${MAX_LIMIT}`, pageSize, 20)
+    .addOption(limitOption("transfers"))
     .option("--cursor <cursor>", "go on where the list before ended")
     .option("--json", "print JSON lines")
     .action(list);
@@ -54,17 +49,13 @@ export function addSuspenseCommands(program: Command): void {
 }
 
 async function list({ status, limit, cursor, json = false }: ListOptions): Promise<void> {
-  const { items, nextCursor } = await withPostgres((postgres) => postgres.suspense.list({ status, limit, cursor }));
-  const output = outputFor(json);
-  if (json || items.length > 0) output.table(items.map(transferRecord));
-  else process.stderr.write(`There are no ${status === undefined ? "" : `${status} `}transfers in suspense.\n`);
-  if (!json && items.some((item) => item.status === "open"))
+  const page = await withPostgres((postgres) => postgres.suspense.list({ status, limit, cursor }));
+  const nothing = `There are no ${status === undefined ? "" : `${status} `}transfers in suspense.`;
+  printPage(page, { json, record: transferRecord, nothing });
+  if (!json && page.items.some((item) => item.status === "open"))
     process.stderr.write(
       "To give one to its owner: suspense assign --tx SIGNATURE (--account ID | --operator) --reason TEXT\n",
     );
-  if (nextCursor === undefined) return;
-  if (json) output.record({ next_cursor: nextCursor });
-  else process.stderr.write(`There are more: add --cursor ${nextCursor}\n`);
 }
 
 async function assign({ tx, reason, json = false, ...to }: AssignOptions, command: Command): Promise<void> {
@@ -94,12 +85,6 @@ function transferRecord(transfer: SuspendedTransfer): Record<string, unknown> {
     reason: reason ?? null,
     memos: memos ?? null,
   };
-}
-
-function pageSize(text: string): number {
-  const value = count(text);
-  if (value > MAX_LIMIT) throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_LIMIT}`);
-  return value;
 }
 
 function signature(text: string): string {

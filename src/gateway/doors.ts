@@ -26,17 +26,16 @@ import { Facade } from "../transport/http/facade.ts";
 import { HttpServer } from "../transport/http/server.ts";
 import { McpDoor } from "../transport/mcp/mcp-door.ts";
 import { Pipeline } from "../transport/pipeline.ts";
-import { accountService } from "../transport/services/account-service.ts";
-import { auditService } from "../transport/services/audit-service.ts";
 import { healthService } from "../transport/services/health-service.ts";
-import { keyService } from "../transport/services/key-service.ts";
 import { paymentService } from "../transport/services/payment-service.ts";
 import { receiptService } from "../transport/services/receipt-service.ts";
 import { runService } from "../transport/services/run-service.ts";
 import { toolService } from "../transport/services/tool-service.ts";
-import { treasuryService } from "../transport/services/treasury-service.ts";
 import { VERSION } from "../version.ts";
 import { makeConsole } from "./console.ts";
+import { keyRulesOf } from "./key-rules.ts";
+import { makeOperations } from "./operations.ts";
+import { operatorServices } from "./operator-services.ts";
 
 /** What the doors lead to. */
 export interface DoorsOptions {
@@ -88,13 +87,9 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log, address
     runService(postgres.runs),
     healthService(postgres.health, VERSION),
   ];
-  const { suspense, refunds, treasuryBooks: books } = postgres;
-  const internal = [
-    accountService(postgres.accounts),
-    keyService(postgres.apiKeys),
-    auditService(postgres.audit),
-    treasuryService({ suspense, refunds, books, tokenAccount: payTo }),
-  ];
+  const keyRules = keyRulesOf(deps);
+  const operations = makeOperations({ config, postgres, chain, quotes: deps.quotes, feePayer: payment.feePayer });
+  const internal = operatorServices({ postgres, keyRules, operations, tokenAccount: payTo, log });
   const addressLimit = new AddressLimit({ clock: systemClock, trustedProxies: config.TRUSTED_PROXY_HOPS });
   const access = new Access(postgres.authenticator, postgres.rateLimiter, addressLimit, metrics);
   const pipeline = new Pipeline(access, [...open, ...internal], log);

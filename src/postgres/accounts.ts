@@ -99,9 +99,9 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
     return this.#change(accountId, { operator });
   }
 
-  setBlocked(accountId: string, reason: string | undefined): Promise<Account> {
+  setBlocked(accountId: string, { blocked, reason }: { blocked: boolean; reason: string }): Promise<Account> {
     // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
-    return this.#change(accountId, { blockedReason: reason?.replaceAll("\0", "").toWellFormed() ?? null });
+    return this.#change(accountId, { blockedReason: blocked ? reason.replaceAll("\0", "").toWellFormed() : null });
   }
 
   async #change(accountId: string, change: Change): Promise<Account> {

@@ -1,6 +1,8 @@
 import type { Audit } from "../app/audit.ts";
 import type { Accounts, ApiKeys, Authenticator, Health, Ledger, RateLimiter, Receipts, Runs } from "../app/ports.ts";
 import type { DepositOwners, Deposits } from "../app/deposit-ports.ts";
+import type { LastAudit, OperationsBooks, OperatorActions } from "../app/operations-ports.ts";
+import { rememberedAudit } from "../app/remembered-audit.ts";
 import type { RelayBook } from "../app/relay-ports.ts";
 import type { SandboxRuns } from "../app/sandbox-ports.ts";
 import type { Sessions, SignInChallenges } from "../app/session-ports.ts";
@@ -13,10 +15,13 @@ import { auditApart } from "./audit.ts";
 import { PostgresAuthenticator } from "./authenticator.ts";
 import { PostgresDeposits } from "./deposits.ts";
 import { PostgresHealth } from "./health.ts";
+import { KeyUses } from "./key-uses.ts";
 import { Leases } from "./leases.ts";
 import { PostgresLedger } from "./ledger.ts";
 import type { Log } from "./log.ts";
 import { Notifications } from "./notifications.ts";
+import { PostgresOperations } from "./operations.ts";
+import { PostgresOperatorActions } from "./operator-actions.ts";
 import { lazyOperatorWork } from "./operator-work.ts";
 import { checkDurability, openPool } from "./pool.ts";
 import { PostgresRateLimiter } from "./rate-limiter.ts";
@@ -59,6 +64,8 @@ export interface Postgres {
   readonly reading: AccountReading;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
+  readonly operatorActions: OperatorActions;
+  readonly operations: OperationsBooks;
   readonly treasuryBooks: TreasuryBooks;
   readonly deposits: Deposits & DepositOwners;
   readonly suspense: Suspense;
@@ -72,6 +79,8 @@ export interface Postgres {
   readonly health: Health;
   /** Checks every invariant of the ledger. */
   readonly audit: Audit;
+  /** What the last audit through here found; undefined until one has ended. */
+  readonly lastAudit: () => LastAudit | undefined;
   /** What makes this database unsafe for money; empty when nothing does. */
   checkDurability(): Promise<string[]>;
   /** Starts the work in the background: leases, the sweep, hearing of changed keys and cancelled executions. */
@@ -91,15 +100,17 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const operatorWork = lazyOperatorWork({ url, clock, random });
     const account = openAccountReading({ url, instanceId, sealingKeys });
     const search = new AccountSearch(pool);
+    const { audit, last: lastAudit } = rememberedAudit((signal) => auditApart(url, signal), clock);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, leaseMs, log, onReleased: options.onReleased });
     const notifications = new Notifications({ url, log });
-    const authenticator = new PostgresAuthenticator({ pool, clock, notifications });
+    const keyUses = new KeyUses({ pool, clock, log });
+    const authenticator = new PostgresAuthenticator({ pool, clock, notifications, uses: keyUses });
     const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
     const stop = async (): Promise<void> => {
       sealingKeys.stop();
-      await Promise.all([leases.stop(), sweeper.stop(), sandboxRuns.stop(), notifications.stop()]);
+      await Promise.all([leases.stop(), sweeper.stop(), keyUses.stop(), sandboxRuns.stop(), notifications.stop()]);
     };
     return {
       ledger: new PostgresLedger({ pool, instanceId, leaseMs, leases }),
@@ -110,6 +121,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       reading: account.reading,
       accounts: { ...operatorWork.accounts, list: (query) => search.list(query) },
       apiKeys: operatorWork.apiKeys,
+      operatorActions: new PostgresOperatorActions(pool, clock, random),
+      operations: new PostgresOperations(pool, clock),
       treasuryBooks: new PostgresTreasuryBooks({ pool, instanceId }),
       deposits: new PostgresDeposits(pool),
       suspense: new PostgresSuspense(pool),
@@ -120,10 +133,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       sessions: new PostgresSessions({ pool, clock, random }),
       sealingKeys,
       health,
-      audit: (signal) => auditApart(url, signal),
+      audit,
+      lastAudit,
       checkDurability: () => checkDurability(pool),
       start: () => {
-        for (const part of [leases, sweeper, sandboxRuns, notifications, sealingKeys]) part.start();
+        for (const part of [leases, sweeper, keyUses, sandboxRuns, notifications, sealingKeys]) part.start();
       },
       stop,
       close: async () => {

@@ -29,7 +29,7 @@ export function lazyOperatorWork(options: OperatorWorkOptions): OperatorWork {
       adjust: async (adjustment) => (await open()).accounts.adjust(adjustment),
       setTier: async (accountId, tier) => (await open()).accounts.setTier(accountId, tier),
       setOperator: async (accountId, operator) => (await open()).accounts.setOperator(accountId, operator),
-      setBlocked: async (accountId, reason) => (await open()).accounts.setBlocked(accountId, reason),
+      setBlocked: async (accountId, block) => (await open()).accounts.setBlocked(accountId, block),
     },
     apiKeys: {
       create: async (key) => (await open()).apiKeys.create(key),

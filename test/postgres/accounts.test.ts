@@ -106,10 +106,10 @@ describe("an account", () => {
   it("is blocked with a reason, and let in again", async () => {
     const { accountId, blockedReason } = await one.accounts.create(wallet());
     expect(blockedReason).toBeUndefined();
-    expect(await one.accounts.setBlocked(accountId, "chargeback\0")).toMatchObject({ blockedReason: "chargeback" });
+    expect(await one.accounts.setBlocked(accountId, { blocked: true, reason: "chargeback\0" })).toMatchObject({ blockedReason: "chargeback" });
     expect(await one.accounts.get(accountId)).toMatchObject({ blockedReason: "chargeback" });
-    expect(await one.accounts.setBlocked(accountId, undefined)).toMatchObject({ blockedReason: undefined });
-    await expect(one.accounts.setBlocked("acct_nobody", "why")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await one.accounts.setBlocked(accountId, { blocked: false, reason: "paid" })).toMatchObject({ blockedReason: undefined });
+    await expect(one.accounts.setBlocked("acct_nobody", { blocked: true, reason: "why" })).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 });
 
@@ -120,7 +120,7 @@ describe("a search for accounts", () => {
   it("finds by the beginning of account, wallet, key or key prefix, newest first", async () => {
     const [first, second] = [await one.accounts.create(wallet()), await one.accounts.create(wallet())];
     const made = await one.apiKeys.create({ accountId: first.accountId, name: "", scopes: [] });
-    await one.accounts.setBlocked(first.accountId, "late");
+    await one.accounts.setBlocked(first.accountId, { blocked: true, reason: "late" });
     const [found] = (await one.accounts.list({ query: first.accountId, limit: 1, cursor: undefined })).items;
     expect(found).toEqual(await one.accounts.get(first.accountId));
     expect(await ids(second.wallet)).toEqual([second.accountId]);

@@ -10,6 +10,7 @@ import { PaymentEntity } from "./payment.ts";
 import { RateBucketEntity } from "./rate-bucket.ts";
 import { ReceiptEntity } from "./receipt.ts";
 import { RelayBudgetEntity, RelayEntity } from "./relay.ts";
+import { RevenueMarkEntity } from "./revenue-mark.ts";
 import { RunEntity } from "./run.ts";
 import { SandboxRunEntity } from "./sandbox-run.ts";
 import { SealingKeyEntity } from "./sealing-key.ts";
@@ -42,4 +43,5 @@ export const ENTITIES = [
   SessionEntity,
   DepositEntity,
   OperatorActionEntity,
+  RevenueMarkEntity,
 ];

@@ -14,8 +14,15 @@ export const OperatorActionEntity = defineEntity({
     details: p.json(),
     failedAction: p.uuid().nullable(),
     failure: p.text().nullable(),
+    once: p.text().nullable(),
+    repeats: p.uuid().nullable(),
   },
   indexes: [
+    {
+      name: "operator_action_once_index",
+      expression:
+        "create index operator_action_once_index on operator_action (target, action, id) where once is not null",
+    },
     {
       name: "operator_action_failed_index",
       expression:

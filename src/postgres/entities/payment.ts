@@ -41,6 +41,11 @@ export const PaymentEntity = defineEntity({
       name: "payment_deposit_index",
       expression: "create index payment_deposit_index on payment (quote_id) where starts_with(quote_id, 'dep_')",
     },
+    {
+      name: "payment_failed_index",
+      expression:
+        "create index payment_failed_index on payment (created_at, tx_signature) where reversed or (not settled and starts_with(quote_id, 'qt_'))",
+    },
   ],
   uniques: [
     {

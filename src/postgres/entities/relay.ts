@@ -29,6 +29,10 @@ export const RelayEntity = defineEntity({
       name: "relay_finished_index",
       expression: "create index relay_finished_index on relay (claimed_at) where state in ('confirmed', 'failed')",
     },
+    {
+      name: "relay_failed_index",
+      expression: "create index relay_failed_index on relay (moved_at, tx_signature) where state = 'failed'",
+    },
   ],
   uniques: [
     {

@@ -11,6 +11,7 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
     createAccount: {
       key: "required",
       operator: true,
+      action: { name: () => "account.create", target: ({ wallet }) => wallet, once: () => "" },
       async call({ wallet }) {
         return { account: accountMessage(await accounts.create(wallet)) };
       },
@@ -18,6 +19,7 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
     getAccount: {
       key: "required",
       operator: true,
+      action: "none",
       async call({ accountId }) {
         return { account: accountMessage(await accounts.get(accountId)) };
       },
@@ -25,6 +27,11 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
     adjustBalance: {
       key: "required",
       operator: true,
+      action: {
+        name: () => "account.adjust",
+        target: ({ accountId }) => accountId,
+        once: ({ amountUsdcMicrousd, idempotencyKey }) => `${amountUsdcMicrousd} ${idempotencyKey}`,
+      },
       async call({ accountId, amountUsdcMicrousd, reason, idempotencyKey }) {
         return {
           account: accountMessage(
@@ -36,6 +43,7 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
     setTier: {
       key: "required",
       operator: true,
+      action: { name: () => "account.tier", target: ({ accountId }) => accountId },
       async call({ accountId, ratePerMinute, burst }) {
         return { account: accountMessage(await accounts.setTier(accountId, { ratePerMinute, burst })) };
       },
@@ -51,8 +59,12 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
     setBlocked: {
       key: "required",
       operator: true,
+      action: {
+        name: ({ blocked }) => (blocked ? "account.block" : "account.unblock"),
+        target: ({ accountId }) => accountId,
+      },
       async call({ accountId, blocked, reason }) {
-        return { account: accountMessage(await accounts.setBlocked(accountId, blocked ? reason : undefined)) };
+        return { account: accountMessage(await accounts.setBlocked(accountId, { blocked, reason })) };
       },
     },
   });

@@ -1,6 +1,7 @@
 import { AuditService } from "#gen/toolgate/v1/audit_service_pb.ts";
 import type { Audit } from "../../app/audit.ts";
 import { ToolgateError } from "../../domain/errors.ts";
+import { auditMessage } from "./audit-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
 /** When another audit may be tried, seconds. */
@@ -17,11 +18,7 @@ export function auditService(audit: Audit): ServiceBinding<typeof AuditService> 
         if (running) throw inProgress();
         running = true;
         try {
-          const lines = await audit(signal);
-          return {
-            lines: lines.map(({ name, ...line }) => ({ invariant: name, ...line })),
-            clean: lines.every(({ violations }) => violations === 0n),
-          };
+          return auditMessage(await audit(signal));
         } finally {
           running = false;
         }

@@ -13,6 +13,7 @@ export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding
     createKey: {
       key: "required",
       operator: true,
+      action: { name: () => "key.create", target: ({ accountId }) => accountId },
       async call({ accountId, ...wished }) {
         const { key, secret } = await keys.create({ accountId, ...newKeyOf(wishedKey(wished), rules()) });
         return { key: keyMessage(key), secret };
@@ -21,6 +22,7 @@ export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding
     listKeys: {
       key: "required",
       operator: true,
+      action: "none",
       async call({ accountId }) {
         return { keys: (await keys.list(accountId)).map(keyMessage) };
       },
@@ -28,6 +30,7 @@ export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding
     revokeKey: {
       key: "required",
       operator: true,
+      action: { name: () => "key.revoke", target: ({ keyId }) => keyId, once: () => "" },
       async call({ keyId }) {
         return { key: keyMessage(await keys.revoke(keyId)) };
       },

@@ -1,4 +1,5 @@
 import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { ActionName } from "../../app/operations-ports.ts";
 import type { Scope } from "../../domain/scope.ts";
 import type { KeyedContext, RequestContext } from "../request-context.ts";
 
@@ -15,7 +16,18 @@ export interface KeyedEndpoint<I extends DescMessage, O extends DescMessage> {
   readonly scope?: Scope;
   /** Whether the key's account must have the operator role. */
   readonly operator?: boolean;
+  /** How the operators' log tells of it; "none" for a method that only reads, where its descriptor does not say so. */
+  readonly action?: ActionOf<I> | "none";
   call(request: MessageShape<I>, context: KeyedContext): Promise<MessageInitShape<O>>;
+}
+
+/** What the operators' log says of a request. */
+export interface ActionOf<I extends DescMessage> {
+  name(request: MessageShape<I>): ActionName;
+  /** What it is done to. */
+  target(request: MessageShape<I>): string;
+  /** What makes it the same when it is asked for again; left out where each time counts. */
+  once?(request: MessageShape<I>): string;
 }
 
 /** One method of a service: who may call it, and what it does. */

@@ -37,6 +37,11 @@ export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof Treas
     assignSuspense: {
       key: "required",
       operator: true,
+      action: {
+        name: () => "suspense.assign",
+        target: ({ txSignature }) => txSignature,
+        once: ({ owner }) => (owner.case === "accountId" ? owner.value : "operator"),
+      },
       async call({ txSignature, owner, reason }) {
         return { transfer: transferMessage(await suspense.assign({ txSignature, to: ownerOf(owner), reason })) };
       },
@@ -44,6 +49,7 @@ export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof Treas
     refundReceipt: {
       key: "required",
       operator: true,
+      action: { name: () => "receipt.refund", target: ({ receiptId }) => receiptId, once: () => "" },
       async call({ receiptId, reason }) {
         const { receipt, refunded } = await refunds.refund({ receiptId, reason });
         return { receipt: receiptMessage(receipt), refunded };

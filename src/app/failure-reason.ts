@@ -1,0 +1,27 @@
+import { formatUsdc } from "../domain/money.ts";
+import type { Quotes } from "../domain/quote.ts";
+import type { FailedPayment } from "./operations-ports.ts";
+
+/** Why a payment did not buy what it was for, as far as it is known: a sentence for the operator. */
+export function failureReason(payment: FailedPayment, quotes: Pick<Quotes, "open">): string {
+  switch (payment.kind) {
+    case "relay":
+      return `The relayed transaction failed: ${payment.relayReason ?? "for no reason that was told"}.`;
+    case "reversed":
+      return "The transaction did not stay on the chain, and its credit was taken back.";
+    case "unused":
+      return `It was credited to the balance: ${unusedReason(payment, quotes)}.`;
+    default:
+      return payment.kind satisfies never;
+  }
+}
+
+function unusedReason({ quoteId, amount = 0n, quotePaid, blockTime }: FailedPayment, quotes: Pick<Quotes, "open">) {
+  const quote = quoteId === undefined ? undefined : quotes.open(quoteId);
+  if (quotePaid) return "another payment has bought the call of this quote";
+  if (!quote) return "nobody has brought its proof in time";
+  if (amount < quote.price) return `it is less than the price of ${formatUsdc(quote.price)} USDC`;
+  const lateMs = (blockTime?.getTime() ?? 0) - quote.expiresAt;
+  if (lateMs > 0) return `it came ${Math.ceil(lateMs / 1_000)} s after the quote had expired`;
+  return "nobody has brought its proof in time";
+}

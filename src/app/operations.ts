@@ -1,0 +1,153 @@
+import type { Clock } from "../domain/clock.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import type { Quotes } from "../domain/quote.ts";
+import { failureReason } from "./failure-reason.ts";
+import type {
+  ChainLook,
+  ChainStatus,
+  FailedPayment,
+  LastAudit,
+  MinuteOfCalls,
+  OperationsBooks,
+  OperatorAction,
+  OperatorActions,
+} from "./operations-ports.ts";
+import type { Page } from "./ports.ts";
+import type { RelayBook } from "./relay-ports.ts";
+import { TreasuryProblem } from "./treasury-problem.ts";
+import type { TreasuryBooks, WatchState } from "./treasury-ports.ts";
+
+/** What the operator's look at the service is made of. */
+export interface OperationsDeps {
+  readonly chain: ChainStatus;
+  readonly books: OperationsBooks;
+  readonly treasuryBooks: Pick<TreasuryBooks, "watch" | "suspended">;
+  readonly treasury: { readonly owner: string; readonly tokenAccount: string };
+  /** Undefined while gasless is off. */
+  readonly feePayer: FeePayerRules | undefined;
+  readonly relays: Pick<RelayBook, "spentToday">;
+  readonly actions: Pick<OperatorActions, "list">;
+  readonly lastAudit: () => LastAudit | undefined;
+  readonly quotes: Pick<Quotes, "open">;
+  readonly clock: Clock;
+  /** WATCH_INTERVAL_MS: how often the treasury is looked at. */
+  readonly watchIntervalMs: number;
+}
+
+/** The relay's fee payer, and what it may do. */
+export interface FeePayerRules {
+  readonly address: string;
+  /** GASLESS_LOW_LAMPORTS: below this it is low. */
+  readonly lowLamports: bigint;
+  /** GASLESS_DAILY_LAMPORTS */
+  readonly dailyLamports: bigint;
+}
+
+/** How the service is. */
+export interface Status {
+  treasury: {
+    owner: string;
+    tokenAccount: string;
+    held: MicroUsd | undefined;
+    watch: WatchState | undefined;
+    /** Undefined when nothing is wrong. */
+    problem: string | undefined;
+  };
+  feePayer: (FeePayerRules & { lamports: bigint | undefined; spentToday: bigint }) | undefined;
+  endpoints: ChainLook["endpoints"];
+  minutes: MinuteOfCalls[];
+  activeRuns: number;
+  liabilities: MicroUsd;
+  revenue: MicroUsd | undefined;
+  suspense: { count: number; amount: MicroUsd };
+  audit: LastAudit | undefined;
+}
+
+/** A failed payment, and why it failed. */
+export type ExplainedFailure = FailedPayment & { reason: string };
+
+/** How long a status is told again, ms: pages ask for it all the time, and several of them. */
+const FRESH_MS = 2_000;
+
+/** What is counted from many rows is counted again after so many times as long as it took: it never takes more of the database. */
+const REST = 20;
+
+/** The operator's look at the running service. */
+export class Operations {
+  readonly #deps: OperationsDeps;
+  readonly #problem: TreasuryProblem;
+  readonly #status: () => Promise<Status>;
+  readonly #minutes: () => Promise<MinuteOfCalls[]>;
+  readonly #revenue: () => Promise<MicroUsd | undefined>;
+  readonly #figures: () => ReturnType<OperationsBooks["figures"]>;
+
+  constructor(deps: OperationsDeps) {
+    const { books, clock } = deps;
+    this.#deps = deps;
+    this.#problem = new TreasuryProblem(deps);
+    this.#status = shared(clock, 0, () => this.#look());
+    this.#minutes = shared(clock, REST, () => books.minutes());
+    this.#revenue = shared(clock, REST, () => books.revenue());
+    this.#figures = shared(clock, REST, () => books.figures());
+  }
+
+  /** How the service is, at most two seconds ago. What the chain cannot tell is a problem of it, and no failure. */
+  status(): Promise<Status> {
+    return this.#status();
+  }
+
+  /** Payments that did not buy what they were for, newest first. @throws ToolgateError INVALID_REQUEST for a foreign cursor */
+  async failedPayments(query: { limit: number; cursor: string | undefined }): Promise<Page<ExplainedFailure>> {
+    const { items, nextCursor } = await this.#deps.books.failedPayments(query);
+    return { items: items.map((item) => ({ ...item, reason: failureReason(item, this.#deps.quotes) })), nextCursor };
+  }
+
+  /** What operators did, newest first. @throws ToolgateError INVALID_REQUEST for a foreign cursor */
+  actions(query: { limit: number; cursor: string | undefined }): Promise<Page<OperatorAction>> {
+    return this.#deps.actions.list(query);
+  }
+
+  async #look(): Promise<Status> {
+    const { chain, treasuryBooks, treasury, feePayer, relays, lastAudit } = this.#deps;
+    // The chain before the books: what the books say was looked at later than what the chain says.
+    const looking = chain.look(feePayer?.address);
+    const [look, figures, minutes, revenue, suspense, spentToday] = await Promise.all([
+      looking,
+      this.#figures(),
+      this.#minutes(),
+      this.#revenue(),
+      treasuryBooks.suspended(),
+      feePayer ? relays.spentToday() : 0n,
+    ]);
+    const watch = await treasuryBooks.watch(treasury.tokenAccount);
+    return {
+      treasury: { ...treasury, held: look.held, watch, problem: this.#problem.of(look.held, watch) },
+      feePayer: feePayer && { ...feePayer, lamports: look.lamports, spentToday },
+      endpoints: look.endpoints,
+      minutes,
+      ...figures,
+      revenue,
+      suspense,
+      audit: lastAudit(),
+    };
+  }
+}
+
+/** Tells the same to all who ask at once, and for a while after: two seconds, or `rest` times as long as it took. A failure is told to those alone. */
+function shared<Told>(clock: Clock, rest: number, ask: () => Promise<Told>): () => Promise<Told> {
+  let asked: Promise<Told> | undefined;
+  let told: { what: Told; at: number; forMs: number } | undefined;
+  const askNow = async () => {
+    const since = clock.now();
+    const what = await ask();
+    const at = clock.now();
+    told = { what, at, forMs: Math.max(FRESH_MS, rest * (at - since)) };
+    return what;
+  };
+  return async () => {
+    // A clock that was set back makes nothing fresh for longer.
+    if (told && Math.abs(clock.now() - told.at) < told.forMs) return told.what;
+    asked ??= askNow().finally(() => (asked = undefined));
+    return asked;
+  };
+}

@@ -1,0 +1,23 @@
+import type { Clock } from "../domain/clock.ts";
+import type { Audit } from "./audit.ts";
+import type { LastAudit } from "./operations-ports.ts";
+
+/** An audit, and what it found last, whoever asked for it. */
+export interface RememberedAudit {
+  readonly audit: Audit;
+  /** Undefined until one has ended. */
+  readonly last: () => LastAudit | undefined;
+}
+
+/** Remembers what an audit finds. */
+export function rememberedAudit(audit: Audit, clock: Clock): RememberedAudit {
+  let found: LastAudit | undefined;
+  return {
+    audit: async (signal) => {
+      const lines = await audit(signal);
+      found = { at: new Date(clock.now()), lines };
+      return lines;
+    },
+    last: () => found,
+  };
+}

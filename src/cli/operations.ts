@@ -1,0 +1,152 @@
+import process from "node:process";
+import type { Command } from "commander";
+import type { ExplainedFailure, Operations, Status } from "../app/operations.ts";
+import type { OperatorAction } from "../app/operations-ports.ts";
+import { ConfigError } from "../config/config.ts";
+import { secretsIn } from "../config/secrets.ts";
+import { formatUsdc } from "../domain/money.ts";
+import { createLogger } from "../log.ts";
+import type { Postgres } from "../postgres/index.ts";
+import { systemClock, systemRandom } from "../system.ts";
+import { withPostgres, type CommandConfig } from "./database.ts";
+import { outputFor } from "./output.ts";
+import { limitOption, printPage, type PageOptions } from "./page.ts";
+
+/** `operations status | actions | failed-payments` */
+export function addOperationsCommands(program: Command): void {
+  const operations = program.command("operations").description("operator's look at the running service");
+
+  operations
+    .command("status")
+    .description(
+      "tells how the service is: treasury, fee payer, endpoints of the chain, calls of the last hour; needs SOLANA_RPC_URLS and TREASURY_OWNER, or a running dev",
+    )
+    .option("--json", "print JSON")
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const status = await withPostgres(async (postgres, config) => (await operationsOf(postgres, config)).status());
+      printStatus(status, json);
+    });
+
+  operations
+    .command("actions")
+    .description(
+      "lists what operators did, newest first; where there are more, --json ends with a line that has only next_cursor",
+    )
+    .addOption(limitOption("actions"))
+    .option("--cursor <cursor>", "go on where the list before ended")
+    .option("--json", "print JSON lines")
+    .action(async ({ limit, cursor, json }: PageOptions) => {
+      const page = await withPostgres((postgres) => postgres.operatorActions.list({ limit, cursor }));
+      printPage(page, { json, record: actionRecord, nothing: "No operator has done anything." });
+    });
+
+  operations
+    .command("failed-payments")
+    .description(
+      "lists payments that did not buy what they were for, newest first; where there are more, --json ends with a line that has only next_cursor",
+    )
+    .addOption(limitOption("payments"))
+    .option("--cursor <cursor>", "go on where the list before ended")
+    .option("--json", "print JSON lines")
+    .action(async ({ limit, cursor, json }: PageOptions) => {
+      const page = await withPostgres(async (postgres, config) =>
+        (await operationsOf(postgres, config)).failedPayments({ limit, cursor }),
+      );
+      printPage(page, { json, record: failureRecord, nothing: "Every payment bought what it was for." });
+    });
+}
+
+/** @throws ConfigError where the chain is not known */
+async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<Operations> {
+  const { TREASURY_OWNER: treasuryOwner, SOLANA_RPC_URLS: urls } = config;
+  const missing = Object.entries({ TREASURY_OWNER: treasuryOwner, SOLANA_RPC_URLS: urls });
+  const problems = missing.filter(([, value]) => value === undefined).map(([name]) => `${name}: is not set`);
+  if (treasuryOwner === undefined || urls === undefined) throw new ConfigError(problems);
+  const [{ makeOperations }, { openSponsor }, { SolanaRpc }, { treasuryOf }, { Quotes }] = await Promise.all([
+    import("../gateway/operations.ts"),
+    import("../gateway/fee-payer.ts"),
+    import("../solana/rpc.ts"),
+    import("../solana/treasury.ts"),
+    import("../domain/quote.ts"),
+  ]);
+  const log = createLogger("error", { secrets: secretsIn(config) });
+  const sponsor = await openSponsor({ ...config, TREASURY_OWNER: treasuryOwner });
+  return makeOperations({
+    config,
+    postgres,
+    chain: {
+      rpc: new SolanaRpc(urls, { clock: systemClock, log, attemptMs: 3_000 }),
+      treasury: treasuryOf(treasuryOwner),
+    },
+    quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
+    feePayer: sponsor?.feePayer,
+  });
+}
+
+function printStatus(status: Status, json: boolean): void {
+  const { treasury, feePayer, endpoints, minutes, suspense, revenue } = status;
+  const { held, watch, problem } = treasury;
+  const figures = {
+    treasury_owner: treasury.owner,
+    token_account: treasury.tokenAccount,
+    held_usdc: usdcOrNull(held),
+    expected_usdc: usdcOrNull(watch?.expected),
+    looked_at: watch?.lookedAt ?? null,
+    treasury_problem: problem ?? null,
+    liabilities_usdc: formatUsdc(status.liabilities),
+    revenue_usdc: usdcOrNull(revenue),
+    suspense_count: suspense.count,
+    suspense_usdc: formatUsdc(suspense.amount),
+    fee_payer: feePayer?.address ?? null,
+    fee_payer_lamports: feePayer?.lamports ?? null,
+    fee_payer_low_lamports: feePayer?.lowLamports ?? null,
+    relay_lamports_today: feePayer?.spentToday ?? null,
+    relay_lamports_daily: feePayer?.dailyLamports ?? null,
+    active_runs: status.activeRuns,
+    completed_last_hour: minutes.reduce((sum, { completed }) => sum + completed, 0),
+    failed_last_hour: minutes.reduce((sum, { failed }) => sum + failed, 0),
+    charged_usdc_last_hour: formatUsdc(minutes.reduce((sum, { charged }) => sum + charged, 0n)),
+  };
+  const rows = endpoints.map(({ host, slot, latencyMs, problem: why }) => ({
+    endpoint: host,
+    slot: slot ?? null,
+    latency_ms: latencyMs ?? null,
+    problem: why ?? null,
+  }));
+  const output = outputFor(json);
+  if (json) return output.record({ ...figures, endpoints: rows });
+  output.record(figures);
+  process.stdout.write("\n");
+  output.table(rows);
+}
+
+function actionRecord(action: OperatorAction): Record<string, unknown> {
+  const { actionId, at, actor, name, target, details, failure, repeats } = action;
+  return {
+    action_id: actionId,
+    at,
+    actor: actor.name,
+    account_id: actor.accountId ?? null,
+    action: name,
+    target,
+    failure: failure ?? null,
+    repeats: repeats ?? null,
+    details,
+  };
+}
+
+function failureRecord({ txSignature, kind, accountId, quoteId, amount, reason, at }: ExplainedFailure) {
+  return {
+    tx_signature: txSignature,
+    at,
+    kind,
+    amount_usdc: usdcOrNull(amount),
+    account_id: accountId ?? null,
+    quote_id: quoteId ?? null,
+    reason,
+  };
+}
+
+function usdcOrNull(amount: bigint | undefined): string | null {
+  return amount === undefined ? null : formatUsdc(amount);
+}

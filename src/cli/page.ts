@@ -1,0 +1,40 @@
+import process from "node:process";
+import { InvalidArgumentError, Option } from "commander";
+import type { Page } from "../app/ports.ts";
+import { count } from "./arguments.ts";
+import { outputFor } from "./output.ts";
+
+/** Things of one page at most. */
+const MAX_LIMIT = 100;
+
+/** What every list is asked with. */
+export interface PageOptions {
+  limit: number;
+  cursor?: string;
+  json?: boolean;
+}
+
+/** `--limit`, of a list of such things. */
+export function limitOption(things: string): Option {
+  return new Option("--limit <n>", `how many ${things} at most, 1 to ${MAX_LIMIT}`).argParser(pageSize).default(20);
+}
+
+/** Prints a page, and how to go on: with --json as a last line that has only next_cursor. */
+export function printPage<Item>(
+  { items, nextCursor }: Page<Item>,
+  how: { json: boolean | undefined; record: (item: Item) => Record<string, unknown>; nothing: string },
+): void {
+  const { json = false, record, nothing } = how;
+  const output = outputFor(json);
+  if (json || items.length > 0) output.table(items.map(record));
+  else process.stderr.write(`${nothing}\n`);
+  if (nextCursor === undefined) return;
+  if (json) output.record({ next_cursor: nextCursor });
+  else process.stderr.write(`There are more: add --cursor ${nextCursor}\n`);
+}
+
+function pageSize(text: string): number {
+  const value = count(text);
+  if (value > MAX_LIMIT) throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_LIMIT}`);
+  return value;
+}

@@ -1,0 +1,112 @@
+import os from "node:os";
+import process from "node:process";
+import { acting } from "../app/operator-actions.ts";
+import type { ActionName, NewAction } from "../app/operations-ports.ts";
+import type { JsonObject, JsonValue } from "../domain/json.ts";
+import type { Logger } from "../log.ts";
+import type { Postgres } from "../postgres/index.ts";
+
+/** The ports as commands have them: whatever an operator changes through them is written to the operators' log before. */
+export function recorded(postgres: Postgres, log: Logger): Postgres {
+  const { accounts, apiKeys, suspense, refunds, operatorActions: actions } = postgres;
+  const actor = { accountId: undefined, name: `cli:${userName()}` };
+  const act = <Result>(
+    name: ActionName,
+    target: string,
+    given: { details: object; once?: string },
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
+    const action: NewAction = { actor, name, target, details: detailsOf(given.details), once: given.once };
+    return acting({ actions, log }, action, work);
+  };
+  return {
+    ...postgres,
+    accounts: {
+      ...accounts,
+      create: (wallet) =>
+        act("account.create", wallet, { details: { wallet }, once: "" }, () => accounts.create(wallet)),
+      adjust: (adjustment) => {
+        const { accountId, amount, reason, idempotencyKey } = adjustment;
+        const details = {
+          account_id: accountId,
+          amount_usdc_microusd: amount,
+          reason,
+          idempotency_key: idempotencyKey,
+        };
+        const once = `${amount} ${idempotencyKey}`;
+        return act("account.adjust", accountId, { details, once }, () => accounts.adjust(adjustment));
+      },
+      setTier: (accountId, tier) => {
+        const details = { account_id: accountId, rate_per_minute: tier.ratePerMinute, burst: tier.burst };
+        return act("account.tier", accountId, { details }, () => accounts.setTier(accountId, tier));
+      },
+      setOperator: (accountId, operator) => {
+        const details = { account_id: accountId, operator };
+        return act("account.operator", accountId, { details }, () => accounts.setOperator(accountId, operator));
+      },
+      setBlocked: (accountId, block) => {
+        const name = block.blocked ? "account.block" : "account.unblock";
+        const details = { account_id: accountId, ...block };
+        return act(name, accountId, { details }, () => accounts.setBlocked(accountId, block));
+      },
+    },
+    apiKeys: {
+      ...apiKeys,
+      create: (key) => {
+        const { accountId, ...more } = key;
+        const details = { account_id: accountId, ...more };
+        return act("key.create", accountId, { details }, () => apiKeys.create(key));
+      },
+      rotate: (key) => {
+        const details = { key_id: key.keyId, overlap_seconds: key.overlapSeconds };
+        return act("key.rotate", key.keyId, { details }, () => apiKeys.rotate(key));
+      },
+      revoke: (keyId, accountId) => {
+        const details = { key_id: keyId, account_id: accountId };
+        return act("key.revoke", keyId, { details, once: "" }, () => apiKeys.revoke(keyId, accountId));
+      },
+    },
+    suspense: {
+      list: (query) => suspense.list(query),
+      assign: (assignment) => {
+        const { txSignature, to, reason } = assignment;
+        const owner = to === "operator" ? { operator: true } : { account_id: to.accountId };
+        const given = {
+          details: { tx_signature: txSignature, ...owner, reason },
+          once: to === "operator" ? to : to.accountId,
+        };
+        return act("suspense.assign", txSignature, given, () => suspense.assign(assignment));
+      },
+    },
+    refunds: {
+      refund: (refund) => {
+        const { receiptId, reason } = refund;
+        const details = { receipt_id: receiptId, reason };
+        return act("receipt.refund", receiptId, { details, once: "" }, () => refunds.refund(refund));
+      },
+    },
+  };
+}
+
+/** Of the machine's user; its number where the machine has no name for it. */
+function userName(): string {
+  try {
+    return os.userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? "unknown");
+  }
+}
+
+/** What JSON has no form for becomes what messages have for it. */
+function detailsOf(details: object): JsonObject {
+  const members = Object.entries(details).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(members.map(([name, value]) => [name, jsonOf(value)]));
+}
+
+function jsonOf(value: unknown): JsonValue {
+  if (typeof value === "bigint") return value.toString();
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Set || Array.isArray(value)) return [...value].map(jsonOf);
+  if (typeof value === "object" && value !== null) return detailsOf(value);
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
+}

@@ -1,0 +1,37 @@
+import { Operations } from "../app/operations.ts";
+import type { Config } from "../config/config.ts";
+import type { Quotes } from "../domain/quote.ts";
+import type { Postgres } from "../postgres/index.ts";
+import { SolanaStatus } from "../solana/index.ts";
+import type { SolanaRpc } from "../solana/rpc.ts";
+import type { Treasury } from "../solana/treasury.ts";
+import { systemClock } from "../system.ts";
+
+/** What the operator's look at the service is made of. */
+export interface OperationsParts {
+  readonly config: Pick<Config, "GASLESS_LOW_LAMPORTS" | "GASLESS_DAILY_LAMPORTS" | "WATCH_INTERVAL_MS">;
+  readonly postgres: Postgres;
+  readonly chain: { readonly rpc: SolanaRpc; readonly treasury: Treasury };
+  readonly quotes: Pick<Quotes, "open">;
+  /** The relay's, base58; undefined while gasless is off. */
+  readonly feePayer: string | undefined;
+}
+
+/** Makes the operator's look at the service. */
+export function makeOperations({ config, postgres, chain, quotes, feePayer: address }: OperationsParts): Operations {
+  const lowLamports = BigInt(config.GASLESS_LOW_LAMPORTS);
+  const dailyLamports = BigInt(config.GASLESS_DAILY_LAMPORTS);
+  return new Operations({
+    chain: new SolanaStatus(chain.rpc, chain.treasury),
+    books: postgres.operations,
+    treasuryBooks: postgres.treasuryBooks,
+    treasury: chain.treasury,
+    feePayer: address === undefined ? undefined : { address, lowLamports, dailyLamports },
+    relays: postgres.relays,
+    actions: postgres.operatorActions,
+    lastAudit: postgres.lastAudit,
+    quotes,
+    clock: systemClock,
+    watchIntervalMs: config.WATCH_INTERVAL_MS,
+  });
+}

@@ -1,0 +1,36 @@
+import type { Operations } from "../app/operations.ts";
+import type { KeyRules } from "../domain/new-key.ts";
+import type { Logger } from "../log.ts";
+import type { Postgres } from "../postgres/index.ts";
+import { accountService } from "../transport/services/account-service.ts";
+import { auditService } from "../transport/services/audit-service.ts";
+import { audited } from "../transport/services/audited.ts";
+import { keyService } from "../transport/services/key-service.ts";
+import { operationsService } from "../transport/services/operations-service.ts";
+import type { ServiceBinding } from "../transport/services/service-impl.ts";
+import { treasuryService } from "../transport/services/treasury-service.ts";
+
+/** What the operator's services are made of. */
+export interface OperatorParts {
+  readonly postgres: Postgres;
+  /** What new keys are held against. */
+  readonly keyRules: () => KeyRules;
+  readonly operations: Operations;
+  /** The treasury's token account, base58. */
+  readonly tokenAccount: string;
+  readonly log: Logger;
+}
+
+/** The operator's services, the same at every door: whatever they change is in the operators' log before. */
+export function operatorServices(parts: OperatorParts): ServiceBinding[] {
+  const { postgres, keyRules, operations, tokenAccount, log } = parts;
+  const { suspense, refunds, treasuryBooks: books } = postgres;
+  const services: readonly ServiceBinding[] = [
+    accountService(postgres.accounts),
+    keyService(postgres.apiKeys, keyRules),
+    auditService(postgres.audit),
+    treasuryService({ suspense, refunds, books, tokenAccount }),
+    operationsService(operations),
+  ];
+  return services.map((binding) => audited(binding, { actions: postgres.operatorActions, log }));
+}

@@ -1,0 +1,155 @@
+import { base58 } from "@scure/base";
+import type { Pool } from "pg";
+import type { FailedPayment, FailedPaymentKind, MinuteOfCalls, OperationsBooks } from "../app/operations-ports.ts";
+import type { Page } from "../app/ports.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import { cursorAfter, readCursor } from "./cursor.ts";
+import { patientQuery } from "./retry.ts";
+import { idFrom } from "./rows.ts";
+import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
+
+interface FailedRow {
+  tx_signature: Buffer;
+  kind: FailedPaymentKind;
+  account_id: string;
+  quote_id: string | null;
+  amount: bigint | null;
+  block_time: Date | null;
+  quote_paid: boolean;
+  reason: string | null;
+  at: Date;
+  micros: bigint;
+}
+
+interface MinuteRow {
+  minute: Date;
+  completed: number;
+  failed: number;
+  charged: bigint;
+}
+
+const [MINUTE_MS, MINUTES] = [60_000, 60];
+
+/** How far a run's number may be from its time in the database, ms: the clocks of instances drift. */
+const DRIFT_MS = 300_000;
+
+/** Transfers that are added up in one go, and how often in a row at most. */
+const [COUNTED, ROUNDS] = [200_000, 5];
+
+/** Every account's row is read: twenty milliseconds for a hundred thousand of them. Of holds, those of active runs alone. */
+const FIGURES = `
+  select (select count(*) from run where status = 'active') as active_runs,
+         ((select coalesce(sum(available), 0) from account) + (
+           select coalesce(sum(hold.amount), 0) from run join hold on hold.run_id = run.id
+           where run.status = 'active' and hold.state = 'open'))::bigint as liabilities`;
+
+/** Of runs and receipts from the number $1 on, those since $2. Numbers are UUIDv7, so that the primary keys are in the order of time. */
+export const CALLS_BY_MINUTE = `
+  select minute, sum(completed)::integer as completed, sum(failed)::integer as failed, sum(charged)::bigint as charged
+  from (
+    select date_trunc('minute', created_at) as minute, count(*) filter (where status = 'completed') as completed,
+           count(*) filter (where status in ('failed', 'cancelled')) as failed, 0 as charged
+    from run where id >= $1 and created_at >= $2 group by 1
+    union all
+    select date_trunc('minute', created_at), 0, 0, sum(debited) from receipt where id >= $1 and created_at >= $2 group by 1
+  ) parts group by minute`;
+
+/** Failed payments before the microsecond $1 and, in it, the signature $2; at most $3. */
+export const FAILED_PAYMENTS = `
+  select *, (extract(epoch from at) * 1000000)::bigint as micros from (
+    (select tx_signature, case when reversed then 'reversed' else 'unused' end as kind, coalesce(assigned_to, account_id) as account_id,
+            quote_id, amount, block_time, created_at as at, null as reason,
+            exists (select from payment paid where paid.quote_id = payment.quote_id and paid.settled and paid.tx_signature <> payment.tx_signature) as quote_paid
+     from payment
+     where (reversed or (not settled and starts_with(quote_id, 'qt_'))) and (reversed or created_at < now() - interval '1 minute')
+       and (created_at, tx_signature) < ('epoch'::timestamptz + $1 * interval '1 microsecond', $2)
+     order by created_at desc, tx_signature desc limit $3)
+    union all
+    (select tx_signature, 'relay', account_id, quote_id, null, null, moved_at, reason, false
+     from relay
+     where state = 'failed' and (moved_at, tx_signature) < ('epoch'::timestamptz + $1 * interval '1 microsecond', $2)
+     order by moved_at desc, tx_signature desc limit $3)
+  ) failed order by at desc, tx_signature desc limit $3`;
+
+/** Hex digits of the time in a cursor. */
+const TIME = 13;
+
+/** What the database tells the operator of the service. */
+export class PostgresOperations implements OperationsBooks {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+
+  constructor(pool: Pool, clock: Clock) {
+    this.#pool = pool;
+    this.#clock = clock;
+  }
+
+  async figures(): Promise<{ activeRuns: number; liabilities: MicroUsd }> {
+    const [row] = await this.#query<{ active_runs: bigint; liabilities: bigint }>("operations-figures", FIGURES, []);
+    return { activeRuns: Number(row?.active_runs ?? 0n), liabilities: row?.liabilities ?? 0n };
+  }
+
+  async minutes(): Promise<MinuteOfCalls[]> {
+    const first = (Math.floor(this.#clock.now() / MINUTE_MS) - MINUTES + 1) * MINUTE_MS;
+    const number = Math.max(0, first - DRIFT_MS)
+      .toString(16)
+      .padStart(12, "0")
+      .padEnd(32, "0");
+    const values = [number, new Date(first)];
+    const rows = await this.#query<MinuteRow>("operations-minutes", CALLS_BY_MINUTE, values);
+    const byStart = new Map(rows.map((row) => [row.minute.getTime(), row]));
+    return Array.from({ length: MINUTES }, (_, index) => {
+      const start = first + index * MINUTE_MS;
+      const { completed = 0, failed = 0, charged = 0n } = byStart.get(start) ?? {};
+      return { start: new Date(start), completed, failed, charged };
+    });
+  }
+
+  async revenue(): Promise<MicroUsd | undefined> {
+    const text = "select amount, complete from operations_revenue($1)";
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const [row] = await this.#query<{ amount: bigint; complete: boolean }>("operations-revenue", text, [COUNTED]);
+      if (row?.complete) return row.amount;
+    }
+    return undefined;
+  }
+
+  async failedPayments(query: { limit: number; cursor: string | undefined }): Promise<Page<FailedPayment>> {
+    const after = readCursor("failed", query.cursor);
+    const values = [BigInt(`0x${after.slice(0, TIME)}`), Buffer.from(after.slice(TIME), "hex"), query.limit + 1];
+    const rows = await this.#query<FailedRow>("operations-failed-payments", FAILED_PAYMENTS, values);
+    const shown = rows.slice(0, query.limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(failedOf),
+      nextCursor: rows.length > query.limit && last ? cursorAfter("failed", keyOf(last)) : undefined,
+    };
+  }
+
+  #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    return patientQuery(this.#pool, { name, text, values });
+  }
+}
+
+function keyOf({ micros, tx_signature }: FailedRow): string {
+  return micros.toString(16).padStart(TIME, "0") + tx_signature.toString("hex");
+}
+
+function failedOf(row: FailedRow): FailedPayment {
+  return {
+    txSignature: base58.encode(row.tx_signature),
+    kind: row.kind,
+    accountId: isCustomer(row.account_id) ? idFrom("acct", row.account_id) : undefined,
+    quoteId: row.quote_id ?? undefined,
+    amount: row.amount ?? undefined,
+    blockTime: row.block_time ?? undefined,
+    quotePaid: row.quote_paid,
+    relayReason: row.reason ?? undefined,
+    at: row.at,
+  };
+}
+
+function isCustomer(uuid: string): boolean {
+  return uuid !== SYSTEM_ACCOUNTS.suspense && uuid !== SYSTEM_ACCOUNTS.operator;
+}

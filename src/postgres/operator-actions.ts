@@ -1,0 +1,116 @@
+import type { Pool } from "pg";
+import type { NewAction, OperatorAction, OperatorActions } from "../app/operations-ports.ts";
+import type { Page } from "../app/ports.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+import { newId } from "../domain/ids.ts";
+import { cursorAfter, readCursor } from "./cursor.ts";
+import { patientQuery } from "./retry.ts";
+import { idFrom, uuidFrom } from "./rows.ts";
+
+interface ActionRow {
+  id: string;
+  at: Date;
+  account_id: string | null;
+  actor: string;
+  action: string;
+  target: string;
+  details: string;
+  repeats: string | null;
+  failure: string | null;
+}
+
+/** A repeat names the first that was not told to have failed. Sent again after a lost answer, it changes nothing. */
+const RECORD = `
+  insert into operator_action (id, account_id, actor, action, target, details, once, repeats)
+  values ($1, $2, $3, $4, $5, $6, $7, (
+    select first.id from operator_action first
+    where first.action = $4 and first.target = $5 and first.once = $7 and first.id < $1
+      and not exists (select from operator_action failed where failed.failed_action = first.id)
+    order by first.id limit 1))
+  on conflict (id) do nothing`;
+
+const RECORD_FAILURE = `
+  insert into operator_action (id, account_id, actor, action, target, details, failed_action, failure)
+  select $1, account_id, actor, action, target, '{}', id, $3 from operator_action where id = $2
+  on conflict (id) do nothing`;
+
+/** One page: before the action $1, at most $2. */
+export const ACTIONS = `
+  select done.id, done.at, done.account_id, done.actor, done.action, done.target, done.details::text as details, done.repeats,
+         (select failed.failure from operator_action failed where failed.failed_action = done.id order by failed.id limit 1) as failure
+  from operator_action done where done.id < $1 and done.failed_action is null order by done.id desc limit $2`;
+
+/** Characters of what is kept of a text: an identifier that is none may be as long as a request. */
+const [TARGET, DETAILS, FAILURE] = [200, 8_000, 1_000];
+
+/** What looks like an API key, whole: somebody may have put one where it does not belong. */
+const SECRET = /sk-agent-[\w-]{12,}/g;
+
+/** The operators' log on PostgreSQL. A failure is a second row: none is ever changed, which the table itself refuses. */
+export class PostgresOperatorActions implements OperatorActions {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(pool: Pool, clock: Clock, random: Random) {
+    this.#pool = pool;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  async record({ actor, name, target, details, once }: NewAction): Promise<string> {
+    const actionId = newId("act", this.#clock, this.#random);
+    const account = actor.accountId === undefined ? null : uuidFrom("acct", actor.accountId);
+    const values = [
+      uuidFrom("act", actionId),
+      account,
+      textFrom(actor.name, TARGET),
+      name,
+      textFrom(target, TARGET),
+      jsonFrom(details),
+      once === undefined ? null : textFrom(once, DETAILS),
+    ];
+    await patientQuery(this.#pool, { name: "operator-actions-record", text: RECORD, values });
+    return actionId;
+  }
+
+  async recordFailure(actionId: string, failure: string): Promise<void> {
+    const id = uuidFrom("act", newId("act", this.#clock, this.#random));
+    const values = [id, uuidFrom("act", actionId), textFrom(failure, FAILURE)];
+    await patientQuery(this.#pool, { name: "operator-actions-record-failure", text: RECORD_FAILURE, values });
+  }
+
+  async list({ limit, cursor }: { limit: number; cursor: string | undefined }): Promise<Page<OperatorAction>> {
+    const values = [readCursor("actions", cursor), limit + 1];
+    const rows = await patientQuery<ActionRow>(this.#pool, { name: "operator-actions-list", text: ACTIONS, values });
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(actionOf),
+      nextCursor: rows.length > limit && last ? cursorAfter("actions", last.id) : undefined,
+    };
+  }
+}
+
+/** PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8. */
+function textFrom(text: string, most: number): string {
+  return text.replaceAll(SECRET, "sk-agent-***").slice(0, most).replaceAll("\0", "").toWellFormed();
+}
+
+function jsonFrom(details: NewAction["details"]): string {
+  const text = JSON.stringify(details).replaceAll(SECRET, "sk-agent-***");
+  return text.length <= DETAILS ? text : JSON.stringify({ cut: text.slice(0, DETAILS) });
+}
+
+function actionOf(row: ActionRow): OperatorAction {
+  return {
+    actionId: idFrom("act", row.id),
+    at: row.at,
+    actor: { accountId: row.account_id === null ? undefined : idFrom("acct", row.account_id), name: row.actor },
+    name: row.action,
+    target: row.target,
+    details: row.details,
+    failure: row.failure ?? undefined,
+    repeats: row.repeats === null ? undefined : idFrom("act", row.repeats),
+  };
+}

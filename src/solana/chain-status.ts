@@ -1,0 +1,86 @@
+import { z } from "zod";
+import type { ChainLook, ChainStatus, EndpointLook } from "../app/operations-ports.ts";
+import type { MicroUsd } from "../domain/money.ts";
+import type { Endpoint, RpcRequest } from "./endpoint.ts";
+import { lamportsRequest } from "./relay-requests.ts";
+import { RpcError, RpcFailure } from "./rpc-failure.ts";
+import type { SolanaRpc } from "./rpc.ts";
+import type { Treasury } from "./treasury.ts";
+import { balanceRequest } from "./treasury-balance.ts";
+
+/** Longest that an endpoint may take for all that it is asked, ms. */
+const LIMIT_MS = 2_000;
+
+const slotSchema = z.int().nonnegative().transform(BigInt);
+
+interface Look {
+  endpoint: EndpointLook;
+  held: MicroUsd | undefined;
+  lamports: bigint | undefined;
+}
+
+/** Asks every endpoint of Solana at once how it is, and what it says of the treasury and the fee payer. */
+export class SolanaStatus implements ChainStatus {
+  readonly #rpc: SolanaRpc;
+  readonly #treasury: Treasury;
+
+  /** @param rpc shared with the chain that verifies payments: an endpoint that is left alone there is left alone here */
+  constructor(rpc: SolanaRpc, treasury: Treasury) {
+    this.#rpc = rpc;
+    this.#treasury = treasury;
+  }
+
+  async look(feePayer: string | undefined): Promise<ChainLook> {
+    const looks = await Promise.all(this.#rpc.endpoints.map((endpoint) => this.#lookAt(endpoint, feePayer)));
+    return {
+      endpoints: looks.map(({ endpoint }) => endpoint),
+      held: looks.find(({ held }) => held !== undefined)?.held,
+      lamports: looks.find(({ lamports }) => lamports !== undefined)?.lamports,
+    };
+  }
+
+  async #lookAt(endpoint: Endpoint, feePayer: string | undefined): Promise<Look> {
+    const signal = AbortSignal.timeout(LIMIT_MS);
+    const since = performance.now();
+    const slot = endpoint.ask(slotRequest(signal)).then(
+      (told): EndpointLook => {
+        const latencyMs = Math.round(performance.now() - since);
+        return { host: endpoint.host, slot: told, latencyMs, problem: undefined };
+      },
+      (error: unknown): EndpointLook => {
+        return { host: endpoint.host, slot: undefined, latencyMs: undefined, problem: problemOf(error, endpoint.host) };
+      },
+    );
+    const [look, held, lamports] = await Promise.all([
+      slot,
+      endpoint.ask(balanceRequest(this.#treasury, "finalized", signal)).catch(() => undefined),
+      feePayer === undefined ? undefined : endpoint.ask(lamportsRequest(feePayer, signal)).catch(() => undefined),
+    ]);
+    return { endpoint: look, held, lamports };
+  }
+}
+
+function slotRequest(signal: AbortSignal): RpcRequest<bigint> {
+  return {
+    method: "getSlot",
+    params: [{ commitment: "confirmed" }],
+    read: (answer) => slotSchema.parse(answer),
+    signal,
+  };
+}
+
+/** What an endpoint itself says may repeat the key that it was asked with: none of it is told. */
+function problemOf(error: unknown, host: string): string {
+  if (error instanceof RpcError) return `answers with the JSON-RPC error ${error.code}`;
+  if (!(error instanceof RpcFailure)) return `did not answer within ${LIMIT_MS / 1_000} s`;
+  switch (error.kind) {
+    case "malformed":
+      return "gives answers that cannot be used";
+    case "unhealthy":
+      return "says that it is not healthy";
+    case "not_here":
+      return "does not know";
+    default:
+      return error.message.slice(`${host}: `.length);
+  }
+}

@@ -1,0 +1,9 @@
+import type { AuditLine } from "../../app/audit.ts";
+
+/** What an audit found, as messages tell it. */
+export function auditMessage(lines: readonly AuditLine[]) {
+  return {
+    lines: lines.map(({ name, ...line }) => ({ invariant: name, ...line })),
+    clean: lines.every(({ violations }) => violations === 0n),
+  };
+}

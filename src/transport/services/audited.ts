@@ -1,0 +1,60 @@
+import {
+  toJson,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  type Message,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { acting, type ActingDeps } from "../../app/operator-actions.ts";
+import type { NewAction } from "../../app/operations-ports.ts";
+import type { Caller } from "../../domain/caller.ts";
+import { isJsonObject } from "../../domain/json.ts";
+import type { KeyedContext } from "../request-context.ts";
+import type { ActionOf, Endpoint, ServiceBinding } from "./service-impl.ts";
+
+/**
+ * The same service, with every operator's method that changes something written to the operators' log before it does.
+ * @throws Error for such a method that does not say how the log tells of it
+ */
+export function audited<S extends DescService>(binding: ServiceBinding<S>, deps: ActingDeps): ServiceBinding<S> {
+  const { service, endpoints } = binding;
+  const entries = Object.entries<Endpoint>(endpoints).map(([name, endpoint]): [string, Endpoint] => {
+    const method = service.method[name];
+    return [name, method ? auditedEndpoint(method, endpoint, deps) : endpoint];
+  });
+  return { service, endpoints: { ...endpoints, ...Object.fromEntries(entries) } };
+}
+
+function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: ActingDeps): Endpoint {
+  if (endpoint.key !== "required" || endpoint.operator !== true || onlyReads(method)) return endpoint;
+  const { action } = endpoint;
+  if (action === "none") return endpoint;
+  if (action === undefined) throw new Error(`${method.toString()} does not say how the operators' log tells of it`);
+  return {
+    ...endpoint,
+    call: (request: Message, context: KeyedContext) =>
+      acting(deps, actionOf(method.input, action, request, context.caller), () => endpoint.call(request, context)),
+  };
+}
+
+function onlyReads(method: DescMethod): boolean {
+  return method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+}
+
+function actionOf<I extends DescMessage>(
+  input: I,
+  action: ActionOf<I>,
+  request: MessageShape<I>,
+  { accountId, keyId }: Caller,
+): NewAction {
+  const details = toJson(input, request, { useProtoFieldName: true });
+  return {
+    actor: { accountId, name: keyId },
+    name: action.name(request),
+    target: action.target(request),
+    details: isJsonObject(details) ? details : {},
+    once: action.once?.(request),
+  };
+}

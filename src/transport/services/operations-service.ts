@@ -1,0 +1,143 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  EndpointStatusSchema,
+  FailedPaymentKind,
+  FailedPaymentSchema,
+  FeePayerStatusSchema,
+  GetStatusResponseSchema,
+  LastAuditSchema,
+  MinuteOfCallsSchema,
+  OperationsService,
+  OperatorActionSchema,
+  TreasuryStatusSchema,
+} from "#gen/toolgate/v1/operations_service_pb.ts";
+import type { ExplainedFailure, Operations, Status } from "../../app/operations.ts";
+import type * as ports from "../../app/operations-ports.ts";
+import { auditMessage } from "./audit-message.ts";
+import { DEFAULT_LIMIT } from "./page.ts";
+import { bind, type ServiceBinding } from "./service-impl.ts";
+
+/** The operator's look at the running service. */
+export function operationsService(operations: Operations): ServiceBinding<typeof OperationsService> {
+  return bind(OperationsService, {
+    getStatus: {
+      key: "required",
+      operator: true,
+      async call() {
+        return statusMessage(await operations.status());
+      },
+    },
+    listFailedPayments: {
+      key: "required",
+      operator: true,
+      async call({ limit = DEFAULT_LIMIT, cursor }) {
+        const { items, nextCursor } = await operations.failedPayments({ limit, cursor });
+        return { items: items.map(failedMessage), nextCursor };
+      },
+    },
+    listActions: {
+      key: "required",
+      operator: true,
+      async call({ limit = DEFAULT_LIMIT, cursor }) {
+        const { items, nextCursor } = await operations.actions({ limit, cursor });
+        return { items: items.map(actionMessage), nextCursor };
+      },
+    },
+  });
+}
+
+function statusMessage(status: Status) {
+  return create(GetStatusResponseSchema, {
+    treasury: treasuryMessage(status.treasury),
+    feePayer: status.feePayer && feePayerMessage(status.feePayer),
+    endpoints: endpointMessages(status.endpoints),
+    minutes: status.minutes.map(({ start, completed, failed, charged }) =>
+      create(MinuteOfCallsSchema, {
+        start: timestampFromDate(start),
+        completed,
+        failed,
+        chargedUsdcMicrousd: charged,
+      }),
+    ),
+    activeRuns: BigInt(status.activeRuns),
+    liabilitiesUsdcMicrousd: status.liabilities,
+    revenueUsdcMicrousd: status.revenue,
+    suspenseCount: BigInt(status.suspense.count),
+    suspenseUsdcMicrousd: status.suspense.amount,
+    audit: status.audit && lastAuditMessage(status.audit),
+  });
+}
+
+function treasuryMessage({ owner, tokenAccount, held, watch, problem = "" }: Status["treasury"]) {
+  return create(TreasuryStatusSchema, {
+    owner,
+    tokenAccount,
+    heldUsdcMicrousd: held,
+    expectedUsdcMicrousd: watch?.expected,
+    lookedAt: watch && timestampFromDate(watch.lookedAt),
+    problem,
+  });
+}
+
+function feePayerMessage(feePayer: NonNullable<Status["feePayer"]>) {
+  const { address, lamports, lowLamports, spentToday, dailyLamports } = feePayer;
+  return create(FeePayerStatusSchema, {
+    address,
+    lamports,
+    lowLamports,
+    spentTodayLamports: spentToday,
+    dailyLamports,
+  });
+}
+
+function endpointMessages(endpoints: readonly ports.EndpointLook[]) {
+  const foremost = endpoints.reduce((most, { slot = 0n }) => (slot > most ? slot : most), 0n);
+  return endpoints.map(({ host, slot, latencyMs, problem = "" }) =>
+    create(EndpointStatusSchema, {
+      host,
+      healthy: slot !== undefined,
+      slot,
+      slotsBehind: slot === undefined ? undefined : foremost - slot,
+      latencyMs,
+      problem,
+    }),
+  );
+}
+
+function lastAuditMessage({ at, lines }: ports.LastAudit) {
+  return create(LastAuditSchema, { at: timestampFromDate(at), ...auditMessage(lines) });
+}
+
+const KINDS: Readonly<Record<ports.FailedPaymentKind, FailedPaymentKind>> = {
+  reversed: FailedPaymentKind.REVERSED,
+  unused: FailedPaymentKind.UNUSED,
+  relay: FailedPaymentKind.RELAY,
+};
+
+function failedMessage({ txSignature, accountId = "", quoteId = "", amount, kind, reason, at }: ExplainedFailure) {
+  return create(FailedPaymentSchema, {
+    txSignature,
+    accountId,
+    quoteId,
+    amountUsdcMicrousd: amount,
+    kind: KINDS[kind],
+    reason,
+    at: timestampFromDate(at),
+  });
+}
+
+function actionMessage(action: ports.OperatorAction) {
+  const { actionId, at, actor, name, target, details, failure = "", repeats = "" } = action;
+  return create(OperatorActionSchema, {
+    actionId,
+    at: timestampFromDate(at),
+    accountId: actor.accountId ?? "",
+    actor: actor.name,
+    action: name,
+    target,
+    details,
+    failure,
+    repeats,
+  });
+}
