@@ -44,6 +44,33 @@ export function explanation(text: string): string {
   return text;
 }
 
+/** Milliseconds of the units that spans are given in. */
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A span of time such as `90s`, `15m`, `12h` or `30d`, in ms; 0 needs no unit. */
+export function span(text: string): number {
+  const [, digits, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (text === "0") return 0;
+  if (digits === undefined) throw new InvalidArgumentError("must be a span of time, e.g. 90s, 15m, 12h or 30d");
+  return Number(digits) * (UNITS[unit] ?? 0);
+}
+
+/** ISO 8601 with the hour left out (midnight UTC), or with an offset. */
+const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A moment: as ISO 8601, or as the span of time until then. */
+export function moment(text: string): Date {
+  const at = new Date(MOMENT.test(text) ? text : Number.NaN);
+  if (!Number.isNaN(at.getTime())) return at;
+  if (/^\d{1,6}[smhd]$/.test(text)) return new Date(Date.now() + span(text));
+  throw new InvalidArgumentError("must be a span of time such as 30d, or a moment such as 2027-01-31T12:00:00Z");
+}
+
+/** Names, separated by commas. */
+export function names(text: string): string[] {
+  return text.split(",").map((part) => part.trim());
+}
+
 /** Scopes, separated by commas. */
 export function scopes(text: string): Scope[] {
   return text.split(",").map((part) => {

@@ -1,11 +1,25 @@
 import type { Command } from "commander";
-import type { ApiKey } from "../app/ports.ts";
+import type { ApiKey, ListedKey } from "../app/ports.ts";
+import { formatUsdc, type MicroUsd } from "../domain/money.ts";
+import { newKeyOf } from "../domain/new-key.ts";
 import { DEFAULT_SCOPES, type Scope } from "../domain/scope.ts";
-import { scopes } from "./arguments.ts";
+import { BUILT_IN_TOOLS } from "../tools/names.ts";
+import { moment, names, scopes, span, usdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 
-/** `keys create | list | revoke` */
+interface CreateOptions {
+  account: string;
+  scopes?: Scope[];
+  name: string;
+  expires?: Date;
+  callLimit?: MicroUsd;
+  dayLimit?: MicroUsd;
+  tools?: string[];
+  json?: boolean;
+}
+
+/** `keys create | list | rotate | revoke` */
 export function addKeyCommands(program: Command): void {
   const keys = program.command("keys").description("operator's work with API keys");
 
@@ -15,26 +29,37 @@ export function addKeyCommands(program: Command): void {
     .requiredOption("--account <id>", "account that the key acts for")
     .option("--scopes <list>", `what it may do, separated by commas (default: ${DEFAULT_SCOPES.join(",")})`, scopes)
     .option("--name <text>", "name to recognise it by", "")
+    .option("--expires <when>", "when it stops working: 30d, 12h, or 2027-01-31T12:00:00Z (default: never)", moment)
+    .option("--call-limit <amount>", "what a call may cost at most, in USDC", usdc)
+    .option("--day-limit <amount>", "what it may take from the balance on a day (UTC), in USDC", usdc)
+    .option("--tools <list>", "tools that it may call, separated by commas (default: all)", names)
     .option("--json", "print JSON")
-    .action(async (options: { account: string; scopes?: Scope[]; name: string; json?: boolean }) => {
-      const made = await withPostgres((postgres) =>
-        postgres.apiKeys.create({
-          accountId: options.account,
-          name: options.name,
-          scopes: options.scopes ?? DEFAULT_SCOPES,
-        }),
-      );
-      outputFor(options.json ?? false).record({ api_key: made.secret, ...keyRecord(made.key) });
-    });
+    .action(create);
 
   keys
     .command("list")
-    .description("lists keys, newest first, revoked ones included")
+    .description("lists keys, newest first, revoked and expired ones included")
     .option("--account <id>", "only this account's")
     .option("--json", "print JSON lines")
     .action(async (options: { account?: string; json?: boolean }) => {
       const list = await withPostgres((postgres) => postgres.apiKeys.list(options.account));
-      outputFor(options.json ?? false).table(list.map(keyRecord));
+      outputFor(options.json ?? false).table(list.map(listedRecord));
+    });
+
+  keys
+    .command("rotate")
+    .description("makes a key like another one, which it shares its limit per day with, and prints it this once")
+    .requiredOption("--key <id>", "key that is replaced")
+    .option("--overlap <span>", "how long the old key goes on to work, e.g. 15m or 2d; 0 revokes it at once", span, 0)
+    .option("--json", "print JSON")
+    .action(async (options: { key: string; overlap: number; json?: boolean }) => {
+      const overlapSeconds = Math.ceil(options.overlap / 1_000);
+      const made = await withPostgres((postgres) =>
+        postgres.apiKeys.rotate({ keyId: options.key, accountId: undefined, overlapSeconds }),
+      );
+      const { keyId, revokedAt, limits } = made.oldKey;
+      const replaced = { replaced_key_id: keyId, replaced_until: revokedAt ?? limits?.expiresAt ?? null };
+      outputFor(options.json ?? false).record({ api_key: made.secret, ...keyRecord(made.key), ...replaced });
     });
 
   keys
@@ -48,14 +73,33 @@ export function addKeyCommands(program: Command): void {
     });
 }
 
-function keyRecord(key: ApiKey): Record<string, unknown> {
+async function create(options: CreateOptions): Promise<void> {
+  const { account: accountId, name, expires: expiresAt, callLimit: perCall, dayLimit: perDay } = options;
+  const limits = { expiresAt, perCall, perDay, tools: options.tools ?? [] };
+  const made = await withPostgres((postgres, config) => {
+    const tools = [...BUILT_IN_TOOLS, ...config.tools.map((tool) => tool.name)];
+    const wished = newKeyOf({ name, scopes: options.scopes ?? [], limits }, { tools, now: Date.now() });
+    return postgres.apiKeys.create({ accountId, ...wished });
+  });
+  outputFor(options.json ?? false).record({ api_key: made.secret, ...keyRecord(made.key) });
+}
+
+function keyRecord({ limits, ...key }: ApiKey): Record<string, unknown> {
   return {
     key_id: key.keyId,
     account_id: key.accountId,
     prefix: key.prefix,
     name: key.name,
     scopes: key.scopes,
+    tools: limits?.tools ? [...limits.tools] : null,
+    call_limit_usdc: limits?.perCall === undefined ? null : formatUsdc(limits.perCall),
+    day_limit_usdc: limits?.perDay === undefined ? null : formatUsdc(limits.perDay),
     created_at: key.createdAt,
+    expires_at: limits?.expiresAt ?? null,
     revoked_at: key.revokedAt ?? null,
   };
+}
+
+function listedRecord(key: ListedKey): Record<string, unknown> {
+  return { ...keyRecord(key), last_used_at: key.lastUsedAt ?? null };
 }

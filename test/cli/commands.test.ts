@@ -65,6 +65,7 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
         "compute:read,billing:read",
         "--name",
         "n",
+        ...["--expires", "30d", "--call-limit", "0.01", "--day-limit", "0.25", "--tools", "vram_estimate, echo"],
         "--json",
       )
     ).rows[0];
@@ -81,9 +82,22 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
     expect(listed.rows[0]).toMatchObject({
       key_id: key?.["key_id"],
       scopes: ["compute:read", "billing:read"],
+      tools: ["vram_estimate", "echo"],
+      call_limit_usdc: "0.010000",
+      day_limit_usdc: "0.250000",
+      expires_at: expect.stringMatching(/Z$/),
       revoked_at: null,
+      last_used_at: null,
     });
     expect(listed.stdout).not.toContain(String(key?.["api_key"]));
+    const next = await toolgate("keys", "rotate", "--key", String(key?.["key_id"]), "--overlap", "15m", "--json");
+    expect(next.rows[0]).toMatchObject({
+      api_key: expect.stringMatching(/^sk-agent-/),
+      name: "n",
+      day_limit_usdc: "0.250000",
+      replaced_key_id: key?.["key_id"],
+      replaced_until: expect.stringMatching(/Z$/),
+    });
     expect((await toolgate("keys", "revoke", "--key", String(key?.["key_id"]))).code).toBe(0);
     await expect
       .poll(async () => (await world.get(undefined, "/receipts", authorization)).status, {
@@ -194,6 +208,7 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
       ["accounts", "create", "--wallet", "me"],
       ["accounts", "adjust", "--account", "x", "--usdc", "1e3", "--reason", "r"],
       ["keys", "create", "--account", "x", "--scopes", "fly:high"],
+      ["keys", "create", "--account", "x", "--expires", "soon"],
       ["accounts", "tier", "--account", "x", "--rate", "0", "--burst", "1"],
     ]) {
       const { code, stderr } = await toolgate(...args);
@@ -203,5 +218,8 @@ describe("the operator's commands", { timeout: 60_000 }, () => {
     const unknown = await toolgate("accounts", "show", "--account", `acct_${"0".repeat(32)}`);
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toMatch(/NOT_FOUND/);
+    const toolless = await toolgate("keys", "create", "--account", "x", "--tools", "echo,nope");
+    expect(toolless.code).toBe(1);
+    expect(toolless.stderr).toMatch(/limits\.tools\[1\]: must be one of get_status, echo/);
   });
 });

@@ -1,0 +1,132 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { Client } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CreateKeyRequestSchema, KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { KeyService as OperatorKeyService } from "#gen/toolgate/v1/key_service_pb.ts";
+import { DEFAULT_SCOPES, SCOPES } from "../../src/domain/scope.ts";
+import { BUILT_IN_TOOLS } from "../../src/tools/names.ts";
+import { signIn, type SignedInPerson } from "../support/console.ts";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
+import { refusalOf } from "./attempts.ts";
+
+/** An account's own keys, made and replaced at the console, and the operator's over gRPC. */
+
+const DAY_MS = 86_400_000;
+
+let world: World;
+let owner: Agent;
+let person: SignedInPerson;
+let keys: Client<typeof KeyService>;
+
+beforeAll(async () => {
+  world = await startWorld();
+  owner = await world.agent({ balance: 10_000n });
+  person = await signIn(world, owner.wallet);
+  keys = person.client(KeyService);
+});
+afterAll(() => world.close());
+
+const call = (secret: string, tool = "vram_estimate", params: object = { model: "llama-3.1-8b" }) =>
+  world.call({ ...owner, apiKey: secret }, tool, params);
+
+describe("a key that is made at the console", () => {
+  it("works within its limits, and is told with what it did", async () => {
+    const expiresAt = timestampFromMs(Date.now() + DAY_MS);
+    const limits = { expiresAt, callUsdcMicrousd: 1_000n, dayUsdcMicrousd: 1_500n, tools: ["vram_estimate"] };
+    const { key, secret } = await keys.createKey({ name: "  nightly  ", limits });
+    expect(key).toMatchObject({ accountId: owner.accountId, name: "nightly", scopes: DEFAULT_SCOPES, limits });
+    expect((await call(secret)).status).toBe(200);
+    expect(await call(secret)).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+    expect(await call(secret, "echo", { message: "" })).toMatchObject({ status: 403 });
+    const { keys: all } = await keys.listKeys({});
+    expect(all.map((one) => one.key?.keyId)).toEqual([key?.keyId, owner.keyId]);
+    expect(all[0]).toMatchObject({ dayUsedUsdcMicrousd: 1_000n, spentUsdcMicrousd: 1_000n, chargedCalls: 1n });
+    expect(all[1]).toMatchObject({ dayUsedUsdcMicrousd: 0n, spentUsdcMicrousd: 0n, chargedCalls: 0n });
+    expect(all[1]?.key?.limits).toBeUndefined();
+    expect(
+      JSON.stringify(all, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)),
+    ).not.toContain(secret);
+  });
+
+  it("is replaced by one that shares what may be spent on a day", async () => {
+    const limits = { dayUsdcMicrousd: 1_000n };
+    const old = await keys.createKey({ name: "old", scopes: ["compute:read"], limits });
+    expect((await call(old.secret)).status).toBe(200);
+    const next = await keys.rotateKey({ keyId: old.key?.keyId ?? "", overlapSeconds: 3_600 });
+    expect(next.key).toMatchObject({ name: "old", scopes: ["compute:read"], limits });
+    expect(next.oldKey).toMatchObject({ keyId: old.key?.keyId, limits: { expiresAt: expect.anything() } });
+    for (const secret of [old.secret, next.secret]) expect((await call(secret)).body.message).toMatch(/is spent/);
+    const { key } = await keys.revokeKey({ keyId: next.key?.keyId ?? "" });
+    expect(key?.revokedAt).toBeDefined();
+    await expect.poll(async () => (await call(next.secret)).status, { timeout: 5_000 }).toBe(401);
+  });
+
+  it("is one of the account: another's is as good as none", async () => {
+    const other = await signIn(world, (await world.agent()).wallet);
+    const theirs = other.client(KeyService);
+    const [known, unknown] = [owner.keyId, `key_${"0".repeat(32)}`];
+    for (const keyId of [known, unknown]) {
+      expect(await refusalOf(theirs.revokeKey({ keyId }))).toBe("NotFound: there is no such API key");
+      expect(await refusalOf(theirs.rotateKey({ keyId, overlapSeconds: 0 }))).toBe(
+        "NotFound: there is no such API key",
+      );
+    }
+    expect((await theirs.listKeys({})).keys).toHaveLength(1);
+    expect((await call(owner.apiKey)).status).toBe(200);
+  });
+
+  const wish = (name: string, more: MessageInitShape<typeof CreateKeyRequestSchema> = {}) => ({ name, ...more });
+  const within = (limits: MessageInitShape<typeof CreateKeyRequestSchema>["limits"]) => wish("n", { limits });
+  it.each<[string, MessageInitShape<typeof CreateKeyRequestSchema>, string]>([
+    ["no name", wish(""), "name"],
+    ["a blank name", wish(" \u00a0 "), "name: must not be blank"],
+    ["a name of two lines", wish("a\nb"), "name: must have no control characters"],
+    ["a name that turns letters around", wish("a\u202eb"), "name: must have no control characters"],
+    [
+      "an unknown scope",
+      wish("n", { scopes: ["compute:read", "fly"] }),
+      `scopes[1]: must be one of ${SCOPES.join(", ")}`,
+    ],
+    [
+      "an unknown tool",
+      within({ tools: ["echo", "nope"] }),
+      `limits.tools[1]: must be one of ${BUILT_IN_TOOLS.join(", ")}`,
+    ],
+    ["a tool twice", within({ tools: ["echo", "echo"] }), "limits.tools"],
+    [
+      "an end in the past",
+      within({ expiresAt: timestampFromMs(Date.now() - 1) }),
+      "limits.expires_at: must be in the future",
+    ],
+    ["a limit of nothing", within({ callUsdcMicrousd: 0n }), "limits.call_usdc_microusd"],
+    ["a limit below nothing", within({ dayUsdcMicrousd: -1n }), "limits.day_usdc_microusd"],
+  ])("is not made with %s, and the field is named", async (_, request, problem) => {
+    const before = (await keys.listKeys({})).keys.length;
+    expect(await refusalOf(keys.createKey(request))).toContain(`InvalidArgument: ${problem}`);
+    expect((await keys.listKeys({})).keys).toHaveLength(before);
+  });
+});
+
+describe("a key that the operator makes over gRPC", () => {
+  it("has limits that are looked at in the same way", async () => {
+    const client = grpcClient(world.gateway.grpcAddress);
+    const operator = await world.agent({ operator: true });
+    const metadata = { authorization: `Bearer ${operator.apiKey}` };
+    const create = (limits: { dayUsdcMicrousd?: bigint; tools?: string[] }) =>
+      callGrpc(
+        client,
+        OperatorKeyService.method.createKey,
+        { accountId: owner.accountId, name: "", limits },
+        { metadata },
+      );
+    try {
+      const { message } = await create({ dayUsdcMicrousd: 5n, tools: ["echo"] });
+      expect(message.key).toMatchObject({ name: "", limits: { dayUsdcMicrousd: 5n, tools: ["echo"] } });
+      await expect(create({ tools: ["nope"] })).rejects.toThrow(/limits\.tools\[0\]: must be one of/);
+    } finally {
+      client.close();
+    }
+  });
+});
