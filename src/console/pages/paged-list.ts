@@ -30,11 +30,12 @@ const LIMIT = 25;
 
 /**
  * A list that is loaded page by page. `key` names it together with what it is narrowed to: another key is another list, and the old one stays
- * in sight until the new one is there.
+ * in sight until the new one is there. Nothing is asked while it is not `enabled`.
  */
 export function usePagedList<Item>(
   key: readonly string[],
   ask: (page: PageAsked, signal: AbortSignal) => Promise<ListPage<Item>>,
+  enabled = true,
 ): PagedList<Item> {
   const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = useInfiniteQuery({
     queryKey: ["list", ...key],
@@ -43,6 +44,7 @@ export function usePagedList<Item>(
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.nextCursor,
     placeholderData: keepPreviousData,
+    enabled,
   });
   return {
     rows: data?.pages.flatMap(({ items }) => items),

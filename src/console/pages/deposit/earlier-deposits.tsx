@@ -27,7 +27,11 @@ const COLUMNS: readonly Column<Deposit>[] = [
     head: "Credited",
     align: "end",
     cell: ({ state, creditedUsdcMicrousd }) =>
-      state === DepositState.CREDITED ? <Money microUsd={creditedUsdcMicrousd} /> : <span className="faint">—</span>,
+      state === DepositState.CREDITED ? (
+        <Money microUsd={creditedUsdcMicrousd} />
+      ) : (
+        <span className="faint none">—</span>
+      ),
   },
 ];
 

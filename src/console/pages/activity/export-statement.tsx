@@ -1,0 +1,81 @@
+import { useState } from "react";
+import { Button, Dialog, Field, Input } from "../../ui/index.ts";
+import { daysProblem, isoDay, statementHref } from "./filter.ts";
+
+/** Saves the statement of some days as a file: every entry with the balance after it. */
+export function ExportStatement() {
+  const [open, setOpen] = useState(false);
+  const [days, setDays] = useState({ from: "", to: "" });
+  const problem = daysProblem(days);
+  const close = () => setOpen(false);
+  return (
+    <>
+      <Button icon="deposit" onClick={() => setOpen(true)}>
+        Export CSV
+      </Button>
+      <Dialog
+        open={open}
+        title="Export the statement"
+        onClose={close}
+        actions={
+          <>
+            <Button onClick={close}>Cancel</Button>
+            {problem === undefined ? (
+              // A plain link: the browser saves what comes, however long it is, and the page holds none of it.
+              <a className="button button-primary" href={statementHref(days)} download onClick={close}>
+                Save CSV
+              </a>
+            ) : (
+              <Button tone="primary" disabled>
+                Save CSV
+              </Button>
+            )}
+          </>
+        }
+      >
+        <p>Every deposit, charge, refund and correction with the balance after it, oldest first. Times are UTC.</p>
+        <div className="actions">
+          {PERIODS.map(({ label, days: of }) => (
+            <Button key={label} small onClick={() => setDays(of(new Date()))}>
+              {label}
+            </Button>
+          ))}
+        </div>
+        <div className="export-days">
+          <Field label="First day (UTC)" optional>
+            {(control) => (
+              <Input
+                {...control}
+                type="date"
+                value={days.from}
+                onChange={({ currentTarget }) => setDays({ ...days, from: currentTarget.value })}
+              />
+            )}
+          </Field>
+          <Field label="Last day (UTC)" optional error={problem}>
+            {(control) => (
+              <Input
+                {...control}
+                type="date"
+                value={days.to}
+                onChange={({ currentTarget }) => setDays({ ...days, to: currentTarget.value })}
+              />
+            )}
+          </Field>
+        </div>
+      </Dialog>
+    </>
+  );
+}
+
+const PERIODS: readonly { label: string; days: (now: Date) => { from: string; to: string } }[] = [
+  { label: "Everything", days: () => ({ from: "", to: "" }) },
+  { label: "This month", days: (now) => month(now, 0) },
+  { label: "Last month", days: (now) => month(now, -1) },
+];
+
+/** The days of a month, UTC: `back` -1 is the one before this one. */
+function month(now: Date, back: number): { from: string; to: string } {
+  const [year, at] = [now.getUTCFullYear(), now.getUTCMonth() + back];
+  return { from: isoDay(Date.UTC(year, at, 1)), to: isoDay(Date.UTC(year, at + 1, 0)) };
+}

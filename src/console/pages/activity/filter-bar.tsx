@@ -1,0 +1,109 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { useCatalogue } from "../../catalogue.ts";
+import { shortened } from "../../format.ts";
+import { Button, Field, Input, Select } from "../../ui/index.ts";
+import { daysProblem, narrows, withoutLimits, type Filter } from "./filter.ts";
+
+/** What a list is narrowed to: `statuses` are those that it knows. */
+export function FilterBar({
+  filter,
+  statuses,
+  onFilter,
+}: {
+  filter: Filter;
+  statuses: Iterable<string>;
+  onFilter: (filter: Filter) => void;
+}) {
+  const tools = useTools(filter.tool);
+  const keys = useKeys(filter.key);
+  return (
+    <form className="filter" role="search" aria-label="Narrow the list" onSubmit={(event) => event.preventDefault()}>
+      <Choose
+        label="Status"
+        value={filter.status}
+        options={[...statuses].map((status) => ({ value: status, label: status }))}
+        onChange={(status) => onFilter({ ...filter, status })}
+      />
+      <Choose label="Tool" value={filter.tool} options={tools} onChange={(tool) => onFilter({ ...filter, tool })} />
+      <Choose label="Key" value={filter.key} options={keys} onChange={(key) => onFilter({ ...filter, key })} />
+      <Day label="From" value={filter.from} onChange={(from) => onFilter({ ...filter, from })} />
+      <Day label="To" value={filter.to} problem={daysProblem(filter)} onChange={(to) => onFilter({ ...filter, to })} />
+      {narrows(filter) && (
+        <Button tone="quiet" icon="cross" onClick={() => onFilter(withoutLimits(filter))}>
+          Clear
+        </Button>
+      )}
+    </form>
+  );
+}
+
+interface Option {
+  value: string;
+  label: string;
+}
+
+function Choose({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  options: readonly Option[];
+  onChange: (value: string) => void;
+}) {
+  return (
+    <Field label={label}>
+      {(control) => (
+        <Select
+          {...control}
+          value={value}
+          options={[{ value: "", label: "All" }, ...options]}
+          onChange={({ currentTarget }) => onChange(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+function Day({
+  label,
+  value,
+  problem,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  problem?: string | undefined;
+  onChange: (value: string) => void;
+}) {
+  return (
+    <Field label={`${label} (UTC day)`} error={problem}>
+      {(control) => (
+        <Input {...control} type="date" value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />
+      )}
+    </Field>
+  );
+}
+
+/** The tools of the catalogue; and the one that is chosen, which may have left it. */
+function useTools(chosen: string): readonly Option[] {
+  const { data } = useCatalogue();
+  const options = (data?.tools ?? []).map(({ name }) => ({ value: name, label: name }));
+  return withChosen(options, chosen, chosen);
+}
+
+/** The account's keys, revoked ones too; and the one that is chosen, while they are not known yet. */
+function useKeys(chosen: string): readonly Option[] {
+  const { data } = useQuery(KeyService.method.listKeys, {});
+  const options = (data?.keys ?? []).flatMap(({ key }) =>
+    key ? [{ value: key.keyId, label: key.name === "" ? shortened(key.keyId, 8) : key.name }] : [],
+  );
+  return withChosen(options, chosen, shortened(chosen, 8));
+}
+
+function withChosen(options: readonly Option[], value: string, label: string): readonly Option[] {
+  return value === "" || options.some((option) => option.value === value) ? options : [...options, { value, label }];
+}

@@ -1,0 +1,56 @@
+import type { ReactNode } from "react";
+import { Card, Pager, Table, type Column } from "../../ui/index.ts";
+import { Loaded } from "../loaded.tsx";
+import type { PagedList } from "../paged-list.ts";
+
+/** A list with its filter above it and a button for more below. */
+export function ListCard<Row>({
+  caption,
+  list,
+  columns,
+  rowKey,
+  shown,
+  filter,
+  empty,
+}: {
+  caption: string;
+  list: PagedList<Row>;
+  columns: readonly Column<Row>[];
+  rowKey: (row: Row) => string;
+  /** How many there are, in words. */
+  shown: (rows: number) => string;
+  filter?: ReactNode;
+  /** What stands where there is none. */
+  empty: ReactNode;
+}) {
+  const { rows, error, hasMore, busy, more, retry } = list;
+  return (
+    <Card flush>
+      {filter}
+      <Loaded asked={{ data: rows, error, refetch: retry }} lines={8} pad>
+        {(loaded) => (
+          <Table
+            caption={caption}
+            columns={columns}
+            rows={loaded}
+            rowKey={rowKey}
+            // A narrowed list is looked through in steps: there may be some further back.
+            empty={hasMore ? null : empty}
+          />
+        )}
+      </Loaded>
+      {rows !== undefined && (rows.length > 0 || hasMore) && (
+        <Pager
+          shown={
+            rows.length === 0
+              ? "None among the newest"
+              : `${shown(rows.length)}${hasMore ? ", newest first" : ", all of them"}`
+          }
+          hasMore={hasMore}
+          busy={busy}
+          onMore={more}
+        />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,35 @@
+import type { ReactNode } from "react";
+import { Button, ButtonLink, EmptyState } from "../../ui/index.ts";
+import { narrows, withoutLimits, type Filter } from "./filter.ts";
+
+/** What stands where a list has nothing: either nothing happened yet, or the filter leaves nothing. */
+export function NoneFound({
+  what,
+  filter,
+  onFilter,
+  children,
+}: {
+  what: string;
+  filter: Filter;
+  onFilter: (filter: Filter) => void;
+  children: ReactNode;
+}) {
+  if (narrows(filter)) {
+    return (
+      <EmptyState
+        title={`No ${what} like that`}
+        action={<Button onClick={() => onFilter(withoutLimits(filter))}>Show all</Button>}
+      >
+        Nothing matches the filter. Days are counted in UTC, and both of them are included.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      title={`No ${what} yet`}
+      action={<ButtonLink href="/playground">Try a tool in the playground</ButtonLink>}
+    >
+      {children}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,75 @@
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { Link } from "wouter";
+import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
+import { counted } from "../../format.ts";
+import { Money, Status, Time, type Column } from "../../ui/index.ts";
+import { usePagedList } from "../paged-list.ts";
+import { paidByWord, receiptWord } from "../words.ts";
+import { FilterBar } from "./filter-bar.tsx";
+import { daysProblem, RECEIPT_STATUSES, spanOf, writeFilter, type Filter } from "./filter.ts";
+import { ListCard } from "./list-card.tsx";
+import { NoneFound } from "./none-found.tsx";
+
+const COLUMNS: readonly Column<Receipt>[] = [
+  {
+    head: "Time",
+    cell: ({ receiptId, createdAt }) => (
+      <Link href={`/receipts/${receiptId}`} className="row-link">
+        <Time at={createdAt} />
+      </Link>
+    ),
+  },
+  { head: "Tool", cell: ({ tool }) => tool },
+  { head: "Status", cell: ({ status }) => <Status kind={receiptWord(status).kind}>{receiptWord(status).word}</Status> },
+  { head: "Paid by", cell: ({ paidBy }) => paidByWord(paidBy) },
+  {
+    head: "Charged",
+    align: "end",
+    cell: ({ debitedUsdcMicrousd }) => <Money microUsd={debitedUsdcMicrousd} aligned />,
+  },
+  {
+    head: "Given back",
+    align: "end",
+    cell: ({ refundedUsdcMicrousd }) =>
+      refundedUsdcMicrousd > 0n ? (
+        <Money microUsd={refundedUsdcMicrousd} aligned />
+      ) : (
+        <span className="faint none">—</span>
+      ),
+  },
+];
+
+/** What was charged. */
+export function Receipts({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }) {
+  const transport = useTransport();
+  const list = usePagedList(
+    ["receipts", writeFilter(filter)],
+    (page, signal) =>
+      createClient(HistoryService, transport).listReceipts(
+        {
+          ...page,
+          status: RECEIPT_STATUSES.get(filter.status) ?? ReceiptStatus.UNSPECIFIED,
+          filter: { tool: filter.tool, keyId: filter.key, ...spanOf(filter) },
+        },
+        { signal },
+      ),
+    daysProblem(filter) === undefined,
+  );
+  return (
+    <ListCard
+      caption="Receipts"
+      list={list}
+      columns={COLUMNS}
+      rowKey={({ receiptId }) => receiptId}
+      shown={(rows) => counted(rows, "receipt")}
+      filter={<FilterBar filter={filter} statuses={RECEIPT_STATUSES.keys()} onFilter={onFilter} />}
+      empty={
+        <NoneFound what="receipts" filter={filter} onFilter={onFilter}>
+          Every paid call that succeeds has one, with what it cost and how it was paid.
+        </NoneFound>
+      }
+    />
+  );
+}

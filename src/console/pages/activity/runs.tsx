@@ -1,0 +1,75 @@
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { Link } from "wouter";
+import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
+import { counted } from "../../format.ts";
+import { Money, Status, Time, type Column } from "../../ui/index.ts";
+import { usePagedList } from "../paged-list.ts";
+import { durationWord } from "../run/duration.ts";
+import { runWord } from "../words.ts";
+import { FilterBar } from "./filter-bar.tsx";
+import { daysProblem, RUN_STATUSES, spanOf, writeFilter, type Filter } from "./filter.ts";
+import { ListCard } from "./list-card.tsx";
+import { NoneFound } from "./none-found.tsx";
+
+const COLUMNS: readonly Column<Run>[] = [
+  {
+    head: "Time",
+    cell: ({ runId, createdAt }) => (
+      <Link href={`/runs/${runId}`} className="row-link">
+        <Time at={createdAt} />
+      </Link>
+    ),
+  },
+  { head: "Tool", cell: ({ tool }) => tool },
+  { head: "Status", cell: ({ status }) => <Status kind={runWord(status).kind}>{runWord(status).word}</Status> },
+  {
+    head: "Error",
+    cell: ({ error }) =>
+      error ? (
+        <span className="run-error">
+          <code>{error.code}</code>
+          <span className="faint">{error.message}</span>
+        </span>
+      ) : (
+        <span className="faint none">—</span>
+      ),
+  },
+  { head: "Took", align: "end", cell: (run) => <span className="time">{durationWord(run)}</span> },
+  { head: "Cost", align: "end", cell: ({ spentUsdcMicrousd }) => <Money microUsd={spentUsdcMicrousd} aligned /> },
+];
+
+/** What was run, whether it was charged or not. */
+export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }) {
+  const transport = useTransport();
+  const list = usePagedList(
+    ["runs", writeFilter(filter)],
+    (page, signal) =>
+      createClient(HistoryService, transport).listRuns(
+        {
+          ...page,
+          status: RUN_STATUSES.get(filter.status) ?? RunStatus.UNSPECIFIED,
+          filter: { tool: filter.tool, keyId: filter.key, ...spanOf(filter) },
+        },
+        { signal },
+      ),
+    daysProblem(filter) === undefined,
+  );
+  return (
+    <ListCard
+      caption="Runs"
+      list={list}
+      columns={COLUMNS}
+      rowKey={({ runId }) => runId}
+      shown={(rows) => counted(rows, "run")}
+      filter={<FilterBar filter={filter} statuses={RUN_STATUSES.keys()} onFilter={onFilter} />}
+      empty={
+        <NoneFound what="runs" filter={filter} onFilter={onFilter}>
+          Paid calls are recorded, and free ones that carry an idempotency key: how they ended, how long they took, why
+          they failed.
+        </NoneFound>
+      }
+    />
+  );
+}

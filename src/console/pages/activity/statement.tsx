@@ -1,0 +1,63 @@
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { Link } from "wouter";
+import { BalanceService, type Entry } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { counted, shortened } from "../../format.ts";
+import { ButtonLink, EmptyState, ExternalLink, Money, SignedMoney, Time, type Column } from "../../ui/index.ts";
+import { transactionHref } from "../explorer.ts";
+import { usePagedList } from "../paged-list.ts";
+import { entryWord } from "../words.ts";
+import { ListCard } from "./list-card.tsx";
+
+const COLUMNS: readonly Column<Entry>[] = [
+  { head: "Entry", cell: ({ kind }) => <span className="entry-kind">{entryWord(kind)}</span> },
+  { head: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { head: "For", cell: (entry) => <Reason entry={entry} /> },
+  {
+    head: "Amount",
+    align: "end",
+    cell: ({ amountUsdcMicrousd }) => <SignedMoney microUsd={amountUsdcMicrousd} aligned />,
+  },
+  {
+    head: "Balance after",
+    align: "end",
+    cell: ({ balanceUsdcMicrousd }) => <Money microUsd={balanceUsdcMicrousd} aligned />,
+  },
+];
+
+/** What the entry came of: the call, the transaction, or what the operator wrote. */
+function Reason({ entry: { tool, receiptId, txSignature, note } }: { entry: Entry }) {
+  return (
+    <span className="row">
+      {receiptId !== undefined && <Link href={`/receipts/${receiptId}`}>{tool ?? "receipt"}</Link>}
+      {txSignature !== undefined && (
+        <ExternalLink href={transactionHref(txSignature)}>
+          <code>{shortened(txSignature)}</code>
+        </ExternalLink>
+      )}
+      {note !== undefined && <span>{note}</span>}
+    </span>
+  );
+}
+
+/** Every entry of the account in the ledger, with the balance after it. Open holds are not entries. */
+export function Statement() {
+  const transport = useTransport();
+  const list = usePagedList(["entries"], (page, signal) =>
+    createClient(BalanceService, transport).listEntries(page, { signal }),
+  );
+  return (
+    <ListCard
+      caption="Statement"
+      list={list}
+      columns={COLUMNS}
+      rowKey={({ transferId }) => transferId.toString()}
+      shown={(rows) => counted(rows, "entry", "entries")}
+      empty={
+        <EmptyState title="No entries yet" action={<ButtonLink href="/deposit">Deposit</ButtonLink>}>
+          Deposits, charges and refunds are listed here, each with the balance after it.
+        </EmptyState>
+      }
+    />
+  );
+}

@@ -1,0 +1,30 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
+import { Card, Code } from "../../ui/index.ts";
+
+/** Longer results begin folded. */
+const LONG = 4_000;
+
+/** What the tool answered, where it is kept. */
+export function ResultCard({ status, result }: { status: RunStatus; result: JsonObject | undefined }) {
+  if (status !== RunStatus.COMPLETED) return null;
+  if (result === undefined) {
+    return (
+      <Card title="Result">
+        <p className="soft">
+          Not kept. Results of calls with an idempotency key or a payment are, so that a repeat gets them again; others
+          are handed out once.
+        </p>
+      </Card>
+    );
+  }
+  const text = JSON.stringify(result, undefined, 2);
+  return (
+    <Card title="Result">
+      <details className="result" open={text.length <= LONG}>
+        <summary>JSON, {text.split("\n").length} lines</summary>
+        <Code text={text} label="result" />
+      </details>
+    </Card>
+  );
+}
