@@ -16,6 +16,10 @@ const PICKS: Record<ReceiptStatus, string> = {
                select ref from transfer where kind = 'reversal' and debit = $1))`,
 };
 
+/** Of a receipt that was looked at. */
+const FINAL =
+  "and exists (select from issued_receipt issued where issued.id = looked_at.id and issued.status = 'final')";
+
 const LAST_LOOKED_AT = LOOKED_AT - 1;
 
 /** The statement for one page: of account $1, before the receipt $2, at most $3. Each status has its own, so that each has its plan. */
@@ -30,7 +34,9 @@ export function receiptsPage(status: ReceiptStatus | undefined): string {
  * where it stopped.
  */
 export function filteredReceiptsPage(status: ReceiptStatus | undefined): string {
-  const picked = status === undefined ? "" : `and ${PICKS[status]}`;
+  // Nearly all are final: that is asked of what else fits, so that only so many are looked at.
+  const picked = status === undefined || status === "final" ? "" : `and ${PICKS[status]}`;
+  const kept = status === "final" ? FINAL : "";
   return /* sql */ `
     with looked_at as materialized (
       select id, run_id, tool, created_at from issued_receipt
@@ -39,12 +45,12 @@ export function filteredReceiptsPage(status: ReceiptStatus | undefined): string 
     ), found as materialized (
       select looked_at.id from looked_at join run on run.id = looked_at.run_id
       where ($4::text is null or looked_at.tool = $4) and ($5::uuid is null or run.key_id = $5)
-        and looked_at.created_at >= $6 and looked_at.created_at < $7
+        and looked_at.created_at >= $6 and looked_at.created_at < $7 ${kept}
       order by looked_at.id desc limit $3
     )
     select looked.stopped_at, receipt.*
     from (
-      select (select id from looked_at order by id limit 1 offset ${LAST_LOOKED_AT}) as stopped_at
+      select (select id from looked_at order by id desc limit 1 offset ${LAST_LOOKED_AT}) as stopped_at
     ) looked left join (
       select issued_receipt.* from found join issued_receipt on issued_receipt.id = found.id
     ) receipt on true

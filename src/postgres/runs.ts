@@ -62,7 +62,7 @@ export function filteredRunsPage(status: RunStatus | undefined): string {
     )
     select looked.stopped_at, run.*
     from (
-      select (select id from looked_at order by id limit 1 offset ${LAST_LOOKED_AT}) as stopped_at
+      select (select id from looked_at order by id desc limit 1 offset ${LAST_LOOKED_AT}) as stopped_at
     ) looked left join (${SELECT} where run.id in (select id from found)) run on true
     order by run.id desc nulls last`;
 }

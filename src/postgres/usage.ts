@@ -94,7 +94,7 @@ function spanOf({ from, to: asked, hourly }: UsageQuery, now: Date): BucketSpan 
   }
   if (to.getTime() - from.getTime() > days * DAY_MS) {
     const most = hourly ? "7 days by hours" : "366 days";
-    throw invalidField(asked ? "to" : "from", `at most ${most} lie between from and to; ask for less at once`);
+    throw invalidField(asked ? "to" : "from", `at most ${most} at once; ask for less`);
   }
   return { from: new Date(from.getTime() - (((from.getTime() % stepMs) + stepMs) % stepMs)), to, stepMs };
 }

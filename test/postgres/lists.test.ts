@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PostgresReceipts } from "../../src/postgres/receipts.ts";
 import { PostgresRuns } from "../../src/postgres/runs.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, completed, failed, makeAccount, openInstance, PRICE, type Instance } from "./fixture.ts";
+import type { HistoryFilter } from "../../src/app/ports.ts";
+import { newId, uuidOf } from "../../src/domain/ids.ts";
+import type { RunStatus } from "../../src/domain/run.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+import { callOf, completed, failed, makeAccount, newRunId, openInstance, PRICE, type Instance } from "./fixture.ts";
 
 let database: TestDatabase;
 let instance: Instance;
@@ -97,6 +101,61 @@ describe("a list", () => {
     expect(failures.map((items) => items.map(({ status }) => status))).toEqual([["failed", "failed"], ["failed"]]);
     expect((await receipts.list({ ...page, accountId, status: "refunded" })).items).toEqual([]);
     expect((await receipts.list({ ...page, accountId, status: "final" })).items).toHaveLength(5);
+  });
+
+  it("is narrowed to a tool, a key and a span of time, by their half-open ends", async () => {
+    const keyId = newId("key", systemClock, systemRandom);
+    const [first, second, third] = [runIds[0]!, runIds[1]!, runIds[2]!];
+    await instance.pool.query("update run set key_id = $1, tool = 'other' where id = any ($2::uuid[])", [
+      uuidOf("key", keyId),
+      [first, second, third].map((runId) => uuidOf("run", runId)),
+    ]);
+    const found = async (filter: HistoryFilter, status?: RunStatus) => {
+      const pages = await all((cursor) => runs.list({ ...page, accountId, limit: 2, cursor, status, filter }));
+      return pages.flat().map(({ runId }) => runId);
+    };
+    expect(await found({ keyId })).toEqual([third, second, first]);
+    expect(await found({ tool: "other" })).toEqual([third, second, first]);
+    expect(await found({ tool: "other", keyId }, "failed")).toEqual([]);
+    expect(await found({ tool: "vram_estimate", keyId })).toEqual([]);
+    const at = async (runId: string) => (await runs.find(accountId, runId))!.createdAt;
+    await instance.pool.query("update run set created_at = date_trunc('milliseconds', created_at)");
+    expect(await found({ from: await at(second), to: await at(third) })).toEqual([second]);
+    expect(await found({ to: await at(second) })).toEqual([first]);
+    expect(await found({ from: await at(runIds.at(-1)!) })).toEqual([runIds.at(-1)]);
+    expect(await found({ from: new Date(0), to: new Date(1) })).toEqual([]);
+    // Receipts by the key and tool of their runs.
+    const narrowed = await receipts.list({ ...page, accountId, filter: { keyId } });
+    expect(narrowed.items.map(({ runId }) => runId)).toEqual([third, second, first]);
+    expect((await receipts.list({ ...page, accountId, status: "final", filter: { keyId } })).items).toEqual(
+      narrowed.items,
+    );
+    expect((await receipts.list({ ...page, accountId, status: "refunded", filter: { keyId } })).items).toEqual([]);
+    expect((await receipts.list({ ...page, accountId: otherId, filter: { keyId } })).items).toEqual([]);
+    const [newest] = narrowed.items;
+    expect(
+      await receipts.list({ ...page, accountId, limit: 1, filter: { to: newest!.createdAt, keyId } }),
+    ).toMatchObject({
+      items: [{ runId: second }],
+      nextCursor: expect.any(String),
+    });
+  });
+
+  it("that finds nothing among many goes on where it stopped looking", async () => {
+    const account = await makeAccount(instance.pool, 0n);
+    await instance.pool.query(
+      `insert into run (id, account_id, tool, status, lease_until, price, paid_by)
+       select overlay(encode(uuid_send($2::uuid), 'hex') placing lpad(to_hex(n), 4, '0') from 29 for 4)::uuid, $1,
+              case n when 5 then 'rare' else 'many' end, 'completed', now(), 0, 'balance'
+       from generate_series(1, 4100) n`,
+      [uuidOf("acct", account), uuidOf("run", newRunId())],
+    );
+    const pages = await all((cursor) => runs.list({ ...page, accountId: account, cursor, filter: { tool: "rare" } }));
+    expect(pages.map((items) => items.length)).toEqual([0, 0, 1]);
+    const many = await all((cursor) =>
+      runs.list({ ...page, accountId: account, limit: 100, cursor, filter: { tool: "many" } }),
+    );
+    expect(new Set(many.flat().map(({ runId }) => runId)).size).toBe(4_099);
   });
 
   it("shows a receipt as refunded once a transfer says so, the receipt itself unchanged", async () => {

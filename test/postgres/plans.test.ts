@@ -1,8 +1,10 @@
 import type { PoolClient } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FORGET } from "../../src/postgres/migrations/0005-finish.ts";
-import { receiptsPage } from "../../src/postgres/receipts.ts";
-import { runsPage } from "../../src/postgres/runs.ts";
+import { BEGIN_DEPOSIT, DEPOSIT, DEPOSITS_PAGE } from "../../src/postgres/deposits.ts";
+import { ENTRIES_PAGE, ENTRIES_SUM, ENTRIES_TOTAL, SETTLED_ENTRY } from "../../src/postgres/entries.ts";
+import { filteredReceiptsPage, receiptsPage } from "../../src/postgres/receipts.ts";
+import { filteredRunsPage, runsPage } from "../../src/postgres/runs.ts";
 import { suspensePage } from "../../src/postgres/suspense.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 import { SUSPENDED, UNFINALIZED, UNRECORDED } from "../../src/postgres/treasury-books.ts";
@@ -74,7 +76,7 @@ describe("with a hundred thousand rows", () => {
     try {
       await client.query(
         `insert into run (id, account_id, tool, status, lease_until, price, paid_by)
-         select lpad(to_hex(n), 32, '0')::uuid, $1, 't', case when n % 10000 = 0 then 'failed' else 'completed' end, now(), 5, 'balance'
+         select lpad(to_hex(n), 32, '0')::uuid, $1, case when n % 50 = 0 then 'rare' else 't' end, case when n % 10000 = 0 then 'failed' else 'completed' end, now(), 5, 'balance'
          from generate_series(1, ${ROWS}) n`,
         [account],
       );
@@ -89,12 +91,12 @@ describe("with a hundred thousand rows", () => {
          from receipt`,
       );
       await client.query(
-        `insert into transfer (debit, credit, amount, kind, ref)
-         select gen_random_uuid(), account_id, 5, 'charge', uuid_send(run_id) from receipt
+        `insert into transfer (debit, credit, amount, kind, ref, created_at)
+         select account_id, gen_random_uuid(), 5, 'charge', uuid_send(run_id), now() - interval '30 days' + transfer_id * interval '20 seconds' from receipt
          union all
-         select gen_random_uuid(), account_id, 5, 'refund', uuid_send(run_id) from receipt where transfer_id % 20000 = 0
+         select gen_random_uuid(), account_id, 5, 'refund', uuid_send(run_id), now() from receipt where transfer_id % 20000 = 0
          union all
-         select account_id, gen_random_uuid(), 5, 'reversal', tx_signature from receipt where transfer_id % 20000 = 1`,
+         select account_id, gen_random_uuid(), 5, 'reversal', tx_signature, now() from receipt where transfer_id % 20000 = 1`,
       );
       await client.query("analyze run, receipt, transfer, payment");
       const lists = [
@@ -111,6 +113,60 @@ describe("with a hundred thousand rows", () => {
         const { rows, read } = await readBy(client, statement, values);
         expect(rows, statement).toBe(shown);
         expect(read, statement).toBeLessThan(1_000);
+      }
+    } finally {
+      client.release();
+    }
+  });
+
+  it("every page of a statement reads as much as the first", async () => {
+    const client = await instance.pool.connect();
+    const account = `'${accountId.slice(5)}'`;
+    try {
+      const { rows } = await client.query<{ last: bigint }>("select max(id) as last from transfer");
+      const last = rows[0]?.last ?? 0n;
+      const pages = [last + 1n, last - 10_000n, last - 99_900n];
+      const reads: number[] = [];
+      for (const before of pages) {
+        const page = await readBy(client, ENTRIES_PAGE, [account, String(before), "101"]);
+        expect(page.rows).toBe(101);
+        // The balance is counted from the entry that the cursor names, which is the next one.
+        const sum = await readBy(client, ENTRIES_SUM, [account, String(before - 1n), String(before)]);
+        const settled = await readBy(client, SETTLED_ENTRY, [account, String(before)]);
+        reads.push(page.read + sum.read + settled.read);
+      }
+      expect(Math.max(...reads), String(reads)).toBeLessThan(1_000);
+      expect(Math.max(...reads), String(reads)).toBeLessThan(2 * Math.min(...reads));
+      expect((await readBy(client, ENTRIES_TOTAL, [account])).read).toBeLessThan(50);
+    } finally {
+      client.release();
+    }
+  });
+
+  it("every page of a filtered list reads as much as the first, and comes short rather than late", async () => {
+    const client = await instance.pool.connect();
+    const all = ["'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`];
+    const statements = [
+      [filteredReceiptsPage(undefined), "'rare'", "null", 20],
+      [filteredReceiptsPage("final"), "'rare'", "null", 20],
+      [filteredReceiptsPage(undefined), "'none'", "null", 1],
+      [filteredReceiptsPage(undefined), "null", `'${"0".repeat(32)}'`, 1],
+      [filteredRunsPage(undefined), "'rare'", "null", 20],
+      [filteredRunsPage("completed"), "'none'", "null", 1],
+    ] as const;
+    try {
+      for (const [statement, tool, key, shown] of statements) {
+        const reads: number[] = [];
+        for (const n of [ROWS, ROWS - 10_000, 2_000]) {
+          const before = `'${n.toString(16).padStart(32, "0")}'`;
+          const values = [`'${accountId.slice(5)}'`, before, "20", tool, key, ...all];
+          const { rows, read } = await readBy(client, statement, values);
+          expect(rows, statement).toBe(shown);
+          reads.push(read);
+        }
+        // Two thousand are looked at, whatever is found.
+        expect(Math.max(...reads), `${statement} ${reads}`).toBeLessThan(20_000);
+        expect(Math.max(...reads), `${statement} ${reads}`).toBeLessThan(2 * Math.min(...reads));
       }
     } finally {
       client.release();
@@ -155,6 +211,36 @@ describe("with a hundred thousand rows", () => {
       await client.query("vacuum analyze payment");
       expect(await planOf(client, SUSPENDED, [])).toContain("Index Only Scan using payment_open_index");
       expect((await readBy(client, SUSPENDED, [])).read).toBeLessThan(50);
+    } finally {
+      client.release();
+    }
+  });
+
+  it("deposits are found by their payments", async () => {
+    const client = await instance.pool.connect();
+    const account = `'${accountId.slice(5)}'`;
+    try {
+      await client.query(
+        `insert into deposit (id, account_id, amount, reference, created_at)
+         select lpad(to_hex(n), 32, '0')::uuid, ${account}, 5, sha256(int8send(n)), now() - interval '1 month' + n * interval '1 minute'
+         from generate_series(1, ${ROWS / 5}) n`,
+      );
+      await client.query(
+        `update payment set quote_id = 'dep_' || lpad(to_hex(slot), 32, '0')
+         where quote_id is not null and slot < ${ROWS / 5}`,
+      );
+      await client.query("vacuum analyze deposit, payment");
+      const id = (n: number) => `'${n.toString(16).padStart(32, "0")}'`;
+      const statements = [
+        [DEPOSIT, [account, id(10_001)], 1],
+        [DEPOSITS_PAGE, [account, id(10_000), "101"], 101],
+        [BEGIN_DEPOSIT, [id(ROWS), account, "5", "sha256('')", "now()", "100", "now() - interval '1 day'"], 0],
+      ] as const;
+      for (const [statement, values, shown] of statements) {
+        const { rows, read } = await readBy(client, statement, values);
+        expect(rows, statement).toBe(shown);
+        expect(read, statement).toBeLessThan(3_000);
+      }
     } finally {
       client.release();
     }

@@ -311,10 +311,10 @@ describe("while calls are charged", () => {
 
   it("each page adds up in itself, and the walk ends at the first entry", async () => {
     const accountId = await makeAccount(world.treasurer.pool, 10_000n * PRICE);
-    let walking = true;
+    const walked = new AbortController();
     const charging = Promise.all(
       Array.from({ length: 4 }, async () => {
-        while (walking) await charge(accountId);
+        while (!walked.signal.aborted) await charge(accountId);
       }),
     );
     try {
@@ -329,7 +329,7 @@ describe("while calls are charged", () => {
         expect(entries.at(-1)).toMatchObject({ kind: "adjustment", balance: 10_000n * PRICE });
       }
     } finally {
-      walking = false;
+      walked.abort();
       await charging;
     }
     expect(balances(await walk(accountId, 50))).toEqual(new Map([...(await booked(accountId))].toReversed()));
