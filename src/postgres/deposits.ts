@@ -48,7 +48,7 @@ export const DEPOSITS_PAGE = `
   ${SELECT} where deposit.account_id = $1 and deposit.id < $2 group by deposit.id order by deposit.id desc limit $3`;
 
 /** Begins the deposit $1 unless the account $2 has $6 that wait, begun since $7. */
-const BEGIN = `
+export const BEGIN_DEPOSIT = `
   insert into deposit (id, account_id, amount, reference, created_at)
   select $1, $2, $3, $4, $5
   where (
@@ -80,7 +80,7 @@ export class PostgresDeposits implements Deposits, DepositOwners {
       this.#transaction(async (client) => {
         // One after the other, so that no more begin than may.
         await client.query("select from account where id = $1 for no key update", [account]);
-        await client.query({ name: "deposit-begin", text: BEGIN, values });
+        await client.query({ name: "deposit-begin", text: BEGIN_DEPOSIT, values });
       }),
     );
     return this.find(accountId, depositId);

@@ -41,6 +41,14 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
         and exists (select from treasury_watch watch where watch.opening_slot < payment.slot and payment.slot < watch.slot)`,
   },
   {
+    name: "deposits_owned",
+    description: "each payment that names a deposit is finalized, pays no call, and is of the account that began it",
+    sql: /* sql */ `
+      select deposit.account_id is distinct from payment.account_id or not payment.finalized or payment.settled as wrong
+      from (select * from payment where starts_with(quote_id, 'dep_')) payment
+      left join deposit on 'dep_' || replace(deposit.id::text, '-', '') = payment.quote_id`,
+  },
+  {
     name: "movements_withdrawn",
     description: "each movement out of the treasury was booked against the operator, and nothing else was",
     sql: /* sql */ `

@@ -9,7 +9,9 @@ import {
   type TransactionInstruction,
 } from "@solana/web3.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { pastOffer } from "../attacks/scene.ts";
+import { pageClient, signIn } from "../support/console.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
 import { PRICE, type Watching } from "../treasury/scene.ts";
 import { AMOUNT, DepositState, setScene, soon, type Deposit, type Scene, type Teller } from "./scene.ts";
@@ -127,6 +129,24 @@ function wallet(microUsd?: bigint, lamports = 1_000_000_000n): string {
   const made = scene.chain.controls.createWallet({ lamports, ...(microUsd !== undefined && { microUsd }) });
   return made.publicKey.toBase58();
 }
+
+it("is asked for at the console's door, with a session", async () => {
+  const page = (await signIn({ gateway }, agent.wallet)).client(DepositService);
+  const { deposit: begun } = await page.createDeposit({ amountUsdcMicrousd: 10_000n });
+  const { depositId = "" } = begun ?? {};
+  const payer = agent.wallet.publicKey.toBase58();
+  const { transaction } = await page.buildDepositTransaction({ depositId, payer });
+  const { txSignature } = await page.sendTransaction({ transaction: signed(transaction), depositId });
+  scene.finalize();
+  const { CREDITED } = DepositState;
+  await expect
+    .poll(async () => (await page.getDeposit({ depositId })).deposit, soon)
+    .toMatchObject({ state: CREDITED, txSignature });
+  expect((await page.listDeposits({})).items).toMatchObject([{ depositId, creditedUsdcMicrousd: 10_000n }, deposit]);
+  await expect(page.createDeposit({ amountUsdcMicrousd: 9_999n })).rejects.toThrow(/amount_usdc_microusd/);
+  await expect(page.getDeposit({ depositId: "dep_1" })).rejects.toThrow(/there is no deposit of yours with this id/);
+  await expect(pageClient(gateway, DepositService).getDeposit({ depositId })).rejects.toThrow(/session|sign/i);
+});
 
 describe("the transaction of a quote", () => {
   it("buys its call", async () => {

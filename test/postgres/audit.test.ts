@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall } from "../../src/app/ports.ts";
 import { audit } from "../../src/postgres/audit.ts";
 import { CHECKS } from "../../src/postgres/audit-checks.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
+import { PostgresDeposits } from "../../src/postgres/deposits.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -42,6 +44,7 @@ const PLANTS: Record<string, string> = {
   movements_credited: `insert into treasury_movement select token_account, '\\x${randomBytes(64).toString("hex")}', slot, block_time, 5 from treasury_movement limit 1`,
   payments_moved:
     "delete from treasury_movement where tx_signature = (select tx_signature from payment where finalized and slot < 2 limit 1)",
+  deposits_owned: "delete from deposit",
   movements_withdrawn: "delete from treasury_movement where change < 0",
   suspense: "update payment set amount = amount + 1 where quote_id is null and assigned_to is null",
   assignments: "update payment set assigned_to = account_id where assigned_to is not null",
@@ -86,6 +89,8 @@ beforeAll(async () => {
   const token = await watchedAccount(instance, 3n);
   const nobodys = [movementOf(), movementOf(), movementOf({ change: -5n })];
   for (const movement of nobodys) await instance.books.record(token, movement);
+  const quoteId = await begunDeposit(instance, account);
+  await instance.books.record(token, movementOf({ owner: { accountId: account, quoteId } }));
   // The watch stands in a slot that the node has told in part: a payment of that slot has no movement yet.
   await instance.books.advanceWatch(token, 2n);
   await instance.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
@@ -107,6 +112,14 @@ async function limitedKey({ pool }: Treasurer, accountId: string): Promise<Pick<
     [uuidOf("key", keyId), uuidOf("acct", accountId), randomBytes(32), PRICE],
   );
   return { keyId, budget: { id: keyId, perDay: PRICE } };
+}
+
+/** A deposit that waits for its transfer. */
+async function begunDeposit({ pool }: Treasurer, accountId: string): Promise<string> {
+  const [depositId, createdAt] = [newId("dep", systemClock, systemRandom), new Date()];
+  const deposit = { depositId, accountId, amount: PRICE, reference: base58.encode(randomBytes(32)), createdAt };
+  await new PostgresDeposits(pool).create(deposit, { waiting: 1, since: createdAt });
+  return depositId;
 }
 
 /** A payment whose fee was paid for it. */

@@ -34,6 +34,7 @@ const run = id(2, "n");
 const signature = "sha512(int8send(n))";
 const fingerprint = "sha256(int8send(n))";
 const quote = `'qt_' || encode(${signature}, 'hex')`;
+const depositUuid = "lpad(to_hex(n), 32, '0')";
 const key = "'key:' || n";
 const price = "(1000 + n % 1000)";
 const at = "timestamptz '2026-01-01' + n * interval '20 seconds'";
@@ -51,6 +52,8 @@ function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, c
   const relayed = `(${paid} and n % 4 = 0)`;
   const nobodys = `n > ${deposits - suspended}`;
   const back = `n > ${deposits - suspended - reversed} and not ${nobodys}`;
+  // Every third of what was credited only names a deposit.
+  const named = `(n > ${settled} and n <= ${deposits - suspended - reversed} and n % 3 = 0)`;
   // Charged calls first, then failed, free and running ones. What was paid for has a claim, and every third other call has a key.
   const [failed, free] = [Math.floor(charges * 1.05), Math.floor(charges * 1.1)];
   const status = `case when n <= ${charges} then 'completed' when n <= ${failed} then 'failed' when n <= ${free} then 'completed' else 'active' end`;
@@ -64,10 +67,12 @@ function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, c
     `insert into relay_budget (day, lamports)
      select (claimed_at at time zone 'utc')::date, sum(fee_lamports) from relay group by 1`,
     `insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, slot, block_time, finalized, paid_by, reversed, assigned_to)
-     select ${signature}, case when ${nobodys} then '${suspense}' else ${account} end, case when not ${nobodys} then ${quote} end,
+     select ${signature}, case when ${nobodys} then '${suspense}' else ${account} end, case when ${named} then 'dep_' || ${depositUuid} when not ${nobodys} then ${quote} end,
             ${price} + n % 10 / 9 * 500, ${paid}, case when ${paid} then ${fingerprint} end, case when ${paid} then ${key} end, n, ${at},
             not (${back}), case when ${relayed} then 'gasless' else 'transfer' end, ${back}, case when ${nobodys} and n % 2 = 0 then ${account} end
      from generate_series(1, ${deposits}) n`,
+    `insert into deposit (id, account_id, amount, reference, created_at)
+     select ${depositUuid}::uuid, ${account}, 5, ${fingerprint}, ${at} from generate_series(1, ${deposits}) n where ${named}`,
     `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
      select ${token}, tx_signature, slot, block_time, amount from payment where finalized`,
     `insert into treasury_movement (token_account, tx_signature, slot, block_time, change)
