@@ -85,7 +85,8 @@ export function formatDistance(date: Date, now: Date): string {
   let divisor = 1;
   for (const [limit, unit] of STEPS) {
     if (size < limit) {
-      const text = counted(Math.floor(size / divisor), unit);
+      // What has gone by is told when it is whole; what is to come, to the nearest.
+      const text = counted(seconds < 0 ? Math.floor(size / divisor) : Math.round(size / divisor), unit);
       return seconds < 0 ? `${text} ago` : `in ${text}`;
     }
     divisor = limit === 86_400 * 60 ? divisor : limit;

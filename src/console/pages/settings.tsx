@@ -33,7 +33,7 @@ function AccountCard() {
   const { session, installation } = useSignedIn();
   const mcp = `${installation.baseUrl}/mcp`;
   return (
-    <Columns>
+    <>
       <Card title="Account">
         <Facts
           facts={[
@@ -59,6 +59,6 @@ function AccountCard() {
           ]}
         />
       </Card>
-    </Columns>
+    </>
   );
 }

@@ -30,7 +30,7 @@ export function Tabs<Id extends string>({
     list.current?.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus();
   };
   return (
-    <>
+    <div className="tabs-box">
       <div className="tabs" role="tablist" aria-label={label} ref={list}>
         {tabs.map((tab) => (
           <button
@@ -52,6 +52,6 @@ export function Tabs<Id extends string>({
       <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${current}`} className="tab-panel">
         {children}
       </div>
-    </>
+    </div>
   );
 }

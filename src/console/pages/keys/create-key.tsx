@@ -1,4 +1,5 @@
 import { useState, type FormEvent } from "react";
+import { ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 import { useCatalogue } from "../../catalogue.ts";
 import { formatUtcDay } from "../../format.ts";
 import { Button, Card, Checkbox, Choice, ErrorNote, Field, Input, Select, Skeleton } from "../../ui/index.ts";
@@ -180,15 +181,17 @@ function ToolList({ form, change }: Pick<PartProps, "form" | "change">) {
   if (!data) return <Skeleton lines={3} />;
   return (
     <div className="choices">
-      {data.tools.map(({ name, description }) => (
-        <Checkbox
-          key={name}
-          label={<code>{name}</code>}
-          hint={firstSentence(description)}
-          checked={form.tools.includes(name)}
-          onChange={() => change({ tools: toggled(form.tools, name) })}
-        />
-      ))}
+      {data.tools
+        .filter(({ status }) => status === ToolStatus.ACTIVE)
+        .map(({ name, description }) => (
+          <Checkbox
+            key={name}
+            label={<code>{name}</code>}
+            hint={firstSentence(description)}
+            checked={form.tools.includes(name)}
+            onChange={() => change({ tools: toggled(form.tools, name) })}
+          />
+        ))}
     </div>
   );
 }

@@ -97,7 +97,7 @@ function Limits({ limits }: { limits: KeyLimits | undefined }) {
   if (limits?.expiresAt) {
     lines.push(
       <>
-        until <Time at={limits.expiresAt} relative />
+        ends <Time at={limits.expiresAt} relative />
       </>,
     );
   }

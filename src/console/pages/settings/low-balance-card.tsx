@@ -45,25 +45,25 @@ function Threshold({ now, balance }: { now: bigint | undefined; balance: bigint 
     <form className="stack" onSubmit={save} noValidate>
       <Field label="Warn below" error={fault} hint={`Empty: never. The balance is ${formatUsd(balance)} now.`}>
         {(control) => (
-          <Input
-            {...control}
-            unit="$"
-            inputMode="decimal"
-            placeholder="never"
-            value={text}
-            onChange={({ target }) => {
-              setText(target.value);
-              setFault(undefined);
-            }}
-          />
+          <div className="row row-even">
+            <Input
+              {...control}
+              unit="$"
+              inputMode="decimal"
+              placeholder="never"
+              value={text}
+              onChange={({ target }) => {
+                setText(target.value);
+                setFault(undefined);
+              }}
+            />
+            <Button type="submit" busy={isPending} disabled={text.trim() === before}>
+              Save
+            </Button>
+          </div>
         )}
       </Field>
       <ErrorNote error={error} />
-      <div className="actions">
-        <Button type="submit" busy={isPending} disabled={text.trim() === before}>
-          Save
-        </Button>
-      </div>
     </form>
   );
 }
