@@ -17,7 +17,8 @@ const BATCH = 100;
 
 /**
  * Ends runs whose lease has expired, because their instance died or stalled: holds go back, keys become retryable. Also forgets
- * idempotency keys that have expired, old executions of code and old relays. Every instance sweeps; locked rows are skipped, so they share the work.
+ * idempotency keys that have expired, old executions of code, old relays, and sign-ins and sessions that are over. Every instance sweeps;
+ * locked rows are skipped, so they share the work.
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
@@ -59,6 +60,30 @@ export class Sweeper {
     return this.#repeat({ name: "sweeper-forget-relays", text: "select relay_forget($1) as count" });
   }
 
+  /** Forgets sign-ins that were not finished, a while after they could be: the clocks of instances differ. @returns how many it were */
+  async forgetSignIns(): Promise<number> {
+    return this.#repeat({
+      name: "sweeper-forget-sign-ins",
+      text: `with gone as (
+               delete from sign_in_challenge where nonce in (
+                 select nonce from sign_in_challenge where expires_at < now() - interval '5 minutes' limit $1)
+               returning nonce)
+             select count(*) as count from gone`,
+    });
+  }
+
+  /** Forgets sessions that are over; those that were not used for too long are found by nobody until then. @returns how many it were */
+  async forgetSessions(): Promise<number> {
+    return this.#repeat({
+      name: "sweeper-forget-sessions",
+      text: `with gone as (
+               delete from console_session where id in (
+                 select id from console_session where expires_at < now() limit $1)
+               returning id)
+             select count(*) as count from gone`,
+    });
+  }
+
   /** Batch after batch, until one is not full. @returns how many rows there were in all */
   async #repeat(statement: { name: string; text: string }): Promise<number> {
     for (let total = 0; ;) {
@@ -76,6 +101,8 @@ export class Sweeper {
       await this.forget();
       await this.forgetExecutions();
       await this.forgetRelays();
+      await this.forgetSignIns();
+      await this.forgetSessions();
     } catch (error) {
       this.#options.log.warn({ err: error }, "the sweep failed and is tried again");
     }

@@ -1,0 +1,239 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { Keypair } from "@solana/web3.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
+import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
+import { answerOf, pageClient, pageHeaders, rpcUrl, signIn, type SignedInPerson } from "../support/console.ts";
+import { rawRequest } from "../support/raw-http.ts";
+import { startWorld, type World } from "../support/world.ts";
+import { callGrpc, failureOf, grpcClient } from "../transport/grpc-client.ts";
+import { challengeOf, refusalOf } from "./attempts.ts";
+
+const FRIEND = "https://friend.example";
+
+let world: World;
+let person: SignedInPerson;
+beforeAll(async () => {
+  world = await startWorld({ TRUSTED_PROXY_HOPS: "1", CORS_ORIGINS: FRIEND });
+  person = await signIn(world, Keypair.generate());
+});
+afterAll(() => world.close());
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const SESSIONS = "toolgate.console.v1.SessionService";
+
+/** Asks the door as a browser would, or something that is none. */
+function ask(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Response> {
+  return fetch(`${rpcUrl(world.gateway)}/${path}`, { method, headers, ...(body !== undefined && { body }) });
+}
+
+/** POSTs an empty message to a method that ends this session, if it gets there. */
+function post(headers: Record<string, string>): Promise<Response> {
+  const json = { "content-type": "application/json", cookie: person.cookie };
+  return ask("POST", `${SESSIONS}/ListSessions`, { ...json, ...headers }, "{}");
+}
+
+const statusOf = async (answer: Promise<Response>) => (await answer).status;
+
+describe("the console's door", () => {
+  const own = () => new URL(world.gateway.consoleUrl).origin;
+
+  it("lets its own pages ask, with a session", async () => {
+    const answer = await post(pageHeaders(world.gateway));
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("vary")).toBe("cookie");
+    expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
+    expect(answer.headers.get("x-ratelimit-limit")).toBe("600");
+    expect(await statusOf(post({ origin: own() }))).toBe(200);
+  });
+
+  it.each<[string, () => Record<string, string>]>([
+    ["a page of another origin", () => ({ origin: "https://evil.example", "sec-fetch-site": "cross-site" })],
+    ["a page of another port", () => ({ origin: "http://127.0.0.1:1", "sec-fetch-site": "same-site" })],
+    [
+      "a page of another origin that claims to be the same",
+      () => ({ origin: "https://evil.example", "sec-fetch-site": "same-origin" }),
+    ],
+    ["a page that CORS lets call the API", () => ({ origin: FRIEND, "sec-fetch-site": "cross-site" })],
+    ["a page without an origin (sandboxed)", () => ({ origin: "null", "sec-fetch-site": "cross-site" })],
+    ["its own origin, sent from elsewhere", () => ({ origin: own(), "sec-fetch-site": "cross-site" })],
+    ["a site of the same registrable domain", () => ({ origin: own(), "sec-fetch-site": "same-site" })],
+    ["a click of the user", () => ({ origin: own(), "sec-fetch-site": "none" })],
+    ["no page at all", () => ({})],
+    ["no origin, from the same site", () => ({ "sec-fetch-site": "same-origin" })],
+    ["the same origin twice", () => ({ origin: `${own()}, ${own()}` })],
+  ])("refuses what is posted by %s", async (_name, headers) => {
+    const answer = await post(headers());
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("access-control-allow-origin")).toBeNull();
+    expect(await answer.text()).toContain("only pages of the console may ask here");
+  });
+
+  it("refuses what a form can send without asking first, whatever it says of itself", async () => {
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
+      const status = await statusOf(post({ ...pageHeaders(world.gateway), "content-type": type }));
+      expect(status, type).toBe(415);
+    }
+    const friend = await ask("OPTIONS", `${SESSIONS}/SignOut`, {
+      origin: FRIEND,
+      "access-control-request-method": "POST",
+    });
+    expect(friend.headers.get("access-control-allow-origin")).toBeNull();
+  });
+
+  it("reads by GET, but not for other sites, and changes nothing by it", async () => {
+    const query = "?connect=v1&encoding=json&message=%7B%7D";
+    const { cookie } = person;
+    const get = (method: string, headers: Record<string, string>) =>
+      statusOf(ask("GET", `${SESSIONS}/${method}${query}`, { cookie, ...headers }));
+    expect(await get("ListSessions", { "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await get("ListSessions", { "sec-fetch-site": "none" })).toBe(200);
+    expect(await get("ListSessions", {})).toBe(200);
+    expect(await get("ListSessions", { "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await get("ListSessions", { "sec-fetch-site": "same-site" })).toBe(403);
+    expect(await get("ListSessions", { origin: FRIEND })).toBe(403);
+    for (const method of ["SignOut", "SignOutEverywhere", "RevokeSession", "SignIn"])
+      expect(await get(method, { "sec-fetch-site": "same-origin" })).toBe(405);
+    expect((await person.client(SessionService).getSession({})).session?.sessionId).toBe(person.session.sessionId);
+  });
+
+  it("is not known by a name that was made to point at this machine", async () => {
+    const path = `/console/rpc/${SESSIONS}/GetSession`;
+    const head = `POST ${path} HTTP/1.1\r\nHost: rebound.example\r\nOrigin: http://rebound.example\r\n`;
+    const rest = "Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+    const [answer] = await rawRequest(world.gateway.baseUrl, { pieces: [head + rest] });
+    expect(answer?.status).toBe(403);
+    expect(answer?.body).toContain("Host:");
+  });
+
+  it("answers unknown paths with the plain error body", async () => {
+    for (const path of [
+      "/console/rpc/nothing",
+      "/console/rpc/toolgate.v1.ToolService/CallTool",
+      "/console/export/nothing",
+    ]) {
+      const answer = await fetch(`${world.gateway.baseUrl}${path}`, { headers: person.headers });
+      expect([answer.status, await answer.json()], path).toMatchObject([404, { code: "NOT_FOUND" }]);
+    }
+  });
+});
+
+describe("a session", () => {
+  it("opens nothing but the console", async () => {
+    const { cookie } = person;
+    const headers = { ...pageHeaders(world.gateway), cookie };
+    const call = { tool: "get_status", params: {} };
+    expect((await world.post(undefined, "/v1/mcp/tools/call", call, headers)).status).toBe(401);
+    expect((await world.post(undefined, "/mcp", call, headers)).status).toBe(401);
+    expect((await world.get(undefined, "/receipts", headers)).status).toBe(401);
+    const connect = await fetch(`${world.gateway.baseUrl}/toolgate.v1.ReceiptService/ListReceipts`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(connect.status).toBe(401);
+    const client = grpcClient(world.gateway.grpcAddress);
+    const failure = await failureOf(callGrpc(client, ReceiptService.method.listReceipts, {}, { metadata: { cookie } }));
+    expect(failure.code).toBe(16);
+    const sessions = await failureOf(
+      callGrpc(client, SessionService.method.listSessions, {}, { metadata: { cookie } }),
+    );
+    expect(sessions.code).toBe(12);
+    client.close();
+  });
+
+  it("is a cookie, not a bearer token", async () => {
+    const token = person.cookie.slice(person.cookie.indexOf("=") + 1);
+    const headers = { ...pageHeaders(world.gateway), authorization: `Bearer ${token}` };
+    expect(await refusalOf(pageClient(world.gateway, SessionService, headers).listSessions({}))).toMatch(
+      /^Unauthenticated/,
+    );
+  });
+
+  it("does an operator's work only for an account that has the role", async () => {
+    const { accountId } = person.session;
+    const service = person.client(AccountService);
+    expect(await refusalOf(service.getAccount({ accountId }))).toMatch(/^PermissionDenied: /);
+    const agent = await world.agent({ operator: true });
+    const operator = await signIn(world, agent.wallet);
+    expect(operator.session.operator).toBe(true);
+    const { account } = await operator.client(AccountService).getAccount({ accountId });
+    expect(account?.wallet).toBe(person.session.wallet);
+    // Taken away, it is gone from sessions that began with it.
+    await world.postgres.accounts.setOperator(agent.accountId, false);
+    expect(await refusalOf(operator.client(AccountService).getAccount({ accountId }))).toMatch(/^PermissionDenied: /);
+  });
+});
+
+describe("an API key", () => {
+  it("opens nothing at the console, not even an operator's", async () => {
+    const agent = await world.agent({ operator: true });
+    const headers = { authorization: `Bearer ${agent.apiKey}` };
+    const { accountId } = agent;
+    const page = pageClient(world.gateway, SessionService, headers);
+    expect(await refusalOf(page.listSessions({}))).toMatch(/^Unauthenticated: nobody is signed in/);
+    const operator = pageClient(world.gateway, AccountService, headers);
+    expect(await refusalOf(operator.getAccount({ accountId }))).toMatch(/^Unauthenticated/);
+    expect((await page.getSession({})).session).toBeUndefined();
+  });
+
+  it("is not looked at beside a cookie, so that a proxy may ask for a password of its own", async () => {
+    const headers = { cookie: person.cookie, authorization: "Basic dXNlcjpwYXNzd29yZA==" };
+    const { session } = await pageClient(world.gateway, SessionService, headers).getSession({});
+    expect(session?.sessionId).toBe(person.session.sessionId);
+  });
+});
+
+describe("the cookie", () => {
+  /** A gateway that says of its console where it is, and who is asked where it listens, as a proxy does. */
+  async function behindProxy(settings: Record<string, string>, heard: (headers: Headers) => void) {
+    const port = await freePort();
+    const gateway = await world.startAnother({ ...settings, PORT: String(port) });
+    const { origin } = new URL(gateway.consoleUrl);
+    return pageClient({ consoleUrl: `http://127.0.0.1:${port}/console` }, SessionService, { origin }, heard);
+  }
+
+  it("is this host's alone over https", async () => {
+    let cookie: string | null = null;
+    const page = await behindProxy({ PUBLIC_URL: "https://gateway.example" }, (headers) => {
+      cookie = headers.get("set-cookie");
+    });
+    const { challenge } = await page.beginSignIn({});
+    expect(challenge).toMatchObject({ domain: "gateway.example", uri: "https://gateway.example/console" });
+    await page.signIn(answerOf(Keypair.generate(), challenge!));
+    expect(cookie).toMatch(
+      /^__Host-toolgate_session=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
+  });
+
+  it("goes without Secure on this machine", async () => {
+    const challenge = await challengeOf(world.gateway);
+    let cookie = "";
+    const page = pageClient(world.gateway, SessionService, {}, (headers) => {
+      cookie = headers.get("set-cookie") ?? "";
+    });
+    await page.signIn(answerOf(Keypair.generate(), challenge));
+    expect(cookie).toMatch(/^toolgate_session=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Strict$/);
+  });
+
+  it("is given to nobody where it would travel for all to read", async () => {
+    const page = await behindProxy({ CONSOLE_URL: "http://gateway.example/console" }, () => {});
+    expect(await refusalOf(page.beginSignIn({}))).toMatch(/^PermissionDenied: signing in needs https.*CONSOLE_URL/);
+    const request = answerOf(Keypair.generate(), await challengeOf(world.gateway));
+    expect(await refusalOf(page.signIn(request))).toMatch(/^PermissionDenied: signing in needs https/);
+    expect((await page.getSession({})).session).toBeUndefined();
+  });
+});

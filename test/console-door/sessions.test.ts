@@ -1,0 +1,221 @@
+import { createHash } from "node:crypto";
+import { Keypair } from "@solana/web3.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import { MOST_SESSIONS } from "../../src/postgres/sessions.ts";
+import { answerOf, pageClient, signIn, type SignedInPerson } from "../support/console.ts";
+import { query } from "../support/database-server.ts";
+import { startWorld, type World } from "../support/world.ts";
+import { fromAnywhere, refusalOf } from "./attempts.ts";
+
+let world: World;
+beforeAll(async () => {
+  // Sweeps come three times in a lease.
+  world = await startWorld({ TRUSTED_PROXY_HOPS: "1", RUN_LEASE_MS: "3000" });
+});
+afterAll(() => world.close());
+
+/** The session's row, known by the hash of its token. */
+const rowOf = ({ cookie }: SignedInPerson) =>
+  `sha256 = '\\x${createHash("sha256").update(cookie.split("=")[1]!).digest("hex")}'`;
+
+/** Changes when a session began, was used or ends, as if time had passed. */
+const age = (person: SignedInPerson, change: string) =>
+  query(world.database.url, `update console_session set ${change} where ${rowOf(person)}`);
+
+const isIn = async (person: SignedInPerson): Promise<boolean> =>
+  (await person.client(SessionService).getSession({})).session !== undefined;
+
+describe("a session", () => {
+  it("is kept by the hash of its token alone", async () => {
+    const person = await signIn(world, Keypair.generate());
+    const { rows } = await query(
+      world.database.url,
+      `select row_to_json(s)::text as row from console_session s where ${rowOf(person)}`,
+    );
+    expect(rows).toHaveLength(1);
+    expect(rows[0].row).not.toContain(person.cookie.split("=")[1]);
+  });
+
+  it("ends twelve hours after it was last used", async () => {
+    const person = await signIn(world, Keypair.generate());
+    await age(person, "last_used_at = now() - interval '11 hours 59 minutes'");
+    expect(await isIn(person)).toBe(true);
+    // Being used was written down.
+    await age(person, "last_used_at = last_used_at - interval '11 hours 59 minutes'");
+    expect(await isIn(person)).toBe(true);
+    await age(person, "last_used_at = now() - interval '12 hours 1 second'");
+    expect(await isIn(person)).toBe(false);
+    expect(await refusalOf(person.client(SessionService).listSessions({}))).toMatch(
+      /^Unauthenticated: nobody is signed in/,
+    );
+  });
+
+  it("ends seven days after it began, however often it is used", async () => {
+    const person = await signIn(world, Keypair.generate());
+    const { createdAt, expiresAt } = person.session;
+    expect(Number(expiresAt!.seconds - createdAt!.seconds)).toBe(7 * 24 * 3600);
+    await age(person, "expires_at = now() + interval '1 minute'");
+    expect(await isIn(person)).toBe(true);
+    await age(person, "expires_at = now() - interval '1 second'");
+    expect(await isIn(person)).toBe(false);
+  });
+
+  it("writes down being used once in a minute", async () => {
+    const person = await signIn(world, Keypair.generate());
+    const usedAt = async () =>
+      (await query(world.database.url, `select last_used_at::text from console_session where ${rowOf(person)}`)).rows[0]
+        .last_used_at;
+    const before = await usedAt();
+    await isIn(person);
+    expect(await usedAt()).toBe(before);
+    await age(person, "last_used_at = last_used_at - interval '61 seconds'");
+    const aged = await usedAt();
+    await isIn(person);
+    expect(await usedAt()).not.toBe(aged);
+  });
+
+  it("that was ended anywhere is gone from every instance at once", async () => {
+    const other = await world.startAnother({ CONSOLE_URL: world.gateway.consoleUrl });
+    const wallet = Keypair.generate();
+    const [thief, owner] = [await signIn(world, wallet), await signIn(world, wallet)];
+    const { origin } = new URL(world.gateway.consoleUrl);
+    const elsewhere = pageClient({ consoleUrl: `${other.baseUrl}/console` }, SessionService, {
+      cookie: thief.cookie,
+      origin,
+    });
+    expect((await elsewhere.getSession({})).session?.sessionId).toBe(thief.session.sessionId);
+    await owner.client(SessionService).revokeSession({ sessionId: thief.session.sessionId });
+    expect(await refusalOf(elsewhere.listSessions({}))).toMatch(/^Unauthenticated/);
+    expect(await isIn(owner)).toBe(true);
+  });
+
+  it("ends when its person signs out, and takes its cookie along", async () => {
+    const person = await signIn(world, Keypair.generate());
+    let cookie: string | null = null;
+    const page = pageClient(world.gateway, SessionService, { cookie: person.cookie }, (headers) => {
+      cookie = headers.get("set-cookie");
+    });
+    await page.signOut({});
+    expect(cookie).toBe("toolgate_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict");
+    expect(await isIn(person)).toBe(false);
+    // Whoever is out already may sign out again.
+    expect(await refusalOf(page.signOut({}))).toBe("no refusal");
+  });
+
+  it("ends with all others of its account, and with no one else's", async () => {
+    const wallet = Keypair.generate();
+    const [one, two, stranger] = [
+      await signIn(world, wallet),
+      await signIn(world, wallet),
+      await signIn(world, Keypair.generate()),
+    ];
+    expect((await one.client(SessionService).signOutEverywhere({})).ended).toBe(2);
+    expect([await isIn(one), await isIn(two), await isIn(stranger)]).toEqual([false, false, true]);
+  });
+
+  it("is listed to its own account alone, and revoked by it alone", async () => {
+    const wallet = Keypair.generate();
+    const [one, two, stranger] = [
+      await signIn(world, wallet),
+      await signIn(world, wallet),
+      await signIn(world, Keypair.generate()),
+    ];
+    const { sessions } = await two.client(SessionService).listSessions({});
+    expect(sessions.map(({ sessionId, current }) => [sessionId, current])).toEqual([
+      [two.session.sessionId, true],
+      [one.session.sessionId, false],
+    ]);
+    const { sessionId } = one.session;
+    for (const id of [sessionId, "ses_nonsense", "acct_1"]) {
+      expect(await refusalOf(stranger.client(SessionService).revokeSession({ sessionId: id }))).toMatch(/^NotFound/);
+    }
+    expect(await isIn(one)).toBe(true);
+  });
+
+  it("is the oldest to go when its account has as many as it may", async () => {
+    const wallet = Keypair.generate();
+    const first = await signIn(world, wallet);
+    const { accountId } = first.session;
+    for (let n = 1; n < MOST_SESSIONS; n++)
+      await world.postgres.sessions.begin({ accountId, address: "192.0.2.1", userAgent: "" });
+    expect(await isIn(first)).toBe(true);
+    const last = await signIn(world, wallet);
+    expect([await isIn(first), await isIn(last)]).toEqual([false, true]);
+  });
+
+  it("says where it was begun and with what, without characters that no page shows", async () => {
+    let cookie = "";
+    const headers: Record<string, string> = { ...fromAnywhere(), "user-agent": `Browser\u00ff/1${"x".repeat(300)}` };
+    const wallet = Keypair.generate();
+    const page = pageClient(world.gateway, SessionService, headers, (answered) => {
+      cookie = answered.get("set-cookie") ?? "";
+    });
+    const { challenge } = await page.beginSignIn({});
+    const { session } = await page.signIn(answerOf(wallet, challenge!));
+    expect(cookie).not.toBe("");
+    expect(session?.address).toBe(headers["x-forwarded-for"]);
+    expect(session?.userAgent).toMatch(/^Browser\?+\/1x+$/);
+    expect(session?.userAgent).toHaveLength(200);
+  });
+
+  it("of a blocked account may still be begun, to look", async () => {
+    const agent = await world.agent({ balance: 10n });
+    await query(
+      world.database.url,
+      `update account set blocked_reason = 'a test' where id = '${agent.accountId.slice(5)}'`,
+    );
+    expect(await isIn(await signIn(world, agent.wallet))).toBe(true);
+  });
+});
+
+describe("a cookie", () => {
+  it.each([
+    ["without a value", "toolgate_session="],
+    ["of another form", "toolgate_session=abc"],
+    ["of nobody", `toolgate_session=${"A".repeat(43)}`],
+    ["of https", `__Host-toolgate_session=${"A".repeat(43)}`],
+  ])("%s is nobody's", async (_name, cookie) => {
+    const page = pageClient(world.gateway, SessionService, { cookie });
+    expect((await page.getSession({})).session).toBeUndefined();
+    expect(await refusalOf(page.listSessions({}))).toMatch(/^Unauthenticated/);
+  });
+
+  it("that comes twice is nobody's: one was laid over the other", async () => {
+    const person = await signIn(world, Keypair.generate());
+    const page = (cookie: string) => pageClient(world.gateway, SessionService, { cookie }).getSession({});
+    expect((await page(`${person.cookie}; theme=dark`)).session?.sessionId).toBe(person.session.sessionId);
+    expect((await page(`theme=dark; ${person.cookie}`)).session?.sessionId).toBe(person.session.sessionId);
+    expect((await page(`${person.cookie}; toolgate_session=${"A".repeat(43)}`)).session).toBeUndefined();
+  });
+});
+
+describe("the sweep", () => {
+  it("forgets challenges and sessions that are over, and no others", async () => {
+    const [good, old] = await Promise.all(Array.from({ length: 2 }, () => signIn(world, Keypair.generate())));
+    await age(old!, "expires_at = now() - interval '1 hour'");
+    const challenge = async (minutes: number) => {
+      const nonce = `nonce${minutes}`;
+      await query(
+        world.database.url,
+        `insert into sign_in_challenge (nonce, input, created_at, expires_at) values ('${nonce}', '{}', now(), now() + interval '${minutes} minutes')`,
+      );
+      return nonce;
+    };
+    const nonces = [await challenge(-30), await challenge(5)];
+    await expect
+      .poll(
+        async () => {
+          const { rows } = await query(
+            world.database.url,
+            `select (select count(*)::int from console_session where ${rowOf(old!)}) as sessions,
+                    (select array_agg(nonce) from sign_in_challenge where nonce in ('${nonces.join("', '")}')) as nonces`,
+          );
+          return rows[0];
+        },
+        { timeout: 20_000, interval: 100 },
+      )
+      .toEqual({ sessions: 0, nonces: ["nonce5"] });
+    expect(await isIn(good!)).toBe(true);
+  });
+});

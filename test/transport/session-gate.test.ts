@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { SignedIn } from "../../src/app/session-ports.ts";
+import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
+import { ConsolePlace } from "../../src/transport/console-door/console-place.ts";
+import { BAD_COOKIES, SESSION_RATE, SessionGate } from "../../src/transport/console-door/session-gate.ts";
+
+const caller = {
+  keyId: "ses_1",
+  accountId: "acct_1",
+  scopes: new Set<never>(),
+  tier: DEFAULT_TIER,
+  operator: false,
+  limits: undefined,
+  budgetId: undefined,
+  blockedReason: undefined,
+};
+const session = {
+  ...{ sessionId: "ses_1", accountId: "acct_1", wallet: "wallet", operator: false, address: "", userAgent: "" },
+  ...{ createdAt: new Date(0), lastUsedAt: new Date(0), expiresAt: new Date(0) },
+};
+const [GOOD, BAD] = ["g".repeat(43), "b".repeat(43)];
+
+/** A gate at a time of ours, with one good session. */
+function scene(url = "http://127.0.0.1:8080/console") {
+  const time = { now: 1_000_000 };
+  const asked: string[] = [];
+  const signedIn: SignedIn = { session, caller };
+  const find = async (token: string) => {
+    asked.push(token);
+    return token === GOOD ? signedIn : undefined;
+  };
+  const place = new ConsolePlace({ host: "127.0.0.1", publicUrl: undefined, url: () => url });
+  const gate = new SessionGate({ sessions: { find }, place, clock: { now: () => time.now }, trustedProxies: 0 });
+  const enter = async (token: string, { peer = "192.0.2.1", demand = "required" as const } = {}) =>
+    gate
+      .admit(demand, {
+        ...{ authorization: undefined, peer, forwardedFor: undefined },
+        page: {
+          ...{
+            method: "POST",
+            host: undefined,
+            origin: new URL(url).origin,
+            site: "same-origin",
+            userAgent: undefined,
+          },
+          cookie: `toolgate_session=${token}`,
+        },
+      })
+      .then(
+        ({ rate }) => rate?.remaining,
+        (error: unknown) => (error instanceof Error && "code" in error ? error.code : error),
+      );
+  return { time, asked, enter };
+}
+
+describe("the gate of sessions", () => {
+  it("lets a session ask so often at once, and then so often a minute", async () => {
+    const { time, enter } = scene();
+    for (let n = 0; n < SESSION_RATE.burst; n++) expect(await enter(GOOD)).toBe(SESSION_RATE.burst - 1 - n);
+    expect(await enter(GOOD)).toBe("RATE_LIMITED");
+    time.now += 60_000 / SESSION_RATE.ratePerMinute;
+    expect(await enter(GOOD)).toBe(0);
+    expect(await enter(GOOD)).toBe("RATE_LIMITED");
+  });
+
+  it("stops asking the database for an address that guesses, but lets sessions in that were good before", async () => {
+    const { asked, enter } = scene();
+    await enter(GOOD);
+    for (let n = 0; n < BAD_COOKIES.burst; n++) expect(await enter(BAD)).toBe("UNAUTHORIZED");
+    asked.length = 0;
+    expect(await enter(BAD)).toBe("RATE_LIMITED");
+    expect(asked).toEqual([]);
+    expect(await enter(GOOD)).toBeTypeOf("number");
+    expect(await enter(BAD, { peer: "192.0.2.2" })).toBe("UNAUTHORIZED");
+  });
+
+  it("finds no session where a cookie would travel for all to read", async () => {
+    const { asked, enter } = scene("http://gateway.example/console");
+    expect(await enter(GOOD)).toBe("UNAUTHORIZED");
+    expect(asked).toEqual([]);
+  });
+});
