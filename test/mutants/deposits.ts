@@ -1,0 +1,91 @@
+import type { Mutant } from "./mutant.ts";
+
+const DEPOSIT = "src/domain/deposit.ts";
+const ACCOUNT = "src/app/account-deposits.ts";
+const TABLE = "src/postgres/deposits.ts";
+const SIGNED = "src/payments/wallet/signed-payment.ts";
+const DOMAIN = ["test/domain/deposit.test.ts"];
+const STATUS = ["test/deposits/deposits.test.ts"];
+const WALLETS = ["test/deposits/wallet-payments.test.ts"];
+
+/** Deposits of the console: what is credited for them, what is told of them, and what is sent for wallets. */
+export const DEPOSITS: readonly Mutant[] = [
+  {
+    name: "deposit-begun",
+    guard: "A transfer that names a deposit which nobody began is nobody's.",
+    file: "src/app/keeper/record-history.ts",
+    find: "accountId === undefined ? undefined : { accountId, quoteId: named.depositId }",
+    replace: '{ accountId: accountId ?? "", quoteId: named.depositId }',
+    tests: ["test/app/keeper/watch-treasury.test.ts"],
+  },
+  {
+    name: "deposit-credited-by-books",
+    guard: "A deposit is credited when the books say so, not when it is seen to be final.",
+    file: DEPOSIT,
+    find: "if (credited > 0n) return",
+    replace: 'if (credited > 0n || sighting?.stage === "finalized") return',
+    tests: DOMAIN,
+  },
+  {
+    name: "deposit-named",
+    guard: "A transaction that merely names a deposit's reference is not its transfer.",
+    file: DEPOSIT,
+    find: "const named = reading.memo === memo;",
+    replace: "const named = true;",
+    tests: DOMAIN,
+  },
+  {
+    name: "deposit-no-proof",
+    guard: "A deposit buys no call as its proof.",
+    file: "src/app/settle.ts",
+    find: 'if (memo?.form === "deposit") throw',
+    replace: 'if (memo?.form === "deposit" && false) throw',
+    tests: WALLETS,
+    only: "stays a deposit|is neither",
+  },
+  {
+    name: "deposit-own",
+    guard: "An account sees no deposits but its own.",
+    file: TABLE,
+    find: "where deposit.account_id = $1 and deposit.id = $2",
+    replace: "where ($1::uuid is not null) and deposit.id = $2",
+    tests: STATUS,
+    only: "nobody else's|is told as it was seen last",
+  },
+  {
+    name: "deposit-waiting",
+    guard: "An account has no more deposits waiting than it may.",
+    file: TABLE,
+    find: ") < $6",
+    replace: ") < $6 + 50",
+    tests: STATUS,
+    only: "a hundred deposits|begins as a memo",
+  },
+  {
+    name: "wallet-quote-account",
+    guard: "A wallet is given the payment of its own account's quotes alone.",
+    file: ACCOUNT,
+    find: "if (quote?.accountId !== accountId)",
+    replace: "if (!quote)",
+    tests: WALLETS,
+    only: "the transaction of a quote",
+  },
+  {
+    name: "wallet-pays-treasury",
+    guard: "Nothing is sent for wallets but what pays the treasury.",
+    file: SIGNED,
+    find: "destination?.equals(treasury) !== true",
+    replace: "!destination",
+    tests: WALLETS,
+    only: "is not sent",
+  },
+  {
+    name: "wallet-signed",
+    guard: "Nothing is sent for wallets but what they have signed.",
+    file: SIGNED,
+    find: "if (!key || !isSignedBy(key, message, signature))",
+    replace: "if (!key)",
+    tests: WALLETS,
+    only: "is not sent",
+  },
+];
