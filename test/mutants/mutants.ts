@@ -1,3 +1,4 @@
+import { DEPOSITS } from "./deposits.ts";
 import { DOORS } from "./doors.ts";
 import { EVIDENCE } from "./evidence.ts";
 import { GASLESS } from "./gasless.ts";
@@ -17,6 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EVIDENCE,
   ...TREASURY,
   ...TREASURY_CHAIN,
+  ...DEPOSITS,
   ...GASLESS,
   ...RELAY,
   ...DOORS,
