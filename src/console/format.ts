@@ -14,6 +14,12 @@ export function formatUsd(microUsd: bigint): string {
   return `${microUsd < 0n ? "-" : ""}$${grouped((size / MICRO).toString())}.${decimals}`;
 }
 
+/** How many decimals it is written with, 2 to 6. */
+export function decimalsOf(microUsd: bigint): number {
+  const text = formatUsd(microUsd);
+  return text.length - text.indexOf(".") - 1;
+}
+
 /** The same with its sign in front, for what is added or taken. */
 export function formatSignedUsd(microUsd: bigint): string {
   return microUsd > 0n ? `+${formatUsd(microUsd)}` : formatUsd(microUsd);
@@ -45,9 +51,11 @@ export function counted(count: bigint | number, one: string, many = `${one}s`): 
   return `${formatCount(count)} ${BigInt(count) === 1n ? one : many}`;
 }
 
-/** The beginning and the end of an identifier or address that is long: `7xKX…9fQm`. */
+/** The beginning and the end of an identifier or address that is long: `7xKX…9fQm`, `key_01a2…3d66`. */
 export function shortened(text: string, head = 4, tail = 4): string {
-  return text.length <= head + tail + 3 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;
+  // What kind of identifier it is says nothing about which one it is.
+  const start = head + (/^[a-z]+_/.exec(text)?.[0].length ?? 0);
+  return text.length <= start + tail + 3 ? text : `${text.slice(0, start)}…${text.slice(-tail)}`;
 }
 
 /** A length of time: `820 ms`, `2.4 s`, `3 min 20 s`. */

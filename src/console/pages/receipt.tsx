@@ -86,7 +86,7 @@ function Charge({ receipt }: { receipt: Receipt }) {
           [
             "Quote",
             receipt.quoteId === undefined ? undefined : (
-              <Copyable key="quote" text={receipt.quoteId} label="quote id" />
+              <Copyable key="quote" text={receipt.quoteId} label="quote id" short />
             ),
           ],
         ]}

@@ -8,7 +8,7 @@ export { ErrorNote, Note } from "./note.tsx";
 export { Checkbox, Field, Input, Select, Textarea } from "./field.tsx";
 export { Icon } from "./icon.tsx";
 export { LazyChart } from "./lazy-chart.tsx";
-export { Money, SignedMoney } from "./money.tsx";
+export { Aligned, Money, SignedMoney } from "./money.tsx";
 export { Card, Columns, Facts, Page } from "./page.tsx";
 export { Pager } from "./pager.tsx";
 export { Skeleton } from "./skeleton.tsx";

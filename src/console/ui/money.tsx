@@ -1,5 +1,13 @@
-import { formatSignedUsd, formatUsd } from "../format.ts";
+import { createContext, use, type ReactNode } from "react";
+import { decimalsOf, formatSignedUsd, formatUsd } from "../format.ts";
 import { classes } from "./classes.ts";
+
+const Decimals = createContext(6);
+
+/** Around a table with `aligned` amounts: as many decimals have room as one of the `amounts`, micro-USD, has. */
+export function Aligned({ amounts, children }: { amounts: readonly bigint[]; children: ReactNode }) {
+  return <Decimals value={Math.max(2, ...amounts.map(decimalsOf))}>{children}</Decimals>;
+}
 
 /** An amount of micro-USD. `aligned`: in a column, where the decimal points are to stand below each other. */
 export function Money({
@@ -15,7 +23,7 @@ export function Money({
   return (
     <span className={classes("money", strong && "strong", microUsd < 0n && "money-below")}>
       {text}
-      {aligned && <Room text={text} />}
+      {aligned && <Room decimals={decimalsOf(microUsd)} />}
     </span>
   );
 }
@@ -26,13 +34,13 @@ export function SignedMoney({ microUsd, aligned = false }: { microUsd: bigint; a
   return (
     <span className={classes("money", microUsd > 0n && "money-added")}>
       {text}
-      {aligned && <Room text={text} />}
+      {aligned && <Room decimals={decimalsOf(microUsd)} />}
     </span>
   );
 }
 
 /** Room for the decimals that are not written: as wide as they were, and neither read out nor copied. */
-function Room({ text }: { text: string }) {
-  const missing = 6 - (text.length - text.indexOf(".") - 1);
+function Room({ decimals }: { decimals: number }) {
+  const missing = use(Decimals) - decimals;
   return missing > 0 ? <span className="money-room" data-room={"0".repeat(missing)} /> : null;
 }

@@ -99,9 +99,9 @@ function useTools(chosen: string): readonly Option[] {
 function useKeys(chosen: string): readonly Option[] {
   const { data } = useQuery(KeyService.method.listKeys, {});
   const options = (data?.keys ?? []).flatMap(({ key }) =>
-    key ? [{ value: key.keyId, label: key.name === "" ? shortened(key.keyId, 8) : key.name }] : [],
+    key ? [{ value: key.keyId, label: key.name === "" ? shortened(key.keyId) : key.name }] : [],
   );
-  return withChosen(options, chosen, shortened(chosen, 8));
+  return withChosen(options, chosen, shortened(chosen));
 }
 
 function withChosen(options: readonly Option[], value: string, label: string): readonly Option[] {

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Card, Pager, Table, type Column } from "../../ui/index.ts";
+import { Aligned, Card, Pager, Table, type Column } from "../../ui/index.ts";
 import { Loaded } from "../loaded.tsx";
 import type { PagedList } from "../paged-list.ts";
 
@@ -9,6 +9,7 @@ export function ListCard<Row>({
   list,
   columns,
   rowKey,
+  amounts,
   shown,
   filter,
   empty,
@@ -17,6 +18,8 @@ export function ListCard<Row>({
   list: PagedList<Row>;
   columns: readonly Column<Row>[];
   rowKey: (row: Row) => string;
+  /** The amounts that a row shows, micro-USD. */
+  amounts: (row: Row) => bigint[];
   /** How many there are, in words. */
   shown: (rows: number) => string;
   filter?: ReactNode;
@@ -29,14 +32,16 @@ export function ListCard<Row>({
       {filter}
       <Loaded asked={{ data: rows, error, refetch: retry }} lines={8} pad>
         {(loaded) => (
-          <Table
-            caption={caption}
-            columns={columns}
-            rows={loaded}
-            rowKey={rowKey}
-            // A narrowed list is looked through in steps: there may be some further back.
-            empty={hasMore ? null : empty}
-          />
+          <Aligned amounts={loaded.flatMap(amounts)}>
+            <Table
+              caption={caption}
+              columns={columns}
+              rows={loaded}
+              rowKey={rowKey}
+              // A narrowed list is looked through in steps: there may be some further back.
+              empty={hasMore ? null : empty}
+            />
+          </Aligned>
         )}
       </Loaded>
       {rows !== undefined && (rows.length > 0 || hasMore) && (

@@ -63,6 +63,7 @@ export function Receipts({ filter, onFilter }: { filter: Filter; onFilter: (filt
       list={list}
       columns={COLUMNS}
       rowKey={({ receiptId }) => receiptId}
+      amounts={({ debitedUsdcMicrousd, refundedUsdcMicrousd }) => [debitedUsdcMicrousd, refundedUsdcMicrousd]}
       shown={(rows) => counted(rows, "receipt")}
       filter={<FilterBar filter={filter} statuses={RECEIPT_STATUSES.keys()} onFilter={onFilter} />}
       empty={

@@ -62,6 +62,7 @@ export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: 
       list={list}
       columns={COLUMNS}
       rowKey={({ runId }) => runId}
+      amounts={({ spentUsdcMicrousd }) => [spentUsdcMicrousd]}
       shown={(rows) => counted(rows, "run")}
       filter={<FilterBar filter={filter} statuses={RUN_STATUSES.keys()} onFilter={onFilter} />}
       empty={

@@ -52,6 +52,7 @@ export function Statement() {
       list={list}
       columns={COLUMNS}
       rowKey={({ transferId }) => transferId.toString()}
+      amounts={({ amountUsdcMicrousd, balanceUsdcMicrousd }) => [amountUsdcMicrousd, balanceUsdcMicrousd]}
       shown={(rows) => counted(rows, "entry", "entries")}
       empty={
         <EmptyState title="No entries yet" action={<ButtonLink href="/deposit">Deposit</ButtonLink>}>

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import type { ListRunsResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { Run } from "#gen/toolgate/v1/run_pb.ts";
-import { ButtonLink, Card, Money, Status, Table, Time, type Column } from "../../ui/index.ts";
+import { Aligned, ButtonLink, Card, Money, Status, Table, Time, type Column } from "../../ui/index.ts";
 import { Loaded } from "../loaded.tsx";
 import { runWord } from "../words.ts";
 
@@ -47,7 +47,9 @@ export function LastCalls({
     >
       <Loaded asked={asked} lines={6} pad>
         {({ items }) => (
-          <Table caption="The last calls" columns={COLUMNS} rows={items} rowKey={({ runId }) => runId} empty={null} />
+          <Aligned amounts={items.map(({ spentUsdcMicrousd }) => spentUsdcMicrousd)}>
+            <Table caption="The last calls" columns={COLUMNS} rows={items} rowKey={({ runId }) => runId} empty={null} />
+          </Aligned>
         )}
       </Loaded>
     </Card>

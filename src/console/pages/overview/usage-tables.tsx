@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import type { FailureUsage, GetUsageResponse, Usage } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { formatCount } from "../../format.ts";
-import { Columns, Money, Table, type Column } from "../../ui/index.ts";
+import { Aligned, Columns, Money, Table, type Column } from "../../ui/index.ts";
 import { writeFilter } from "../activity/filter.ts";
 
 /** A tool or a key, and what was used of it. */
@@ -33,10 +33,12 @@ export function UsageTables({ usage, total }: { usage: GetUsageResponse; total: 
   );
   return (
     <div className="usage-tables">
-      <Columns>
-        <PartTable what="Tool" parts={tools} total={total} />
-        <PartTable what="Key" parts={keys} total={total} />
-      </Columns>
+      <Aligned amounts={[...tools, ...keys, { usage: total }].map(({ usage }) => usage.spentUsdcMicrousd)}>
+        <Columns>
+          <PartTable what="Tool" parts={tools} total={total} />
+          <PartTable what="Key" parts={keys} total={total} />
+        </Columns>
+      </Aligned>
       {usage.failures.length > 0 && <Failures failures={usage.failures} />}
     </div>
   );
