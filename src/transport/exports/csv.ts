@@ -10,7 +10,7 @@ export const BYTE_ORDER_MARK = "\uFEFF";
  * What a spreadsheet takes for the beginning of a formula, at the beginning of a cell or of what it may take for one: where its country
  * separates by semicolons or tabs, and after a line break.
  */
-const FORMULA = /(^|[;\t\r\n]\s*)(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])|^(?=[\t\r\n])/g;
+const FORMULA = /(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])(?<=^|[;\t\r\n]\s*)|^(?=[\t\r\n])/g;
 
 /** One line of a file (RFC 4180), with its end. */
 export function csvLine(cells: readonly Cell[]): string {
@@ -24,6 +24,6 @@ export function csvLine(cells: readonly Cell[]): string {
 function written(cell: Cell): string {
   if (cell === undefined) return "";
   if (typeof cell === "bigint") return formatUsdc(cell);
-  const safe = cell.toWellFormed().replace(FORMULA, "$1'");
+  const safe = cell.toWellFormed().replace(FORMULA, "'");
   return /[",;\t\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

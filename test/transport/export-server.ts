@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { ToolgateError } from "../../src/domain/errors.ts";
+import { systemRandom } from "../../src/system.ts";
+import { ExportDoor } from "../../src/transport/exports/export-door.ts";
+import type { ExportFile } from "../../src/transport/exports/export-file.ts";
+
+/** The door to files on a server of its own, at which everybody is let in as that account. */
+export async function serveExports(accountId: string, files: readonly ExportFile[], stallMs?: number) {
+  const logged: unknown[] = [];
+  const caller = {
+    keyId: "ses_test",
+    accountId,
+    scopes: new Set(DEFAULT_SCOPES),
+    tier: { ratePerMinute: 60, burst: 10 },
+    operator: false,
+    limits: undefined,
+    budgetId: undefined,
+    blockedReason: undefined,
+  };
+  const door = new ExportDoor({
+    files,
+    gate: { admit: async () => ({ caller, rate: undefined }) },
+    random: systemRandom,
+    failed: (error) => {
+      logged.push(error);
+      const known = error instanceof ToolgateError ? error : new ToolgateError("INTERNAL", "failed");
+      return { status: known.status, json: { code: known.code, message: known.message } };
+    },
+    ...(stallMs !== undefined && { stallMs }),
+  });
+  const server = createServer((request, response) => door.handle(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  return {
+    door,
+    /** What the door told of failures. */
+    logged,
+    port,
+    get: (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init),
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await door.idle();
+    },
+  };
+}

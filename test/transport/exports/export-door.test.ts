@@ -1,0 +1,126 @@
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { ToolgateError } from "../../../src/domain/errors.ts";
+import type { ExportFile } from "../../../src/transport/exports/export-file.ts";
+import { dateOf } from "../../../src/transport/exports/export-file.ts";
+import { serveExports } from "../export-server.ts";
+
+let server: Awaited<ReturnType<typeof serveExports>> | undefined;
+afterEach(() => server?.close());
+
+/** A file of those parts, which hears when it is left. */
+function fileOf(parts: () => AsyncIterable<string>): ExportFile & { left: number } {
+  const file = {
+    path: "/file.csv",
+    parameters: ["from", "to"],
+    left: 0,
+    write: async (_: string, parameters: ReadonlyMap<string, string>, send: Parameters<ExportFile["write"]>[2]) => {
+      dateOf(parameters, "from");
+      try {
+        await send("file.csv", parts());
+      } finally {
+        file.left++;
+      }
+    },
+  };
+  return file;
+}
+
+async function* endless(part: string) {
+  for (;;) yield part;
+}
+
+describe("a file", () => {
+  it("is sent in parts, as a file with a name, never cached, and without a length", async () => {
+    server = await serveExports("acct", [
+      fileOf(async function* () {
+        yield "a,b\r\n";
+        yield "";
+        yield "1,2\r\n";
+      }),
+    ]);
+    const response = await server.get("/file.csv");
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "text/csv; charset=utf-8; header=present",
+      "content-disposition": 'attachment; filename="file.csv"',
+      "cache-control": "no-store",
+      "transfer-encoding": "chunked",
+      "x-content-type-options": "nosniff",
+      "x-request-id": expect.stringMatching(/^req_/),
+    });
+    expect(Buffer.from(await response.arrayBuffer()).toString()).toBe("\uFEFFa,b\r\n1,2\r\n");
+    expect(await (await server.get("/file.csv", { method: "HEAD" })).text()).toBe("");
+  });
+
+  it.each([
+    ["/file.csv?from=2026-02-30", "GET", 400, /^from: must be a day as YYYY-MM-DD/],
+    ["/file.csv?from=2026-2-3", "GET", 400, /^from: /],
+    ["/file.csv?from=", "GET", 400, /^from: /],
+    ["/file.csv?since=2026-01-01", "GET", 400, /^since: is not a parameter here; there are from, to/],
+    ["/file.csv?to=2026-01-01&to=2026-01-02", "GET", 400, /^to: must be there once/],
+    ["/other.csv", "GET", 404, /file\.csv/],
+    ["/file.csv", "POST", 405, /GET, HEAD/],
+  ])("is refused as JSON: %s %s", async (path, method, status, message) => {
+    server = await serveExports("acct", [fileOf(() => endless("x"))]);
+    const response = await server.get(path, { method });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ message: expect.stringMatching(message) });
+  });
+
+  it("that fails before its first part is an error like every other", async () => {
+    server = await serveExports("acct", [
+      // oxlint-disable-next-line require-yield
+      fileOf(async function* () {
+        throw new ToolgateError("UNAVAILABLE", "the database is away");
+      }),
+    ]);
+    const response = await server.get("/file.csv");
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      { code: "UNAVAILABLE", message: "the database is away" },
+    ]);
+  });
+
+  it("that fails later is cut off, and the failure logged", async () => {
+    server = await serveExports("acct", [
+      fileOf(async function* () {
+        yield "a\r\n";
+        await sleep(50);
+        throw new Error("lost");
+      }),
+    ]);
+    const response = await server.get("/file.csv");
+    await expect(response.text()).rejects.toThrow();
+    const { logged } = server;
+    await expect.poll(() => logged).toEqual([expect.objectContaining({ message: "lost" })]);
+  });
+
+  it("is left when its reader goes", async () => {
+    const file = fileOf(() => endless("x".repeat(10_000)));
+    server = await serveExports("acct", [file]);
+    const gone = new AbortController();
+    const response = await server.get("/file.csv", { signal: gone.signal });
+    await response.body?.getReader().read();
+    gone.abort();
+    await expect.poll(() => file.left, { timeout: 10_000 }).toBe(1);
+    expect(server.logged).toEqual([]);
+  });
+
+  it("is left when its reader takes nothing more, and is made no faster than it is taken", async () => {
+    let made = 0;
+    const file = fileOf(async function* () {
+      for (; ; made++) yield "x".repeat(100_000);
+    });
+    server = await serveExports("acct", [file], 300);
+    const socket = connect(server.port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.pause();
+    socket.write("GET /file.csv HTTP/1.1\r\nHost: x\r\n\r\n");
+    await expect.poll(() => file.left, { timeout: 20_000 }).toBe(1);
+    // What the machine's own buffers hold, and no more.
+    expect(made).toBeLessThan(1_000);
+    socket.destroy();
+  });
+});
