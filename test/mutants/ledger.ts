@@ -170,7 +170,7 @@ export const LEDGER: readonly Mutant[] = [
     name: "account-locked",
     guard: "A balance is judged under the account's lock.",
     file: BEGIN,
-    find: "order by id\n          for update;",
+    find: "order by id\n      for update;",
     replace: "order by id;",
     tests: LOCKS,
   },

@@ -2,6 +2,7 @@ import { DEPOSITS } from "./deposits.ts";
 import { DOORS } from "./doors.ts";
 import { EVIDENCE } from "./evidence.ts";
 import { GASLESS } from "./gasless.ts";
+import { KEY_LIMITS } from "./key-limits.ts";
 import { LEDGER } from "./ledger.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
 import type { Mutant } from "./mutant.ts";
@@ -22,4 +23,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...GASLESS,
   ...RELAY,
   ...DOORS,
+  ...KEY_LIMITS,
 ];

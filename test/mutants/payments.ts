@@ -320,7 +320,7 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "tool-scope",
     guard: "A key without a tool's scope does not call it.",
     file: CALL,
-    find: "demandScope(tool, context);",
+    find: "demandTool(tool, context.caller);",
     replace: "",
     tests: HOLD,
   },
