@@ -21,6 +21,8 @@ const RESCAN = `${KEEPER}/rescan-history.test.ts`;
 const DEPOSITS = "treasury/deposits.test.ts";
 const ENDPOINTS = "treasury/endpoints.test.ts";
 const VANISHED = "treasury/vanished.test.ts";
+const CONSOLE = "deposits/deposits.test.ts";
+const WALLETS = "deposits/wallet-payments.test.ts";
 const STANDINGS = "solana/payment-standings.test.ts";
 const ROLE = "security/serving-role.test.ts";
 const SANDBOX = "tools/sandbox/gateway.test.ts";
@@ -81,6 +83,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "more than one proof carrier on one request": [
     [CLAIMS, "are refused when they name different payments or quotes"],
     [CLAIMS, "are one proof when they agree"],
+  ],
+  "deposit sent as a proof": [
+    [WALLETS, "is refused, says why, and stays a deposit"],
+    [WALLETS, "is neither, when its memo names a quote: that is paid, and the deposit is told so"],
   ],
   "body proof": [
     [CLAIMS, "is refused before anything is looked up: %s"],
@@ -167,6 +173,18 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "transfer without an owner (no memo, unknown quote)": [
     [`${CASES}/suspense.test.ts`, "%s buys nothing before the operator has it, nor after"],
     [`${CASES}/suspense.test.ts`, "is nobody's also when another account names it"],
+  ],
+  deposit: [
+    [CONSOLE, "is seen, confirmed, finalized, and credited once, whoever watches and asks"],
+    [CONSOLE, "takes several transfers, from any wallet and of any amount, and is credited with their sum"],
+    [CONSOLE, "of a blocked account is credited all the same"],
+    [CONSOLE, "is waited for again, and never credited"],
+    [CONSOLE, "is not credited when a node has called it finalized"],
+  ],
+  "transfer that does not name its deposit": [
+    [CONSOLE, "which has its reference and no memo lies in suspense, and is told so until the operator has given it"],
+    [CONSOLE, "which has its reference and another deposit's memo is that one's"],
+    [CONSOLE, "which names a deposit that nobody began, or two, lies in suspense"],
   ],
   "hold before execute": [
     ["instances/death.test.ts", "leaves the call to its retry elsewhere"],
