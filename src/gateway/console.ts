@@ -77,7 +77,7 @@ export function makeConsole(options: ConsoleOptions): Console {
   const exported = [statementFile(statements), receiptsFile(receipts), runsFile(runs)];
   const exports = new ExportDoor({ gate, files: exported, random: systemRandom, failed });
   return {
-    door: new ConsoleDoor({ rpc, exports, files, random: systemRandom, failed }),
+    door: new ConsoleDoor({ rpc, exports, files, place, random: systemRandom, failed }),
     idle: async () => void (await Promise.all([pipeline.idle(), exports.idle()])),
   };
 }

@@ -119,6 +119,21 @@ describe("the console's door", () => {
     expect(answer?.body).toContain("Host:");
   });
 
+  it("sends a page that was asked for by another name of this machine to the console's own", async () => {
+    const { origin, port } = new URL(world.gateway.consoleUrl);
+    const ask = async (host: string, path: string) => {
+      const pieces = [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`];
+      const [answer] = await rawRequest(world.gateway.baseUrl, { pieces });
+      return [answer?.status, answer?.headers["location"]];
+    };
+    expect(await ask(`localhost:${port}`, "/console/keys?a=b")).toEqual([307, `${origin}/console/keys?a=b`]);
+    expect(await ask(`localhost:${port}`, "/console")).toEqual([307, `${origin}/console`]);
+    // Not from behind a forwarded port, where ours would lead to nothing, nor by the name that it has already.
+    expect((await ask("localhost:1", "/console/"))[0]).not.toBe(307);
+    expect((await ask(`127.0.0.1:${port}`, "/console/"))[0]).not.toBe(307);
+    expect((await ask("gateway.example", "/console/"))[0]).not.toBe(307);
+  });
+
   it("answers unknown paths with the plain error body", async () => {
     for (const path of [
       "/console/rpc/nothing",

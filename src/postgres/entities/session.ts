@@ -8,7 +8,6 @@ export const SignInChallengeEntity = defineEntity({
   properties: {
     nonce: p.text().primary(),
     input: p.json(),
-    message: p.blob().nullable(),
     createdAt: p.datetime().length(6),
     expiresAt: p.datetime().length(6).index(),
   },

@@ -14,6 +14,7 @@ import { Sandbox } from "./0013-sandbox.ts";
 import { Relays } from "./0014-relays.ts";
 import { Console } from "./0015-console.ts";
 import { KeyLimits } from "./0016-key-limits.ts";
+import { Sessions } from "./0017-sessions.ts";
 import { Operations } from "./0018-operations.ts";
 import { Statement } from "./0019-statement.ts";
 
@@ -35,6 +36,7 @@ export const MIGRATIONS = [
   Relays,
   Console,
   KeyLimits,
+  Sessions,
   Operations,
   Statement,
 ];

@@ -16,6 +16,7 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0014-relays",
   "0015-console",
   "0016-key-limits",
+  "0017-sessions",
   "0018-operations",
   "0019-statement",
 ];

@@ -4,9 +4,12 @@ import { ToolgateError } from "../../domain/errors.ts";
 import { send, type HttpAnswer } from "../http/answer.ts";
 import type { MountedHandler } from "../http/server.ts";
 import { newRequestId } from "../request-context.ts";
+import type { ConsolePlace } from "./console-place.ts";
 
 /** Where the console's services are: Connect, for sessions. */
 export const RPC_PATH = "/console/rpc";
+
+const EXPORT_PATH = "/console/export/";
 
 /** Serves requests. Never throws. */
 type Handler = Pick<MountedHandler, "handle">;
@@ -16,9 +19,10 @@ export interface ConsoleDoorOptions {
   /** Connect under {@link RPC_PATH}. */
   readonly rpc: Handler;
   /** What is saved as files: `/console/export/…`. */
-  readonly exports?: Handler | undefined;
+  readonly exports: Handler;
   /** The page, and what it is made of: everything else. */
-  readonly files?: Handler | undefined;
+  readonly files: Handler;
+  readonly place: ConsolePlace;
   readonly random: Random;
   /** The answer to what failed. */
   readonly failed: (error: unknown, requestId: string) => HttpAnswer;
@@ -34,7 +38,10 @@ export class ConsoleDoor implements MountedHandler {
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
-    const handler = this.#handlerOf(request.url ?? "", response);
+    const { url = "/", method, headers } = request;
+    const proper = method === "GET" && isPage(url) ? this.#options.place.properUrl(headers.host, url) : undefined;
+    if (proper !== undefined) return send(response, [["location", proper]], { status: 307 });
+    const handler = this.#handlerOf(url, response);
     if (handler) return handler.handle(request, response);
     const { random, failed } = this.#options;
     const requestId = newRequestId(random);
@@ -45,9 +52,14 @@ export class ConsoleDoor implements MountedHandler {
   #handlerOf(url: string, response: ServerResponse): Handler | undefined {
     const { rpc, exports, files } = this.#options;
     if (url.startsWith(`${RPC_PATH}/`)) return ofSession(rpc, response);
-    if (url.startsWith("/console/export/")) return exports && ofSession(exports, response);
-    return /^\/console(?:[/?]|$)/.test(url) ? files : undefined;
+    if (url.startsWith(EXPORT_PATH)) return ofSession(exports, response);
+    return isPage(url) ? files : undefined;
   }
+}
+
+/** Everything of the console that is not asked by a page. */
+function isPage(url: string): boolean {
+  return /^\/console(?:[/?]|$)/.test(url) && !url.startsWith(`${RPC_PATH}/`) && !url.startsWith(EXPORT_PATH);
 }
 
 /** What one session is told, no cache may tell another. */

@@ -1,7 +1,7 @@
 import { ToolgateError } from "../../domain/errors.ts";
 import type { PageHead } from "../gate.ts";
 import { CallerOrigin } from "../http/caller-origin.ts";
-import { cookieFormOf, type CookieForm } from "./cookie.ts";
+import { cookieFormOf, isLoopback, type CookieForm } from "./cookie.ts";
 
 /** Where the console is. */
 export interface ConsolePlaceOptions {
@@ -30,6 +30,19 @@ export class ConsolePlace {
   /** The cookie's form; undefined where nobody can sign in. */
   get cookie(): CookieForm | undefined {
     return cookieFormOf(this.url);
+  }
+
+  /**
+   * Where else on this machine a page was asked for: names of the machine (`localhost`, `127.0.0.1`) are origins of their own, and only
+   * one is the console's.
+   * @returns the same path there; undefined where it was asked for in the right place, or by a name that says nothing
+   */
+  properUrl(host: string | undefined, path: string): string | undefined {
+    const { url } = this;
+    const asked = URL.parse(`http://${host}`);
+    if (!asked || url.protocol !== "http:" || !isLoopback(url.hostname) || !isLoopback(asked.hostname))
+      return undefined;
+    return asked.port === url.port && asked.hostname !== url.hostname ? `${url.origin}${path}` : undefined;
   }
 
   /** @throws ToolgateError FORBIDDEN where a session's cookie would travel for all to read */

@@ -19,7 +19,12 @@ const TOKEN = /^[\w-]{43}$/;
  */
 export function cookieFormOf({ protocol, hostname }: URL): CookieForm | undefined {
   if (protocol === "https:") return { name: "__Host-toolgate_session", secure: true };
-  return LOOPBACK.test(hostname) ? { name: "toolgate_session", secure: false } : undefined;
+  return isLoopback(hostname) ? { name: "toolgate_session", secure: false } : undefined;
+}
+
+/** Whether a host name, as URLs have it, is this machine's own. */
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK.test(hostname);
 }
 
 /** The session's token in a Cookie header; undefined when there is none, or more than one: somebody laid one over the other. */
