@@ -1,0 +1,293 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type Client, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
+import { AuditService } from "#gen/toolgate/v1/audit_service_pb.ts";
+import {
+  FailedPaymentKind,
+  type GetStatusResponseSchema,
+  OperationsService,
+} from "#gen/toolgate/v1/operations_service_pb.ts";
+import { runToolgate } from "../../cli/toolgate.ts";
+import { signIn } from "../../support/console.ts";
+import { secret } from "../../support/record.ts";
+import { query } from "../../support/database-server.ts";
+import { memoOf, startWorld, type Agent, type World } from "../../support/world.ts";
+import { callGrpc, failureOf, grpcClient } from "../grpc-client.ts";
+import { WATCHFUL } from "./gift.ts";
+
+const { getStatus, listFailedPayments, listActions } = OperationsService.method;
+
+const SOON = { timeout: 20_000 };
+
+let world: World;
+let client: Client;
+let operator: Agent;
+let customer: Agent;
+
+beforeAll(async () => {
+  world = await startWorld({ ...WATCHFUL, QUOTE_TTL_SECONDS: "300" });
+  client = grpcClient(world.gateway.grpcAddress);
+  [operator, customer] = await Promise.all([world.agent({ operator: true }), world.agent({ balance: 10_000n })]);
+});
+afterAll(async () => {
+  client.close();
+  await world.close();
+});
+
+async function call<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+  agent = operator,
+  through = client,
+) {
+  const metadata = { authorization: `Bearer ${agent.apiKey}` };
+  return (await callGrpc(through, method, request, { metadata })).message;
+}
+
+const codeOf = async (answer: Promise<unknown>) => status[(await failureOf(answer)).code];
+
+const buy = (agent = customer) => world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+
+type Told = MessageShape<typeof GetStatusResponseSchema>;
+
+const statusThat = async (holds: (told: Told) => boolean) => {
+  let told: Told | undefined;
+  await expect
+    .poll(async () => {
+      told = await call(getStatus, {});
+      return holds(told);
+    }, SOON)
+    .toBe(true);
+  if (!told) throw new Error("nothing was told");
+  return told;
+};
+
+describe("the status", { timeout: 60_000 }, () => {
+  it("tells treasury, fee payer, endpoints, calls, debts and revenue, all at once", async () => {
+    expect((await buy()).status).toBe(200);
+    expect((await buy()).status).toBe(200);
+    const told = await statusThat(
+      ({ revenueUsdcMicrousd, treasury }) => revenueUsdcMicrousd === 2_000n && treasury?.lookedAt !== undefined,
+    );
+    expect(told.treasury).toMatchObject({
+      owner: world.treasury.publicKey.toBase58(),
+      tokenAccount: world.gateway.payTo,
+      heldUsdcMicrousd: 0n,
+      expectedUsdcMicrousd: 0n,
+      problem: "",
+    });
+    expect(told.feePayer).toMatchObject({
+      address: world.feePayer.publicKey.toBase58(),
+      lowLamports: 20_000_000n,
+      spentTodayLamports: 0n,
+      dailyLamports: 50_000_000n,
+    });
+    expect(told.feePayer?.lamports).toBeGreaterThan(0n);
+    const host = new URL(world.chain.url).host;
+    expect(told.endpoints).toMatchObject([{ host, healthy: true, slotsBehind: 0n, problem: "" }]);
+    expect(told.endpoints[0]?.slot).toBeGreaterThan(0n);
+    expect(told.endpoints[0]?.latencyMs).toBeGreaterThanOrEqual(0);
+    expect(told.minutes).toHaveLength(60);
+    expect(told.minutes.reduce((sum, { completed }) => sum + completed, 0)).toBe(2);
+    expect(told.minutes.reduce((sum, { chargedUsdcMicrousd }) => sum + chargedUsdcMicrousd, 0n)).toBe(2_000n);
+    expect(told).toMatchObject({
+      activeRuns: 0n,
+      liabilitiesUsdcMicrousd: 8_000n,
+      suspenseCount: 0n,
+      suspenseUsdcMicrousd: 0n,
+    });
+  });
+});
+
+describe("endpoints of the chain that fail", { timeout: 60_000 }, () => {
+  let servers: Server[] = [];
+  afterAll(() => {
+    for (const server of servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  /** An endpoint of its own making. @returns its host */
+  async function endpoint(answer: (url: string) => string | undefined): Promise<string> {
+    const server = createServer((request, response) => {
+      const text = answer(request.url ?? "");
+      if (text !== undefined) response.end(text);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    servers = [...servers, server];
+    const address = server.address();
+    return `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+  }
+
+  it("are problems of the status, which answers all the same and tells nothing of their addresses but the host", async () => {
+    const keys = Array.from({ length: 4 }, () => secret("an RPC key", `key-${randomUUID()}`));
+    const [key = ""] = keys;
+    const silent = await endpoint(() => undefined);
+    const repeating = await endpoint((url) =>
+      JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32052, message: `API key ${url} is bad` } }),
+    );
+    const garbled = await endpoint((url) => `no JSON at ${url}`);
+    const urls = [
+      `http://${silent}/${key}`,
+      `http://${repeating}/?k=${keys[1]}`,
+      `http://u:${keys[2]}@${garbled}/${keys[3]}`,
+      "http://127.0.0.1:1/x",
+    ];
+    const another = await world.startAnother({ SOLANA_RPC_URLS: urls.join(",") });
+    const through = grpcClient(another.grpcAddress);
+    try {
+      const told = await call(getStatus, {}, operator, through);
+      expect(told.endpoints.map(({ host }) => host)).toEqual([silent, repeating, garbled, "127.0.0.1:1"]);
+      for (const { healthy, slot, problem } of told.endpoints) {
+        expect({ healthy, slot }).toEqual({ healthy: false, slot: undefined });
+        expect(problem).not.toBe("");
+      }
+      expect(told.endpoints[0]?.problem).toMatch(/did not answer within 2 s|left alone/);
+      expect(told.treasury?.heldUsdcMicrousd).toBeUndefined();
+      expect(told.treasury?.expectedUsdcMicrousd).toBeDefined();
+      expect(told.feePayer?.lamports).toBeUndefined();
+      expect(told.treasury?.problem).toMatch(/^No endpoint of the chain tells|^The treasury's history/);
+      expect(told.minutes).toHaveLength(60);
+      const texts = told.endpoints.map(({ host, problem }) => host + problem).join() + told.treasury?.problem;
+      for (const one of keys) expect(texts).not.toContain(one);
+    } finally {
+      through.close();
+    }
+  });
+});
+
+describe("the last audit", { timeout: 60_000 }, () => {
+  it("is told from its end on", async () => {
+    expect((await call(getStatus, {})).audit).toBeUndefined();
+    const found = await call(AuditService.method.runAudit, {});
+    const { audit } = await statusThat((told) => told.audit !== undefined);
+    expect(audit).toMatchObject({ clean: found.clean, lines: found.lines });
+    expect(audit?.at).toBeDefined();
+  });
+});
+
+describe("payments that bought nothing", { timeout: 60_000 }, () => {
+  it("are listed with the reason, newest first, page by page", async () => {
+    const offered = async () =>
+      (await world.call(await world.agent(), "vram_estimate", { model: "llama-3.1-8b" })).body.quote;
+    const quote = await offered();
+    const dear = await offered();
+    const little = await world.pay(customer, BigInt(quote.price_usdc_microusd) - 1n, memoOf(quote));
+    const idle = await world.pay(customer, BigInt(dear.price_usdc_microusd), memoOf(dear));
+    world.chain.chain.advance(40);
+    const credited = async () => (await query(world.database.url, "select from payment")).rowCount;
+    await expect.poll(credited, SOON).toBe(2);
+    expect((await call(listFailedPayments, {})).items).toEqual([]);
+    await query(world.database.url, "update payment set created_at = created_at - interval '61 seconds'");
+    const { items } = await call(listFailedPayments, {});
+    expect(items).toHaveLength(2);
+    expect(items.find(({ txSignature }) => txSignature === little)).toMatchObject({
+      quoteId: quote.quote_id,
+      amountUsdcMicrousd: 999n,
+      kind: FailedPaymentKind.UNUSED,
+      reason: "It was credited to the balance: it is less than the price of 0.001000 USDC.",
+    });
+    expect(items.find(({ txSignature }) => txSignature === idle)?.reason).toBe(
+      "It was credited to the balance: nobody has brought its proof in time.",
+    );
+    const first = await call(listFailedPayments, { limit: 1 });
+    const next = await call(listFailedPayments, { limit: 1, ...(first.nextCursor && { cursor: first.nextCursor }) });
+    expect([...first.items, ...next.items]).toEqual(items);
+    expect(next.nextCursor).toBeUndefined();
+    expect(await codeOf(call(listFailedPayments, { cursor: "x" }))).toBe("INVALID_ARGUMENT");
+    expect(await codeOf(call(listFailedPayments, { limit: 101 }))).toBe("INVALID_ARGUMENT");
+    expect(await codeOf(call(listActions, { cursor: first.nextCursor ?? "" }))).toBe("INVALID_ARGUMENT");
+  });
+});
+
+describe("who is no operator", { timeout: 60_000 }, () => {
+  it("is refused, and so is who was one, on the next request", async () => {
+    for (const method of [getStatus, listFailedPayments, listActions])
+      expect(await codeOf(call<DescMessage, DescMessage>(method, {}, customer))).toBe("PERMISSION_DENIED");
+    const other = await world.agent({ operator: true });
+    await call(getStatus, {}, other);
+    await world.postgres.accounts.setOperator(other.accountId, false);
+    const answer = () =>
+      call(getStatus, {}, other).then(
+        () => "OK",
+        () => "refused",
+      );
+    await expect.poll(answer, { timeout: 5_000 }).toBe("refused");
+  });
+
+  it("at the console's door too, where an operator's session may do what their key may", async () => {
+    const other = await world.agent({ operator: true });
+    const person = await signIn(world, other.wallet);
+    const [operations, accounts] = [person.client(OperationsService), person.client(AccountService)];
+    expect((await operations.getStatus({})).treasury?.tokenAccount).toBe(world.gateway.payTo);
+    const { items } = await accounts.listAccounts({ query: customer.accountId });
+    expect(items.map(({ accountId }) => accountId)).toEqual([customer.accountId]);
+    await accounts.setBlocked({ accountId: customer.accountId, blocked: true, reason: "late" });
+    const [newest] = (await operations.listActions({ limit: 1 })).items;
+    expect(newest).toMatchObject({
+      action: "account.block",
+      target: customer.accountId,
+      accountId: other.accountId,
+      actor: expect.stringMatching(/^ses_[0-9a-f]{32}$/),
+    });
+    await accounts.setBlocked({ accountId: customer.accountId, blocked: false, reason: "paid" });
+
+    await world.postgres.accounts.setOperator(other.accountId, false);
+    const answer = () =>
+      operations.getStatus({}).then(
+        () => undefined,
+        (error: unknown) => ConnectError.from(error).code,
+      );
+    await expect.poll(answer, { timeout: 5_000 }).toBe(Code.PermissionDenied);
+    expect(await accounts.listAccounts({}).catch((error: unknown) => ConnectError.from(error).code)).toBe(
+      Code.PermissionDenied,
+    );
+  });
+});
+
+describe("the command line", { timeout: 60_000 }, () => {
+  const toolgate = (...args: string[]) =>
+    runToolgate(
+      {
+        DATABASE_URL: world.database.servingUrl,
+        SOLANA_RPC_URLS: world.settings["SOLANA_RPC_URLS"] ?? "",
+        TREASURY_OWNER: world.settings["TREASURY_OWNER"] ?? "",
+        FEE_PAYER_KEYPAIR: world.settings["FEE_PAYER_KEYPAIR"] ?? "",
+      },
+      args,
+    );
+
+  it("tells the same", async () => {
+    const [state, failed, actions, found] = await Promise.all([
+      toolgate("operations", "status", "--json"),
+      toolgate("operations", "failed-payments", "--json", "--limit", "1"),
+      toolgate("operations", "actions", "--json", "--limit", "1"),
+      toolgate("accounts", "list", "--query", customer.wallet.publicKey.toBase58(), "--json"),
+    ]);
+    expect(state.rows).toMatchObject([
+      {
+        token_account: world.gateway.payTo,
+        held_usdc: expect.stringMatching(/^0\.\d{6}$/),
+        revenue_usdc: "0.002000",
+        fee_payer: world.feePayer.publicKey.toBase58(),
+        endpoints: [{ endpoint: new URL(world.chain.url).host, problem: null }],
+      },
+    ]);
+    expect(failed.rows).toMatchObject([
+      { kind: "unused", reason: expect.any(String) },
+      { next_cursor: expect.any(String) },
+    ]);
+    expect(actions.rows).toMatchObject([
+      { action: "account.unblock", target: customer.accountId },
+      { next_cursor: expect.any(String) },
+    ]);
+    expect(found.rows).toMatchObject([{ account_id: customer.accountId, blocked_reason: null, operator: false }]);
+  });
+});
