@@ -1,7 +1,9 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import process from "node:process";
 import type { TestProject } from "vitest/node";
+import { buildConsoleIfOlder } from "../../src/dev/console-build/index.ts";
 import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
 import { createTemplate } from "./template.ts";
 
@@ -12,13 +14,16 @@ declare module "vitest" {
   }
 }
 
-/** Starts one PostgreSQL for the whole run, on a folder that goes with it. */
+/** Starts one PostgreSQL for the whole run, on a folder that goes with it, and builds the console where that is old. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-test-"));
   await chmod(dataDir, 0o755); // as root, the server's account has to get in
   const remove = () => rm(dataDir, { recursive: true, force: true });
   try {
-    const postgres = await startEmbeddedPostgres({ dataDir, settings: { max_connections: "200" } });
+    const [postgres] = await Promise.all([
+      startEmbeddedPostgres({ dataDir, settings: { max_connections: "200" } }),
+      buildConsoleIfOlder((line) => process.stdout.write(`${line}\n`)),
+    ]);
     project.provide("postgresUrl", postgres.url);
     await createTemplate(postgres.url);
     return async () => {

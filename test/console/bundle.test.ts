@@ -1,0 +1,74 @@
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, it } from "vitest";
+import { BUILT } from "../../src/dev/console-build/places.ts";
+
+/** What all scripts of one page may weigh together, gzip, bytes. */
+const MOST = 180_000;
+
+/** A script of the console. */
+interface Script {
+  size: number;
+  text: string;
+  /** Scripts that it cannot do without. */
+  needs: string[];
+  /** Scripts that it asks for later. */
+  later: string[];
+}
+
+const scripts = new Map<string, Script>();
+let entry: string;
+
+beforeAll(async () => {
+  const html = await readFile(path.join(BUILT, "index.html"), "utf8");
+  entry = /src="\/console\/assets\/([^"]+\.js)"/.exec(html)?.[1] ?? "";
+  for (const name of await readdir(path.join(BUILT, "assets"))) {
+    if (!name.endsWith(".js")) continue;
+    const text = await readFile(path.join(BUILT, "assets", name), "utf8");
+    const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, found = ""]) => found);
+    scripts.set(name, {
+      size: gzipSync(text, { level: 9 }).length,
+      text,
+      needs: named(/(?:from|import)\s*["'`]\.\/([\w.-]+\.js)["'`]/g),
+      later: named(/import\(\s*["'`]\.\/([\w.-]+\.js)["'`]/g),
+    });
+  }
+});
+
+/** The scripts, and whatever they need. */
+function withNeeds(names: Iterable<string>): Set<string> {
+  const all = new Set(names);
+  for (const name of all) for (const need of scripts.get(name)?.needs ?? []) all.add(need);
+  return all;
+}
+
+const weight = (names: Iterable<string>) => [...names].reduce((sum, name) => sum + (scripts.get(name)?.size ?? 0), 0);
+
+describe("the scripts of the console", () => {
+  it("are small enough for each page, with all that the page ever asks for", () => {
+    const start = withNeeds([entry]);
+    const pages = scripts.get(entry)?.later ?? [];
+    expect(pages.length).toBeGreaterThan(3);
+    for (const page of pages) {
+      const shown = withNeeds([...start, page]);
+      // Only the start leads to other pages: what anything else asks for later is for the page itself.
+      const later = [...shown].filter((name) => name !== entry).flatMap((name) => scripts.get(name)?.later ?? []);
+      const all = withNeeds([...shown, ...later]);
+      for (const name of all) expect([...scripts.keys()], page).toContain(name);
+      expect(weight(all), page).toBeLessThan(MOST);
+    }
+  });
+
+  it("leave the chart and the development wallet to those that show or need them", () => {
+    const start = [...withNeeds([entry])];
+    expect(start.filter((name) => /^(?:chart|dev-wallet|keys|settings)-/.test(name))).toEqual([]);
+  });
+
+  it("make no code of text, and bring no wallet's key along", () => {
+    for (const [name, { text }] of scripts) {
+      expect(text, name).not.toMatch(/\beval\(|new Function\(|dangerouslySetInnerHTML:\{__html/);
+      expect(text, name).not.toMatch(/secret_key"?:\[/);
+    }
+  });
+});

@@ -1,0 +1,213 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, request, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openConsoleFiles, type ConsoleFilesSettings } from "../../src/gateway/console-files.ts";
+import { ConsolePlace } from "../../src/transport/console-door/console-place.ts";
+import { createLogger } from "../../src/log.ts";
+import { secret } from "../support/record.ts";
+
+interface Served {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/** The files as a gateway with such settings serves them, on a server of their own. */
+async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } = {}) {
+  const { url, ...more } = settings;
+  const server = createServer((request, response) => files.handle(request, response)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const place = new ConsolePlace({
+    host: "127.0.0.1",
+    publicUrl: url,
+    url: () => url ?? `http://127.0.0.1:${port}/console`,
+  });
+  const log = createLogger("silent", { secrets: [] });
+  const files = openConsoleFiles({ config: { HOST: "127.0.0.1" }, place, devWallet: undefined, log, ...more });
+  return {
+    close: () => server.close(),
+    // Not fetch, which cleans up paths and unpacks bodies by itself.
+    ask: (target: string, headers: Record<string, string> = {}, method = "GET") =>
+      new Promise<Served>((resolve, reject) => {
+        const asked = request({ port, host: "127.0.0.1", path: target, method, headers }, async (response) => {
+          const body = Buffer.concat(await response.toArray());
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+        });
+        asked.on("error", reject).end();
+      }),
+  };
+}
+
+let door: Awaited<ReturnType<typeof serve>>;
+let script: string;
+
+beforeAll(async () => {
+  door = await serve();
+  const page = await door.ask("/console/");
+  script = /src="(?<script>\/console\/assets\/[^"]+\.js)"/.exec(page.body.toString())?.groups?.["script"] ?? "";
+});
+afterAll(() => door.close());
+
+describe("the page", () => {
+  it("is at /console/, where /console leads", async () => {
+    const { status, headers } = await door.ask("/console");
+    expect([status, headers.location]).toEqual([308, "/console/"]);
+    const page = await door.ask("/console/");
+    expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(page.headers["cache-control"]).toBe("no-cache");
+  });
+
+  it("has no script and no style in itself, which its policy would not run", async () => {
+    const html = (await door.ask("/console/")).body.toString();
+    expect(script).not.toBe("");
+    expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
+  });
+
+  it("is also at every address of its own, and at no file's that is not there", async () => {
+    const page = (await door.ask("/console/")).body;
+    for (const target of ["/console/keys", "/console/receipts/rcpt_1", "/console/operator/accounts?q=1.js"])
+      expect((await door.ask(target)).body, target).toEqual(page);
+    for (const target of ["/console/assets/gone.js", "/console/favicon.ico", "/console/.env"])
+      expect((await door.ask(target)).status, target).toBe(404);
+  });
+
+  it.each([
+    "/console/../package.json",
+    "/console/..%2f..%2fpackage.json",
+    "/console/%2e%2e/%2e%2e/package.json",
+    "/console/assets/..\\..\\..\\package.json",
+    "/console//etc/hosts.txt",
+    "/console/assets/../../../package.json",
+    "/console/console.sources.json",
+    "/console/__proto__.js",
+  ])("gives nothing away of what else is on the disk: %s", async (target) => {
+    const { status, body } = await door.ask(target);
+    expect([status, body.toString()]).toEqual([404, "There is nothing at this path.\n"]);
+  });
+});
+
+describe("what the page is made of", () => {
+  it("is kept for a year, since its names change with it", async () => {
+    const { status, headers } = await door.ask(script);
+    expect([status, headers["content-type"]]).toEqual([200, "text/javascript; charset=utf-8"]);
+    expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+  });
+
+  it("comes in the smallest form that the caller takes, each of the same content", async () => {
+    const plain = await door.ask(script);
+    const [br, gzip] = [
+      await door.ask(script, { "accept-encoding": "gzip, deflate, br" }),
+      await door.ask(script, { "accept-encoding": "gzip, br;q=0" }),
+    ];
+    expect(plain.headers["content-encoding"]).toBeUndefined();
+    expect([br.headers["content-encoding"], gzip.headers["content-encoding"]]).toEqual(["br", "gzip"]);
+    expect(brotliDecompressSync(br.body)).toEqual(plain.body);
+    expect(gunzipSync(gzip.body)).toEqual(plain.body);
+    for (const { headers } of [plain, br, gzip]) expect(headers.vary).toBe("Accept-Encoding");
+    expect(new Set([plain, br, gzip].map(({ headers }) => headers.etag)).size).toBe(3);
+  });
+
+  it("is not sent again to those who have it", async () => {
+    const accept = { "accept-encoding": "br" };
+    const { headers } = await door.ask("/console/", accept);
+    const again = await door.ask("/console/", { ...accept, "if-none-match": `"other", W/${headers.etag}` });
+    expect([again.status, again.body.length, again.headers.etag]).toEqual([304, 0, headers.etag]);
+    expect((await door.ask("/console/", { ...accept, "if-none-match": '"other"' })).status).toBe(200);
+  });
+
+  it("is told of without its content to HEAD, and takes no other method", async () => {
+    const [got, head] = [await door.ask(script), await door.ask(script, {}, "HEAD")];
+    expect([head.status, head.body.length, head.headers["content-length"]]).toEqual([
+      200,
+      0,
+      got.headers["content-length"],
+    ]);
+    const posted = await door.ask("/console/", {}, "POST");
+    expect([posted.status, posted.headers.allow]).toEqual([405, "GET, HEAD"]);
+  });
+
+  it("has a picture for the browser's tab", async () => {
+    const html = (await door.ask("/console/")).body.toString();
+    const icon = /rel="icon" href="([^"]+)"/.exec(html)?.[1] ?? "";
+    expect((await door.ask(icon)).headers["content-type"]).toBe("image/svg+xml");
+  });
+});
+
+describe("every answer", () => {
+  it("keeps other pages and other scripts out", async () => {
+    for (const target of ["/console", "/console/", script, "/console/gone.js"]) {
+      const { headers } = await door.ask(target);
+      expect(headers, target).toMatchObject({
+        "content-security-policy":
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+        "cross-origin-opener-policy": "same-origin-allow-popups",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+      });
+      expect(headers["strict-transport-security"], target).toBeUndefined();
+    }
+  });
+
+  it("asks for https alone where the console is there", async () => {
+    const secure = await serve({ url: "https://tools.example/console" });
+    expect((await secure.ask("/console/")).headers["strict-transport-security"]).toBe("max-age=31536000");
+    secure.close();
+  });
+});
+
+describe("a gateway whose console is not built", () => {
+  it("says what to run, at every address of it", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "toolgate-console-"));
+    const bare = await serve({ folder });
+    for (const target of ["/console/", "/console/keys", script]) {
+      const { status, headers, body } = await bare.ask(target);
+      expect([status, headers["content-type"]]).toEqual([503, "text/plain; charset=utf-8"]);
+      expect(body.toString()).toContain("npm run build:console");
+    }
+    bare.close();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe("the development wallet's key", () => {
+  const secretKey = secret("a development wallet's secret key", randomBytes(64));
+  const target = "/console/dev-wallet.json";
+  const mark = "toolgate-dev-wallet";
+
+  it("is nowhere in production", async () => {
+    expect((await door.ask(target)).status).toBe(404);
+    expect((await door.ask("/console/")).body.toString()).not.toContain(mark);
+  });
+
+  it("is given to the console's own page alone, and kept by nobody", async () => {
+    const dev = await serve({ devWallet: secretKey });
+    const given = await dev.ask(target, { "sec-fetch-site": "same-origin" });
+    expect(JSON.parse(given.body.toString())).toEqual({ secret_key: [...secretKey] });
+    expect(given.headers).toMatchObject({ "cache-control": "no-store", "content-type": "application/json" });
+    expect((await dev.ask("/console/keys")).body.toString()).toContain(mark);
+    for (const headers of [
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { host: "rebound.example" },
+      { origin: "http://127.0.0.1:1" },
+    ]) {
+      const refused = await dev.ask(target, headers);
+      expect([refused.status, refused.body.includes("secret")], JSON.stringify(headers)).toEqual([403, false]);
+    }
+    dev.close();
+  });
+
+  it("is not served where other machines can come in", async () => {
+    const open = await serve({ config: { HOST: "0.0.0.0" }, devWallet: secretKey });
+    expect((await open.ask(target)).status).toBe(404);
+    expect((await open.ask("/console/")).body.toString()).not.toContain(mark);
+    open.close();
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { create } from "@bufbuild/protobuf";
+import { CreateKeyRequestSchema, KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { leftToday, stateOf } from "../../src/console/pages/keys/key-state.ts";
+import { emptyForm, faultsOf, requestOf } from "../../src/console/pages/keys/new-key.ts";
+import { SCOPES, USUAL_SCOPES } from "../../src/console/pages/keys/scopes.ts";
+import { SCOPES as KNOWN, DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+
+const NOW = new Date("2026-03-01T12:00:00Z");
+const GOOD = { ...emptyForm(USUAL_SCOPES), name: " agent " };
+
+describe("the form for a new key", () => {
+  it("offers the scopes that keys have, and those first that a key has by itself", () => {
+    expect(SCOPES.map(({ scope }) => scope)).toEqual(KNOWN);
+    expect(USUAL_SCOPES).toEqual(DEFAULT_SCOPES);
+  });
+
+  it("asks for a key without limits where none are filled in", () => {
+    const request = create(CreateKeyRequestSchema, requestOf(GOOD, NOW));
+    expect(faultsOf(GOOD, NOW)).toEqual({});
+    expect(request.name).toBe("agent");
+    expect(request.limits).toMatchObject({ tools: [] });
+    expect(request.limits?.expiresAt ?? request.limits?.callUsdcMicrousd).toBeUndefined();
+  });
+
+  it("hands on what is filled in, to the micro-USD and to the end of the chosen day in UTC", () => {
+    const form = { ...GOOD, perCall: "0.000001", perDay: "$2.50", ends: "date", endDate: "2026-03-01" };
+    const { limits } = create(CreateKeyRequestSchema, requestOf({ ...form, someTools: true, tools: ["echo"] }, NOW));
+    expect(limits).toMatchObject({ callUsdcMicrousd: 1n, dayUsdcMicrousd: 2_500_000n, tools: ["echo"] });
+    expect(timestampDate(limits!.expiresAt!).toISOString()).toBe("2026-03-02T00:00:00.000Z");
+  });
+
+  it("forgets the chosen tools where all are allowed after all", () => {
+    expect(requestOf({ ...GOOD, someTools: false, tools: ["echo"] }, NOW).limits?.tools).toEqual([]);
+  });
+
+  it.each([
+    ["name", { name: "  " }],
+    ["scopes", { scopes: [] }],
+    ["perCall", { perCall: "0" }],
+    ["perCall", { perCall: "lots" }],
+    ["perDay", { perDay: "1.2345678" }],
+    ["endDate", { ends: "date", endDate: "2026-02-28" }],
+    ["endDate", { ends: "date", endDate: "" }],
+    ["tools", { someTools: true }],
+  ])("says what is wrong with %s: %j", (field, part) => {
+    expect(Object.keys(faultsOf({ ...GOOD, ...part }, NOW))).toEqual([field]);
+  });
+});
+
+describe("a key in the list", () => {
+  const key = (limits: object, more: object = {}) => create(KeyWithUseSchema, { key: { limits, ...more } });
+  const inDays = (days: number) => timestampFromDate(new Date(NOW.getTime() + days * 86_400_000));
+
+  it("works, ends soon, has ended or was revoked", () => {
+    const states = [
+      key({}),
+      key({ expiresAt: inDays(30) }),
+      key({ expiresAt: inDays(2) }),
+      key({ expiresAt: inDays(0) }),
+      key({ expiresAt: inDays(30) }, { revokedAt: inDays(-1) }),
+    ].map((use) => stateOf(use, NOW));
+    expect(states).toEqual(["good", "good", "ending", "expired", "revoked"]);
+  });
+
+  it("has left what its limit leaves, and never more than the balance has", () => {
+    const limited = create(KeyWithUseSchema, { key: { limits: { dayUsdcMicrousd: 100n } }, dayUsedUsdcMicrousd: 30n });
+    expect(leftToday(limited, 1_000n)).toBe(70n);
+    expect(leftToday(limited, 50n)).toBe(50n);
+    expect(leftToday(limited, -5n)).toBe(0n);
+    expect(leftToday(limited, undefined)).toBe(70n);
+    expect(leftToday(key({}), 50n)).toBe(50n);
+    expect(leftToday(create(KeyWithUseSchema, { ...limited, dayUsedUsdcMicrousd: 130n }), 50n)).toBe(0n);
+  });
+});
