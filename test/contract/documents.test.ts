@@ -220,6 +220,14 @@ describe("what the document says is what the gateway does", () => {
     expect((await ask("GET", "/health?x=1", undefined)).status).toBe(400);
   });
 
+  it("when an account is blocked", async () => {
+    const blocked = await world.agent();
+    await world.postgres.accounts.setBlocked(blocked.accountId, { blocked: true, reason: "test" });
+    for (const target of ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"])
+      expect((await ask("GET", target, blocked)).status).toBe(403);
+    for (const target of [CALL, "/mcp", BUILD]) expect((await ask("POST", target, blocked, ECHO)).status).toBe(403);
+  });
+
   it("when a key calls too often, and when the database is out of reach", async () => {
     const hasty = await world.agent({ ratePerMinute: 1, burst: 1 });
     await ask("GET", "/mcp/capabilities", hasty);
