@@ -35,6 +35,13 @@ const memo = (text: string, programId = MEMO, signer?: PublicKey) =>
     keys: signer ? [{ pubkey: signer, isSigner: true, isWritable: false }] : [],
     data: Buffer.from(text),
   });
+/** An assertion, which wallets add, with an account that has to sign. */
+const asserted = (signer: PublicKey) =>
+  new TransactionInstruction({
+    programId: LIGHTHOUSE,
+    keys: [{ pubkey: signer, isSigner: true, isWritable: false }],
+    data: Buffer.from([9, 0]),
+  });
 const transfer = () => SystemProgram.transfer({ fromPubkey: person.publicKey, toPubkey: other.publicKey, lamports: 1 });
 
 /** A transaction of any instructions, signed by whoever has to. */
@@ -100,6 +107,7 @@ describe("a wallet that signs transactions only", () => {
   it.each<[string, (text: string, challenge: SignInChallenge) => Uint8Array]>([
     ["unsigned", (text) => signedBy(person, [memo(text)]).map((byte, at) => (at >= 1 && at <= 64 ? 0 : byte))],
     ["signed by another", (text) => signedBy(other, [memo(text)])],
+    ["signed by another beside", (text) => signedBy(person, [memo(text), asserted(other.publicKey)], other)],
     ["signed by another too", (text) => signedBy(person, [memo(text, MEMO, other.publicKey)], other)],
     ["paid for by another", (text) => signedBy(other, [memo(text, MEMO, person.publicKey)], person)],
     ["changed after it was signed", (text) => signedBy(person, [memo(text)]).map((b, at) => (at === 100 ? b ^ 1 : b))],
