@@ -36,9 +36,9 @@ async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } 
     // Not fetch, which cleans up paths and unpacks bodies by itself.
     ask: (target: string, headers: Record<string, string> = {}, method = "GET") =>
       new Promise<Served>((resolve, reject) => {
-        const asked = request({ port, host: "127.0.0.1", path: target, method, headers }, async (response) => {
-          const body = Buffer.concat(await response.toArray());
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+        const asked = request({ port, host: "127.0.0.1", path: target, method, headers }, (response) => {
+          const { statusCode: status = 0, headers } = response;
+          response.toArray().then((chunks) => resolve({ status, headers, body: Buffer.concat(chunks) }), reject);
         });
         asked.on("error", reject).end();
       }),
