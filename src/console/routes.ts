@@ -18,5 +18,9 @@ export const ROUTES: readonly PageRoute[] = [
   { path: "/runs/:id", page: lazy(async () => ({ default: (await import("./pages/run.tsx")).RunPage })) },
   { path: "/deposit/:id?", page: lazy(async () => ({ default: (await import("./pages/deposit.tsx")).DepositPage })) },
   { path: "/keys", page: lazy(async () => ({ default: (await import("./pages/keys.tsx")).KeysPage })) },
+  {
+    path: "/playground",
+    page: lazy(async () => ({ default: (await import("./pages/playground.tsx")).PlaygroundPage })),
+  },
   { path: "/settings", page: lazy(async () => ({ default: (await import("./pages/settings.tsx")).SettingsPage })) },
 ];

@@ -1,0 +1,28 @@
+import { useState } from "react";
+import { useSignedIn } from "../../session.tsx";
+import { Code, Tabs } from "../../ui/index.ts";
+import { curlOf, mcpOf, typescriptOf } from "./snippets.ts";
+import type { PlayCall } from "./use-play.ts";
+
+const TABS = [
+  { id: "curl", label: "curl" },
+  { id: "mcp", label: "MCP config" },
+  { id: "typescript", label: "TypeScript" },
+] as const;
+
+/** The same call from elsewhere. */
+export function CopyAs({ call }: { call: PlayCall }) {
+  const { baseUrl } = useSignedIn().installation;
+  const [tab, setTab] = useState<(typeof TABS)[number]["id"]>("curl");
+  const text = { curl: curlOf(baseUrl, call), mcp: mcpOf(baseUrl), typescript: typescriptOf(baseUrl, call) }[tab];
+  const label = { curl: "curl command", mcp: "MCP configuration", typescript: "TypeScript program" }[tab];
+  return (
+    <Tabs label="Copy as" tabs={TABS} current={tab} onChange={setTab}>
+      <Code text={text} label={label} />
+      <p className="hint">
+        {tab === "mcp" ? "For hosts that put variables of the environment in; others take the key itself. " : ""}
+        The key is read from <code>TOOLGATE_API_KEY</code>.
+      </p>
+    </Tabs>
+  );
+}

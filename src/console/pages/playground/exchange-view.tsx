@@ -1,0 +1,45 @@
+import { formatDuration } from "../../format.ts";
+import { Code, Status } from "../../ui/index.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** A request and its answer, as they went over the wire but for the key. */
+export function ExchangeView({ exchange, open }: { exchange: Exchange; open: boolean }) {
+  const { method, path, headers, body, answer } = exchange;
+  const answered = answer.body === undefined ? "(no JSON)" : JSON.stringify(answer.body, undefined, 2);
+  return (
+    <details className="exchange" open={open}>
+      <summary>
+        <code>
+          {method} {path}
+        </code>
+        <Status kind={statusKind(answer.status)}>{answer.status}</Status>
+        <span className="faint">{formatDuration(answer.durationMs)}</span>
+      </summary>
+      <div className="exchange-sides">
+        <div>
+          <h3>Request</h3>
+          <Code text={`${linesOf(headers)}\n\n${JSON.stringify(body, undefined, 2)}`} label="request" wrap />
+        </div>
+        <div>
+          <h3>Answer</h3>
+          <Code text={`HTTP ${answer.status}\n${linesOf(answer.headers)}\n\n${answered}`} label="answer" wrap />
+        </div>
+      </div>
+    </details>
+  );
+}
+
+/** Which picture goes with a status. A 402 is an offer, not a fault. */
+export function statusKind(status: number): "ok" | "warn" | "bad" {
+  if (status < 300) return "ok";
+  return status === 402 || status === 503 ? "warn" : "bad";
+}
+
+function linesOf(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(
+      ([name, value]) =>
+        `${name}: ${value.length > 120 ? `${value.slice(0, 100)}… (${value.length} characters)` : value}`,
+    )
+    .join("\n");
+}

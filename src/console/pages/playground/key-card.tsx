@@ -1,0 +1,82 @@
+import { useState, type FormEvent } from "react";
+import { formatUsd } from "../../format.ts";
+import { Button, Card, ErrorNote, Field, Input, Time } from "../../ui/index.ts";
+import { masked } from "./exchange.ts";
+import { PLAYGROUND_LIMITS, usePlaygroundKey } from "./playground-key.ts";
+
+/** With which key calls are made: one that is made for this, or one that is pasted. */
+export function KeyCard() {
+  const { key, make, take, forget, error, busy } = usePlaygroundKey();
+  if (key) {
+    return (
+      <Card title="API key">
+        <div className="row">
+          <code>{masked(key.secret)}</code>
+          {key.expiresAt && (
+            <span className="faint">
+              ends <Time at={key.expiresAt} relative />
+            </span>
+          )}
+          <Button small tone="quiet" onClick={forget}>
+            Use another key
+          </Button>
+        </div>
+        <p className="hint">Kept in this page’s memory alone: it is gone when the page is closed or loaded anew.</p>
+      </Card>
+    );
+  }
+  return (
+    <Card title="API key">
+      <p className="soft">Calls are made the way an agent makes them: with an API key.</p>
+      <div className="row">
+        <Button tone="primary" icon="key" busy={busy} onClick={make}>
+          Make a playground key
+        </Button>
+        <span className="hint">
+          One hour, at most {formatUsd(PLAYGROUND_LIMITS.perCall)} a call and {formatUsd(PLAYGROUND_LIMITS.perDay)} a
+          day
+        </span>
+      </div>
+      <ErrorNote error={error} />
+      <Paste onTake={take} />
+    </Card>
+  );
+}
+
+function Paste({ onTake }: { onTake: (secret: string) => void }) {
+  const [text, setText] = useState("");
+  const [fault, setFault] = useState<string>();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const secret = text.trim();
+    if (/^sk-agent-[\w-]{8,200}$/.test(secret)) onTake(secret);
+    else setFault("A key begins with sk-agent-");
+  };
+  return (
+    <details className="play-more">
+      <summary>Or paste a key of yours</summary>
+      <form className="stack" onSubmit={submit} noValidate>
+        <Field label="API key to use" error={fault} hint="It stays in this page’s memory.">
+          {(control) => (
+            <Input
+              {...control}
+              type="password"
+              autoComplete="off"
+              placeholder="sk-agent-…"
+              value={text}
+              onChange={({ target }) => {
+                setText(target.value);
+                setFault(undefined);
+              }}
+            />
+          )}
+        </Field>
+        <div>
+          <Button type="submit" small>
+            Use this key
+          </Button>
+        </div>
+      </form>
+    </details>
+  );
+}

@@ -1,0 +1,83 @@
+import { useMutation } from "@tanstack/react-query";
+import type { Wallet } from "@wallet-standard/base";
+import { useEffect, useState } from "react";
+import { formatDuration, formatUsd } from "../../format.ts";
+import { Button, ErrorNote, Note } from "../../ui/index.ts";
+import type { ConnectedWallet } from "../../wallet/connect.ts";
+import { WalletButtons } from "../../wallet/wallet-buttons.tsx";
+import { useWallets } from "../../wallet/wallet-provider.tsx";
+import type { Offer } from "./offer.ts";
+import { isGasless } from "./payment.ts";
+
+/** What the call costs, for how long that is good, and the button that pays it. */
+export function OfferCard({
+  offer,
+  busy,
+  onPay,
+  onNewQuote,
+}: {
+  offer: Offer;
+  busy: boolean;
+  onPay: (wallet: ConnectedWallet) => void;
+  onNewQuote: () => void;
+}) {
+  const { connected, connect } = useWallets();
+  const connecting = useMutation({ mutationFn: (wallet: Wallet) => connect(wallet) });
+  const left = useTimeLeft(offer.expiresAt);
+  if (left <= 0) {
+    return (
+      <Note
+        tone="warn"
+        title="The quote has expired"
+        action={
+          <Button small onClick={onNewQuote}>
+            Ask for a new one
+          </Button>
+        }
+      >
+        Nothing was paid.
+      </Note>
+    );
+  }
+  return (
+    <div className="offer">
+      <div className="offer-price">
+        <strong>{formatUsd(offer.price)}</strong>
+        <span className="faint">
+          for this call · the quote is good for <span className="time">{formatDuration(left)}</span>
+        </span>
+      </div>
+      {connected ? (
+        <>
+          <Button tone="primary" icon="wallet" busy={busy} onClick={() => onPay(connected)}>
+            Pay {formatUsd(offer.price)} with {connected.wallet.name}
+          </Button>
+          <p className="hint">
+            {isGasless(offer, connected)
+              ? "The wallet signs a transfer of USDC. The gateway sends it and pays the chain’s fee."
+              : "The wallet pays the chain’s fee, a fraction of a cent in SOL."}
+          </p>
+        </>
+      ) : (
+        <>
+          <p className="soft">The balance does not cover it. Choose a wallet that pays this one call:</p>
+          <WalletButtons
+            busy={connecting.isPending ? connecting.variables.name : undefined}
+            onChoose={(wallet) => connecting.mutate(wallet)}
+          />
+          <ErrorNote error={connecting.error} />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Until a moment, ms, to the second. */
+function useTimeLeft(until: Date): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return Math.max(0, Math.ceil((until.getTime() - now) / 1_000) * 1_000);
+}

@@ -1,0 +1,31 @@
+import { fromJson } from "@bufbuild/protobuf";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
+import type { Answer } from "./exchange.ts";
+
+/** What a 402 answer offers. */
+export interface Offer {
+  readonly quoteId: string;
+  readonly price: bigint;
+  readonly expiresAt: Date;
+  /** Whether the gateway pays the chain's fee. */
+  readonly gasless: boolean;
+}
+
+/** The offer of an answer; undefined where it has none. */
+export function offerOf({ status, body }: Answer): Offer | undefined {
+  if (status !== 402 || body === undefined) return undefined;
+  try {
+    const { quote, paymentInstructions } = fromJson(PaymentRequiredSchema, body, { ignoreUnknownFields: true });
+    if (!quote?.expiresAt || quote.quoteId === "") return undefined;
+    return {
+      quoteId: quote.quoteId,
+      price: quote.priceUsdcMicrousd,
+      expiresAt: timestampDate(quote.expiresAt),
+      gasless: paymentInstructions?.gaslessSupported ?? false,
+    };
+  } catch {
+    // Another refusal with the same status, e.g. of a payment.
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+import { Link } from "wouter";
+import { formatUsd } from "../../format.ts";
+import { ButtonLink, Code, Note } from "../../ui/index.ts";
+import type { Exchange } from "./exchange.ts";
+import { objectOf, textOf } from "./schema.ts";
+
+/** What came of a call: its result and receipt, or why there is none. */
+export function Outcome({ exchange }: { exchange: Exchange }) {
+  const { status, body } = exchange.answer;
+  const answer = objectOf(body);
+  if (status === 402 && answer["code"] === "PAYMENT_REQUIRED") return null;
+  if (status !== 200) {
+    const code = textOf(answer["code"]);
+    return (
+      <Note tone="bad" title={`${status} ${code}`.trim()}>
+        {textOf(answer["message"]) || "The gateway said nothing more."}
+        {code === "UNAUTHORIZED" && (
+          <p>
+            The key has ended, or is none of this gateway’s. Make another one, or look at{" "}
+            <Link href="/keys">your keys</Link>.
+          </p>
+        )}
+      </Note>
+    );
+  }
+  const receipt = objectOf(answer["receipt"]);
+  const receiptId = textOf(receipt["receipt_id"]);
+  const debited = receipt["debited_usdc_microusd"];
+  return (
+    <>
+      {receiptId === "" ? (
+        <Note tone="ok" title="It was free: no receipt, nothing was charged" />
+      ) : (
+        <Note
+          tone="ok"
+          title={`Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, paid by ${paidBy(receipt["paid_by"])}`}
+          action={
+            <ButtonLink small href={`/receipts/${receiptId}`}>
+              Open the receipt
+            </ButtonLink>
+          }
+        >
+          <code>{receiptId}</code>
+        </Note>
+      )}
+      <h3>Result</h3>
+      <Code text={JSON.stringify(answer["result"] ?? {}, undefined, 2)} label="result" wrap />
+    </>
+  );
+}
+
+function paidBy(way: unknown): string {
+  switch (way) {
+    case "balance":
+      return "the balance";
+    case "gasless":
+      return "a gasless transfer";
+    case "transfer":
+      return "a transfer on the chain";
+    default:
+      return "your account";
+  }
+}

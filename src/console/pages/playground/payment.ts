@@ -1,0 +1,57 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { createClient, type Transport } from "@connectrpc/connect";
+import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
+import type { ConnectedWallet } from "../../wallet/connect.ts";
+import { can } from "../../wallet/features.ts";
+import { signTransaction } from "../../wallet/sign-transaction.ts";
+import { encodedPayment, fromBase64, post, toBase64, type Exchange } from "./exchange.ts";
+import type { Offer } from "./offer.ts";
+import { objectOf, textOf } from "./schema.ts";
+
+/** How a quote is paid. */
+export interface PaymentMade {
+  /** What the call is repeated with. */
+  readonly xPayment: string;
+  /** The same, to be read. */
+  readonly proof: JsonObject;
+  /** What was asked of the gateway for it. */
+  readonly exchange?: Exchange;
+}
+
+/** Whether this wallet can leave the sending, and the fee, to the gateway. */
+export function isGasless(offer: Offer, { wallet }: ConnectedWallet): boolean {
+  return offer.gasless && can(wallet, "solana:signTransaction");
+}
+
+/**
+ * Gasless: the gateway builds the transaction, the wallet signs it, and it goes along with the call unsent.
+ * @throws WalletError, Error when the gateway builds none
+ */
+export async function signGasless(offer: Offer, connected: ConnectedWallet, key: string): Promise<PaymentMade> {
+  const asked = { quote_id: offer.quoteId, payer: connected.account.address };
+  const exchange = await post("/v1/payments/transaction", key, asked);
+  const { transaction, message } = objectOf(exchange.answer.body);
+  if (exchange.answer.status !== 200 || typeof transaction !== "string") throw new Error(textOf(message));
+  const signed = await signTransaction(connected, fromBase64(transaction));
+  if (signed.kind !== "signed")
+    throw new Error(`${connected.wallet.name} has sent the transaction instead of signing it`);
+  const proof = { transaction: toBase64(signed.transaction), quote_id: offer.quoteId };
+  return { xPayment: encodedPayment(proof), proof, exchange };
+}
+
+/**
+ * A transfer of the wallet's own: it pays the chain's fee.
+ * @throws WalletError, ConnectError
+ */
+export async function payOnChain(offer: Offer, connected: ConnectedWallet, transport: Transport): Promise<PaymentMade> {
+  const deposits = createClient(DepositService, transport);
+  const asked = { quoteId: offer.quoteId, payer: connected.account.address };
+  const { transaction } = await deposits.buildQuoteTransaction(asked);
+  const signed = await signTransaction(connected, transaction);
+  const tx =
+    signed.kind === "sent"
+      ? signed.signature
+      : (await deposits.sendTransaction({ transaction: signed.transaction })).txSignature;
+  const proof = { tx, quote_id: offer.quoteId };
+  return { xPayment: encodedPayment(proof), proof };
+}

@@ -1,0 +1,63 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
+import { useCallback, useSyncExternalStore } from "react";
+import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
+import { queryClient } from "../../rpc.ts";
+import { useSignedIn } from "../../session.tsx";
+
+/** What a key that is made here may take from the balance, micro-USD, and how long it works, ms. */
+export const PLAYGROUND_LIMITS = { perCall: 100_000n, perDay: 1_000_000n, lifeMs: 3_600_000 } as const;
+
+/** A key that calls are made with. */
+interface UsedKey {
+  /** Who has put it there: whoever signs in next does not find it. */
+  readonly sessionId: string;
+  readonly secret: string;
+  /** Until when it works, where it was made here. */
+  readonly expiresAt?: Date;
+}
+
+/** In this page's memory alone. */
+let used: UsedKey | undefined;
+const listeners = new Set<() => void>();
+
+function set(key: UsedKey | undefined): void {
+  used = key;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The key that calls are made with, and how to come by one. */
+export function usePlaygroundKey() {
+  const { sessionId } = useSignedIn().session;
+  const kept = useSyncExternalStore(subscribe, () => used);
+  const { mutate, reset, error, isPending } = useMutation(KeyService.method.createKey, { gcTime: 0 });
+  const make = useCallback(() => {
+    const expiresAt = new Date(Date.now() + PLAYGROUND_LIMITS.lifeMs);
+    const limits = create(KeyLimitsSchema, {
+      expiresAt: timestampFromDate(expiresAt),
+      callUsdcMicrousd: PLAYGROUND_LIMITS.perCall,
+      dayUsdcMicrousd: PLAYGROUND_LIMITS.perDay,
+    });
+    mutate(
+      { name: "Playground", limits },
+      {
+        onSuccess: ({ secret }) => {
+          set({ sessionId, secret, expiresAt });
+          reset();
+          const queryKey = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
+          void queryClient.invalidateQueries({ queryKey });
+        },
+      },
+    );
+  }, [mutate, reset, sessionId]);
+  const take = useCallback((secret: string) => set({ sessionId, secret }), [sessionId]);
+  const forget = useCallback(() => set(undefined), []);
+  return { key: kept?.sessionId === sessionId ? kept : undefined, make, take, forget, error, busy: isPending };
+}

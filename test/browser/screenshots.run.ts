@@ -1,0 +1,87 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import process from "node:process";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
+import { fillAccount, type Filled } from "./filled-account.ts";
+import { withPalette } from "./palette-png.ts";
+import { testWallet } from "./wallet.ts";
+
+/** Where they go; SCREENSHOTS names another folder, e.g. to look at them before they are kept. */
+const FOLDER = process.env["SCREENSHOTS"] ?? path.resolve(import.meta.dirname, "../../docs/screenshots");
+/** Only pages whose name begins so, where SCREENSHOTS_OF is set. */
+const ONLY = process.env["SCREENSHOTS_OF"] ?? "";
+const WIDE = { width: 1280, height: 860 };
+const NARROW = { width: 390, height: 844 };
+
+/** A page to be seen. */
+interface Sight {
+  readonly name: string;
+  /** Below the console's address. */
+  readonly at: (filled: Filled) => string;
+  /** What is done before it is seen. */
+  readonly first?: (page: Page) => Promise<void>;
+  /** Also on a telephone. */
+  readonly narrow?: true;
+}
+
+const SIGHTS: readonly Sight[] = [
+  { name: "overview", at: () => "", narrow: true },
+  { name: "activity", at: () => "activity", narrow: true },
+  { name: "statement", at: () => "activity?view=statement" },
+  { name: "receipt", at: ({ receiptId }) => `receipts/${receiptId}` },
+  { name: "run", at: ({ runId }) => `runs/${runId}` },
+  { name: "keys", at: () => "keys", narrow: true },
+  {
+    name: "new-key",
+    at: () => "keys",
+    first: (page) => page.getByRole("button", { name: "Create key" }).first().click(),
+  },
+  { name: "deposit", at: ({ depositId }) => `deposit/${depositId}`, narrow: true },
+  { name: "playground", at: () => "playground", narrow: true },
+  { name: "settings", at: () => "settings" },
+  { name: "operations", at: () => "operator" },
+  { name: "accounts", at: () => "operator/accounts" },
+  { name: "account", at: ({ accountId }) => `operator/accounts/${accountId}` },
+  { name: "payments", at: () => "operator/payments" },
+  { name: "actions", at: () => "operator/actions" },
+];
+
+let world: ConsoleWorld;
+let filled: Filled;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+  filled = await fillAccount(world);
+  if (ONLY === "" && process.env["SCREENSHOTS"] === undefined) await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER, { recursive: true });
+});
+afterAll(() => world?.close());
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`the pages, ${colorScheme}`, async () => {
+    const wallets = [testWallet(filled.wallet)];
+    const stranger = await world.visitor({ colorScheme, wallets, viewport: WIDE });
+    if ("sign-in".startsWith(ONLY)) await take(stranger.page, { name: "sign-in", at: () => "" }, colorScheme);
+    await stranger.context.close();
+    for (const viewport of [WIDE, NARROW]) {
+      const somebody = await world.signedIn(filled.wallet, { colorScheme, wallets, viewport });
+      for (const sight of SIGHTS) {
+        if (!sight.name.startsWith(ONLY) || (viewport === NARROW && !sight.narrow)) continue;
+        await take(somebody.page, sight, viewport === NARROW ? `${colorScheme}-narrow` : colorScheme);
+      }
+      expect(somebody.troubles).toEqual([]);
+      await somebody.context.close();
+    }
+  });
+}
+
+async function take(page: Page, { name, at, first }: Sight, look: string): Promise<void> {
+  await page.goto(at(filled));
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await first?.(page);
+  // What loads says so.
+  await expect.poll(() => page.locator("[aria-label=Loading]").count(), { timeout: 20_000 }).toBe(0);
+  await page.waitForTimeout(400);
+  await writeFile(path.join(FOLDER, `${name}-${look}.png`), withPalette(await page.screenshot({ fullPage: true })));
+}
