@@ -18,8 +18,8 @@ export interface AccountReading {
   readonly runs: Runs;
 }
 
-/** Connections at most, of which two may be reading whole statements. Calls have none of them: to read much must not hold them up. */
-const CONNECTIONS = 4;
+/** Connections at most, of which three may be reading whole statements. Calls have none of them: to read much must not hold them up. */
+const CONNECTIONS = 5;
 
 /** Opens what an account's owner reads, on connections of its own that are made when they are needed. */
 export function openAccountReading(options: { url: string; instanceId: string; sealingKeys: SealingKeys }): {

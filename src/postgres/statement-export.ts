@@ -6,7 +6,7 @@ import { transferRange } from "./ledger-time.ts";
 import { snapshot } from "./snapshot.ts";
 
 /** Statements that one instance reads at once, and that it reads for one account. Each holds a connection for as long as its reader takes. */
-const [AT_ONCE, OF_ONE] = [2, 1];
+const [AT_ONCE, OF_ONE] = [3, 2];
 
 /** Rows that are held in memory. */
 const BATCH = 1_000;

@@ -43,6 +43,8 @@ export interface StatementWorld {
   transfers: BookedTransfer[];
   /** By identifier, hex. */
   runs: Map<string, RecordedRun>;
+  /** `rcpt_…`, by the run's identifier, hex. */
+  receipts: Map<string, string>;
 }
 
 export async function makeStatementWorld(url: string): Promise<StatementWorld> {
@@ -69,6 +71,7 @@ export async function makeStatementWorld(url: string): Promise<StatementWorld> {
     keyIds,
     transfers: await transfersOf(pool, accountId),
     runs: await runsOf(pool, accountId),
+    receipts: await receiptsOf(pool, accountId),
   };
 }
 
@@ -184,4 +187,12 @@ async function runsOf(pool: Pool, accountId: string): Promise<Map<string, Record
     [uuidOf("acct", accountId)],
   );
   return new Map(rows.map(({ id, ...run }) => [id, run]));
+}
+
+async function receiptsOf(pool: Pool, accountId: string): Promise<Map<string, string>> {
+  const { rows } = await pool.query<{ id: string; run: string }>(
+    "select 'rcpt_' || encode(uuid_send(id), 'hex') as id, encode(uuid_send(run_id), 'hex') as run from receipt where account_id = $1",
+    [uuidOf("acct", accountId)],
+  );
+  return new Map(rows.map(({ id, run }) => [run, id]));
 }

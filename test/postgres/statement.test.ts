@@ -6,6 +6,7 @@ import { PostgresStatements } from "../../src/postgres/statement.ts";
 import { PostgresUsageReports } from "../../src/postgres/usage.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, expectCleanAudit, makeAccount, PRICE } from "./fixture.ts";
+import { describeFiles } from "./statement-files.ts";
 import { CALLS, makeStatementWorld, transfersOf, type BookedTransfer, type StatementWorld } from "./statement-world.ts";
 
 let database: TestDatabase;
@@ -36,6 +37,22 @@ const charges = (from: Date, to: Date) =>
   world.transfers.filter(({ kind, time }) => kind === "charge" && time >= isoOf(from) && time < isoOf(to));
 /** With microseconds, as the test's own reading of the ledger has it. */
 const isoOf = (date: Date) => date.toISOString().replace("Z", "000Z");
+
+const spentOn = (transfers: readonly BookedTransfer[]) => -sum(amountsOf(transfers));
+
+/** In the order of their first ones. */
+function grouped<Key>(
+  transfers: readonly BookedTransfer[],
+  keyOf: (transfer: BookedTransfer) => Key,
+): [Key, BookedTransfer[]][] {
+  const groups = new Map<Key, BookedTransfer[]>();
+  for (const transfer of transfers) {
+    const group = groups.get(keyOf(transfer));
+    if (group) group.push(transfer);
+    else groups.set(keyOf(transfer), [transfer]);
+  }
+  return [...groups];
+}
 
 async function walk(accountId: string, limit: number, between?: (page: Entry[]) => Promise<void>): Promise<Entry[]> {
   const entries: Entry[] = [];
@@ -136,27 +153,23 @@ describe(`after ${CALLS} calls`, () => {
     for (const parts of [usage.buckets, usage.tools, usage.keys]) expect(addedUp(parts)).toEqual(total);
     expect(usage.failures).toEqual([{ code: "TOOL_FAILED", calls: total.failed }]);
     // Each bucket, tool and key by itself, from the transfers alone.
-    const stepMs = hourly ? 3_600_000 : 86_400_000;
-    for (const {
-      start,
-      usage: { charged, spent },
-    } of usage.buckets) {
-      const within = picked.filter(
-        ({ time }) => time >= isoOf(start) && time < isoOf(new Date(start.getTime() + stepMs)),
-      );
-      expect({ start, charged, spent }).toEqual({
-        start,
-        charged: BigInt(within.length),
-        spent: -sum(amountsOf(within)),
-      });
-    }
-    for (const part of usage.tools) {
-      expect(part.usage.spent).toBe(-sum(amountsOf(picked.filter((charge) => runOf(charge)?.tool === part.tool))));
-    }
-    for (const part of usage.keys) {
-      const own = picked.filter((charge) => (runOf(charge)?.keyId ?? undefined) === part.keyId);
-      expect(part.usage.spent).toBe(-sum(amountsOf(own)));
-    }
+    const length = hourly ? "2026-01-01T00".length : "2026-01-01".length;
+    expect(
+      usage.buckets
+        .filter(({ usage }) => usage.charged > 0n)
+        .map(({ start, usage: { charged, spent } }) => [start.toISOString().slice(0, length), charged, spent]),
+    ).toEqual(
+      grouped(picked, ({ time }) => time.slice(0, length)).map(([key, own]) => [key, BigInt(own.length), spentOn(own)]),
+    );
+    const byTool = new Map(grouped(picked, (charge) => runOf(charge)?.tool));
+    expect(usage.tools.map(({ tool, usage }) => [tool, usage.spent])).toEqual(
+      usage.tools.map(({ tool }) => [tool, spentOn(byTool.get(tool) ?? [])]),
+    );
+    const byKey = new Map(grouped(picked, (charge) => runOf(charge)?.keyId ?? undefined));
+    expect(usage.keys.map(({ keyId, usage }) => [keyId, usage.spent])).toEqual(
+      usage.keys.map(({ keyId }) => [keyId, spentOn(byKey.get(keyId) ?? [])]),
+    );
+    expect(usage.tools.length).toBe(byTool.size);
     expect(usage.keys.map(({ usage }) => usage.spent)).toEqual(
       usage.keys.map(({ usage }) => usage.spent).sort((a, b) => (a < b ? 1 : -1)),
     );
@@ -261,6 +274,8 @@ describe("a cursor of the entries", () => {
     await expect(statements.entries({ accountId: other, limit: 5, cursor: nextCursor })).rejects.toMatchObject(refused);
   });
 });
+
+describeFiles(() => ({ world, statements, day }));
 
 // Last, as it goes on charging the account.
 describe("while calls are charged", () => {
