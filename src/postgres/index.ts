@@ -48,7 +48,7 @@ export interface PostgresOptions {
   /** How long a run may go without a heartbeat before another instance releases it, ms. */
   leaseMs: number;
   log: Log;
-  /** Connections for the money path at most; seven more serve the rest. Default 10. */
+  /** Connections for the money path at most; eight more serve the rest. Default 10. */
   poolSize?: number;
   /** Hears of runs that were released because their instance died or stalled. */
   onReleased?: (runs: number) => void;
