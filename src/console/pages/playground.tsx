@@ -47,7 +47,7 @@ function Ground({ tools }: { tools: readonly Tool[] }) {
   return (
     <>
       <div className="columns columns-two">
-        <div className="stack">
+        <div className="stack play-side">
           <KeyCard />
           <CallCard
             // Another tool is another form.
@@ -60,7 +60,7 @@ function Ground({ tools }: { tools: readonly Tool[] }) {
             onRun={(call) => key && run(call, key.secret)}
           />
         </div>
-        <div className="stack">
+        <div className="stack play-side">
           {play ? (
             <PlayView
               play={play}
