@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PostgresHistory } from "../../src/postgres/history.ts";
+import { PostgresReceipts } from "../../src/postgres/receipts.ts";
+import { PostgresRuns } from "../../src/postgres/runs.ts";
+import { newId, uuidOf } from "../../src/domain/ids.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+import { signatureFrom } from "../../src/postgres/rows.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  failed,
+  makeAccount,
+  openInstance,
+  paymentOf,
+  PRICE,
+  type Instance,
+} from "./fixture.ts";
+
+let database: TestDatabase;
+let instance: Instance;
+let history: PostgresHistory;
+let accountId: string;
+let otherId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openInstance(database.url);
+  const { pool } = instance;
+  history = new PostgresHistory({ pool, receipts: new PostgresReceipts(pool), runs: new PostgresRuns(pool) });
+  accountId = await makeAccount(pool, 100n * PRICE);
+  otherId = await makeAccount(pool, 100n * PRICE);
+});
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+
+describe("a run with all that belongs to it", () => {
+  it("has its answer, its key, and the key of its call, and nobody else finds it", async () => {
+    const keyId = newId("key", systemClock, systemRandom);
+    await instance.pool.query(
+      "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, sha256('x'), 'sk', 'mine', '{}')",
+      [uuidOf("key", keyId), uuidOf("acct", accountId)],
+    );
+    const call = callOf(accountId, { idempotencyKey: "once" });
+    await instance.ledger.begin(call);
+    const end = completed(call, { answer: 42 });
+    await instance.ledger.finish(end);
+    await instance.pool.query("update run set key_id = $1 where id = $2", [
+      uuidOf("key", keyId),
+      uuidOf("run", call.runId),
+    ]);
+    const details = {
+      run: { runId: call.runId, status: "completed" },
+      receipt: { receiptId: end.receiptId },
+      key: { keyId, name: "mine" },
+      idempotencyKey: "once",
+      result: { answer: 42 },
+      payment: undefined,
+    };
+    expect(await history.ofRun(accountId, call.runId)).toMatchObject(details);
+    expect(await history.ofReceipt(accountId, end.receiptId)).toMatchObject(details);
+    expect(await history.ofRun(otherId, call.runId)).toBeUndefined();
+    expect(await history.ofReceipt(otherId, end.receiptId)).toBeUndefined();
+    expect(await history.ofRun(accountId, "run_nonsense")).toBeUndefined();
+    expect(await history.ofReceipt(accountId, call.runId)).toBeUndefined();
+  });
+
+  it("has no answer of a later run of its claim, and none that was not kept", async () => {
+    const first = callOf(accountId, { idempotencyKey: "again" });
+    await instance.ledger.begin(first);
+    await instance.ledger.finish(failed(first));
+    const second = callOf(accountId, { idempotencyKey: "again" });
+    await instance.ledger.begin(second);
+    await instance.ledger.finish(completed(second));
+    expect(await history.ofRun(accountId, first.runId)).toMatchObject({
+      run: { status: "failed", error: { code: "TOOL_FAILED" } },
+      receipt: undefined,
+      idempotencyKey: "again",
+      result: undefined,
+    });
+    const unkept = callOf(accountId);
+    await instance.ledger.begin(unkept);
+    await instance.ledger.finish(completed(unkept));
+    await instance.pool.query("update run set key_id = null");
+    expect(await history.ofRun(accountId, unkept.runId)).toMatchObject({
+      key: undefined,
+      idempotencyKey: undefined,
+      result: undefined,
+    });
+  });
+
+  it("has the payment that bought it as the ledger has it, also once it has vanished from the chain", async () => {
+    const deposit = depositOf({ payer: "the payer", slot: 77n });
+    const call = callOf(accountId, { payment: paymentOf(deposit) });
+    await instance.ledger.begin(call);
+    const end = completed(call);
+    await instance.ledger.finish(end);
+    const payment = {
+      txSignature: deposit.txSignature,
+      amount: PRICE,
+      payer: "the payer",
+      slot: 77n,
+      blockTime: deposit.blockTime,
+      finalized: false,
+      reversed: false,
+    };
+    expect(await history.ofReceipt(accountId, end.receiptId)).toMatchObject({
+      receipt: { status: "final", paidBy: "transfer" },
+      payment,
+      idempotencyKey: undefined,
+      result: { answer: 42 },
+    });
+    await instance.pool.query("select treasury_reverse($1)", [signatureFrom(deposit.txSignature)]);
+    expect(await history.ofReceipt(accountId, end.receiptId)).toMatchObject({
+      receipt: { status: "reversed" },
+      payment: { ...payment, reversed: true },
+    });
+  });
+});
