@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { standingOf, type Deposit, type DepositStanding, type Sighting } from "../domain/deposit.ts";
+import { ToolgateError } from "../domain/errors.ts";
 import { Lru } from "../domain/lru.ts";
 import type { Deposits } from "./deposit-ports.ts";
 import { lookAtDeposit, type LookDeps } from "./look-at-deposit.ts";
@@ -54,6 +55,8 @@ export class DepositLooks {
     if (credited > 0n || this.#isFresh(depositId)) return this.lastOf(deposit);
     const looking = this.#looking.get(depositId) ?? this.#look(deposit).finally(() => this.#looking.delete(depositId));
     this.#looking.set(depositId, looking);
+    // Whoever asked may have gone.
+    looking.catch(() => {});
     await unlessAborted(looking, signal);
     return this.lastOf((await this.#deps.deposits.find(accountId, depositId)) ?? deposit);
   }
@@ -70,7 +73,10 @@ export class DepositLooks {
     const { depositId, txSignature } = deposit;
     const at = this.#deps.clock.now();
     const patience = AbortSignal.timeout(LOOK_MS);
-    const sighting = await unlessAborted(lookAtDeposit(this.#deps, deposit, patience), patience).catch(() => undefined);
+    const sighting = await lookAtDeposit(this.#deps, deposit, patience).catch((error: unknown) => {
+      if (error instanceof ToolgateError || patience.aborted) return undefined;
+      throw error;
+    });
     this.#last.set(depositId, {
       at,
       sighting: sighting === undefined ? this.#last.get(depositId)?.sighting : sighting,
@@ -82,6 +88,6 @@ export class DepositLooks {
 
   /** What cannot be recorded now the watch records, and tells the operator what keeps it from it. */
   async #record(txSignature: string, patience: AbortSignal): Promise<void> {
-    await unlessAborted(this.#deps.record(txSignature, patience), patience).catch(() => {});
+    await this.#deps.record(txSignature, patience).catch(() => {});
   }
 }

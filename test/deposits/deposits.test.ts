@@ -232,6 +232,8 @@ describe("while the network cannot be asked", () => {
   it("by one endpoint the other one is asked, and a look that hangs ends", async () => {
     const tx = await pay();
     scene.chain.faults.add({ method: "*", fault: { kind: "hang" } });
+    // Who goes away ends their own waiting, and nobody else's.
+    await expect(teller.get(agent, deposit, AbortSignal.timeout(50))).rejects.toThrow(/timeout/);
     expect(await teller.get(agent, deposit)).toMatchObject({ state: CONFIRMED, txSignature: tx });
   });
 
