@@ -37,8 +37,9 @@ interface SessionRow {
   user_agent: string;
 }
 
+/** Operators who are blocked have no more rights than other people who are. */
 const SELECT = `
-  select session.id, session.account_id, account.wallet, account.operator, account.rate_per_minute, account.burst,
+  select session.id, session.account_id, account.wallet, account.operator and account.blocked_reason is null as operator, account.rate_per_minute, account.burst,
          session.created_at, session.last_used_at, session.expires_at, session.address, session.user_agent
   from console_session session join account on account.id = session.account_id`;
 

@@ -408,7 +408,8 @@ export const SetBlockedResponseSchema: GenMessage<SetBlockedResponse> = /*@__PUR
   messageDesc(file_toolgate_v1_account_service, 12);
 
 /**
- * The operator's account work. Over gRPC only, with a key of an account that has the operator role.
+ * The operator's account work. Over gRPC with a key, or at the console's door with a session, of
+ * an account that has the operator role.
  *
  * @generated from service toolgate.v1.AccountService
  */

@@ -98,7 +98,8 @@ export const AuditLineSchema: GenMessage<AuditLine> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_audit_service, 2);
 
 /**
- * The operator's look at the whole ledger. Over gRPC only, with a key of an account that has the operator role.
+ * The operator's look at the whole ledger. Over gRPC with a key, or at the console's door with a session, of
+ * an account that has the operator role.
  *
  * @generated from service toolgate.v1.AuditService
  */

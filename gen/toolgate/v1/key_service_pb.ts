@@ -282,7 +282,8 @@ export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE_
   messageDesc(file_toolgate_v1_key_service, 7);
 
 /**
- * The operator's work with API keys. Over gRPC only, with a key of an account that has the operator role.
+ * The operator's work with API keys. Over gRPC with a key, or at the console's door with a session, of
+ * an account that has the operator role.
  *
  * @generated from service toolgate.v1.KeyService
  */

@@ -655,7 +655,8 @@ export const FailedPaymentKindSchema: GenEnum<FailedPaymentKind> = /*@__PURE__*/
   enumDesc(file_toolgate_v1_operations_service, 0);
 
 /**
- * The operator's look at the running service. With a key, over gRPC only, or a session, of an account that has the operator role.
+ * The operator's look at the running service. Over gRPC with a key, or at the console's door with a session, of
+ * an account that has the operator role.
  *
  * @generated from service toolgate.v1.OperationsService
  */

@@ -442,7 +442,8 @@ export const SuspenseStatusSchema: GenEnum<SuspenseStatus> = /*@__PURE__*/
   enumDesc(file_toolgate_v1_treasury_service, 0);
 
 /**
- * The operator's work with the treasury. Over gRPC only, with a key of an account that has the operator role.
+ * The operator's work with the treasury. Over gRPC with a key, or at the console's door with a session, of
+ * an account that has the operator role.
  *
  * @generated from service toolgate.v1.TreasuryService
  */

@@ -239,6 +239,11 @@ describe("who is no operator", { timeout: 60_000 }, () => {
     });
     await accounts.setBlocked({ accountId: customer.accountId, blocked: false, reason: "paid" });
 
+    await world.postgres.accounts.setBlocked(other.accountId, { blocked: true, reason: "left us" });
+    const refused = await operations.getStatus({}).catch((error: unknown) => ConnectError.from(error).code);
+    expect(refused).toBe(Code.PermissionDenied);
+    await world.postgres.accounts.setBlocked(other.accountId, { blocked: false, reason: "came back" });
+    await operations.getStatus({});
     await world.postgres.accounts.setOperator(other.accountId, false);
     const answer = () =>
       operations.getStatus({}).then(
