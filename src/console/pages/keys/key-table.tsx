@@ -1,5 +1,4 @@
 import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import type { KeyLimits } from "#gen/toolgate/v1/key_service_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { counted, formatUsd } from "../../format.ts";
@@ -24,7 +23,7 @@ export function KeyTable({
 }: KeyActions & { keys: readonly KeyWithUse[] | undefined; balance: bigint | undefined; now: Date }) {
   const columns: readonly Column<KeyWithUse>[] = [
     { head: "Key", cell: (use) => <Name use={use} now={now} /> },
-    { head: "Limits", cell: ({ key }) => <Limits limits={key?.limits} /> },
+    { head: "Limits", cell: (use) => <Limits use={use} now={now} /> },
     { head: "Today", align: "end", cell: (use) => <Today use={use} balance={balance} now={now} /> },
     { head: "Spent", align: "end", cell: (use) => <Spent use={use} /> },
     { head: "Last used", align: "end", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative none="never" /> },
@@ -88,13 +87,15 @@ function State({ use, now }: { use: KeyWithUse; now: Date }) {
   }
 }
 
-function Limits({ limits }: { limits: KeyLimits | undefined }) {
+function Limits({ use, now }: { use: KeyWithUse; now: Date }) {
+  const limits = use.key?.limits;
   const lines: ReactNode[] = [];
   if (limits?.callUsdcMicrousd !== undefined) lines.push(`${formatUsd(limits.callUsdcMicrousd)} per call`);
   if (limits?.dayUsdcMicrousd !== undefined) lines.push(`${formatUsd(limits.dayUsdcMicrousd)} per day`);
   if (limits && limits.tools.length > 0)
     lines.push(<span title={limits.tools.join("\n")}>{toolsText(limits.tools)}</span>);
-  if (limits?.expiresAt) {
+  // An end that is near, or past, is told beside the name.
+  if (limits?.expiresAt && stateOf(use, now) === "good") {
     lines.push(
       <>
         ends <Time at={limits.expiresAt} relative />

@@ -1,0 +1,50 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import { PublicKey, TransactionInstruction, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
+import { describe, expect, it } from "vitest";
+import { withSignature } from "../../src/console/wallet/wire-transaction.ts";
+
+/** A signer of the development wallet's kind: only its public key and a function leave it. */
+function signer() {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const raw = publicKey.export({ format: "der", type: "spki" }).subarray(-32);
+  return {
+    address: new PublicKey(raw),
+    bytes: new Uint8Array(raw),
+    sign: async (message: Uint8Array) => new Uint8Array(sign(null, message, privateKey)),
+  };
+}
+
+const MEMO = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+
+/** A transaction that all of them sign, the first as payer. */
+function transactionOf(signers: readonly ReturnType<typeof signer>[], form: "legacy" | "v0"): VersionedTransaction {
+  const keys = signers.map(({ address }) => ({ pubkey: address, isSigner: true, isWritable: false }));
+  const message = new TransactionMessage({
+    payerKey: signers[0]!.address,
+    recentBlockhash: PublicKey.default.toBase58(),
+    instructions: [new TransactionInstruction({ programId: MEMO, keys, data: Buffer.from("hello") })],
+  });
+  return new VersionedTransaction(form === "v0" ? message.compileToV0Message() : message.compileToLegacyMessage());
+}
+
+describe.each(["legacy", "v0"] as const)("the development wallet, given a %s transaction", (form) => {
+  it("signs in its own place, whichever that is, and leaves the others' alone", async () => {
+    const [payer, other] = [signer(), signer()];
+    const unsigned = transactionOf([payer, other], form);
+    let wire: Uint8Array = unsigned.serialize();
+    for (const { bytes, sign } of [other, payer]) wire = await withSignature(wire, bytes, sign);
+    const signed = VersionedTransaction.deserialize(wire);
+    const message = unsigned.message.serialize();
+    expect(Buffer.from(signed.message.serialize())).toEqual(Buffer.from(message));
+    expect(signed.message.staticAccountKeys[0]!.equals(payer.address)).toBe(true);
+    expect(signed.signatures.map((one) => Buffer.from(one).toString("hex"))).toEqual(
+      [await payer.sign(message), await other.sign(message)].map((one) => Buffer.from(one).toString("hex")),
+    );
+  });
+
+  it("does not sign what is not its own to sign", async () => {
+    const [payer, stranger] = [signer(), signer()];
+    const wire = transactionOf([payer], form).serialize();
+    await expect(withSignature(wire, stranger.bytes, stranger.sign)).rejects.toThrow("not for this account");
+  });
+});
