@@ -21,7 +21,7 @@ export interface SignInInput {
 export type SignInPlace = Pick<SignInInput, "domain" | "uri">;
 
 /** How long a challenge is good, ms. */
-export const CHALLENGE_MS = 5 * 60_000;
+const CHALLENGE_MS = 5 * 60_000;
 
 /** How long a session lasts at most, and without being used, ms. */
 export const [SESSION_MS, SESSION_IDLE_MS] = [7 * 24 * 3_600_000, 12 * 3_600_000];

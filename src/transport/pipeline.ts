@@ -106,7 +106,7 @@ function demandRights(endpoint: Extract<Endpoint, { key: "required" }>, context:
   if (operator && !context.caller.operator) {
     throw new ToolgateError(
       "FORBIDDEN",
-      "this service is the operator's; use a key of an account that has the operator role",
+      "this service is the operator's; it is for accounts that have the operator role",
     );
   }
   if (scope !== undefined && !context.caller.scopes.has(scope)) {

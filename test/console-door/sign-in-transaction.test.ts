@@ -11,7 +11,7 @@ import {
 } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { textOf } from "../support/console.ts";
+import { signed, textOf } from "../support/console.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { challengeOf, refusalOf, visitor } from "./attempts.ts";
 
@@ -35,6 +35,11 @@ const memo = (text: string, programId = MEMO, signer?: PublicKey) =>
     keys: signer ? [{ pubkey: signer, isSigner: true, isWritable: false }] : [],
     data: Buffer.from(text),
   });
+/** An instruction that names somebody who does not sign. */
+function naming(instruction: TransactionInstruction, pubkey: PublicKey): TransactionInstruction {
+  instruction.keys.push({ pubkey, isSigner: false, isWritable: false });
+  return instruction;
+}
 /** An assertion, which wallets add, with an account that has to sign. */
 const asserted = (signer: PublicKey) =>
   new TransactionInstruction({
@@ -110,11 +115,23 @@ describe("a wallet that signs transactions only", () => {
     ["signed by another beside", (text) => signedBy(person, [memo(text), asserted(other.publicKey)], other)],
     ["signed by another too", (text) => signedBy(person, [memo(text, MEMO, other.publicKey)], other)],
     ["paid for by another", (text) => signedBy(other, [memo(text, MEMO, person.publicKey)], person)],
+    [
+      "of another, with the address's signature in its place",
+      (text) => {
+        const bytes = signedBy(other, [memo(text)]);
+        return Buffer.concat([bytes.subarray(0, 1), signed(person, bytes.subarray(65)), bytes.subarray(65)]);
+      },
+    ],
+    [
+      "in a longer form than it needs",
+      (text) => Buffer.concat([Buffer.from([0x81, 0]), signedBy(person, [memo(text)]).subarray(1)]),
+    ],
     ["changed after it was signed", (text) => signedBy(person, [memo(text)]).map((b, at) => (at === 100 ? b ^ 1 : b))],
     ["with a second memo", (text) => signedBy(person, [memo(text), memo("svc:another")])],
     ["with the memo twice", (text) => signedBy(person, [memo(text), memo(text)])],
     ["without a memo", () => signedBy(person, [ComputeBudgetProgram.setComputeUnitLimit({ units: 1 })])],
     ["with the memo of another program", (text) => signedBy(person, [memo(text, MEMO_V1)])],
+    ["whose memo names another", (text) => signedBy(person, [naming(memo(text), other.publicKey)])],
     ["with a transfer", (text) => signedBy(person, [memo(text), transfer()])],
     ["with another text", (text) => signedBy(person, [memo(`${text} `)])],
     ["with a text that names another", (_text, it) => signedBy(person, [memo(textOf(it, other.publicKey.toBase58()))])],

@@ -84,7 +84,7 @@ export function answerOf(wallet: Keypair, challenge: SignInChallenge) {
 }
 
 /** The cookie that an answer gives to the browser, as it will send it. */
-export function cookieIn(headers: Headers): string | undefined {
+function cookieIn(headers: Headers): string | undefined {
   const cookie = headers.get("set-cookie")?.split(";", 1)[0];
   if (cookie !== undefined && !cookie.endsWith("=")) secret("a session's token", cookie.slice(cookie.indexOf("=") + 1));
   return cookie;

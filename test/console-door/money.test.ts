@@ -1,0 +1,180 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Client } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BalanceService, EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
+import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
+import { parseCsv } from "../support/csv.ts";
+import { signIn, type SignedInPerson } from "../support/console.ts";
+import { startWorld, type Agent, type World } from "../support/world.ts";
+
+const GIFT = 10_000n;
+const PRICE = 1_000n;
+
+let world: World;
+let agent: Agent;
+let person: SignedInPerson;
+let balance: Client<typeof BalanceService>;
+let history: Client<typeof HistoryService>;
+/** A stranger's. */
+let strangers: { receiptId: string; runId: string };
+
+const yesterday = () => timestampFromDate(new Date(Date.now() - 86_400_000));
+
+beforeAll(async () => {
+  world = await startWorld({});
+  const [own, stranger] = await Promise.all([world.agent({ balance: GIFT }), world.agent({ balance: GIFT })]);
+  agent = own;
+  for (const buyer of [own, own, stranger]) {
+    const answer = await world.call(buyer, "vram_estimate", { model: "llama-3.1-8b" });
+    expect(answer.status).toBe(200);
+  }
+  person = await signIn(world, agent.wallet);
+  [balance, history] = [person.client(BalanceService), person.client(HistoryService)];
+  const theirs = (await signIn(world, stranger.wallet)).client(HistoryService);
+  const [receipt] = (await theirs.listReceipts({})).items;
+  strangers = { receiptId: receipt?.receiptId ?? "", runId: receipt?.runId ?? "" };
+});
+afterAll(() => world.close());
+
+describe("an account's owner", () => {
+  it("sees one and the same money as balance, entries, usage and file", async () => {
+    const told = await balance.getBalance({});
+    expect(told).toMatchObject({
+      balanceUsdcMicrousd: GIFT - 2n * PRICE,
+      heldUsdcMicrousd: 0n,
+      spentTodayUsdcMicrousd: 2n * PRICE,
+      spent30DaysUsdcMicrousd: 2n * PRICE,
+      lowBalanceUsdcMicrousd: undefined,
+      low: false,
+      ratePerMinute: expect.any(Number),
+      burst: expect.any(Number),
+      keyLimit: 100,
+    });
+    const { items, nextCursor } = await balance.listEntries({});
+    expect(nextCursor).toBeUndefined();
+    expect(
+      items.map(({ kind, amountUsdcMicrousd, balanceUsdcMicrousd }) => [kind, amountUsdcMicrousd, balanceUsdcMicrousd]),
+    ).toEqual([
+      [EntryKind.CHARGE, -PRICE, GIFT - 2n * PRICE],
+      [EntryKind.CHARGE, -PRICE, GIFT - PRICE],
+      [EntryKind.ADJUSTMENT, GIFT, GIFT],
+    ]);
+    const used = { chargedCalls: 2n, spentUsdcMicrousd: 2n * PRICE, failedCalls: 0n };
+    const usage = await balance.getUsage({ from: yesterday(), hourly: true });
+    expect(usage).toMatchObject({ total: used, tools: [{ tool: "vram_estimate", usage: used }], failures: [] });
+    expect(usage.keys).toEqual([
+      expect.objectContaining({ keyId: expect.stringMatching(/^key_/), usage: expect.objectContaining(used) }),
+    ]);
+    const [key] = usage.keys;
+    expect((await balance.getUsage({ from: yesterday(), keyId: key?.keyId ?? "" })).total).toMatchObject(used);
+    const rows = parseCsv(await text(await file("statement.csv")));
+    expect(rows.map((row) => [row["kind"], row["key"], row["amount_usdc"], row["balance_usdc"]])).toEqual([
+      ["adjustment", "", "0.010000", "0.010000"],
+      ["charge", key?.name, "-0.001000", "0.009000"],
+      ["charge", key?.name, "-0.001000", "0.008000"],
+    ]);
+  });
+
+  it("is warned below the balance that they set", async () => {
+    await balance.setLowBalance({ lowBalanceUsdcMicrousd: GIFT });
+    expect(await balance.getBalance({})).toMatchObject({ lowBalanceUsdcMicrousd: GIFT, low: true });
+    await balance.setLowBalance({ lowBalanceUsdcMicrousd: GIFT - 2n * PRICE });
+    expect(await balance.getBalance({})).toMatchObject({ low: false });
+    await balance.setLowBalance({});
+    expect(await balance.getBalance({})).toMatchObject({ lowBalanceUsdcMicrousd: undefined, low: false });
+  });
+
+  it("sees what the account's keys did, each with what it rests on", async () => {
+    const receipts = await history.listReceipts({
+      status: ReceiptStatus.FINAL,
+      filter: { tool: "vram_estimate", from: yesterday() },
+    });
+    const runs = await history.listRuns({ status: RunStatus.COMPLETED, limit: 1 });
+    expect([receipts.items.length, runs.items.length, runs.nextCursor]).toEqual([2, 1, expect.any(String)]);
+    expect((await history.listRuns({ filter: { to: yesterday() } })).items).toEqual([]);
+    const { receiptId = "", runId = "" } = receipts.items[0] ?? {};
+    const detail = await history.getReceipt({ receiptId });
+    expect(detail).toMatchObject({
+      receipt: { receiptId },
+      run: { runId },
+      keyId: expect.stringMatching(/^key_/),
+      payment: undefined,
+    });
+    expect((await history.listReceipts({ filter: { keyId: detail.keyId } })).items).toHaveLength(2);
+    expect(await history.getRun({ runId })).toMatchObject({
+      run: { runId, receiptId },
+      keyId: detail.keyId,
+      keyName: detail.keyName,
+    });
+    const list = parseCsv(await text(await file(`receipts.csv?key_id=${detail.keyId}&status=final`)));
+    expect(list.map((row) => row["receipt_id"])).toEqual(receipts.items.map((receipt) => receipt.receiptId));
+  });
+
+  it("finds nothing of anybody else's", async () => {
+    await expect(history.getReceipt({ receiptId: strangers.receiptId })).rejects.toThrow(
+      /not_found.*no receipt of yours/,
+    );
+    await expect(history.getRun({ runId: strangers.runId })).rejects.toThrow(/not_found.*no run of yours/);
+    await expect(history.getRun({ runId: "run_x" })).rejects.toThrow(/not_found/);
+  });
+
+  it.each<[string, () => Promise<unknown>, RegExp]>([
+    ["no beginning", () => balance.getUsage({}), /from: /],
+    [
+      "too many hours",
+      () => balance.getUsage({ from: timestampFromDate(new Date(0)), hourly: true }),
+      /from: at most 7 days by hours/,
+    ],
+    [
+      "a moment after all calendars",
+      () => balance.getUsage({ from: { seconds: 10n ** 15n } }),
+      /from: must be a moment/,
+    ],
+    [
+      "a key that is none",
+      () => balance.getUsage({ from: yesterday(), keyId: "mine" }),
+      /key_id: must be a key's identifier/,
+    ],
+    ["a filter's key that is none", () => history.listRuns({ filter: { keyId: "mine" } }), /filter\.key_id: /],
+    [
+      "a filter without any time",
+      () => history.listReceipts({ filter: { from: timestampFromDate(new Date()), to: yesterday() } }),
+      /filter\.to: must be after filter\.from/,
+    ],
+    ["a long page", () => balance.listEntries({ limit: 101 }), /limit: /],
+    ["a foreign cursor", () => balance.listEntries({ cursor: "x" }), /cursor: is not one of this list/],
+    ["a negative warning", () => balance.setLowBalance({ lowBalanceUsdcMicrousd: -1n }), /low_balance_usdc_microusd: /],
+  ])("who asks for %s is told which field it is", async (_, ask, message) => {
+    await expect(ask()).rejects.toThrow(/invalid_argument/);
+    await expect(ask()).rejects.toThrow(message);
+  });
+});
+
+describe("a file", () => {
+  it("is for a session alone, and for the console's own pages and links", async () => {
+    const { cookie } = person;
+    const refused = async (headers: Record<string, string>) => {
+      const response = await file("statement.csv", headers);
+      return [response.status, ((await response.json()) as { code: string }).code];
+    };
+    expect(await refused({})).toEqual([401, "UNAUTHORIZED"]);
+    expect(await refused({ authorization: `Bearer ${agent.apiKey}` })).toEqual([401, "UNAUTHORIZED"]);
+    expect(await refused({ cookie, "sec-fetch-site": "cross-site" })).toEqual([403, "FORBIDDEN"]);
+    expect(await refused({ cookie, "sec-fetch-site": "same-site" })).toEqual([403, "FORBIDDEN"]);
+    const typed = await file("statement.csv?from=2026-01-01", { cookie, "sec-fetch-site": "none" });
+    expect(typed.headers.get("content-disposition")).toBe(
+      'attachment; filename="toolgate-statement-from-2026-01-01.csv"',
+    );
+    expect(typed.headers.get("cache-control")).toBe("no-store");
+    expect(parseCsv(await text(typed))).toHaveLength(4);
+  });
+});
+
+const file = (
+  path: string,
+  headers: Record<string, string> = { cookie: person.cookie, "sec-fetch-site": "same-origin" },
+) => fetch(`${world.gateway.consoleUrl}/export/${path}`, { headers });
+
+const text = async (response: Response) => Buffer.from(await response.arrayBuffer()).toString();
