@@ -4,7 +4,7 @@ import { ToolUsageSchema } from "#gen/toolgate/console/v1/balance_service_pb.ts"
 import { ToolSchema, ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 import { reachOf } from "../../src/console/pages/overview/reach.ts";
 
-const tool = (name: string, price?: bigint, status = ToolStatus.ACTIVE) =>
+const tool = (name: string, price?: bigint, status: ToolStatus = ToolStatus.ACTIVE) =>
   create(ToolSchema, {
     name,
     status,

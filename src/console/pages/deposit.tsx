@@ -9,8 +9,13 @@ import "./deposit/deposit.css";
 export function DepositPage() {
   const { id } = useParams<{ id?: string }>();
   return (
-    <Page title="Deposit" lead="USDC on Solana, credited once it is final: usually within half a minute.">
-      {id === undefined ? <NewDeposit /> : <OneDeposit key={id} id={id} />}
+    // From the form to its deposit is a step to another page: a new heading gets the focus.
+    <Page
+      key={id ?? "new"}
+      title="Deposit"
+      lead="USDC on Solana, credited once it is final: usually within half a minute."
+    >
+      {id === undefined ? <NewDeposit /> : <OneDeposit id={id} />}
       <EarlierDeposits current={id} />
     </Page>
   );

@@ -1,6 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { formatUsd } from "../../format.ts";
 import { ButtonLink, Card, Copyable, Note, Time } from "../../ui/index.ts";
@@ -100,12 +100,14 @@ function Outcome({ deposit: { state, failure, amountUsdcMicrousd, creditedUsdcMi
   }
 }
 
-/** What was asked before the money came is asked anew. */
+/** What was asked before the deposit got further is asked anew. */
 function useFreshBalance(state: DepositState | undefined): void {
   const queries = useQueryClient();
+  const before = useRef(state);
   useEffect(() => {
-    if (state !== undefined) void queries.invalidateQueries({ queryKey: ["list", "deposits"] });
-    if (state === DepositState.CREDITED)
-      void queries.invalidateQueries({ predicate: ({ state }) => state.data !== undefined });
+    const earlier = before.current;
+    before.current = state;
+    if (earlier === undefined || earlier === state) return;
+    void queries.invalidateQueries(state === DepositState.CREDITED ? {} : { queryKey: ["list", "deposits"] });
   }, [state, queries]);
 }

@@ -23,7 +23,7 @@ export function ResultCard({ status, result }: { status: RunStatus; result: Json
     <Card title="Result">
       <details className="result" open={text.length <= LONG}>
         <summary>JSON, {text.split("\n").length} lines</summary>
-        <Code text={text} label="result" />
+        <Code text={text} label="result as JSON" />
       </details>
     </Card>
   );
