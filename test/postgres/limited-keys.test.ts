@@ -25,7 +25,7 @@ let pool: ReturnType<typeof openPool>;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  [one, two] = await Promise.all([openStarted(database.url), openStarted(database.url)]);
+  [one, two] = await Promise.all([openStarted(database.url), openStarted(database.servingUrl)]);
   pool = openPool(database.url, { max: 2, applicationName: "test" });
 });
 afterAll(async () => {

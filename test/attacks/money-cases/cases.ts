@@ -274,7 +274,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   "serving role": [
     [ROLE, "may change, empty and lock no table as a whole, whichever there is"],
-    [ROLE, "may add rows to three tables only, and a balance to none"],
+    [ROLE, "may add rows to a few tables only, and a balance to none"],
     ["security/start-warnings.test.ts", "warns of a superuser, and takes it for no problem"],
   ],
   figures: [
