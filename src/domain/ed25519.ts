@@ -11,7 +11,7 @@ const PRIME = Buffer.from(`ed${"ff".repeat(30)}7f`, "hex").reverse();
  * not reduced, and keys and Rs of small order, with which one signature would hold for many messages. Keys have one form here.
  */
 export function isSignedBy(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  if (!isReduced(key)) return false;
+  if (!isInOneForm(key)) return false;
   try {
     const publicKey = createPublicKey({ key: Buffer.concat([SPKI, key]), format: "der", type: "spki" });
     return verify(null, message, publicKey, signature);
@@ -20,8 +20,8 @@ export function isSignedBy(key: Uint8Array, message: Uint8Array, signature: Uint
   }
 }
 
-/** Whether the y in a key is below the prime: another key would stand for the same point otherwise. */
-function isReduced(key: Uint8Array): boolean {
+/** Whether the y in a key is below the prime (RFC 8032, section 5.1.3): another key would stand for the same point otherwise. */
+export function isInOneForm(key: Uint8Array): boolean {
   const y = Buffer.from(key).reverse();
   y[0] = (y[0] ?? 0) & 0x7f; // without the sign of x
   return y.compare(PRIME) < 0;
