@@ -3,7 +3,7 @@ import { base58 } from "@scure/base";
 import type { InferEntity } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
 import { type ApiKey, type ApiKeys, type KeyUse, type ListedKey, MAX_GOOD_KEYS, type Rotation } from "../app/ports.ts";
-import { KEY_PREFIX } from "../domain/api-key.ts";
+import { KEY_PREFIX, SHOWN_LENGTH } from "../domain/api-key.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { newId, uuidOf } from "../domain/ids.ts";
@@ -14,9 +14,6 @@ import { ApiKeyEntity } from "./entities/api-key.ts";
 import { KeyUseEntity } from "./entities/key-use.ts";
 import { limitsOf, limitsRow } from "./key-limits.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
-
-/** Characters of a key that are kept for recognition: too few to guess the rest from. */
-const SHOWN = KEY_PREFIX.length + 4;
 
 type KeyRow = InferEntity<typeof ApiKeyEntity>;
 
@@ -156,7 +153,7 @@ export class PostgresApiKeys implements ApiKeys {
       id,
       account,
       sha256: hashOf(secret),
-      prefix: secret.slice(0, SHOWN),
+      prefix: secret.slice(0, SHOWN_LENGTH),
       name,
       scopes: [...scopes],
       createdAt: new Date(this.#clock.now()),
