@@ -46,12 +46,12 @@ describe("an account's owner", () => {
       heldUsdcMicrousd: 0n,
       spentTodayUsdcMicrousd: 2n * PRICE,
       spent30DaysUsdcMicrousd: 2n * PRICE,
-      lowBalanceUsdcMicrousd: undefined,
       low: false,
       ratePerMinute: expect.any(Number),
       burst: expect.any(Number),
       keyLimit: 100,
     });
+    expect(told.lowBalanceUsdcMicrousd).toBeUndefined();
     const { items, nextCursor } = await balance.listEntries({});
     expect(nextCursor).toBeUndefined();
     expect(
@@ -83,7 +83,8 @@ describe("an account's owner", () => {
     await balance.setLowBalance({ lowBalanceUsdcMicrousd: GIFT - 2n * PRICE });
     expect(await balance.getBalance({})).toMatchObject({ low: false });
     await balance.setLowBalance({});
-    expect(await balance.getBalance({})).toMatchObject({ lowBalanceUsdcMicrousd: undefined, low: false });
+    const { low, lowBalanceUsdcMicrousd } = await balance.getBalance({});
+    expect([low, lowBalanceUsdcMicrousd]).toEqual([false, undefined]);
   });
 
   it("sees what the account's keys did, each with what it rests on", async () => {
@@ -100,8 +101,8 @@ describe("an account's owner", () => {
       receipt: { receiptId },
       run: { runId },
       keyId: expect.stringMatching(/^key_/),
-      payment: undefined,
     });
+    expect(detail.payment).toBeUndefined();
     expect((await history.listReceipts({ filter: { keyId: detail.keyId } })).items).toHaveLength(2);
     expect(await history.getRun({ runId })).toMatchObject({
       run: { runId, receiptId },
