@@ -130,5 +130,6 @@ export async function startGateway(
 /** What an operator says of the addresses, over where the doors listen, as host:port. */
 function addressesOf(config: ServeConfig, http: string, grpcAddress: string): Addresses {
   const baseUrl = config.PUBLIC_URL ?? `http://${http}`;
-  return { baseUrl, consoleUrl: config.CONSOLE_URL ?? `${baseUrl}/console`, grpcAddress };
+  const consoleUrl = config.CONSOLE_URL ?? `${baseUrl.replace(/\/$/, "")}/console`;
+  return { baseUrl, consoleUrl, grpcAddress };
 }

@@ -42,7 +42,7 @@ export const signInForms: SignInForms = {
     if (message.addressTableLookups.length > 0) return "must not take accounts from lookup tables";
     const text = memoOf(message);
     if (text === undefined) return "must have one memo, and nothing that does anything";
-    return { text, message: bytes.subarray(bytes.length - message.serialize().length), signature } satisfies SignedText;
+    return { text, message: message.serialize(), signature } satisfies SignedText;
   },
 };
 
