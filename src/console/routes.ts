@@ -23,4 +23,24 @@ export const ROUTES: readonly PageRoute[] = [
     page: lazy(async () => ({ default: (await import("./pages/playground.tsx")).PlaygroundPage })),
   },
   { path: "/settings", page: lazy(async () => ({ default: (await import("./pages/settings.tsx")).SettingsPage })) },
+  {
+    path: "/operator",
+    page: lazy(async () => ({ default: (await import("./pages/operator/operations.tsx")).OperationsPage })),
+  },
+  {
+    path: "/operator/accounts",
+    page: lazy(async () => ({ default: (await import("./pages/operator/accounts.tsx")).AccountsPage })),
+  },
+  {
+    path: "/operator/accounts/:id",
+    page: lazy(async () => ({ default: (await import("./pages/operator/account.tsx")).AccountPage })),
+  },
+  {
+    path: "/operator/payments",
+    page: lazy(async () => ({ default: (await import("./pages/operator/payments.tsx")).PaymentsPage })),
+  },
+  {
+    path: "/operator/actions",
+    page: lazy(async () => ({ default: (await import("./pages/operator/actions.tsx")).ActionsPage })),
+  },
 ];

@@ -1,0 +1,96 @@
+import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { KeyService, type ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
+import { queryClient } from "../../rpc.ts";
+import { Button, Card, Dialog, EmptyState, ErrorNote, Status, Table, tell, Time, type Column } from "../../ui/index.ts";
+import { Loaded } from "../loaded.tsx";
+
+/** The keys of an account, which its owner has made. */
+export function AccountKeys({ accountId }: { accountId: string }) {
+  const asked = useQuery(KeyService.method.listKeys, { accountId });
+  const [revoking, setRevoking] = useState<ApiKey>();
+  const columns: readonly Column<ApiKey>[] = [
+    { head: "Key", cell: (key) => <KeyName apiKey={key} /> },
+    { head: "Scopes", cell: ({ scopes }) => <span className="soft">{scopes.join(", ")}</span> },
+    { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
+    { head: "Ends", cell: ({ limits }) => <Time at={limits?.expiresAt} relative none="never" /> },
+    {
+      head: "Actions",
+      hideHead: true,
+      align: "end",
+      cell: (key) =>
+        key.revokedAt === undefined && (
+          <Button small tone="quiet" aria-label={`Revoke ${key.name}`} onClick={() => setRevoking(key)}>
+            Revoke
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <Card title="Keys" flush>
+      <Loaded asked={asked} lines={3} pad>
+        {({ keys }) => (
+          <Table
+            caption="Keys of the account"
+            columns={columns}
+            rows={keys}
+            rowKey={({ keyId }) => keyId}
+            dim={({ revokedAt }) => revokedAt !== undefined}
+            empty={<EmptyState title="It has no key" />}
+          />
+        )}
+      </Loaded>
+      {revoking && <Revoke apiKey={revoking} onClose={() => setRevoking(undefined)} />}
+    </Card>
+  );
+}
+
+function KeyName({ apiKey: { name, prefix, revokedAt } }: { apiKey: ApiKey }) {
+  return (
+    <div className="lines">
+      <span className="row">
+        <strong>{name === "" ? "unnamed" : name}</strong>
+        {revokedAt && <Status kind="off">revoked</Status>}
+      </span>
+      <code className="faint">{prefix}…</code>
+    </div>
+  );
+}
+
+function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const queryKey = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
+  const { mutate, error, isPending } = useMutation(KeyService.method.revokeKey, {
+    onSuccess: () => queryClient.invalidateQueries({ queryKey }),
+  });
+  const revoke = () => {
+    mutate(
+      { keyId: apiKey.keyId },
+      {
+        onSuccess: () => {
+          tell(`“${apiKey.name}” is revoked`);
+          onClose();
+        },
+      },
+    );
+  };
+  return (
+    <Dialog
+      open
+      title={`Revoke “${apiKey.name}”?`}
+      onClose={onClose}
+      actions={
+        <>
+          <Button tone="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button tone="danger" busy={isPending} onClick={revoke}>
+            Revoke
+          </Button>
+        </>
+      }
+    >
+      <p>It is another person’s key. Whatever uses it is refused within a second, and that cannot be undone.</p>
+      <ErrorNote error={error} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,83 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { useParams } from "wouter";
+import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
+import { formatCount } from "../../format.ts";
+import { Button, ButtonLink, Card, Copyable, Facts, Money, Note, Time } from "../../ui/index.ts";
+import { Loaded } from "../loaded.tsx";
+import { Address } from "../on-chain.tsx";
+import { AccountKeys } from "./account-keys.tsx";
+import { AccountState } from "./accounts.tsx";
+import { AdjustDialog } from "./adjust-dialog.tsx";
+import { BlockDialog } from "./block-dialog.tsx";
+import { OperatorPage } from "./operator-page.tsx";
+import { TierDialog } from "./tier-dialog.tsx";
+import "./operator.css";
+
+/** One account, and what an operator can do with it. */
+export function AccountPage() {
+  const { id } = useParams<{ id: string }>();
+  return (
+    <OperatorPage title="Account" actions={<ButtonLink href="/operator/accounts">All accounts</ButtonLink>}>
+      <OneAccount accountId={id} key={id} />
+    </OperatorPage>
+  );
+}
+
+function OneAccount({ accountId }: { accountId: string }) {
+  const asked = useQuery(AccountService.method.getAccount, { accountId });
+  return (
+    <>
+      <Loaded asked={asked} lines={6} box>
+        {({ account }) => account && <Details account={account} />}
+      </Loaded>
+      <AccountKeys accountId={accountId} />
+    </>
+  );
+}
+
+type Open = "adjust" | "tier" | "block";
+
+function Details({ account }: { account: Account }) {
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const blocked = account.blockedReason !== undefined;
+  return (
+    <Card
+      title="Details"
+      actions={
+        <>
+          <Button small onClick={() => setOpen("adjust")}>
+            Adjust balance
+          </Button>
+          <Button small onClick={() => setOpen("tier")}>
+            Set rate
+          </Button>
+          <Button small tone={blocked ? "plain" : "danger"} onClick={() => setOpen("block")}>
+            {blocked ? "Unblock" : "Block"}
+          </Button>
+        </>
+      }
+    >
+      {blocked && (
+        <Note tone="bad" title="Its keys are refused">
+          {account.blockedReason}
+        </Note>
+      )}
+      <Facts
+        facts={[
+          ["Balance", <Money key="balance" microUsd={account.balanceUsdcMicrousd} strong />],
+          ["State", <AccountState key="state" account={account} />],
+          ["Account", <Copyable key="account" text={account.accountId} label="account" />],
+          ["Wallet", <Address key="wallet" address={account.wallet} label="wallet" />],
+          ["Rate", `${formatCount(account.ratePerMinute)} requests a minute, ${formatCount(account.burst)} at once`],
+          ["Created", <Time key="created" at={account.createdAt} />],
+        ]}
+      />
+      {/* Each question begins anew. */}
+      {open === "adjust" && <AdjustDialog account={account} onClose={close} />}
+      {open === "tier" && <TierDialog account={account} onClose={close} />}
+      {open === "block" && <BlockDialog account={account} onClose={close} />}
+    </Card>
+  );
+}

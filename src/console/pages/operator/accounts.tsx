@@ -1,0 +1,89 @@
+import { createClient } from "@connectrpc/connect";
+import { useDeferredValue, useMemo } from "react";
+import { Link, useSearchParams } from "wouter";
+import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
+import { counted, formatCount, shortened } from "../../format.ts";
+import { transport } from "../../rpc.ts";
+import { EmptyState, Field, Input, Money, Status, Time, type Column } from "../../ui/index.ts";
+import { ListCard } from "../activity/list-card.tsx";
+import { usePagedList } from "../paged-list.ts";
+import { OperatorPage } from "./operator-page.tsx";
+import "./operator.css";
+
+const COLUMNS: readonly Column<Account>[] = [
+  {
+    head: "Account",
+    cell: ({ accountId }) => (
+      <Link className="row-link" href={`/operator/accounts/${accountId}`}>
+        {shortened(accountId, 10, 6)}
+      </Link>
+    ),
+  },
+  { head: "Wallet", cell: ({ wallet }) => <code title={wallet}>{shortened(wallet, 6, 6)}</code> },
+  { head: "State", cell: (account) => <AccountState account={account} /> },
+  { head: "Rate", align: "end", cell: ({ ratePerMinute }) => `${formatCount(ratePerMinute)} / min` },
+  { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
+  {
+    head: "Balance",
+    align: "end",
+    cell: ({ balanceUsdcMicrousd }) => <Money microUsd={balanceUsdcMicrousd} aligned />,
+  },
+];
+
+/** Accounts, to be found by whatever is known of them. */
+export function AccountsPage() {
+  return (
+    <OperatorPage title="Accounts" lead="Whoever has signed in, or was given an account.">
+      <Accounts />
+    </OperatorPage>
+  );
+}
+
+function Accounts() {
+  const [search, setSearch] = useSearchParams();
+  const text = search.get("q") ?? "";
+  const query = useDeferredValue(text.trim().slice(0, 100));
+  const client = useMemo(() => createClient(AccountService, transport), []);
+  const list = usePagedList(["accounts", query], (page, signal) => client.listAccounts({ ...page, query }, { signal }));
+  return (
+    <ListCard
+      caption="Accounts"
+      list={list}
+      columns={COLUMNS}
+      rowKey={({ accountId }) => accountId}
+      amounts={({ balanceUsdcMicrousd }) => [balanceUsdcMicrousd]}
+      shown={(rows) => counted(rows, "account")}
+      filter={
+        <div className="search-row">
+          <Field label="Find" hint="The beginning of an account’s, wallet’s or key’s identifier, or of a key’s secret">
+            {(control) => (
+              <Input
+                {...control}
+                type="search"
+                maxLength={100}
+                placeholder="acct_…, a wallet, key_…, sk-agent-…"
+                value={text}
+                onChange={({ target }) => setSearch(target.value === "" ? {} : { q: target.value }, { replace: true })}
+              />
+            )}
+          </Field>
+        </div>
+      }
+      empty={
+        <EmptyState title={query === "" ? "No account yet" : "No account like that"}>
+          {query === "" ? "The first one is made when somebody signs in." : "Look for the beginning, not the middle."}
+        </EmptyState>
+      }
+    />
+  );
+}
+
+/** Whether an account may call, and whether it is an operator’s. */
+export function AccountState({ account: { blockedReason, operator } }: { account: Account }) {
+  return (
+    <span className="row">
+      {blockedReason === undefined ? <Status kind="ok">good</Status> : <Status kind="bad">blocked</Status>}
+      {operator && <Status kind="off">operator</Status>}
+    </span>
+  );
+}

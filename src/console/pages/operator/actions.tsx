@@ -1,0 +1,79 @@
+import { createClient } from "@connectrpc/connect";
+import { useMemo } from "react";
+import { OperationsService, type OperatorAction } from "#gen/toolgate/v1/operations_service_pb.ts";
+import { counted, shortened } from "../../format.ts";
+import { transport } from "../../rpc.ts";
+import { EmptyState, Status, Time, type Column } from "../../ui/index.ts";
+import { ListCard } from "../activity/list-card.tsx";
+import { usePagedList } from "../paged-list.ts";
+import { OperatorPage } from "./operator-page.tsx";
+import "./operator.css";
+
+const COLUMNS: readonly Column<OperatorAction>[] = [
+  { head: "When", cell: ({ at }) => <Time at={at} /> },
+  { head: "What", cell: (action) => <What action={action} /> },
+  { head: "To", cell: ({ target }) => <code title={target}>{shortened(target, 14, 6)}</code> },
+  { head: "With", cell: ({ details }) => <Details json={details} /> },
+  { head: "Who", cell: (action) => <Who action={action} /> },
+];
+
+/** What operators did. */
+export function ActionsPage() {
+  return (
+    <OperatorPage
+      title="Audit log"
+      lead="What operators did, through whatever door. It is written before it is done, and nobody can change it."
+    >
+      <Actions />
+    </OperatorPage>
+  );
+}
+
+function Actions() {
+  const client = useMemo(() => createClient(OperationsService, transport), []);
+  const list = usePagedList(["actions"], (page, signal) => client.listActions(page, { signal }));
+  return (
+    <ListCard
+      caption="Actions of operators"
+      list={list}
+      columns={COLUMNS}
+      rowKey={({ actionId }) => actionId}
+      amounts={() => []}
+      shown={(rows) => counted(rows, "action")}
+      empty={
+        <EmptyState title="No operator has done anything yet">
+          Blocks, adjustments and assignments are listed here.
+        </EmptyState>
+      }
+    />
+  );
+}
+
+function What({ action: { action, failure } }: { action: OperatorAction }) {
+  return (
+    <div className="lines">
+      <code>{action}</code>
+      {failure !== "" && (
+        <span>
+          <Status kind="bad">failed</Status> <span className="hint">{failure}</span>
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** Members and values of a flat object; anything else as it is. */
+function Details({ json }: { json: string }) {
+  return json === "" || json === "{}" ? <span className="faint">—</span> : <code className="details">{json}</code>;
+}
+
+function Who({ action: { accountId, actor } }: { action: OperatorAction }) {
+  return (
+    <div className="lines">
+      <span>{accountId === "" ? "command line" : shortened(accountId, 10, 4)}</span>
+      <code className="faint" title={actor}>
+        {shortened(actor, 12, 4)}
+      </code>
+    </div>
+  );
+}

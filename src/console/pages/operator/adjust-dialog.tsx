@@ -1,0 +1,109 @@
+import { useMutation } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
+import { formatSignedUsd, formatUsd, parseUsd } from "../../format.ts";
+import { Button, Choice, Dialog, ErrorNote, Field, Input, Note, tell } from "../../ui/index.ts";
+import { ReasonField } from "./reason-field.tsx";
+import { refreshAccounts } from "./refresh-account.ts";
+
+const WAYS = [
+  { value: "add", label: "Add" },
+  { value: "take", label: "Take away" },
+] as const;
+
+/** Asks for a correction of a balance, and then once more with the amount typed again. A repeat of one that was not answered is the same one. */
+export function AdjustDialog({ account, onClose }: { account: Account; onClose: () => void }) {
+  const [way, setWay] = useState<(typeof WAYS)[number]["value"]>("add");
+  const [text, setText] = useState("");
+  const [reason, setReason] = useState("");
+  const [told, setTold] = useState(false);
+  const [sure, setSure] = useState(false);
+  // One for this correction, whatever happens on the way.
+  const [idempotencyKey] = useState(newKey);
+  const { mutate, error, isPending } = useMutation(AccountService.method.adjustBalance, { onSuccess: refreshAccounts });
+  const size = parseUsd(text);
+  const faults = {
+    amount: size === undefined || size === 0n ? "Enter an amount of dollars, with at most six decimals" : undefined,
+    reason: reason.trim() === "" ? "Say why" : undefined,
+  };
+  const amount = way === "add" ? (size ?? 0n) : -(size ?? 0n);
+  const next = () => {
+    setTold(true);
+    if (faults.amount === undefined && faults.reason === undefined) setSure(true);
+  };
+  const adjust = () => {
+    mutate(
+      { accountId: account.accountId, amountUsdcMicrousd: amount, reason: reason.trim(), idempotencyKey },
+      {
+        onSuccess: () => {
+          tell(`The balance was adjusted by ${formatSignedUsd(amount)}`);
+          onClose();
+        },
+      },
+    );
+  };
+  return (
+    <Dialog
+      open
+      title={sure ? `Adjust the balance by ${formatSignedUsd(amount)}?` : "Adjust the balance"}
+      onClose={onClose}
+      actions={
+        <>
+          <Button tone="quiet" onClick={sure ? () => setSure(false) : onClose}>
+            {sure ? "Back" : "Cancel"}
+          </Button>
+          {sure ? (
+            <Button tone={amount < 0n ? "danger" : "primary"} busy={isPending} onClick={adjust}>
+              {way === "add" ? "Add" : "Take"} {formatUsd(size ?? 0n)}
+            </Button>
+          ) : (
+            <Button tone="primary" onClick={next}>
+              Go on
+            </Button>
+          )}
+        </>
+      }
+    >
+      {sure ? (
+        <Consequence account={account} amount={amount} reason={reason.trim()} />
+      ) : (
+        <>
+          <Choice label="Which way" options={WAYS} value={way} onChange={setWay} />
+          <Field label="Amount" error={told ? faults.amount : undefined} hint="US dollars">
+            {(control) => (
+              <Input
+                {...control}
+                unit="$"
+                inputMode="decimal"
+                value={text}
+                onChange={({ target }) => setText(target.value)}
+              />
+            )}
+          </Field>
+          <ReasonField
+            hint="Its owner reads this in the statement"
+            value={reason}
+            error={told ? faults.reason : undefined}
+            onChange={setReason}
+          />
+        </>
+      )}
+      <ErrorNote error={error} />
+    </Dialog>
+  );
+}
+
+function Consequence({ account, amount, reason }: { account: Account; amount: bigint; reason: string }) {
+  const balance = account.balanceUsdcMicrousd;
+  return (
+    <Note tone="warn" title={`${formatUsd(balance)} becomes ${formatUsd(balance + amount)}`}>
+      <p>“{reason}”</p>
+      <p className="faint">The entry stays in the ledger: it can be countered by another one, and not removed.</p>
+    </Note>
+  );
+}
+
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,73 @@
+import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
+import { AuditService, type AuditLine } from "#gen/toolgate/v1/audit_service_pb.ts";
+import { OperationsService, type LastAudit } from "#gen/toolgate/v1/operations_service_pb.ts";
+import { formatCount } from "../../format.ts";
+import { queryClient } from "../../rpc.ts";
+import { Button, Card, EmptyState, ErrorNote, Status, Table, tell, Time, type Column } from "../../ui/index.ts";
+
+const COLUMNS: readonly Column<AuditLine>[] = [
+  { head: "Invariant", cell: ({ invariant }) => <code>{invariant}</code> },
+  { head: "What should hold", cell: ({ description }) => <span className="soft">{description}</span> },
+  { head: "Checked", align: "end", cell: ({ checked }) => formatCount(checked) },
+  {
+    head: "Violations",
+    align: "end",
+    cell: ({ violations }) =>
+      violations === 0n ? <Status kind="ok">none</Status> : <Status kind="bad">{formatCount(violations)}</Status>,
+  },
+];
+
+/** What the last audit found, and a button for another one. */
+export function AuditCard({ last }: { last: LastAudit | undefined }) {
+  const { mutate, error, isPending } = useMutation(AuditService.method.runAudit);
+  const run = () => {
+    mutate(
+      {},
+      {
+        onSuccess: ({ clean }) => {
+          tell(clean ? "The ledger adds up" : "The audit found violations", clean ? "ok" : "bad");
+          const queryKey = createConnectQueryKey({ schema: OperationsService.method.getStatus, cardinality: "finite" });
+          void queryClient.invalidateQueries({ queryKey });
+        },
+      },
+    );
+  };
+  return (
+    <Card
+      title="Audit"
+      note={last && <Ended last={last} />}
+      actions={
+        <Button small busy={isPending} onClick={run}>
+          Run now
+        </Button>
+      }
+      flush
+    >
+      {error && (
+        <div className="pad">
+          <ErrorNote error={error} />
+        </div>
+      )}
+      <Table
+        caption="Invariants of the ledger"
+        columns={COLUMNS}
+        rows={last?.lines ?? []}
+        rowKey={({ invariant }) => invariant}
+        empty={
+          <EmptyState title="No audit since this instance was started">
+            It checks every invariant of the ledger against the whole database, without locking anything.
+          </EmptyState>
+        }
+      />
+    </Card>
+  );
+}
+
+function Ended({ last: { at, clean } }: { last: LastAudit }) {
+  return (
+    <span className="row">
+      <Time at={at} relative />
+      {clean ? <Status kind="ok">clean</Status> : <Status kind="bad">violations</Status>}
+    </span>
+  );
+}

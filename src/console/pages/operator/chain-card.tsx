@@ -1,0 +1,42 @@
+import type { EndpointStatus } from "#gen/toolgate/v1/operations_service_pb.ts";
+import { formatCount } from "../../format.ts";
+import { Card, EmptyState, Status, Table, type Column } from "../../ui/index.ts";
+
+const COLUMNS: readonly Column<EndpointStatus>[] = [
+  { head: "Endpoint", cell: ({ host, problem }) => <Endpoint host={host} problem={problem} /> },
+  {
+    head: "State",
+    cell: ({ healthy }) => (healthy ? <Status kind="ok">answers</Status> : <Status kind="bad">does not answer</Status>),
+  },
+  { head: "Slot", align: "end", cell: ({ slot }) => (slot === undefined ? "—" : formatCount(slot)) },
+  {
+    head: "Behind",
+    align: "end",
+    cell: ({ slotsBehind }) => (slotsBehind === undefined ? "—" : formatCount(slotsBehind)),
+  },
+  { head: "Took", align: "end", cell: ({ latencyMs }) => (latencyMs === undefined ? "—" : `${latencyMs} ms`) },
+];
+
+/** The endpoints of the chain, in the order in which they are tried. */
+export function ChainCard({ endpoints }: { endpoints: readonly EndpointStatus[] }) {
+  return (
+    <Card title="Chain" note="in the order in which they are tried" flush>
+      <Table
+        caption="Endpoints of the chain"
+        columns={COLUMNS}
+        rows={endpoints}
+        rowKey={({ host }) => `${host}#${endpoints.findIndex((one) => one.host === host)}`}
+        empty={<EmptyState title="No endpoint is configured" />}
+      />
+    </Card>
+  );
+}
+
+function Endpoint({ host, problem }: { host: string; problem: string }) {
+  return (
+    <div className="lines">
+      <code>{host}</code>
+      {problem !== "" && <span className="hint hint-bad">{problem}</span>}
+    </div>
+  );
+}

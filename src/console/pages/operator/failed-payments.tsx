@@ -1,0 +1,72 @@
+import { createClient } from "@connectrpc/connect";
+import { useMemo } from "react";
+import { Link } from "wouter";
+import { FailedPaymentKind, OperationsService, type FailedPayment } from "#gen/toolgate/v1/operations_service_pb.ts";
+import { counted, shortened } from "../../format.ts";
+import { transport } from "../../rpc.ts";
+import { Copyable, EmptyState, Money, Status, Time, type Column } from "../../ui/index.ts";
+import { ListCard } from "../activity/list-card.tsx";
+import { usePagedList } from "../paged-list.ts";
+import type { Word } from "../words.ts";
+
+const COLUMNS: readonly Column<FailedPayment>[] = [
+  { head: "When", cell: ({ at }) => <Time at={at} /> },
+  { head: "What became of it", cell: (payment) => <Kind payment={payment} /> },
+  { head: "Transaction", cell: ({ txSignature }) => <Signature text={txSignature} /> },
+  {
+    head: "Account",
+    cell: ({ accountId }) => <Link href={`/operator/accounts/${accountId}`}>{shortened(accountId, 10, 4)}</Link>,
+  },
+  {
+    head: "Amount",
+    align: "end",
+    cell: ({ amountUsdcMicrousd: amount }) =>
+      amount === undefined ? <span className="faint">none</span> : <Money microUsd={amount} aligned />,
+  },
+];
+
+/** Payments that did not buy what they were for. */
+export function FailedPayments() {
+  const client = useMemo(() => createClient(OperationsService, transport), []);
+  const list = usePagedList(["failed-payments"], (page, signal) => client.listFailedPayments(page, { signal }));
+  return (
+    <ListCard
+      caption="Failed payments"
+      list={list}
+      columns={COLUMNS}
+      rowKey={({ txSignature, quoteId, kind }) => `${txSignature}-${quoteId}-${kind}`}
+      amounts={({ amountUsdcMicrousd: amount }) => (amount === undefined ? [] : [amount])}
+      shown={(rows) => counted(rows, "payment")}
+      empty={<EmptyState title="None">Every payment has bought what it was for.</EmptyState>}
+    />
+  );
+}
+
+function Kind({ payment: { kind, reason } }: { payment: FailedPayment }) {
+  const word = kindWord(kind);
+  return (
+    <div className="lines">
+      <span>
+        <Status kind={word.kind}>{word.word}</Status>
+      </span>
+      {reason !== "" && <span className="hint">{reason}</span>}
+    </div>
+  );
+}
+
+function Signature({ text }: { text: string }) {
+  return text === "" ? <span className="faint">none</span> : <Copyable text={text} label="signature" short />;
+}
+
+function kindWord(kind: FailedPaymentKind): Word {
+  switch (kind) {
+    case FailedPaymentKind.REVERSED:
+      return { word: "vanished, taken back", kind: "bad" };
+    case FailedPaymentKind.UNUSED:
+      return { word: "credited, bought nothing", kind: "warn" };
+    case FailedPaymentKind.RELAY:
+      return { word: "relayed, failed", kind: "off" };
+    default:
+      return { word: "unknown", kind: "off" };
+  }
+}

@@ -1,0 +1,38 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
+import { Loaded } from "../loaded.tsx";
+import { AuditCard } from "./audit-card.tsx";
+import { ChainCard } from "./chain-card.tsx";
+import { MoneyStats } from "./money-stats.tsx";
+import { OperatorPage } from "./operator-page.tsx";
+import { ThroughputCard } from "./throughput-card.tsx";
+import { TreasuryCard } from "./treasury-card.tsx";
+import "./operator.css";
+
+/** How the service is, and what it depends on; looked at again every few seconds. */
+export function OperationsPage() {
+  return (
+    <OperatorPage title="Operations" lead="All instances together. Amounts are the ledger’s own; times are UTC.">
+      <State />
+    </OperatorPage>
+  );
+}
+
+function State() {
+  const status = useQuery(OperationsService.method.getStatus, {}, { refetchInterval: 4_000 });
+  return (
+    <Loaded asked={status} lines={10} box>
+      {(now) => (
+        <>
+          <MoneyStats status={now} />
+          <ThroughputCard minutes={now.minutes} activeRuns={now.activeRuns} />
+          <div className="columns columns-two">
+            <TreasuryCard treasury={now.treasury} feePayer={now.feePayer} />
+            <ChainCard endpoints={now.endpoints} />
+          </div>
+          <AuditCard last={now.audit} />
+        </>
+      )}
+    </Loaded>
+  );
+}

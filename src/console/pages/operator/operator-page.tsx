@@ -1,0 +1,22 @@
+import type { ReactNode } from "react";
+import { useSignedIn } from "../../session.tsx";
+import { ButtonLink, EmptyState, Page } from "../../ui/index.ts";
+
+/** A page for operators. The gateway answers nobody else, and the page says so before it asks. */
+export function OperatorPage({
+  children,
+  ...head
+}: Omit<Parameters<typeof Page>[0], "children"> & { children: ReactNode }) {
+  const { session } = useSignedIn();
+  return (
+    <Page {...head}>
+      {session.operator ? (
+        children
+      ) : (
+        <EmptyState title="This page is for operators" action={<ButtonLink href="/">Go to the overview</ButtonLink>}>
+          The account that you are signed in with does not have the operator role.
+        </EmptyState>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,27 @@
+import { useState } from "react";
+import { Tabs } from "../../ui/index.ts";
+import { FailedPayments } from "./failed-payments.tsx";
+import { OperatorPage } from "./operator-page.tsx";
+import { Suspense } from "./suspense.tsx";
+import "./operator.css";
+
+const TABS = [
+  { id: "open", label: "Suspense" },
+  { id: "assigned", label: "Assigned" },
+  { id: "failed", label: "Failed payments" },
+] as const;
+
+/** Payments that somebody has to look at. */
+export function PaymentsPage() {
+  const [tab, setTab] = useState<(typeof TABS)[number]["id"]>("open");
+  return (
+    <OperatorPage
+      title="Payments"
+      lead="Transfers to the treasury that named no quote and no deposit of ours, and payments that did not buy what they were for."
+    >
+      <Tabs label="Payments" tabs={TABS} current={tab} onChange={setTab}>
+        {tab === "failed" ? <FailedPayments /> : <Suspense key={tab} open={tab === "open"} />}
+      </Tabs>
+    </OperatorPage>
+  );
+}

@@ -1,0 +1,12 @@
+import { createConnectQueryKey } from "@connectrpc/connect-query";
+import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
+import { queryClient } from "../../rpc.ts";
+
+/** Looks at accounts again, where one was changed. */
+export async function refreshAccounts(): Promise<void> {
+  const queryKey = createConnectQueryKey({ schema: AccountService.method.getAccount, cardinality: "finite" });
+  await Promise.all([
+    queryClient.invalidateQueries({ queryKey }),
+    queryClient.invalidateQueries({ queryKey: ["list", "accounts"] }),
+  ]);
+}

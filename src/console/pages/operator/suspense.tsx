@@ -1,0 +1,82 @@
+import { createClient } from "@connectrpc/connect";
+import { useMemo, useState } from "react";
+import { Link } from "wouter";
+import { SuspenseStatus, TreasuryService, type SuspendedTransfer } from "#gen/toolgate/v1/treasury_service_pb.ts";
+import { counted, shortened } from "../../format.ts";
+import { transport } from "../../rpc.ts";
+import { Button, Copyable, EmptyState, Money, Time, type Column } from "../../ui/index.ts";
+import { ListCard } from "../activity/list-card.tsx";
+import { usePagedList } from "../paged-list.ts";
+import { AssignDialog } from "./assign-dialog.tsx";
+
+/** Transfers that belong to nobody yet, or were given to their owner. */
+export function Suspense({ open }: { open: boolean }) {
+  const client = useMemo(() => createClient(TreasuryService, transport), []);
+  const status = open ? SuspenseStatus.OPEN : SuspenseStatus.ASSIGNED;
+  const list = usePagedList(["suspense", String(status)], (page, signal) =>
+    client.listSuspense({ ...page, status }, { signal }),
+  );
+  const [assigning, setAssigning] = useState<SuspendedTransfer>();
+  const columns: readonly Column<SuspendedTransfer>[] = [
+    { head: "Transaction", cell: ({ txSignature }) => <Copyable text={txSignature} label="signature" short /> },
+    {
+      head: "From",
+      cell: ({ payer }) => (payer === undefined ? "not known" : <Copyable text={payer} label="payer" short />),
+    },
+    { head: "Memos", cell: ({ memos }) => <Memos text={memos} /> },
+    { head: "When", cell: ({ blockTime }) => <Time at={blockTime} /> },
+    {
+      head: "Amount",
+      align: "end",
+      cell: ({ amountUsdcMicrousd }) => <Money microUsd={amountUsdcMicrousd} aligned />,
+    },
+    open
+      ? {
+          head: "Actions",
+          hideHead: true,
+          align: "end",
+          cell: (transfer) => (
+            <Button small onClick={() => setAssigning(transfer)}>
+              Assign
+            </Button>
+          ),
+        }
+      : { head: "Given to", cell: (transfer) => <Owner transfer={transfer} /> },
+  ];
+  return (
+    <>
+      <ListCard
+        caption={open ? "Transfers in suspense" : "Assigned transfers"}
+        list={list}
+        columns={columns}
+        rowKey={({ txSignature }) => txSignature}
+        amounts={({ amountUsdcMicrousd }) => [amountUsdcMicrousd]}
+        shown={(rows) => counted(rows, "transfer")}
+        empty={
+          <EmptyState title={open ? "Nothing waits" : "Nothing was assigned yet"}>
+            {open ? "Every transfer that has reached the treasury has an owner." : "What you assign is listed here."}
+          </EmptyState>
+        }
+      />
+      {assigning && <AssignDialog transfer={assigning} onClose={() => setAssigning(undefined)} />}
+    </>
+  );
+}
+
+/** What anybody may have written on the chain: as text, apart from the words around it. */
+function Memos({ text }: { text: string | undefined }) {
+  return text === undefined ? <span className="faint">none</span> : <bdi className="memo">{text}</bdi>;
+}
+
+function Owner({ transfer: { owner, reason } }: { transfer: SuspendedTransfer }) {
+  return (
+    <div className="lines">
+      {owner.case === "accountId" ? (
+        <Link href={`/operator/accounts/${owner.value}`}>{shortened(owner.value, 10, 4)}</Link>
+      ) : (
+        "the operator"
+      )}
+      <span className="hint">{reason}</span>
+    </div>
+  );
+}

@@ -1,0 +1,62 @@
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { useMemo, useState } from "react";
+import type { MinuteOfCalls } from "#gen/toolgate/v1/operations_service_pb.ts";
+import { formatCount, formatUsd, formatUtc } from "../../format.ts";
+import { Card, Choice, EmptyState, LazyChart } from "../../ui/index.ts";
+
+const SHOWN = [
+  { value: "calls", label: "Calls" },
+  { value: "failed", label: "Failed" },
+  { value: "charged", label: "Charged" },
+] as const;
+
+type Shown = (typeof SHOWN)[number]["value"];
+
+/** The calls of the last hour by minute. */
+export function ThroughputCard({ minutes, activeRuns }: { minutes: readonly MinuteOfCalls[]; activeRuns: bigint }) {
+  const [shown, setShown] = useState<Shown>("calls");
+  // The chart is drawn anew only when its figures are others.
+  const key = minutes.map((minute) => `${figureOf(shown, minute)}@${minute.start?.seconds ?? 0n}`).join();
+  const props = useMemo(
+    () => chartOf(shown, minutes),
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+    [key, shown],
+  );
+  const total = minutes.reduce((sum, minute) => sum + figureOf(shown, minute), 0n);
+  return (
+    <Card
+      title="Throughput"
+      note="last 60 minutes, UTC"
+      actions={<Choice label="What is shown" options={SHOWN} value={shown} onChange={setShown} />}
+    >
+      <p className="throughput-total">
+        <strong>{shown === "charged" ? formatUsd(total) : formatCount(total)}</strong>{" "}
+        <span className="faint">
+          {shown === "charged" ? "charged" : shown === "failed" ? "failed or cancelled" : "ended"},{" "}
+          {formatCount(activeRuns)} running
+        </span>
+      </p>
+      {minutes.length === 0 ? <EmptyState title="No call in the last hour" /> : <LazyChart {...props} />}
+    </Card>
+  );
+}
+
+function figureOf(shown: Shown, { completed, failed, chargedUsdcMicrousd }: MinuteOfCalls): bigint {
+  if (shown === "charged") return chargedUsdcMicrousd;
+  return BigInt(shown === "failed" ? failed : completed + failed);
+}
+
+function chartOf(shown: Shown, minutes: readonly MinuteOfCalls[]) {
+  const figures = minutes.map((minute) => figureOf(shown, minute));
+  const write = (figure: bigint) => (shown === "charged" ? formatUsd(figure) : formatCount(figure));
+  return {
+    label: `${shown === "charged" ? "Charged" : shown === "failed" ? "Failed calls" : "Calls"} by minute, last 60 minutes`,
+    times: minutes.map(({ start }) => (start ? timestampDate(start) : new Date(0))),
+    values: figures.map(Number),
+    texts: figures.map(write),
+    format: (value: number) => (Number.isInteger(value) ? write(BigInt(value)) : ""),
+    formatTime: (time: Date) => formatUtc(time).slice(11, 16),
+    formatWhole: (time: Date) => `${formatUtc(time).slice(0, 16)} UTC`,
+    height: 180,
+  };
+}
