@@ -36,7 +36,7 @@ export const transport = createConnectTransport({
 });
 
 /** Under which key the answer to "who is signed in?" is kept. */
-export const sessionKey = createConnectQueryKey({
+const sessionKey = createConnectQueryKey({
   schema: SessionService.method.getSession,
   transport,
   input: {},

@@ -1,19 +1,22 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { consoleIsCurrent } from "./fingerprint.ts";
+import { BUILT } from "./places.ts";
 
 /**
  * Builds the console where its sources have changed since, in a process of its own: nothing that serves loads what builds.
- * @returns whether the built console is that of the sources; why it is not was told
+ * @returns whether there is a console to serve; where it is not that of the sources, why was told
  */
 export async function buildConsoleIfOlder(tell: (line: string) => void): Promise<boolean> {
   if (consoleIsCurrent()) return true;
   tell("building the console …");
   const { code, output } = await runBuild();
   if (code === 0) return true;
-  tell(`the console could not be built, and is left out:\n${output.trimEnd()}`);
-  return false;
+  const older = existsSync(BUILT);
+  tell(`the console could not be built, ${older ? "and is the one before" : "and is left out"}:\n${output.trimEnd()}`);
+  return older;
 }
 
 function runBuild(): Promise<{ code: number | null; output: string }> {

@@ -3,7 +3,7 @@ import { withInHead, type BuiltFile, type BuiltFiles, type Coding } from "./buil
 import type { DevWallet } from "./dev-wallet.ts";
 
 /** What the page may load, and where it may send: itself, and the pictures that wallets bring along (data: URIs). */
-export const CONTENT_SECURITY_POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

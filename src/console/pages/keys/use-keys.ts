@@ -15,7 +15,7 @@ export function useKeys() {
 }
 
 /** Looks at the keys again, where they were changed. */
-export async function refreshKeys(): Promise<void> {
+async function refreshKeys(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: LIST });
 }
 
