@@ -22,7 +22,10 @@ export async function buildConsoleIfOlder(tell: (line: string) => void): Promise
 function runBuild(): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve) => {
     const program = path.join(import.meta.dirname, "main.ts");
-    const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [program], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined },
+    });
     let output = "";
     const collect = (chunk: string) => {
       output += chunk;

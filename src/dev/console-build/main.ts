@@ -6,7 +6,13 @@ import { build } from "vite";
 import { fingerprintOfSources } from "./fingerprint.ts";
 import { BUILT, STAMP } from "./places.ts";
 
-await buildConsole();
+try {
+  await buildConsole();
+} catch (error) {
+  // Where in Vite it went wrong helps nobody.
+  process.stderr.write(`${error instanceof Error ? error.message.trim() : String(error)}\n`);
+  process.exitCode = 1;
+}
 
 /** Builds beside the old files and puts the new ones in their place at once: somebody may be starting from them. */
 async function buildConsole(): Promise<void> {
