@@ -167,7 +167,7 @@ function consoleLines({ consoleUrl }: Doors, { account_id, wallet_secret_key }: 
   return [
     `Console  ${consoleUrl.replace(/\/?$/, "/")}`,
     `  One click on "Development wallet" signs in with ${wallet}.`,
-    `  With the operator's pages, after: ${where}npm run -s toolgate -- accounts operator ${account_id}`,
+    `  With the operator's pages, after: ${where}npm run -s toolgate -- accounts operator --account ${account_id}`,
     "",
   ];
 }
