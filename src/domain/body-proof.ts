@@ -1,6 +1,6 @@
 import { parseSignature } from "./base58.ts";
 import { malformedProof } from "./errors.ts";
-import { isQuoteId, parseMemo } from "./memo.ts";
+import { isQuoteId, parseMemo, type Memo } from "./memo.ts";
 import { parseUsdc, type MicroUsd } from "./money.ts";
 
 /** The one network payments are made on (specification 8). */
@@ -40,13 +40,7 @@ export interface BodyProof {
  */
 export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferProof {
   if (body.network !== NETWORK) throw malformedProof(`payment_proof.network: must be ${NETWORK}`);
-  const memo = body.memo === undefined ? undefined : parseMemo(body.memo, memoPrefix);
-  if (memo?.form === "deposit") throw malformedProof(`payment_proof.memo: ${DEPOSIT_PAYS_NO_CALL}`);
-  if (body.memo !== undefined && !memo) {
-    throw malformedProof(
-      `payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on the chain`,
-    );
-  }
+  const memo = body.memo === undefined ? undefined : memoIn(body.memo, memoPrefix);
   const quoteId = body.quoteId ?? memo?.quoteId;
   if (quoteId === undefined) throw malformedProof("payment_proof.quote_id: is missing, and no memo names the quote");
   if (memo && memo.quoteId !== quoteId)
@@ -70,6 +64,15 @@ export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferPro
 /** What is told of a deposit that is sent as the proof of a call. */
 export const DEPOSIT_PAYS_NO_CALL =
   "names a deposit, which pays no call by itself: it is credited to the balance of its account once it is finalized. Wait for that, then repeat the call without a proof";
+
+function memoIn(text: string, memoPrefix: string): Memo {
+  const memo = parseMemo(text, memoPrefix);
+  if (memo?.form === "deposit") throw malformedProof(`payment_proof.memo: ${DEPOSIT_PAYS_NO_CALL}`);
+  if (memo) return memo;
+  throw malformedProof(
+    `payment_proof.memo: must be <step_id>:<quote_id>:<nonce> or ${memoPrefix}:<quote_id>, as sent on the chain`,
+  );
+}
 
 /** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text has the form of a quote identifier */
 export function quoteIdIn(text: string, field: string): string {

@@ -41,10 +41,13 @@ describe("a large payment that nobody has proved", () => {
     expect(asked()).toEqual([1, 1, 0]);
   });
 
-  it("waits while the others do not know it: one endpoint alone could make it up", async () => {
+  it.each([
+    ["a payment", QUOTE],
+    ["a deposit", `dep_${"0".repeat(32)}`],
+  ])("waits while the others do not know it: one endpoint alone could make %s up", async (_what, named) => {
     await expect(
       told(
-        () => pays(LARGE),
+        () => pays(LARGE, named),
         () => null,
       ),
     ).rejects.toMatchObject({ code: "UNAVAILABLE" });
