@@ -59,6 +59,7 @@ describe("a session", () => {
     expect(await isIn(person)).toBe(true);
     await age(person, "expires_at = now() - interval '1 second'");
     expect(await isIn(person)).toBe(false);
+    expect(await refusalOf(person.client(SessionService).listSessions({}))).toMatch(/^Unauthenticated/);
   });
 
   it("writes down being used once in a minute", async () => {

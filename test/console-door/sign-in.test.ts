@@ -1,3 +1,4 @@
+import { address, getOffchainMessageEncoder } from "@solana/kit";
 import { verifySignIn } from "@solana/wallet-standard-util";
 import { Keypair } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -78,6 +79,21 @@ describe("signing in with a wallet", () => {
   it("knows the console by its settings, whatever Host a request names", async () => {
     const challenge = await pageClient(world.gateway, SessionService, { host: "localhost:1" }).beginSignIn({});
     expect(challenge.challenge?.domain).toBe(new URL(world.gateway.consoleUrl).host);
+  });
+
+  it("accepts the text in an off-chain message, as some wallets sign it, but only the signer's own", async () => {
+    const inMessage = (challenge: SignInChallenge, named: Keypair) => {
+      const requiredSignatories = [{ address: address(addressOf(named)) }];
+      const content = textOf(challenge, addressOf(victim));
+      const text = Buffer.from(
+        getOffchainMessageEncoder().encode({ version: 1, content, requiredSignatories }) as Uint8Array,
+      );
+      return answer(challenge, { address: victim, text, signer: victim });
+    };
+    expect(await told((challenge) => inMessage(challenge, victim))).toBe("no refusal");
+    expect(await told((challenge) => inMessage(challenge, attacker))).toMatch(
+      /^Unauthenticated: message\.signed_message/,
+    );
   });
 
   it("accepts on one instance what was begun on another, once, however many come at once", async () => {
