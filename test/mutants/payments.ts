@@ -184,7 +184,7 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "memo-prefix",
     guard: "A short memo begins with this installation's prefix.",
     file: "src/domain/memo.ts",
-    find: "first === prefix &&",
+    find: "if (first !== prefix) return undefined;",
     replace: "",
     tests: ["test/solana/evidence-refused.test.ts"],
   },
