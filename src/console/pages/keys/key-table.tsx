@@ -132,10 +132,10 @@ function Today({ use, balance, now }: { use: KeyWithUse; balance: bigint | undef
           <Meter used={use.dayUsedUsdcMicrousd} limit={limit} />
         </>
       )}
+      {left !== undefined && limit === undefined && <Money microUsd={left} />}
       {left !== undefined && (
-        <span className={limit === undefined ? "money" : "money hint"}>
-          {formatUsd(left)}{" "}
-          <span className="faint">{short || limit === undefined ? "left in the balance" : "left"}</span>
+        <span className="hint">
+          {limit !== undefined && formatUsd(left)} left{(short || limit === undefined) && " in the balance"}
         </span>
       )}
     </div>
