@@ -30,7 +30,7 @@ const LIMIT = 25;
 
 /**
  * A list that is loaded page by page. `key` names it together with what it is narrowed to: another key is another list, and the old one stays
- * in sight until the new one is there. Nothing is asked while it is not `enabled`.
+ * in sight until the new one is there. Nothing is asked, and nothing is in it, while it is not `enabled`.
  */
 export function usePagedList<Item>(
   key: readonly string[],
@@ -47,9 +47,9 @@ export function usePagedList<Item>(
     enabled,
   });
   return {
-    rows: data?.pages.flatMap(({ items }) => items),
+    rows: enabled ? data?.pages.flatMap(({ items }) => items) : [],
     error,
-    hasMore: hasNextPage,
+    hasMore: enabled && hasNextPage,
     busy: isFetching,
     more: useCallback(() => void fetchNextPage(), [fetchNextPage]),
     retry: useCallback(() => void refetch(), [refetch]),

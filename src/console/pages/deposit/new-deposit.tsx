@@ -1,4 +1,5 @@
 import { useMutation } from "@connectrpc/connect-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 import { useLocation } from "wouter";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
@@ -11,8 +12,10 @@ export function NewDeposit() {
   const [text, setText] = useState("10");
   const [problem, setProblem] = useState<string>();
   const [, navigate] = useLocation();
+  const queries = useQueryClient();
   const create = useMutation(DepositService.method.createDeposit, {
     onSuccess: ({ deposit }) => {
+      void queries.invalidateQueries({ queryKey: ["list", "deposits"] });
       if (deposit) navigate(`/deposit/${deposit.depositId}`);
     },
   });
