@@ -352,6 +352,8 @@ describe("the operator's services", () => {
         { metadata },
       ),
       callGrpc(client, accounts.setTier, { accountId: "acct_1", ratePerMinute: 600, burst: 100 }, { metadata }),
+      callGrpc(client, accounts.listAccounts, {}, { metadata }),
+      callGrpc(client, accounts.setBlocked, { accountId: "acct_1", blocked: true, reason: "abuse" }, { metadata }),
       callGrpc(client, keys.createKey, { accountId: "acct_1" }, { metadata }),
       callGrpc(client, keys.listKeys, { accountId: "acct_1" }, { metadata }),
       callGrpc(client, keys.revokeKey, { keyId: "key_1" }, { metadata }),
