@@ -12,7 +12,7 @@ export function FilterBar({
   onFilter,
 }: {
   filter: Filter;
-  statuses: Iterable<string>;
+  statuses: readonly string[];
   onFilter: (filter: Filter) => void;
 }) {
   const tools = useTools(filter.tool);
@@ -22,7 +22,7 @@ export function FilterBar({
       <Choose
         label="Status"
         value={filter.status}
-        options={[...statuses].map((status) => ({ value: status, label: status }))}
+        options={statuses.map((status) => ({ value: status, label: status }))}
         onChange={(status) => onFilter({ ...filter, status })}
       />
       <Choose label="Tool" value={filter.tool} options={tools} onChange={(tool) => onFilter({ ...filter, tool })} />

@@ -65,7 +65,7 @@ export function Receipts({ filter, onFilter }: { filter: Filter; onFilter: (filt
       rowKey={({ receiptId }) => receiptId}
       amounts={({ debitedUsdcMicrousd, refundedUsdcMicrousd }) => [debitedUsdcMicrousd, refundedUsdcMicrousd]}
       shown={(rows) => counted(rows, "receipt")}
-      filter={<FilterBar filter={filter} statuses={RECEIPT_STATUSES.keys()} onFilter={onFilter} />}
+      filter={<FilterBar filter={filter} statuses={[...RECEIPT_STATUSES.keys()]} onFilter={onFilter} />}
       empty={
         <NoneFound what="receipts" filter={filter} onFilter={onFilter}>
           Every paid call that succeeds has one, with what it cost and how it was paid.

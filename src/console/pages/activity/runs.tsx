@@ -64,7 +64,7 @@ export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: 
       rowKey={({ runId }) => runId}
       amounts={({ spentUsdcMicrousd }) => [spentUsdcMicrousd]}
       shown={(rows) => counted(rows, "run")}
-      filter={<FilterBar filter={filter} statuses={RUN_STATUSES.keys()} onFilter={onFilter} />}
+      filter={<FilterBar filter={filter} statuses={[...RUN_STATUSES.keys()]} onFilter={onFilter} />}
       empty={
         <NoneFound what="runs" filter={filter} onFilter={onFilter}>
           Paid calls are recorded, and free ones that carry an idempotency key: how they ended, how long they took, why
