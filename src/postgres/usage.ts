@@ -29,7 +29,7 @@ export const CHARGES = /* sql */ `
   group by ${SETS}`;
 
 /** As {@link CHARGES}, of runs that failed or were cancelled, dated by when they began, among those with identifiers from $7 to $8. */
-export const FAILURES = /* sql */ `
+const FAILURES = /* sql */ `
   select ${SET} as dimension, bucket, tool, key_id, key_name, error_code, count(*) as calls, 0::bigint as spent
   from (
     select date_trunc($4, run.created_at, 'UTC') as bucket, run.tool, run.key_id, api_key.name as key_name, run.error_code

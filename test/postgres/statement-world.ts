@@ -28,9 +28,9 @@ export interface RecordedRun {
   time: string;
 }
 
-export const TOOLS = ["inference_chat", "sandbox_execute", "vram_estimate", '=cmd|" /C calc"!A0'];
+const TOOLS = ["inference_chat", "sandbox_execute", "vram_estimate", '=cmd|" /C calc"!A0'];
 export const KEY_NAMES = ["+1 key", 'quo"ted, and\r\nbroken', "schlüssel 🔑"];
-export const NOTES = ['=HYPERLINK("http://x")', "-2+3;=1+1", "@sum", "\tout", 'a, "b"\nc', "price -5 €", ""];
+const NOTES = ['=HYPERLINK("http://x")', "-2+3;=1+1", "@sum", "\tout", 'a, "b"\nc', "price -5 €", ""];
 
 /** How many calls the account has made. */
 export const CALLS = 10_000;
