@@ -1,6 +1,6 @@
 import { parseAddress } from "../domain/base58.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import { isSignedBy } from "../domain/ed25519.ts";
+import { isInOneForm, isSignedBy } from "../domain/ed25519.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { isTextSigned } from "../domain/offchain-message.ts";
 import { isGood, newChallenge, type SignInInput, type SignInPlace } from "../domain/sign-in.ts";
@@ -108,7 +108,7 @@ function demandMessage(proof: Extract<SignInProof, { kind: "message" }>, text: s
 /** @throws ToolgateError INVALID_REQUEST */
 function keyOf(address: string): Uint8Array {
   const key = parseAddress(address);
-  if (!key) throw invalidField("address", "is not a Solana address (base58, 32 bytes)");
+  if (!key || !isInOneForm(key)) throw invalidField("address", "is not a Solana address (base58, 32 bytes)");
   return key;
 }
 

@@ -8,10 +8,9 @@ const PRIME = Buffer.from(`ed${"ff".repeat(30)}7f`, "hex").reverse();
 
 /**
  * Whether the signature is the key's over the message (RFC 8032, section 5.1.7). As strict as the network: OpenSSL refuses an S that is
- * not reduced, and keys and Rs of small order, with which one signature would hold for many messages. Keys have one form here.
+ * not reduced, and keys and Rs of small order, with which one signature would hold for many messages.
  */
 export function isSignedBy(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  if (!isInOneForm(key)) return false;
   try {
     const publicKey = createPublicKey({ key: Buffer.concat([SPKI, key]), format: "der", type: "spki" });
     return verify(null, message, publicKey, signature);

@@ -1,6 +1,6 @@
 import { address, getOffchainMessageEncoder } from "@solana/kit";
 import { verifySignIn } from "@solana/wallet-standard-util";
-import { Keypair } from "@solana/web3.js";
+import { Keypair, PublicKey } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionService, type SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import type { SignInInput } from "../../src/domain/sign-in.ts";
@@ -215,8 +215,11 @@ describe("a sign-in is refused", () => {
   });
 
   it("for an address that is none, by name", async () => {
-    const request = { ...answerOf(victim, await challengeOf(world.gateway)), address: "0".repeat(40) };
-    expect(await refusalOf(visitor(world.gateway).signIn(request))).toMatch(/^InvalidArgument: address:/);
+    const secondForm = new PublicKey(Buffer.from(`f0${"ff".repeat(30)}7f`, "hex")).toBase58();
+    for (const address of ["0".repeat(40), secondForm]) {
+      const request = { ...answerOf(victim, await challengeOf(world.gateway)), address };
+      expect(await refusalOf(visitor(world.gateway).signIn(request))).toMatch(/^InvalidArgument: address:/);
+    }
   });
 });
 

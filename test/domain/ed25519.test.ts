@@ -41,7 +41,7 @@ describe("a signature", () => {
     expect(accepted).not.toContain(true);
   });
 
-  it("holds for no key that is written in a second form", () => {
+  it("is of a key that is written in its one form", () => {
     const keys = (low: number, high: number) =>
       [0x7f, 0xff].map((last) => Buffer.from([low, ...Array(30).fill(high), last]));
     // The prime is 0xed, thirty bytes of 0xff and 0x7f; the sign of x stands above it.
