@@ -1,0 +1,85 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  counted,
+  formatCount,
+  formatDistance,
+  formatDuration,
+  formatSignedUsd,
+  formatUsd,
+  formatUtc,
+  formatUtcDay,
+  parseUsd,
+  plainUsd,
+} from "../../src/console/format.ts";
+
+describe("amounts on the page", () => {
+  it("are exact: what is shown can be typed and is the same amount again", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 17n }), (microUsd) => {
+        expect(parseUsd(formatUsd(microUsd))).toBe(microUsd);
+        expect(parseUsd(plainUsd(microUsd))).toBe(microUsd);
+      }),
+    );
+  });
+
+  it("have a sign in front where something was added or taken", () => {
+    expect([5n, 0n, -5n].map(formatSignedUsd)).toEqual(["+$0.000005", "$0.00", "-$0.000005"]);
+  });
+
+  it.each(["", " ", "abc", "1.2345678", "-1", "1e3", ".", "0x10", "1.2.3", "1,2", "12,34.5", "Infinity"])(
+    "that nobody can mean are none: %j",
+    (text) => {
+      expect(parseUsd(text)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ["1", 1_000_000n],
+    [" $ 2.5 ", 2_500_000n],
+    ["0.", 0n],
+    ["1,000", 1_000_000_000n],
+  ])("may be typed in the usual ways: %j", (text, microUsd) => {
+    expect(parseUsd(text)).toBe(microUsd);
+  });
+});
+
+describe("counts and times on the page", () => {
+  it("have their thousands apart and the right number", () => {
+    expect([formatCount(0), formatCount(999n), formatCount(1_234_567)]).toEqual(["0", "999", "1,234,567"]);
+    expect([counted(1n, "call"), counted(2, "call"), counted(0, "entry", "entries")]).toEqual([
+      "1 call",
+      "2 calls",
+      "0 entries",
+    ]);
+  });
+
+  it("are in UTC, whatever the reader's clock says", () => {
+    const late = new Date("2026-03-01T23:59:59.999Z");
+    expect([formatUtc(late), formatUtcDay(late)]).toEqual(["2026-03-01 23:59:59", "2026-03-01"]);
+  });
+
+  it.each([
+    [-3, "just now"],
+    [-45, "45 seconds ago"],
+    [-60, "1 minute ago"],
+    [-3_599, "59 minutes ago"],
+    [-7_200, "2 hours ago"],
+    [-86_400 * 3, "3 days ago"],
+    [86_400 * 7 - 5, "in 7 days"],
+    [-86_400 * 61, "2025-12-30"],
+  ])("%s seconds from now is %s", (seconds, text) => {
+    const now = new Date("2026-03-01T12:00:00Z");
+    expect(formatDistance(new Date(now.getTime() + seconds * 1_000), now)).toBe(text);
+  });
+
+  it("have durations in the unit that fits", () => {
+    expect([8.4, 820, 2_420, 200_000, 7_260_000].map(formatDuration)).toEqual([
+      "8 ms",
+      "820 ms",
+      "2.4 s",
+      "3 min 20 s",
+      "2 h 1 min",
+    ]);
+  });
+});
