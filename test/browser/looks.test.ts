@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
+import { fillAccount, type Filled } from "./filled-account.ts";
+import { testWallet } from "./wallet.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let world: ConsoleWorld;
+let filled: Filled;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+  filled = await fillAccount(world);
+});
+afterAll(() => world?.close());
+
+const PAGES: readonly ((filled: Filled) => string)[] = [
+  () => "",
+  () => "activity",
+  ({ receiptId }) => `receipts/${receiptId}`,
+  ({ runId }) => `runs/${runId}`,
+  () => "keys",
+  () => "deposit",
+  ({ depositId }) => `deposit/${depositId}`,
+  () => "playground",
+  () => "settings",
+  () => "operator",
+  () => "operator/accounts",
+  ({ accountId }) => `operator/accounts/${accountId}`,
+  () => "operator/payments",
+  () => "operator/actions",
+  () => "nowhere",
+];
+
+/** What axe reports of a page, as far as it is told here. */
+interface Violation {
+  id: string;
+  help: string;
+  nodes: { html: string }[];
+}
+interface Axe {
+  run(options: object): Promise<{ violations: Violation[] }>;
+}
+
+/** What axe finds on the page as it is, in a line each; `rule`: by that one alone. */
+async function faultsOf(page: Page, rule?: string): Promise<string[]> {
+  const { violations } = await page.evaluate(
+    (only) => (globalThis as unknown as { axe: Axe }).axe.run(only === undefined ? {} : { runOnly: [only] }),
+    rule,
+  );
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ html }) => `${new URL(page.url()).pathname}: ${id}: ${help}: ${html.slice(0, 200)}`),
+  );
+}
+
+/** Looks at a page in light and in dark, and on a telephone: each page is loaded once, for loading is what takes the time. */
+async function lookAt(page: Page): Promise<string[]> {
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await expect.poll(() => page.locator("[aria-label=Loading]").count(), { timeout: 20_000 }).toBe(0);
+  const faults = await faultsOf(page);
+  // What is dark differs by its colours alone.
+  await page.emulateMedia({ colorScheme: "dark" });
+  faults.push(...(await faultsOf(page, "color-contrast")));
+  await page.setViewportSize({ width: 390, height: 844 });
+  const over = await page.locator("html").evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+  if (over > 0) faults.push(`${page.url()}: ${over} px wider than a telephone`);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1_280, height: 800 });
+  return faults;
+}
+
+test("axe finds nothing to complain of on any page, light or dark, and none is wider than a telephone", async () => {
+  const options = { wallets: [testWallet(filled.wallet)] };
+  const stranger = await world.visitor(options);
+  await stranger.context.addInitScript(AXE);
+  await stranger.page.goto("");
+  const faults = await lookAt(stranger.page);
+  await stranger.leave();
+  const { page, context, leave } = await world.signedIn(filled.wallet, options);
+  await context.addInitScript(AXE);
+  for (const at of PAGES) {
+    await page.goto(at(filled));
+    faults.push(...(await lookAt(page)));
+  }
+  expect(faults).toEqual([]);
+  // It does look: what no page has, it finds.
+  await page.locator("main").evaluate((main) => {
+    main.append(main.ownerDocument.createElement("button"));
+  });
+  expect((await faultsOf(page)).join()).toContain("button-name");
+  await leave();
+}, 120_000);
