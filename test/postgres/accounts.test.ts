@@ -106,10 +106,16 @@ describe("an account", () => {
   it("is blocked with a reason, and let in again", async () => {
     const { accountId, blockedReason } = await one.accounts.create(wallet());
     expect(blockedReason).toBeUndefined();
-    expect(await one.accounts.setBlocked(accountId, { blocked: true, reason: "chargeback\0" })).toMatchObject({ blockedReason: "chargeback" });
+    expect(await one.accounts.setBlocked(accountId, { blocked: true, reason: "chargeback\0" })).toMatchObject({
+      blockedReason: "chargeback",
+    });
     expect(await one.accounts.get(accountId)).toMatchObject({ blockedReason: "chargeback" });
-    expect(await one.accounts.setBlocked(accountId, { blocked: false, reason: "paid" })).toMatchObject({ blockedReason: undefined });
-    await expect(one.accounts.setBlocked("acct_nobody", { blocked: true, reason: "why" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await one.accounts.setBlocked(accountId, { blocked: false, reason: "paid" })).toMatchObject({
+      blockedReason: undefined,
+    });
+    await expect(one.accounts.setBlocked("acct_nobody", { blocked: true, reason: "why" })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
   });
 });
 

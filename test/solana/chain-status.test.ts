@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -22,12 +22,13 @@ afterEach(() => {
 
 /** An endpoint that answers each method as it is told to: an object is laid over the answer, a text is the answer, nothing is none. */
 async function endpoint(answer: (method: string) => object | string | undefined): Promise<string> {
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const { id, method } = asked.parse(await json(request));
     const told = answer(method);
     if (told !== undefined)
       response.end(typeof told === "string" ? told : JSON.stringify({ jsonrpc: "2.0", id, ...told }));
-  });
+  };
+  const server = createServer((request, response) => void serve(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   servers.push(server);
