@@ -37,7 +37,7 @@ const DRIFT_MS = 300_000;
 /** Transfers that are added up in one go, and how often in a row at most. */
 const [COUNTED, ROUNDS] = [200_000, 5];
 
-/** Every account's row is read: twenty milliseconds for a hundred thousand of them. Of holds, those of active runs alone. */
+/** Every account's row is read: tens of milliseconds for a hundred thousand of them. Of holds, those of active runs alone. */
 const FIGURES = `
   select (select count(*) from run where status = 'active') as active_runs,
          ((select coalesce(sum(available), 0) from account) + (
