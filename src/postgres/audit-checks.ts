@@ -176,6 +176,16 @@ export const CHECKS: readonly AuditCheck[] = [
         is distinct from (select coalesce(sum(debited - refunded), 0) from issued_receipt) as wrong`,
   },
   {
+    name: "revenue_counted",
+    description: "what operators are told was earned up to a transfer is what was earned up to it",
+    sql: /* sql */ `
+      select mark.amount <> (
+        select coalesce(sum(case when credit = '${revenue}' then amount else -amount end), 0)
+        from transfer where '${revenue}' in (credit, debit) and id <= mark.counted_to
+      ) as wrong
+      from revenue_mark mark`,
+  },
+  {
     name: "treasury",
     description:
       "what the treasury gave is what it held at first and what was paid and not reversed, less what was withdrawn",

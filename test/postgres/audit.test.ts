@@ -38,6 +38,7 @@ const PLANTS: Record<string, string> = {
   keys_done: "update run set status = 'failed' where status = 'completed'",
   keys_running: "update run set status = 'failed' where status = 'active'",
   revenue: "update transfer set amount = amount + 1 where kind = 'charge'",
+  revenue_counted: "update revenue_mark set amount = amount + 1",
   treasury: "update transfer set amount = amount + 1 where kind = 'deposit'",
   watches: "update treasury_watch set expected = expected + 1",
   openings: "update treasury_watch set opening_amount = opening_amount + 1, expected = expected + 1",
