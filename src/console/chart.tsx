@@ -47,23 +47,26 @@ export function Chart(props: ChartProps) {
   return (
     <figure className="chart">
       <div ref={box} style={{ height }} aria-hidden="true" />
-      <table className="hidden">
-        <caption>{label}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time (UTC)</th>
-            <th scope="col">Value</th>
-          </tr>
-        </thead>
-        <tbody>
-          {times.map((time, index) => (
-            <tr key={time.getTime()}>
-              <th scope="row">{formatWhole(time)}</th>
-              <td>{texts?.[index] ?? format(values[index] ?? 0)}</td>
+      {/* A table is as tall as its rows, whatever it is told: what hides it is around it. */}
+      <div className="hidden">
+        <table>
+          <caption>{label}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Time (UTC)</th>
+              <th scope="col">Value</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {times.map((time, index) => (
+              <tr key={time.getTime()}>
+                <th scope="row">{formatWhole(time)}</th>
+                <td>{texts?.[index] ?? format(values[index] ?? 0)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

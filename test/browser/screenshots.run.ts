@@ -39,7 +39,17 @@ const SIGHTS: readonly Sight[] = [
     first: (page) => page.getByRole("button", { name: "Create key" }).first().click(),
   },
   { name: "deposit", at: ({ depositId }) => `deposit/${depositId}`, narrow: true },
-  { name: "playground", at: () => "playground", narrow: true },
+  {
+    name: "playground",
+    at: () => "playground",
+    narrow: true,
+    first: async (page) => {
+      await page.getByRole("button", { name: "Make a playground key" }).click();
+      await page.getByText("ends in").waitFor();
+      await page.getByRole("button", { name: "Run" }).click();
+      await page.getByText("paid by the balance").waitFor();
+    },
+  },
   { name: "settings", at: () => "settings" },
   { name: "operations", at: () => "operator" },
   { name: "accounts", at: () => "operator/accounts" },
