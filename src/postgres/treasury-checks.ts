@@ -109,11 +109,11 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "append_only",
-    description: "transfers, receipts and movements cannot be changed: their triggers are in place and enabled",
+    description: "transfers, receipts, movements and operators' actions cannot be changed: their triggers are in place and enabled",
     // BEFORE UPDATE OR DELETE OR TRUNCATE, for each statement (pg_trigger.h: 2 + 16 + 8 + 32).
     sql: /* sql */ `
       select (guard.tgenabled in ('O', 'A') and guard.tgtype = 58 and guard.tgfoid = to_regproc('public.refuse_change')) is not true as wrong
-      from unnest(array['transfer', 'receipt', 'treasury_movement']) guarded (name)
+      from unnest(array['transfer', 'receipt', 'treasury_movement', 'operator_action']) guarded (name)
       left join pg_trigger guard on guard.tgrelid = to_regclass('public.' || guarded.name) and guard.tgname = 'append_only'`,
   },
 ];

@@ -159,6 +159,7 @@ describe("what is append-only", () => {
     for (const change of [
       "alter table receipt disable trigger append_only",
       "drop trigger append_only on treasury_movement",
+      "drop trigger append_only on operator_action",
       "drop trigger append_only on transfer; create trigger append_only before delete on transfer for each statement execute function refuse_change()",
     ]) {
       const client = await instance.pool.connect();
