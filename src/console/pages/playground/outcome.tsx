@@ -44,7 +44,9 @@ export function Outcome({ exchange }: { exchange: Exchange }) {
         </Note>
       )}
       <h3>Result</h3>
-      <Code text={JSON.stringify(answer["result"] ?? {}, undefined, 2)} label="result" wrap />
+      <div className="play-result">
+        <Code text={JSON.stringify(answer["result"] ?? {}, undefined, 2)} label="result" wrap />
+      </div>
     </>
   );
 }

@@ -8,7 +8,7 @@ import { textOf } from "./schema.ts";
 import { isGasless, payOnChain, signGasless, type PaymentMade } from "./payment.ts";
 
 /** Where agents call. */
-export const CALL_PATH = "/v1/mcp/tools/call";
+const CALL_PATH = "/v1/mcp/tools/call";
 
 /** A call as it was asked for. */
 export interface PlayCall {
