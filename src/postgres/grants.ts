@@ -26,6 +26,7 @@ const READ = [
   "receipt",
   "relay",
   "relay_budget",
+  "revenue_mark",
   "run",
   "sandbox_run",
   "sealing_key",
