@@ -109,7 +109,8 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "append_only",
-    description: "transfers, receipts, movements and operators' actions cannot be changed: their triggers are in place and enabled",
+    description:
+      "transfers, receipts, movements and operators' actions cannot be changed: their triggers are in place and enabled",
     // BEFORE UPDATE OR DELETE OR TRUNCATE, for each statement (pg_trigger.h: 2 + 16 + 8 + 32).
     sql: /* sql */ `
       select (guard.tgenabled in ('O', 'A') and guard.tgtype = 58 and guard.tgfoid = to_regproc('public.refuse_change')) is not true as wrong
