@@ -1,0 +1,78 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { depositMemo } from "../../src/domain/memo.ts";
+import { newId, uuidOf } from "../../src/domain/ids.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+import { query } from "../support/database-server.ts";
+import { startGround, type Agent, type Ground } from "../support/world.ts";
+import { callAt, expectAccount, expectCleanAudit, PRICE } from "./calls.ts";
+import { Instances } from "./process.ts";
+
+/** An instance that is killed while it credits a deposit, and others that come after it. */
+const AMOUNT = 2_500_000n;
+const soon = { timeout: 20_000, interval: 20 };
+let ground: Ground;
+let settings: Record<string, string>;
+let database: Client;
+const instances = new Instances();
+beforeAll(async () => {
+  ground = await startGround();
+  settings = { ...ground.settings, WATCH_INTERVAL_MS: "100" };
+  database = new Client({ connectionString: ground.database.url });
+  await database.connect();
+});
+afterAll(async () => {
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await database.end();
+    await instances.close();
+    await ground.close();
+  }
+});
+
+/** Begins a deposit. @returns its memo */
+async function begin({ accountId }: Agent): Promise<string> {
+  const depositId = newId("dep", systemClock, systemRandom);
+  const deposit = { depositId, accountId, amount: AMOUNT, reference: reference(), createdAt: new Date() };
+  await ground.postgres.deposits.create(deposit, { waiting: 1, since: new Date(0) });
+  return depositMemo(depositId, "svc");
+}
+
+const reference = () => ground.chain.controls.createWallet().publicKey.toBase58();
+
+/** Which connection of the gateway waits to change a balance, in the middle of booking; undefined: none. */
+async function booking(): Promise<number | undefined> {
+  const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%treasury_record%'`;
+  return (await query(ground.database.url, waiting)).rows[0]?.["pid"];
+}
+
+it.each([
+  ["and what it asked of the database is done all the same", "done"],
+  ["and what it asked of the database is undone", "undone"],
+] as const)("is credited once when its keeper is killed while it books it, %s", async (_name, end) => {
+  const agent = await ground.agent();
+  const [memo, doomed] = [await begin(agent), await instances.serve(settings)];
+  await database.query("begin");
+  await database.query("select from account where id = $1 for update", [uuidOf("acct", agent.accountId)]);
+  await ground.pay(agent, AMOUNT, memo);
+  ground.chain.chain.advance(40);
+  await expect.poll(booking, soon).toBeDefined();
+  doomed.signal("SIGKILL");
+  await doomed.ended;
+  if (end === "undone") await database.query("select pg_terminate_backend($1)", [await booking()]);
+  await database.query("rollback");
+  // As if its lease had run out.
+  await database.query("delete from leadership");
+  const after = await instances.serve(settings);
+  await expect.poll(() => ground.postgres.ledger.balance(agent.accountId), soon).toBe(AMOUNT);
+  // Whoever books what came later has read the same history again.
+  await ground.pay(agent, 1n, memo);
+  ground.chain.chain.advance(40);
+  await expect.poll(() => ground.postgres.ledger.balance(agent.accountId), soon).toBe(AMOUNT + 1n);
+  expect((await callAt(after, agent)).body.receipt.paid_by).toBe("balance");
+  await expectAccount(after, agent, { balance: AMOUNT + 1n - PRICE, receipts: 1 });
+  after.signal("SIGKILL");
+  await after.ended;
+  await database.query("delete from leadership");
+});
