@@ -27,11 +27,17 @@ export function isLoopback(hostname: string): boolean {
   return LOOPBACK.test(hostname);
 }
 
-/** The session's token in a Cookie header; undefined when there is none, or more than one: somebody laid one over the other. */
+/** What browsers strip from a cookie's name (RFC 6265bis section 5.6), and nothing else. */
+const BLANKS = /^[ \t]+|[ \t]+$/g;
+
+/**
+ * The session's token in a Cookie header; undefined when there is none, or more than one: somebody laid one over the other. Names are read
+ * as browsers read them: to one that strips more, a cookie of a sibling host passes for the one with the prefix, which no browser lets it set.
+ */
 export function tokenIn(cookie: string | undefined, { name }: CookieForm): string | undefined {
   const values = (cookie ?? "")
     .split(";")
-    .map((pair) => pair.trim())
+    .map((pair) => pair.replaceAll(BLANKS, ""))
     .filter((pair) => pair.startsWith(`${name}=`))
     .map((pair) => pair.slice(name.length + 1));
   const [token] = values;
