@@ -2,6 +2,7 @@ import path from "node:path";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import { readBuiltFiles } from "../transport/console-door/built-files.ts";
+import { isLoopback } from "../transport/console-door/cookie.ts";
 import { ConsoleFiles } from "../transport/console-door/console-files.ts";
 import type { ConsolePlace } from "../transport/console-door/console-place.ts";
 import { DevWallet } from "../transport/console-door/dev-wallet.ts";
@@ -11,7 +12,7 @@ const BUILT = path.resolve(import.meta.dirname, "../../dist/console");
 
 /** What the console's page is served with. */
 export interface ConsoleFilesSettings {
-  readonly config: Pick<ServeConfig, "HOST">;
+  readonly config: Pick<ServeConfig, "HOST" | "PUBLIC_URL" | "CONSOLE_URL">;
   readonly place: ConsolePlace;
   /** Secret key of the development setup's wallet; undefined in production. */
   readonly devWallet: Uint8Array | undefined;
@@ -28,11 +29,12 @@ export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
   return new ConsoleFiles({
     files,
     https: () => place.url.protocol === "https:",
-    // Whoever can reach another address than this machine's own could take what is in it.
-    devWallet: devWallet && isThisMachine(config.HOST) ? new DevWallet(devWallet, place) : undefined,
+    devWallet: devWallet && isOnlyHere(config) ? new DevWallet(devWallet, place) : undefined,
   });
 }
 
-function isThisMachine(host: string): boolean {
-  return /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/.test(host);
+/** Whether nobody comes from elsewhere, by an address or through a tunnel: whoever does could take the development wallet's key. */
+function isOnlyHere({ HOST, PUBLIC_URL, CONSOLE_URL }: ConsoleFilesSettings["config"]): boolean {
+  const named = [PUBLIC_URL, CONSOLE_URL].filter((url) => url !== undefined).map((url) => new URL(url).hostname);
+  return [HOST === "::1" ? "[::1]" : HOST, ...named].every(isLoopback);
 }

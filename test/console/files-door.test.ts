@@ -204,8 +204,13 @@ describe("the development wallet's key", () => {
     dev.close();
   });
 
-  it("is not served where other machines can come in", async () => {
-    const open = await serve({ config: { HOST: "0.0.0.0" }, devWallet: secretKey });
+  it.each([
+    { HOST: "0.0.0.0" },
+    { HOST: "127.0.0.1", PUBLIC_URL: "https://tunnel.example" },
+    { HOST: "127.0.0.1", CONSOLE_URL: "https://tunnel.example/console" },
+    { HOST: "127.0.0.1", PUBLIC_URL: "https://tunnel.example", CONSOLE_URL: "http://127.0.0.1:8080/console" },
+  ])("is not served where other machines can come in: %j", async (config) => {
+    const open = await serve({ config, devWallet: secretKey });
     expect((await open.ask(target)).status).toBe(404);
     expect((await open.ask("/console/")).body.toString()).not.toContain(mark);
     open.close();
