@@ -3,7 +3,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { isInOneForm, isSignedBy } from "../domain/ed25519.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { isTextSigned } from "../domain/offchain-message.ts";
-import { isGood, newChallenge, type SignInInput, type SignInPlace } from "../domain/sign-in.ts";
+import { isGood, isNonce, newChallenge, type SignInInput, type SignInPlace } from "../domain/sign-in.ts";
 import type { Accounts } from "./ports.ts";
 import type { Session, Sessions, SignInChallenges, SignInForms } from "./session-ports.ts";
 
@@ -59,7 +59,7 @@ export class SignIn {
   async buildTransaction(nonce: string, address: string): Promise<Uint8Array> {
     const { challenges, forms } = this.#deps;
     keyOf(address);
-    const input = this.#good(await challenges.find(nonce));
+    const input = isNonce(nonce) ? this.#good(await challenges.find(nonce)) : undefined;
     if (!input) throw invalidField("nonce", OVER);
     return forms.transactionOf(forms.textOf(input, address), address);
   }
@@ -71,7 +71,7 @@ export class SignIn {
   async signIn({ nonce, address, proof, from }: SignInAttempt): Promise<{ session: Session; token: string }> {
     const { challenges, sessions, accounts, forms } = this.#deps;
     const key = keyOf(address);
-    const input = this.#good(await challenges.take(nonce));
+    const input = isNonce(nonce) ? this.#good(await challenges.take(nonce)) : undefined;
     if (!input) throw unauthorized(`nonce: ${OVER}`);
     const text = forms.textOf(input, address);
     if (proof.kind === "message") demandMessage(proof, text, key);

@@ -26,6 +26,8 @@ const CHALLENGE_MS = 5 * 60_000;
 /** How long a session lasts at most, and without being used, ms. */
 export const [SESSION_MS, SESSION_IDLE_MS] = [7 * 24 * 3_600_000, 12 * 3_600_000];
 
+const NONCE = /^[1-9A-HJ-NP-Za-km-z]{22}$/;
+
 /** How far the clocks of two instances may lie apart, ms. */
 const SKEW_MS = 60_000;
 
@@ -46,6 +48,11 @@ export function newChallenge({ domain, uri }: SignInPlace, clock: Clock, random:
     issuedAt: new Date(now).toISOString(),
     expirationTime: new Date(now + CHALLENGE_MS).toISOString(),
   };
+}
+
+/** Whether a text can be a challenge's nonce: of what cannot, the database need not be asked, and some it could not be. */
+export function isNonce(text: string): boolean {
+  return NONCE.test(text);
 }
 
 /** Whether a challenge can be answered now, and here: it was made for this place, a while ago at most. */

@@ -138,6 +138,8 @@ describe("an account's owner", () => {
       () => balance.getUsage({ from: yesterday(), keyId: "mine" }),
       /key_id: must be a key's identifier/,
     ],
+    ["a tool that is none", () => balance.getUsage({ from: yesterday(), tool: "\0" }), /tool: must be a tool's name/],
+    ["a filter's tool that is none", () => history.listReceipts({ filter: { tool: "a\0" } }), /filter\.tool: /],
     ["a filter's key that is none", () => history.listRuns({ filter: { keyId: "mine" } }), /filter\.key_id: /],
     [
       "a filter without any time",
@@ -164,6 +166,7 @@ describe("a file", () => {
     expect(await refused({ authorization: `Bearer ${agent.apiKey}` })).toEqual([401, "UNAUTHORIZED"]);
     expect(await refused({ cookie, "sec-fetch-site": "cross-site" })).toEqual([403, "FORBIDDEN"]);
     expect(await refused({ cookie, "sec-fetch-site": "same-site" })).toEqual([403, "FORBIDDEN"]);
+    expect((await file("runs.csv?tool=%00")).status).toBe(400);
     const typed = await file("statement.csv?from=2026-01-01", { cookie, "sec-fetch-site": "none" });
     expect(typed.headers.get("content-disposition")).toBe(
       'attachment; filename="toolgate-statement-from-2026-01-01.csv"',

@@ -186,8 +186,13 @@ describe("a sign-in is refused", () => {
   });
 
   it("for a nonce that was never given", async () => {
-    const request = { ...answerOf(victim, await challengeOf(world.gateway)), nonce: "1111111111111111111111" };
-    expect(await refusalOf(visitor(world.gateway).signIn(request))).toMatch(/^Unauthenticated: nonce:/);
+    for (const nonce of ["1111111111111111111111", "\0", `${"1".repeat(21)}\0`]) {
+      const request = { ...answerOf(victim, await challengeOf(world.gateway)), nonce };
+      expect(await refusalOf(visitor(world.gateway).signIn(request))).toMatch(/^Unauthenticated: nonce:/);
+      const { address } = request;
+      const built = visitor(world.gateway).buildSignInTransaction({ nonce, address });
+      expect(await refusalOf(built)).toMatch(/^InvalidArgument: nonce:/);
+    }
   });
 
   it("the second time that a challenge is answered, also when the first answer was wrong", async () => {

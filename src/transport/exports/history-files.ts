@@ -3,6 +3,7 @@ import { invalidField } from "../../domain/errors.ts";
 import type { Receipt, ReceiptStatus } from "../../domain/receipt.ts";
 import type { Run, RunStatus } from "../../domain/run.ts";
 import { keyIdIn } from "../services/key-id.ts";
+import { toolIn } from "../services/tool-name.ts";
 import { csvLine, type Cell } from "./csv.ts";
 import { dateOf, spanOf, spanWords, type ExportFile, type ExportParameters } from "./export-file.ts";
 
@@ -101,5 +102,6 @@ function statusOf<Status extends string>(
 
 function filterOf(parameters: ExportParameters): HistoryFilter {
   const keyId = keyIdIn("key_id", parameters.get("key_id"));
-  return { tool: parameters.get("tool"), keyId, ...spanOf(dateOf(parameters, "from"), dateOf(parameters, "to")) };
+  const tool = toolIn("tool", parameters.get("tool"));
+  return { tool, keyId, ...spanOf(dateOf(parameters, "from"), dateOf(parameters, "to")) };
 }

@@ -15,6 +15,7 @@ import { keyIdIn } from "./key-id.ts";
 import { momentOf } from "./moment.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
+import { toolIn } from "./tool-name.ts";
 
 /** What the service needs. */
 export interface BalanceDeps {
@@ -68,7 +69,7 @@ export function balanceService({ statements, usageReports }: BalanceDeps): Servi
           from,
           to: momentOf("to", request.to),
           hourly: request.hourly,
-          tool: request.tool,
+          tool: toolIn("tool", request.tool),
           keyId: keyIdIn("key_id", request.keyId),
         });
         return {

@@ -9,6 +9,7 @@ import { found, pageQuery } from "./page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
+import { toolIn } from "./tool-name.ts";
 
 /** What the service needs. */
 export interface HistoryDeps {
@@ -63,7 +64,7 @@ export function historyService({ receipts, runs, history }: HistoryDeps): Servic
 function filterOf(message: FilterMessage | undefined): HistoryFilter | undefined {
   if (!message) return undefined;
   const filter = {
-    tool: message.tool || undefined,
+    tool: toolIn("filter.tool", message.tool),
     keyId: keyIdIn("filter.key_id", message.keyId),
     from: momentOf("filter.from", message.from),
     to: momentOf("filter.to", message.to),
