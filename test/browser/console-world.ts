@@ -1,4 +1,6 @@
 import type { Keypair } from "@solana/web3.js";
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
 import { buildConsoleIfOlder } from "../../src/dev/console-build/index.ts";
 import { signIn } from "../support/console.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -13,6 +15,23 @@ export interface ConsoleWorld extends World {
   visitor(options?: VisitorOptions): Promise<Visitor>;
   /** Somebody who has signed in before, with this wallet: the session's cookie is in their browser. */
   signedIn(wallet: Keypair, options?: VisitorOptions): Promise<Visitor>;
+}
+
+/** How long is waited for what comes soon, however busy the machine is. */
+export const SOON = { timeout: 20_000, interval: 100 };
+
+/** Goes to another page of the console as a link does: what is loaded stays loaded. */
+export async function goTo(page: Page, at: string): Promise<void> {
+  await page.evaluate((path) => {
+    const { history } = globalThis as unknown as { history: { pushState(state: null, title: "", url: string): void } };
+    history.pushState(null, "", path);
+  }, `/console/${at}`);
+}
+
+/** Until the page shows what it was asked for. */
+export async function settled(page: Page): Promise<void> {
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await expect.poll(() => page.locator("[aria-label=Loading]").count(), SOON).toBe(0);
 }
 
 /** Starts all of it; `settings` as for {@link startWorld}. Deposits are looked for often. */

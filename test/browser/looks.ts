@@ -1,20 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
+import { expect, test } from "vitest";
+import { goTo, settled, type ConsoleWorld } from "./console-world.ts";
 import { fillAccount, type Filled } from "./filled-account.ts";
 import { testWallet } from "./wallet.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-let world: ConsoleWorld;
-let filled: Filled;
-beforeAll(async () => {
-  world = await startConsoleWorld();
-  filled = await fillAccount(world);
-});
-afterAll(() => world?.close());
 
 const PAGES: readonly ((filled: Filled) => string)[] = [
   () => "",
@@ -44,11 +36,15 @@ interface Axe {
   run(options: object): Promise<{ violations: Violation[] }>;
 }
 
+/** What axe is asked for: what is wrong, and nothing that it would have to fetch for that. */
+const ASKED = { resultTypes: ["violations"], preload: false, elementRef: false };
+
 /** What axe finds on the page as it is, in a line each; `rule`: by that one alone. */
-async function faultsOf(page: Page, rule?: string): Promise<string[]> {
+export async function faultsOf(page: Page, rule?: string): Promise<string[]> {
+  const options = rule === undefined ? ASKED : { ...ASKED, runOnly: [rule] };
   const { violations } = await page.evaluate(
-    (only) => (globalThis as unknown as { axe: Axe }).axe.run(only === undefined ? {} : { runOnly: [only] }),
-    rule,
+    (asked) => (globalThis as unknown as { axe: Axe }).axe.run(asked),
+    options,
   );
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html }) => `${new URL(page.url()).pathname}: ${id}: ${help}: ${html.slice(0, 200)}`),
@@ -57,8 +53,7 @@ async function faultsOf(page: Page, rule?: string): Promise<string[]> {
 
 /** Looks at a page in light and in dark, and on a telephone: each page is loaded once, for loading is what takes the time. */
 async function lookAt(page: Page): Promise<string[]> {
-  await page.getByRole("heading", { level: 1 }).waitFor();
-  await expect.poll(() => page.locator("[aria-label=Loading]").count(), { timeout: 20_000 }).toBe(0);
+  await settled(page);
   const faults = await faultsOf(page);
   // What is dark differs by its colours alone.
   await page.emulateMedia({ colorScheme: "dark" });
@@ -71,24 +66,30 @@ async function lookAt(page: Page): Promise<string[]> {
   return faults;
 }
 
-test("axe finds nothing to complain of on any page, light or dark, and none is wider than a telephone", async () => {
-  const options = { wallets: [testWallet(filled.wallet)] };
-  const stranger = await world.visitor(options);
-  await stranger.context.addInitScript(AXE);
-  await stranger.page.goto("");
-  const faults = await lookAt(stranger.page);
-  await stranger.leave();
-  const { page, context, leave } = await world.signedIn(filled.wallet, options);
-  await context.addInitScript(AXE);
-  for (const at of PAGES) {
-    await page.goto(at(filled));
-    faults.push(...(await lookAt(page)));
-  }
-  expect(faults).toEqual([]);
-  // It does look: what no page has, it finds.
-  await page.locator("main").evaluate((main) => {
-    main.append(main.ownerDocument.createElement("button"));
-  });
-  expect((await faultsOf(page)).join()).toContain("button-name");
-  await leave();
-}, 120_000);
+/** How the pages look, and whether everybody can use them. */
+export function looks(here: () => ConsoleWorld): void {
+  test("axe finds nothing to complain of on any page, light or dark, and none is wider than a telephone", async () => {
+    const world = here();
+    const filled = await fillAccount(world);
+    const options = { wallets: [testWallet(filled.wallet)] };
+    const stranger = await world.visitor(options);
+    await stranger.context.addInitScript(AXE);
+    await stranger.page.goto("");
+    const faults = await lookAt(stranger.page);
+    await stranger.leave();
+    const { page, context, leave } = await world.signedIn(filled.wallet, options);
+    await context.addInitScript(AXE);
+    await page.goto("");
+    for (const at of PAGES) {
+      await goTo(page, at(filled));
+      faults.push(...(await lookAt(page)));
+    }
+    expect(faults).toEqual([]);
+    // It does look: what no page has, it finds.
+    await page.locator("main").evaluate((main) => {
+      main.append(main.ownerDocument.createElement("button"));
+    });
+    expect((await faultsOf(page)).join()).toContain("button-name");
+    await leave();
+  }, 120_000);
+}

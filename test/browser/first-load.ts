@@ -1,0 +1,40 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import process from "node:process";
+import { expect, test } from "vitest";
+import type { ConsoleWorld } from "./console-world.ts";
+
+/** How long the page takes to come. */
+export function firstLoad(here: () => ConsoleWorld): void {
+  test("the first load is told as so many loads of an empty page", async () => {
+    const world = here();
+    const empty = createServer((_request, response) => {
+      response.setHeader("content-type", "text/html");
+      response.end('<!doctype html><title>empty</title><link rel="icon" href="data:,"><h1>Empty</h1>');
+    });
+    await new Promise<void>((resolve) => empty.listen(0, "127.0.0.1", resolve));
+    /** The least of three: noise only adds. A browser of its own each time, so that nothing is kept. */
+    const loaded = async (url: string) => {
+      const times: number[] = [];
+      for (let count = 0; count < 3; count++) {
+        const { page, context } = await world.visitor();
+        const start = performance.now();
+        await page.goto(url);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        times.push(performance.now() - start);
+        await context.close();
+      }
+      return Math.min(...times);
+    };
+    try {
+      const nothing = await loaded(`http://127.0.0.1:${(empty.address() as AddressInfo).port}/`);
+      const console = await loaded(`${world.consoleUrl}/`);
+      process.stdout.write(
+        `first load of the console: ${Math.round(console)} ms, ${(console / nothing).toFixed(1)} times an empty page's ${Math.round(nothing)} ms\n`,
+      );
+      expect(console).toBeGreaterThan(0);
+    } finally {
+      empty.close();
+    }
+  });
+}

@@ -1,0 +1,77 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import type { ConsoleWorld } from "./console-world.ts";
+
+/** What others try with somebody's session. */
+export function intruderFlows(here: () => ConsoleWorld): void {
+  test("a stolen cookie opens neither the agents' door nor the console's from another origin, and nothing after signing out", async () => {
+    const world = here();
+    const agent = await world.agent({ balance: 1_000_000n });
+    const { page, context, leave } = await world.signedIn(agent.wallet, { expected: [/40[13]/] });
+    await page.goto("");
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+    const stolen = { Cookie: `${cookie?.name}=${cookie?.value}` };
+    const status = async (path: string, headers: Record<string, string>, body = "{}") => {
+      const answer = await fetch(`${new URL(world.consoleUrl).origin}${path}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", ...stolen, ...headers },
+        body,
+      });
+      return answer.status;
+    };
+    expect(await status("/v1/mcp/tools/call", {}, '{"tool":"get_status","params":{}}')).toBe(401);
+    const list = `/console/rpc/${SessionService.typeName}/ListSessions`;
+    expect(await status(list, { Origin: "https://elsewhere.example" })).toBe(403);
+    const own = { Origin: new URL(world.consoleUrl).origin };
+    expect(await status(list, own)).toBe(200);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
+    expect(await status(list, own)).toBe(401);
+    await leave();
+  });
+
+  test("a page of another origin can make the browser do nothing in the console", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const { page, context } = await world.signedIn(agent.wallet);
+    const target = `${world.consoleUrl}/rpc/toolgate.console.v1.KeyService/CreateKey`;
+    const elsewhere = createServer((_request, response) => {
+      response.setHeader("content-type", "text/html");
+      response.end(
+        `<form method="post" enctype="text/plain" action="${target}"><input name='{"name":"forged","x":"' value='"}'><button>go</button></form>`,
+      );
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
+    try {
+      // The same site, by the browser's measure, so that the cookie goes along: only the gateway's own check is left.
+      await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
+      const told = await page.evaluate(async (url) => {
+        const attempts = ["text/plain", "application/json"].map((type) =>
+          fetch(url, {
+            method: "POST",
+            mode: type === "text/plain" ? "no-cors" : "cors",
+            credentials: "include",
+            headers: { "Content-Type": type },
+            body: '{"name":"forged"}',
+          }).then(
+            ({ type: kind, ok }) => `${kind} ${ok}`,
+            () => "refused",
+          ),
+        );
+        return Promise.all(attempts);
+      }, target);
+      expect(told).toEqual(["opaque false", "refused"]);
+      const answered = page.waitForResponse(target);
+      await page.getByRole("button", { name: "go" }).click();
+      expect((await answered).status()).toBeGreaterThanOrEqual(400);
+    } finally {
+      elsewhere.close();
+    }
+    const keys = await world.postgres.apiKeys.list(agent.accountId);
+    expect(keys.map(({ name }) => name)).toEqual(["test"]);
+    await context.close();
+  });
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { secret } from "../support/record.ts";
+import { SOON, type ConsoleWorld } from "./console-world.ts";
+
+/** What people do with keys. */
+export function keyFlows(here: () => ConsoleWorld): void {
+  test("a key is shown until it is saved, works from elsewhere, and is refused once it is revoked", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const { page, leave } = await world.signedIn(agent.wallet);
+    await page.goto("keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Name").fill("From outside");
+    await page.getByRole("button", { name: "Create key" }).click();
+    const shown = page.getByRole("region", { name: "API key" });
+    const apiKey = secret("an API key", (await shown.textContent())?.trim() ?? "");
+    await page.keyboard.press("Escape");
+    const places = page.getByRole("navigation", { name: "Console" });
+    await places.getByRole("link", { name: "Overview" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await places.getByRole("link", { name: "Keys" }).click();
+    expect((await shown.textContent())?.trim()).toBe(apiKey);
+
+    const outside = { ...agent, apiKey };
+    expect(await world.call(outside, "get_status", {})).toMatchObject({ status: 200 });
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    await page.getByRole("button", { name: "Revoke From outside" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+    await expect.poll(async () => (await world.call(outside, "get_status", {})).status, SOON).toBe(401);
+    expect(await page.content()).not.toContain(apiKey);
+    await leave();
+  });
+}

@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import type { ConsoleWorld } from "./console-world.ts";
+import { testWallet } from "./wallet.ts";
+
+/** How money comes in, and what is told of it. */
+export function moneyFlows(here: () => ConsoleWorld): void {
+  test("a deposit from the page's wallet is followed until it is on the balance", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [testWallet(agent.wallet)] });
+    await page.goto("deposit");
+    await page.getByLabel("Amount in USDC").fill("2.5");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "Test wallet" }).click();
+    await page.getByRole("button", { name: "Pay $2.50" }).click();
+    await page.getByText("Credited to your balance").waitFor();
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(2_500_000n);
+    await page.getByRole("navigation").getByRole("link", { name: "Overview" }).click();
+    await page.getByText("$2.50").first().waitFor();
+    expect(await world.violations()).toEqual([]);
+    await leave();
+  });
+
+  test("the statement as a file adds up to the balance in the ledger", async () => {
+    const world = here();
+    const agent = await world.agent({ balance: 5_000_000n });
+    for (const count of [1, 2, 3]) await world.call(agent, "vram_estimate", { parameters_b: count });
+    const { page, leave } = await world.signedIn(agent.wallet);
+    await page.goto("activity");
+    await page.getByRole("tab", { name: "Statement" }).click();
+    await page.getByRole("button", { name: "Export CSV" }).click();
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Save CSV" }).click();
+    const [head = "", ...lines] = (await readFile(await (await downloading).path(), "utf8")).trim().split(/\r?\n/);
+    const columns = head.split(",");
+    const rows = lines.map((line) => Object.fromEntries(line.split(",").map((cell, at) => [columns[at] ?? "", cell])));
+    expect(rows.map((row) => row["kind"])).toEqual(["adjustment", "charge", "charge", "charge"]);
+    const micro = (usdc = "") => BigInt(Math.round(Number(usdc) * 1_000_000));
+    const balance = await world.postgres.ledger.balance(agent.accountId);
+    expect(rows.reduce((sum, row) => sum + micro(row["amount_usdc"]), 0n)).toBe(balance);
+    expect(micro(rows.at(-1)?.["balance_usdc"])).toBe(balance);
+    await leave();
+  });
+}

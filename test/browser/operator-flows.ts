@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { SOON, type ConsoleWorld } from "./console-world.ts";
+
+/** What operators do. */
+export function operatorFlows(here: () => ConsoleWorld): void {
+  test("an operator finds an account, adjusts its balance, blocks it and lets it in again, and all of it is in the log", async () => {
+    const world = here();
+    const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
+    const { page, leave } = await world.signedIn(operator.wallet);
+    await page.goto("operator/accounts");
+    await page.getByLabel("Find").fill(agent.wallet.publicKey.toBase58().slice(0, 12));
+    await page.getByRole("table").getByRole("link").first().click();
+    await page.getByText(agent.accountId).waitFor();
+
+    await page.getByRole("button", { name: "Adjust balance" }).click();
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("Say why").waitFor();
+    await page.getByLabel("Amount").fill("1.25");
+    await page.getByLabel("Reason").fill("Goodwill");
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("$0.00 becomes $1.25").waitFor();
+    await page.getByRole("button", { name: "Add $1.25" }).click();
+    await page.getByText("The balance was adjusted by +$1.25").waitFor();
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_250_000n);
+
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.getByLabel("Reason").fill("Asked us to");
+    await page.getByRole("dialog").getByRole("button", { name: "Block" }).click();
+    await expect.poll(async () => (await world.call(agent, "get_status", {})).status, SOON).toBe(403);
+    await page.getByRole("button", { name: "Unblock" }).click();
+    await page.getByLabel("Reason").fill("It is cleared up");
+    await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).click();
+    await expect.poll(async () => (await world.call(agent, "get_status", {})).status, SOON).toBe(200);
+
+    await page.getByRole("link", { name: "Audit log" }).click();
+    const log = page.getByRole("table", { name: "Actions of operators" });
+    await log.waitFor();
+    expect(await log.getByRole("row").count()).toBe(4);
+    expect(await log.textContent()).toContain("Goodwill");
+    await leave();
+  });
+
+  test("an operator gives a transfer of nobody to its owner, and the audit is clean", async () => {
+    const world = here();
+    const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
+    await world.pay(agent, 750_000n, "<b>to my account</b>");
+    const { page, leave } = await world.signedIn(operator.wallet);
+    await expect
+      .poll(async () => {
+        await page.goto("operator/payments");
+        await page.getByRole("tab", { name: "Suspense" }).waitFor();
+        await expect.poll(() => page.locator("[aria-label=Loading]").count(), SOON).toBe(0);
+        return page.getByText("<b>to my account</b>").count();
+      }, SOON)
+      .toBe(1);
+    await page.getByRole("button", { name: "Assign", exact: true }).click();
+    await page.getByLabel("Account", { exact: true }).fill(agent.accountId);
+    await page.getByLabel("Reason").fill("They wrote to us");
+    await page.getByRole("button", { name: "Assign $0.75" }).click();
+    await page.getByText("Nothing waits").waitFor();
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(750_000n);
+    await page.getByRole("link", { name: "Operations" }).click();
+    await page.getByRole("button", { name: "Run now" }).click();
+    await page.getByText("clean", { exact: true }).waitFor();
+    await leave();
+  });
+
+  test("who is no operator sees none of it", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const { page, leave } = await world.signedIn(agent.wallet);
+    await page.goto("operator/accounts");
+    await page.getByText("This page is for operators").waitFor();
+    expect(await page.getByRole("link", { name: "Audit log" }).count()).toBe(0);
+    await leave();
+  });
+}

@@ -1,0 +1,133 @@
+import { execFile } from "node:child_process";
+import path from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import type { ConsoleWorld } from "./console-world.ts";
+import { testWallet, type TestWallet } from "./wallet.ts";
+
+const run = promisify(execFile);
+/** The browser's console tells every answer above 399. */
+const expected = [/status of 402/, /status of 503/];
+
+/** Opens the playground with a key that was made there. */
+async function ready(page: Page): Promise<void> {
+  await page.goto("playground");
+  await page.getByRole("button", { name: "Make a playground key" }).click();
+  await page.getByText("ends in").waitFor();
+}
+
+/** Runs the call that is there, and pays what it costs. */
+async function buy(page: Page, wallet: TestWallet): Promise<void> {
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByText("the quote is good for").waitFor();
+  await page.getByRole("button", { name: wallet.name, exact: true }).click();
+  await page.getByRole("button", { name: `Pay $0.001 with ${wallet.name}` }).click();
+}
+
+/** What people try in the playground. */
+export function playgroundFlows(here: () => ConsoleWorld): void {
+  test("a call without a balance is quoted, paid with a signature alone, answered, and has a receipt", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const wallet = testWallet(agent.wallet);
+    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected });
+    await ready(page);
+    await buy(page, wallet);
+    await page.getByText("paid by a gasless transfer").waitFor();
+    expect(wallet.asked).toEqual(["signTransaction"]);
+    await page.getByRole("link", { name: "Open the receipt" }).click();
+    await page.getByRole("heading", { name: "Receipt" }).first().waitFor();
+    await page.getByText("$0.001").first().waitFor();
+    expect(await world.violations()).toEqual([]);
+    await leave();
+  });
+
+  test("a wallet that only sends by itself pays on the chain, and the call waits until that is seen", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const wallet = testWallet(agent.wallet, {
+      name: "Sending wallet",
+      abilities: ["signIn", "signAndSendTransaction"],
+      rpcUrl: world.chain.url,
+    });
+    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected });
+    await ready(page);
+    await buy(page, wallet);
+    await page.getByText("paid by a transfer on the chain").waitFor();
+    expect(wallet.asked).toEqual(["signAndSendTransaction"]);
+    await leave();
+  });
+
+  test("the balance pays first, a free tool costs nothing, and what is wrong with the parameters is told", async () => {
+    const world = here();
+    const agent = await world.agent({ balance: 1_000_000n });
+    const { page, leave } = await world.signedIn(agent.wallet, { expected: [/status of 400/] });
+    await ready(page);
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("paid by the balance").waitFor();
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(999_000n);
+    await page.getByLabel("context_length").fill("many");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("Enter a whole number").waitFor();
+    await page.getByLabel("context_length").fill("0");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("400 INVALID_REQUEST").waitFor();
+    await page.getByLabel("Tool", { exact: true }).selectOption("echo");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("It was free").waitFor();
+    const table = page.getByRole("table", { name: "Calls of this visit" });
+    expect(await table.getByRole("row").count()).toBe(4);
+    await leave();
+  });
+
+  test("who declines to pay has paid nothing, and can still pay the same quote", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const wallet = testWallet(agent.wallet, { refuses: true });
+    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected });
+    await ready(page);
+    await buy(page, wallet);
+    await page.getByText("You declined in Test wallet").waitFor();
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(0n);
+    wallet.refuses = false;
+    await page.getByRole("button", { name: "Pay $0.001 with Test wallet" }).click();
+    await page.getByText("paid by a gasless transfer").waitFor();
+    await leave();
+  });
+
+  test("what is copied works elsewhere: the line for a shell, the MCP configuration, the program", async () => {
+    const world = here();
+    const agent = await world.agent({ balance: 1_000_000n });
+    const { page, leave } = await world.signedIn(agent.wallet);
+    await page.goto("playground?tool=echo");
+    await page.getByLabel("message").fill('it\'s "quoted" $HOME `x` \\ ünï');
+    const env = { ...process.env, TOOLGATE_API_KEY: agent.apiKey };
+    const copied = async (tab: string, label: string) => {
+      await page.getByRole("tab", { name: tab }).click();
+      await page.getByRole("button", { name: `Copy ${label}` }).click();
+      return page.evaluate("navigator.clipboard.readText()").then(String);
+    };
+
+    const { stdout } = await run("sh", ["-c", await copied("curl", "curl command")], { env });
+    expect(stdout).toContain(JSON.stringify('it\'s "quoted" $HOME `x` \\ ünï'));
+
+    const config = JSON.parse(await copied("MCP config", "MCP configuration"));
+    const { url, headers } = config.mcpServers.toolgate;
+    const authorization = headers.Authorization.replace("${TOOLGATE_API_KEY}", agent.apiKey);
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: authorization } } }),
+    );
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain("echo");
+    await client.close();
+
+    const program = await copied("TypeScript", "TypeScript program");
+    const options = ["--conditions=toolgate-source", "--input-type=module-typescript", "-e", program];
+    const ran = await run(process.execPath, options, { env, cwd: path.resolve(import.meta.dirname, "../..") });
+    expect(ran.stdout).toContain("ünï");
+    await leave();
+  });
+}

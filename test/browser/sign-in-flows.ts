@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import type { ConsoleWorld } from "./console-world.ts";
+import { ledger, testWallet, walletWithoutSignIn } from "./wallet.ts";
+
+/** How people come in, and go. */
+export function signInFlows(here: () => ConsoleWorld): void {
+  test("somebody signs in with a wallet, is still signed in after a reload, and signs out", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const wallet = testWallet(agent.wallet);
+    const { page, leave } = await world.visitor({ wallets: [wallet] });
+    await page.goto("");
+    await page.getByRole("button", { name: "Test wallet" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(wallet.asked).toEqual(["signIn"]);
+    await page.reload();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
+    await leave();
+  });
+
+  test("a wallet without signIn signs the text as a message, and a Ledger signs a transaction", async () => {
+    const world = here();
+    const [plain, onLedger] = [walletWithoutSignIn((await world.agent()).wallet), ledger((await world.agent()).wallet)];
+    const { page, leave } = await world.visitor({ wallets: [plain, onLedger] });
+    await page.goto("");
+    await page.getByRole("button", { name: "Plain wallet" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(plain.asked).toEqual(["signMessage"]);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Ledger" }).click();
+    await page.getByRole("button", { name: "Sign a transaction instead" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(onLedger.asked).toEqual(["signTransaction"]);
+    await leave();
+  });
+
+  test("whoever declines in the wallet is told so and nothing else happens", async () => {
+    const world = here();
+    const wallet = testWallet((await world.agent()).wallet, { refuses: true });
+    const { page, context, leave } = await world.visitor({ wallets: [wallet] });
+    await page.goto("");
+    await page.getByRole("button", { name: "Test wallet" }).click();
+    await page.getByText("You declined in Test wallet").waitFor();
+    expect(await context.cookies()).toEqual([]);
+    wallet.refuses = false;
+    await page.getByRole("button", { name: "Test wallet" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await leave();
+  });
+}
