@@ -52,11 +52,11 @@ async function dev(options: DevOptions): Promise<void> {
     const ready = await world.ready(gateway);
     if (options.json) outputFor(true).record({ ...ready.devJson });
     else tell(ready.summary);
-    if (options.demo) await ready.buyOneCall();
-    if (options.exitAfterDemo) return;
+    if (options.exitAfterDemo) return await ready.buyOneCall();
+    if (options.demo) await ready.buyOneCall().catch(goOnWithout);
     if (!options.json) {
       tell(
-        `\nTry it yourself (a paid call answers 402 with a quote):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
+        `\nTry it yourself (a paid call answers 402 with a quote, unless a balance pays):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
       );
     }
     endQuitting();
@@ -64,6 +64,11 @@ async function dev(options: DevOptions): Promise<void> {
   } finally {
     await closeAll(gateway, world);
   }
+}
+
+/** A purchase that fails, e.g. of an account that was blocked in the console, is told: what was started is of use all the same. */
+function goOnWithout(error: unknown): void {
+  process.stderr.write(`The demo agent bought nothing: ${error instanceof Error ? error.message : String(error)}\n`);
 }
 
 /** @throws CommandError when the user can do something about it */

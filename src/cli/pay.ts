@@ -57,7 +57,7 @@ async function payFreely({ usdc: amount, memo, json }: PayOptions, command: Comm
   if (json) return outputFor(true).record({ tx_signature: tx });
   process.stdout.write(`${tx}\n`);
   process.stderr.write(
-    `Sent ${formatUsdc(amount)} USDC. Unless its memo names a quote, suspense list shows it once it is finalized, in some 15 s.\n`,
+    `Sent ${formatUsdc(amount)} USDC. It is final in some 15 s; suspense list shows it then, unless its memo names a quote or a deposit.\n`,
   );
 }
 

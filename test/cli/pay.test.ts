@@ -4,6 +4,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { WATCHFUL } from "../transport/services/gift.ts";
+import { buyOneCall } from "../../src/dev/demo.ts";
 import { runToolgate } from "./toolgate.ts";
 
 /** `pay`, as a process, with the dev.json of a gateway that is running. */
@@ -76,5 +77,23 @@ describe("pay", { timeout: 60_000 }, () => {
     expect(poor).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The development wallet holds .*\n$/) });
     const nowhere = await runToolgate({ DATABASE_URL: world.database.url }, ["pay", "--usdc", "1"]);
     expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/^No dev is running .*npm start.*\n$/) });
+  });
+});
+
+describe("the demo agent", { timeout: 60_000 }, () => {
+  const buy = async (balance?: bigint) => {
+    const { apiKey, wallet } = await world.agent(balance === undefined ? {} : { balance });
+    const told: string[] = [];
+    const { baseUrl } = world.gateway;
+    await buyOneCall({ baseUrl, rpcUrl: world.chain.url, apiKey, wallet }, (line) => told.push(line));
+    return told;
+  };
+
+  it("pays on the chain where its account is empty", async () => {
+    expect((await buy()).map((line) => line.slice(0, 1))).toEqual(["1", "2", "3", "4"]);
+  });
+
+  it("lets the balance pay where somebody has made a deposit, rather than end with the 402 that never comes", async () => {
+    expect(await buy(5_000n)).toEqual([expect.stringMatching(/200, receipt rcpt_\w+, debited 1000 micro-USD/)]);
   });
 });
