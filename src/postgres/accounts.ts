@@ -9,6 +9,7 @@ import { newId, uuidOf } from "../domain/ids.ts";
 import { MAX_MICRO_USD, type MicroUsd } from "../domain/money.ts";
 import { DEFAULT_TIER, type RateTier } from "../domain/rate-limit.ts";
 import { AccountEntity } from "./entities/account.ts";
+import { PATIENCE_MS, retrying } from "./retry.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 
 /** What a tier may be at most: a token every microsecond, which is what buckets are counted in. */
@@ -46,8 +47,11 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
   }
 
   async get(accountId: string): Promise<Account> {
+    const id = known(accountId);
     return accountOf(
-      await this.#orm.em.fork().findOneOrFail(AccountEntity, { id: known(accountId) }, { failHandler: unknown }),
+      await retrying(PATIENCE_MS, () =>
+        this.#orm.em.fork().findOneOrFail(AccountEntity, { id }, { failHandler: unknown }),
+      ),
     );
   }
 
@@ -63,13 +67,11 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
       throw invalidField(AMOUNT, `must be between -${MAX_MICRO_USD} and ${MAX_MICRO_USD}`);
     const uuid = known(accountId);
     const key = createHash("sha256").update(`${uuid}:${idempotencyKey}`).digest();
-    const em = this.#orm.em.fork();
-    const [row] = await em.execute<{ outcome: string }[]>("select ledger_adjust(?, ?, ?, ?) as outcome", [
-      uuid,
-      amount,
-      key,
-      reason,
-    ]);
+    const text = "select ledger_adjust(?, ?, ?, ?) as outcome";
+    // Known by its key, so that one whose answer is lost is told as what it was: done.
+    const [row] = await retrying(PATIENCE_MS, () =>
+      this.#orm.em.fork().execute<{ outcome: string }[]>(text, [uuid, amount, key, reason]),
+    );
     switch (row?.outcome) {
       case "unknown":
         throw unknown();
@@ -105,7 +107,8 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
   }
 
   async #change(accountId: string, change: Change): Promise<Account> {
-    const changed = await this.#orm.em.fork().nativeUpdate(AccountEntity, { id: known(accountId) }, change);
+    const id = known(accountId);
+    const changed = await retrying(PATIENCE_MS, () => this.#orm.em.fork().nativeUpdate(AccountEntity, { id }, change));
     if (changed === 0) throw unknown();
     return this.get(accountId);
   }

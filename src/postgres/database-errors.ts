@@ -51,18 +51,24 @@ export class DatabaseBusyError extends ToolgateError {
 
 /** Whether the transaction certainly did not happen and would do so now. */
 export function wasUndone(error: unknown): boolean {
-  return error instanceof DatabaseError && UNDONE.has(error.code ?? "");
+  return UNDONE.has(codeOf(error));
 }
 
 /** Whether the transaction certainly did not happen, and has waited for somebody else as long as it may. */
 export function wasBlocked(error: unknown): boolean {
-  return error instanceof DatabaseError && BLOCKED.has(error.code ?? "");
+  return BLOCKED.has(codeOf(error));
 }
 
 /** Whether the connection was lost or could not be made: if the statement was a COMMIT in disguise, nobody knows what became of it. */
 export function wasLost(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(wasLost);
   if (!(error instanceof Error)) return false;
-  if (error instanceof DatabaseError) return AWAY.has(error.code ?? "") || (error.code ?? "").startsWith("08");
-  return LOST.test(error.message) || ("code" in error && typeof error.code === "string" && SOCKET.has(error.code));
+  const code = codeOf(error);
+  if (AWAY.has(code) || SOCKET.has(code) || code.startsWith("08")) return true;
+  return !(error instanceof DatabaseError) && LOST.test(error.message);
+}
+
+/** The SQLSTATE, or the name of a socket's failure: pg's own errors have it, and MikroORM's, which are made of those. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }

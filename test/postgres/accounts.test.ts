@@ -3,7 +3,10 @@ import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { MAX_MICRO_USD } from "../../src/domain/money.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
+import { lazyOperatorWork } from "../../src/postgres/operator-work.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { openCuttingProxy } from "./cutting-proxy.ts";
 import { openStarted } from "./open.ts";
 
 let database: TestDatabase;
@@ -49,6 +52,29 @@ describe("an account", () => {
     await expect(adjust(7n, "up")).rejects.toMatchObject({ code: "IDEMPOTENCY_MISMATCH" });
     await expect(adjust(0n, "nothing")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
     expect(await one.ledger.balance(accountId)).toBe(3_000_000n);
+  });
+
+  it("is adjusted, blocked and read also when the answer that tells it is lost", async () => {
+    const { accountId } = await one.accounts.create(wallet());
+    const proxy = await openCuttingProxy(database.url);
+    const { accounts, close } = lazyOperatorWork({ url: proxy.url, clock: systemClock, random: systemRandom });
+    const cut = <Result>(work: () => Promise<Result>): Promise<Result> => {
+      proxy.cutNextAnswer();
+      return work();
+    };
+    try {
+      await accounts.get(accountId);
+      const adjustment = { accountId, amount: 7n, reason: "why", idempotencyKey: "lost" };
+      expect(await cut(() => accounts.adjust(adjustment))).toMatchObject({ balance: 7n });
+      expect(await cut(() => accounts.setBlocked(accountId, { blocked: true, reason: "why" }))).toMatchObject({
+        blockedReason: "why",
+      });
+      expect(await cut(() => accounts.get(accountId))).toMatchObject({ balance: 7n });
+      expect(proxy.cuts).toBe(3);
+    } finally {
+      await close();
+      await proxy.close();
+    }
   });
 
   it("is adjusted by no more, and to no more, than an exact number in JSON can tell", async () => {
