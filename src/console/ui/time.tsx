@@ -27,9 +27,9 @@ export function Time({
   );
 }
 
-/** What is a while ago is a while longer ago a while later: one clock for all of them, to ten seconds, ms. */
+/** What is a while ago is a while longer ago a while later: one clock for all of them, to ten seconds, and never behind, ms. */
 function useNow(): number {
-  return useSyncExternalStore(subscribe, () => Math.floor(Date.now() / 10_000) * 10_000);
+  return useSyncExternalStore(subscribe, () => Math.ceil(Date.now() / 10_000) * 10_000);
 }
 
 function subscribe(listener: () => void): () => void {
