@@ -348,7 +348,7 @@ describe("401", () => {
       await mcp(undefined, {}, { Authorization: "Bearer sk-agent-unknown" }),
       401,
       "UNAUTHORIZED",
-      /unknown or was revoked/,
+      /unknown, has expired or was revoked/,
     );
   });
 
