@@ -30,6 +30,9 @@ export function plainUsd(microUsd: bigint): string {
   return formatUsd(microUsd).replaceAll(/[$,]/g, "");
 }
 
+/** More than anybody has here, micro-USD; well within what the gateway takes as an amount. */
+export const MOST_USD = 1_000_000_000n * MICRO;
+
 /**
  * Reads an amount of dollars that a person has typed.
  * @returns micro-USD; undefined when it is none, is below zero or has more than six decimals

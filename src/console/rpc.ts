@@ -4,7 +4,7 @@ import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { hashKey, QueryClient } from "@tanstack/react-query";
 import { GetSessionResponseSchema, SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { forgetSecret } from "./unsaved-secret.ts";
+import { forgetAll } from "./forgetting.ts";
 
 /** Where the answers of all pages are kept while the page is open. */
 export const queryClient = new QueryClient({
@@ -17,12 +17,18 @@ export const queryClient = new QueryClient({
   },
 });
 
+/** Whether the session ended without having been asked to. */
+let ended = false;
+
 /** A session that has ended is found out by whatever asks next: the page then asks for a new sign-in. */
 const endOfSession: Interceptor = (next) => async (request) => {
   try {
     return await next(request);
   } catch (error) {
-    if (isUnauthenticated(error) && request.service.typeName !== SessionService.typeName) changeSession({});
+    if (isUnauthenticated(error) && request.service.typeName !== SessionService.typeName) {
+      ended = true;
+      changeSession({});
+    }
     throw error;
   }
 };
@@ -51,7 +57,13 @@ export function changeSession(now: MessageInitShape<typeof GetSessionResponseSch
   queryClient.setQueryData(sessionKey, create(GetSessionResponseSchema, now));
   queryClient.removeQueries({ predicate: ({ queryHash }) => queryHash !== hashKey(sessionKey) });
   queryClient.getMutationCache().clear();
-  forgetSecret();
+  forgetAll();
+  if (now.session) ended = false;
+}
+
+/** Whether it was not the person who has ended the last session of this page. */
+export function hasEndedByItself(): boolean {
+  return ended;
 }
 
 function isUnauthenticated(error: unknown): boolean {

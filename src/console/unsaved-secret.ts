@@ -1,10 +1,14 @@
 import { useSyncExternalStore } from "react";
+import { forgetWithSession } from "./forgetting.ts";
 
 /** A secret that was just made: nobody can ask for it again. */
 export interface UnsavedSecret {
   keyId: string;
   name: string;
   secret: string;
+  /** What it may do, and the only tools that it may call where there are any. */
+  scopes: readonly string[];
+  tools: readonly string[];
 }
 
 let unsaved: UnsavedSecret | undefined;
@@ -21,6 +25,8 @@ export function forgetSecret(): void {
   removeEventListener("beforeunload", warn);
   set(undefined);
 }
+
+forgetWithSession(forgetSecret);
 
 /** The secret that is not saved yet. */
 export function useUnsavedSecret(): UnsavedSecret | undefined {

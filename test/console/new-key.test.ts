@@ -36,6 +36,7 @@ describe("the form for a new key", () => {
   });
 
   it.each([
+    ["perDay", { perDay: "999999999999" }],
     ["name", { name: "  " }],
     ["scopes", { scopes: [] }],
     ["perCall", { perCall: "0" }],

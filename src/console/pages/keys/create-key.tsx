@@ -97,14 +97,15 @@ function Amount({
   );
 }
 
+const END_HINTS: Readonly<Record<string, string>> = {
+  "": "It works until you revoke it",
+  date: "With the end of that day, UTC",
+};
+
 function End({ form, faults, change }: PartProps) {
   const [today] = useState(() => formatUtcDay(new Date()));
   return (
-    <Field
-      label="Ends"
-      error={faults.endDate}
-      hint={form.ends === "date" ? "With the end of that day, UTC" : "It stops working then"}
-    >
+    <Field label="Ends" error={faults.endDate} hint={END_HINTS[form.ends] ?? "It stops working then"}>
       {(control) => (
         <div className="row row-even">
           <Select

@@ -1,7 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CreateKeyRequestSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import { parseUsd } from "../../format.ts";
+import { MOST_USD, parseUsd } from "../../format.ts";
 
 /** What is filled in for a new key, as it was typed. */
 export interface NewKeyForm {
@@ -45,6 +45,7 @@ export function faultsOf(form: NewKeyForm, now: Date): Faults {
     const amount = parseUsd(form[limit]);
     if (form[limit].trim() !== "" && (amount === undefined || amount === 0n))
       faults[limit] = "An amount above zero in dollars, such as 0.25, with at most six decimals; empty for none";
+    else if (amount !== undefined && amount > MOST_USD) faults[limit] = "At most $1,000,000,000; empty for none";
   }
   if (form.ends === "date" && !(endOf(form, now) > now)) faults.endDate = "Choose a day from today on";
   if (form.someTools && form.tools.length === 0) faults.tools = "Choose at least one tool, or allow all";

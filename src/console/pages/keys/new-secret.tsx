@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from "react";
+import { useCatalogue } from "../../catalogue.ts";
 import { useSignedIn } from "../../session.tsx";
 import { Button, Code, Note, Tabs } from "../../ui/index.ts";
 import { forgetSecret, type UnsavedSecret } from "../../unsaved-secret.ts";
+import { firstCallOf } from "./first-call.ts";
 
 type Use = "curl" | "mcp";
 
@@ -11,8 +13,11 @@ const USES = [
 ] as const;
 
 /** The secret of a new key, the only time that it is shown. It goes away by one button alone: not by Esc, not by going to another page. */
-export function NewSecret({ secret: { name, secret } }: { secret: UnsavedSecret }) {
+export function NewSecret({ secret: key }: { secret: UnsavedSecret }) {
+  const { name, secret } = key;
   const { installation } = useSignedIn();
+  const catalogue = useCatalogue();
+  const call = firstCallOf(key, catalogue.data?.tools ?? []);
   const [use, setUse] = useState<Use>("curl");
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus(), [secret]);
@@ -25,7 +30,7 @@ export function NewSecret({ secret: { name, secret } }: { secret: UnsavedSecret 
       <Code text={secret} label="API key" wrap />
       <Tabs label="How to use it" tabs={USES} current={use} onChange={setUse}>
         {use === "curl" ? (
-          <Code text={curlOf(installation.baseUrl, secret)} label="curl command" />
+          <Code text={curlOf(installation.baseUrl, secret, JSON.stringify(call))} label="curl command" />
         ) : (
           <Code text={mcpOf(installation.baseUrl, secret)} label="MCP configuration" />
         )}
@@ -42,12 +47,12 @@ export function NewSecret({ secret: { name, secret } }: { secret: UnsavedSecret 
   );
 }
 
-function curlOf(baseUrl: string, secret: string): string {
+function curlOf(baseUrl: string, secret: string, call: string): string {
   return [
     `curl -i ${baseUrl}/v1/mcp/tools/call \\`,
     `  -H 'Authorization: Bearer ${secret}' \\`,
     `  -H 'Content-Type: application/json' \\`,
-    `  -d '{"tool":"vram_estimate","params":{"model":"llama-3.1-8b"}}'`,
+    `  -d '${call.replaceAll("'", String.raw`'\''`)}'`,
   ].join("\n");
 }
 

@@ -2,8 +2,9 @@ import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connec
 import { useCallback } from "react";
 import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import type { ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { queryClient } from "../../rpc.ts";
-import { keepSecret } from "../../unsaved-secret.ts";
+import { keepSecret, type UnsavedSecret } from "../../unsaved-secret.ts";
 
 const LIST = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
 
@@ -19,6 +20,11 @@ async function refreshKeys(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: LIST });
 }
 
+function unsaved(key: ApiKey | undefined, secret: string): UnsavedSecret {
+  const { keyId = "", name = "", scopes = [], limits } = key ?? {};
+  return { keyId, name, secret, scopes, tools: limits?.tools ?? [] };
+}
+
 /** Makes a key. What comes back holds the secret: it goes to where it is shown, and is kept nowhere else. */
 export function useCreateKey() {
   const { mutate, reset, error, isPending } = useMutation(KeyService.method.createKey, { gcTime: 0 });
@@ -26,7 +32,7 @@ export function useCreateKey() {
     (request: Parameters<typeof mutate>[0], done: () => void) => {
       mutate(request, {
         onSuccess: ({ key, secret }) => {
-          keepSecret({ keyId: key?.keyId ?? "", name: key?.name ?? "", secret });
+          keepSecret(unsaved(key, secret));
           reset();
           void refreshKeys();
           done();
@@ -45,7 +51,7 @@ export function useRotateKey() {
     (request: Parameters<typeof mutate>[0], done: () => void) => {
       mutate(request, {
         onSuccess: ({ key, secret }) => {
-          keepSecret({ keyId: key?.keyId ?? "", name: key?.name ?? "", secret });
+          keepSecret(unsaved(key, secret));
           reset();
           void refreshKeys();
           done();
