@@ -1,8 +1,9 @@
 import { TransportProvider } from "@connectrpc/connect-query";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { Suspense } from "react";
-import { Route, Router, Switch } from "wouter";
+import { Route, Router, Switch, useLocation } from "wouter";
 import { Frame } from "./frame.tsx";
+import { PageFailure } from "./page-failure.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { ROUTES } from "./routes.ts";
 import { queryClient, transport } from "./rpc.ts";
@@ -28,13 +29,16 @@ export function App() {
 
 function Door() {
   const { data, error, refetch } = useSessionQuery();
+  const [location] = useLocation();
   if (data?.session && data.installation) {
     return (
       <SignedInProvider value={{ session: data.session, installation: data.installation }}>
         <Frame>
-          <Suspense fallback={<Opening />}>
-            <Pages />
-          </Suspense>
+          <PageFailure location={location}>
+            <Suspense fallback={<Opening />}>
+              <Pages />
+            </Suspense>
+          </PageFailure>
         </Frame>
       </SignedInProvider>
     );

@@ -1,0 +1,51 @@
+import { Component, type ReactNode } from "react";
+import { Button, Note, Page } from "./ui/index.ts";
+
+interface Props {
+  /** The address that is shown: going to another one is a new attempt. */
+  location: string;
+  children: ReactNode;
+}
+
+interface State {
+  location: string;
+  failed: boolean;
+}
+
+/**
+ * Stands in for a page that cannot be shown: its script could not be fetched, since the gateway is out of reach or has another version by
+ * now, or it threw. The navigation around it stays.
+ */
+export class PageFailure extends Component<Props, State> {
+  override state: State = { location: this.props.location, failed: false };
+
+  static getDerivedStateFromError(): Partial<State> {
+    return { failed: true };
+  }
+
+  static getDerivedStateFromProps({ location }: Props, state: State): State | null {
+    return location === state.location ? null : { location, failed: false };
+  }
+
+  override render(): ReactNode {
+    return this.state.failed ? <Failed /> : this.props.children;
+  }
+}
+
+function Failed() {
+  return (
+    <Page title="This page could not be shown">
+      <Note
+        tone="bad"
+        title="The gateway cannot be reached, or it has another version by now"
+        action={
+          <Button small onClick={() => globalThis.location.reload()}>
+            Load the page again
+          </Button>
+        }
+      >
+        What you have saved is safe.
+      </Note>
+    </Page>
+  );
+}
