@@ -4,6 +4,7 @@ import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
 import { useCallback, useSyncExternalStore } from "react";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
+import { forgetWithSession } from "../../forgetting.ts";
 import { queryClient } from "../../rpc.ts";
 import { useSignedIn } from "../../session.tsx";
 
@@ -32,6 +33,8 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
+
+forgetWithSession(() => set(undefined));
 
 /** The key that calls are made with, and how to come by one. */
 export function usePlaygroundKey() {

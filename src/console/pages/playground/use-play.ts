@@ -1,10 +1,12 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { useTransport } from "@connectrpc/connect-query";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback } from "react";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { newIdempotencyKey, post, type Exchange } from "./exchange.ts";
+import { useKeptPlays } from "./kept-plays.ts";
 import { offerOf, type Offer } from "./offer.ts";
 import { textOf } from "./schema.ts";
+import { forgetWithSession } from "../../forgetting.ts";
 import { isGasless, payOnChain, signGasless, type PaymentMade } from "./payment.ts";
 
 /** Where agents call. */
@@ -45,18 +47,14 @@ export interface Play {
 const REPEATS = 40;
 const PAUSE = 3_000;
 
-/** Makes calls, one after the other, and keeps those of this visit. `onChange` is told of each one that has ended. */
+/** Ends what is under way: one call at a time. It goes on while another page of the console is looked at. */
+const ending: { current?: AbortController } = {};
+forgetWithSession(() => ending.current?.abort());
+
+/** Makes calls, one after the other, and keeps those of this visit. */
 export function usePlay() {
   const transport = useTransport();
-  const [play, setPlay] = useState<Play>();
-  const [history, setHistory] = useState<readonly Play[]>([]);
-  const ending = useRef<AbortController>(undefined);
-  useEffect(() => () => ending.current?.abort(), []);
-
-  const end = useCallback((ended: Play) => {
-    setPlay(ended);
-    setHistory((plays) => [ended, ...plays.filter((one) => one.startedAt !== ended.startedAt)].slice(0, 20));
-  }, []);
+  const { play, history, show: setPlay, end } = useKeptPlays();
 
   /** Sends the call, with the payment where there is one, until it is answered for good. */
   const send = useCallback(
@@ -78,7 +76,7 @@ export function usePlay() {
         if (!signal.aborted) end({ ...now, error, doing: undefined });
       }
     },
-    [end],
+    [end, setPlay],
   );
 
   const run = useCallback(
@@ -111,7 +109,7 @@ export function usePlay() {
         if (!signal.aborted) setPlay({ ...from, error, doing: undefined });
       }
     },
-    [send, transport],
+    [send, setPlay, transport],
   );
 
   /** The same call with the same payment once more: nothing is paid twice by it. */
