@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
-import { formatSignedUsd, formatUsd, parseUsd } from "../../format.ts";
+import { formatSignedUsd, formatUsd, MOST_USD, parseUsd } from "../../format.ts";
 import { Button, Choice, Dialog, ErrorNote, Field, Input, Note, tell } from "../../ui/index.ts";
 import { ReasonField } from "./reason-field.tsx";
 import { refreshAccounts } from "./refresh-account.ts";
@@ -23,7 +23,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
   const { mutate, error, isPending } = useMutation(AccountService.method.adjustBalance, { onSuccess: refreshAccounts });
   const size = parseUsd(text);
   const faults = {
-    amount: size === undefined || size === 0n ? "Enter an amount of dollars, with at most six decimals" : undefined,
+    amount: faultOf(size),
     reason: reason.trim() === "" ? "Say why" : undefined,
   };
   const amount = way === "add" ? (size ?? 0n) : -(size ?? 0n);
@@ -101,6 +101,11 @@ function Consequence({ account, amount, reason }: { account: Account; amount: bi
       <p className="faint">The entry stays in the ledger: it can be countered by another one, and not removed.</p>
     </Note>
   );
+}
+
+function faultOf(size: bigint | undefined): string | undefined {
+  if (size === undefined || size === 0n) return "Enter an amount of dollars, with at most six decimals";
+  return size > MOST_USD ? "At most $1,000,000,000" : undefined;
 }
 
 function newKey(): string {

@@ -1,7 +1,7 @@
 import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState, type FormEvent } from "react";
 import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { formatUsd, parseUsd, plainUsd } from "../../format.ts";
+import { formatUsd, MOST_USD, parseUsd, plainUsd } from "../../format.ts";
 import { queryClient } from "../../rpc.ts";
 import { Button, Card, ErrorNote, Field, Input, Skeleton, tell } from "../../ui/index.ts";
 
@@ -39,6 +39,7 @@ function Threshold({ now, balance }: { now: bigint | undefined; balance: bigint 
     event.preventDefault();
     const amount = parseUsd(text);
     if (text.trim() !== "" && amount === undefined) return setFault("An amount in dollars, such as 5 or 2.50");
+    if (amount !== undefined && amount > MOST_USD) return setFault("At most $1,000,000,000");
     mutate(amount === undefined ? {} : { lowBalanceUsdcMicrousd: amount });
   };
   return (
