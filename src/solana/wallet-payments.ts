@@ -3,13 +3,13 @@ import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { z } from "zod";
 import type { WalletPayment, WalletPayments } from "../app/deposit-ports.ts";
 import { parseAddress } from "../domain/base58.ts";
-import { invalidField } from "../domain/errors.ts";
+import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { displayUsd, type MicroUsd } from "../domain/money.ts";
 import { USDC_MINT } from "./addresses.ts";
 import { paymentInstructions } from "./payment-instructions.ts";
 import { printable } from "./printable.ts";
 import { lamportsRequest, latestRequest, preflightRequest } from "./relay-requests.ts";
-import { RpcError, RpcFailure } from "./rpc-failure.ts";
+import { RpcError, RpcFailure, type RpcFailureKind } from "./rpc-failure.ts";
 import { unavailable, type SolanaRpc } from "./rpc.ts";
 import { transactionFailure } from "./transaction-failure.ts";
 import type { Treasury } from "./treasury.ts";
@@ -26,6 +26,9 @@ const LAMPORTS_PER_SOL = 1_000_000_000;
 
 const PREFLIGHT_FAILURE = -32002;
 const SIGNATURE_FAILURE = -32003;
+
+/** After these a node may have sent it all the same. */
+const UNSURE: ReadonlySet<RpcFailureKind> = new Set(["timeout", "network", "http", "malformed"]);
 
 const balanceSchema = z.object({ value: z.object({ amount: z.string().regex(/^\d{1,20}$/) }) });
 const errorDataSchema = z.object({ err: z.unknown() });
@@ -65,7 +68,7 @@ export class SolanaWalletPayments implements WalletPayments {
     return new VersionedTransaction(message).serialize();
   }
 
-  /** What an endpoint does not know yet, the next may: only when all refuse is it refused. */
+  /** What an endpoint does not know yet, the next may: only when none may have sent it is it refused. */
   async send(transaction: Uint8Array, signal: AbortSignal): Promise<void> {
     const failures: Error[] = [];
     let refusal: string | undefined;
@@ -82,6 +85,9 @@ export class SolanaWalletPayments implements WalletPayments {
         failures.push(error);
       }
     }
+    // Who is told that nothing was sent pays again.
+    if (failures.some((failure) => failure instanceof RpcFailure && UNSURE.has(failure.kind)))
+      throw unsure(refusal, failures);
     if (refusal === undefined) throw unavailable(failures, this.#rpc.endpoints);
     throw invalidField("transaction", `the network refuses it: ${refusal}; nothing was sent`);
   }
@@ -127,6 +133,15 @@ function demandFee(lamports: bigint): void {
   throw invalidField(
     "payer",
     `holds ${Number(lamports) / LAMPORTS_PER_SOL} SOL, which does not pay the network's fee: it needs ${needed} SOL, most of which stays in it`,
+  );
+}
+
+function unsure(refusal: string | undefined, failures: readonly Error[]): ToolgateError {
+  const refused = refusal === undefined ? "" : ` (one refuses it: ${refusal})`;
+  return new ToolgateError(
+    "UNAVAILABLE",
+    `a node of the network gave no answer, and may have sent it${refused}: send the same transaction again, and do not sign another one`,
+    { retryAfterSeconds: 2, cause: new AggregateError(failures, failures.map(({ message }) => message).join("; ")) },
   );
 }
 

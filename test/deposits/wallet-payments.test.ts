@@ -244,13 +244,32 @@ describe("what is not such a transaction is not sent", () => {
     await expect(send(signed(good))).rejects.toThrow(/its blockhash has expired/);
     for (const faults of [scene.chain.faults, scene.secondFaults])
       faults.add({ method: "*", fault: { kind: "http", status: 503 } });
-    await expect(send(signed(good))).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(send(signed(good))).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringMatching(/may have sent it: send the same transaction again/),
+    });
     for (const faults of [scene.chain.faults, scene.secondFaults]) faults.clear();
     expect((await teller.get(agent, deposit)).state).toBe(DepositState.WAITING);
   });
 
   it("but for a node that cannot send, the next one does", async () => {
     scene.chain.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 503 } });
+    await teller.send(agent, signed(good));
+    scene.finalize();
+    await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
+  });
+
+  it("nor is it called refused while a node that gave no answer may have sent it: sent again it pays once", async () => {
+    const refusal = { kind: "rpc_error", code: -32002, data: { err: "BlockhashNotFound" } } as const;
+    scene.chain.faults.add({ method: "sendTransaction", fault: { kind: "delay", ms: 1_000 } });
+    scene.secondFaults.add({ method: "sendTransaction", fault: refusal });
+    await expect(teller.send(agent, signed(good))).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringMatching(
+        /may have sent it .*blockhash.*send the same transaction again, and do not sign another/,
+      ),
+    });
+    for (const faults of [scene.chain.faults, scene.secondFaults]) faults.clear();
     await teller.send(agent, signed(good));
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);

@@ -6,6 +6,7 @@ import { DepositService, type Deposit } from "#gen/toolgate/console/v1/deposit_s
 import { formatUsd, shortened } from "../../format.ts";
 import { Button, Card, ErrorNote } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
+import { sendSigned } from "../../wallet/send-signed.ts";
 import { signTransaction } from "../../wallet/sign-transaction.ts";
 import { WalletButtons } from "../../wallet/wallet-buttons.tsx";
 import { useWallets } from "../../wallet/wallet-provider.tsx";
@@ -73,7 +74,8 @@ function usePayment(depositId: string, onSent: () => void) {
     mutationFn: async (connected: ConnectedWallet) => {
       const { transaction } = await build.mutateAsync({ depositId, payer: connected.account.address });
       const signed = await signTransaction(connected, transaction);
-      if (signed.kind === "signed") await send.mutateAsync({ transaction: signed.transaction, depositId });
+      if (signed.kind === "sent") return;
+      await sendSigned((transaction) => send.mutateAsync({ transaction, depositId }), signed.transaction);
     },
     onSuccess: onSent,
   });

@@ -3,6 +3,7 @@ import { createClient, type Transport } from "@connectrpc/connect";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { can } from "../../wallet/features.ts";
+import { sendSigned } from "../../wallet/send-signed.ts";
 import { signTransaction } from "../../wallet/sign-transaction.ts";
 import { encodedPayment, fromBase64, post, toBase64, type Exchange } from "./exchange.ts";
 import type { Offer } from "./offer.ts";
@@ -51,7 +52,7 @@ export async function payOnChain(offer: Offer, connected: ConnectedWallet, trans
   const tx =
     signed.kind === "sent"
       ? signed.signature
-      : (await deposits.sendTransaction({ transaction: signed.transaction })).txSignature;
+      : await sendSigned((transaction) => deposits.sendTransaction({ transaction }), signed.transaction);
   const proof = { tx, quote_id: offer.quoteId };
   return { xPayment: encodedPayment(proof), proof };
 }

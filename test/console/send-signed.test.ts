@@ -1,0 +1,48 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { base58 } from "@scure/base";
+import { expect, it } from "vitest";
+import { sendSigned } from "../../src/console/wallet/send-signed.ts";
+
+const SIGNATURE = Uint8Array.from({ length: 64 }, (_, at) => at + 1);
+const TRANSACTION = Uint8Array.from([1, ...SIGNATURE, 9, 9, 9]);
+const txSignature = base58.encode(SIGNATURE);
+
+/** Sends, and fails so often before it works. */
+function sender(failures: unknown[]) {
+  const sent: Uint8Array[] = [];
+  const send = async (transaction: Uint8Array) => {
+    sent.push(transaction);
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
+    return { txSignature };
+  };
+  return { sent, send };
+}
+
+it("sends a signed transaction again while nobody can tell whether it was sent", async () => {
+  const { sent, send } = sender([new TypeError("Failed to fetch"), new ConnectError("no answer", Code.Unavailable)]);
+  expect(await sendSigned(send, TRANSACTION, 0)).toBe(txSignature);
+  expect(sent).toEqual([TRANSACTION, TRANSACTION, TRANSACTION]);
+});
+
+it("takes one for sent of which nobody ever tells, so that no other one is signed", async () => {
+  const { sent, send } = sender(Array.from({ length: 9 }, () => new ConnectError("no answer", Code.Unavailable)));
+  expect(await sendSigned(send, TRANSACTION, 0)).toBe(txSignature);
+  expect(sent).toHaveLength(5);
+});
+
+it("tells what was refused, and does not send it again", async () => {
+  for (const code of [Code.InvalidArgument, Code.FailedPrecondition, Code.NotFound, Code.Unauthenticated]) {
+    const { sent, send } = sender([new ConnectError("refused", code)]);
+    await expect(sendSigned(send, TRANSACTION, 0)).rejects.toMatchObject({ code });
+    expect(sent).toHaveLength(1);
+  }
+});
+
+it("does not take a later answer, such as that the quote has expired, for what became of it before", async () => {
+  const unknown = new TypeError("Failed to fetch");
+  const later = [unknown, ...Array.from({ length: 4 }, () => new ConnectError("expired", Code.FailedPrecondition))];
+  expect(await sendSigned(sender(later).send, TRANSACTION, 0)).toBe(txSignature);
+  const refused = new ConnectError("the network refuses it", Code.InvalidArgument);
+  await expect(sendSigned(sender([unknown, refused]).send, TRANSACTION, 0)).rejects.toBe(refused);
+});
