@@ -9,11 +9,13 @@ import { forgetAll } from "./forgetting.ts";
 /** Where the answers of all pages are kept while the page is open. */
 export const queryClient = new QueryClient({
   defaultOptions: {
+    // A gateway on this machine answers without a network, too: what cannot be reached is told, and not waited for.
     queries: {
+      networkMode: "always",
       staleTime: 5_000,
       retry: (failures, error) => failures < 2 && isTransient(error),
     },
-    mutations: { retry: false },
+    mutations: { networkMode: "always", retry: false },
   },
 });
 

@@ -74,6 +74,8 @@ const ADVICE: Readonly<Partial<Record<Code, string>>> = {
   [Code.Unauthenticated]: "Sign in again.",
 };
 
-function sentence(text: string): string {
+/** The field of the page's own request is nothing that a person has filled in. */
+function sentence(message: string): string {
+  const text = message.replace(/^payer: /, "this wallet ");
   return text === "" ? "It did not work" : text.charAt(0).toUpperCase() + text.slice(1);
 }
