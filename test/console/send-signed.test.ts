@@ -8,7 +8,7 @@ const TRANSACTION = Uint8Array.from([1, ...SIGNATURE, 9, 9, 9]);
 const txSignature = base58.encode(SIGNATURE);
 
 /** Sends, and fails so often before it works. */
-function sender(failures: unknown[]) {
+function sender(failures: Error[]) {
   const sent: Uint8Array[] = [];
   const send = async (transaction: Uint8Array) => {
     sent.push(transaction);
