@@ -30,4 +30,22 @@ export function keyFlows(here: () => ConsoleWorld): void {
     expect(await page.content()).not.toContain(apiKey);
     await leave();
   });
+
+  test("a key that is rotated stops at once where that is asked for, and the new one takes its place", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const { page, leave } = await world.signedIn(agent.wallet);
+    await page.goto("keys");
+    await page.getByRole("button", { name: "Rotate test" }).click();
+    await page.getByLabel("The old key").selectOption({ label: "Stops at once" });
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+    const shown = await page.getByRole("region", { name: "API key" }).textContent();
+    const rotated = { ...agent, apiKey: secret("an API key", shown?.trim() ?? "") };
+    expect(await world.call(rotated, "get_status", {})).toMatchObject({ status: 200 });
+    await expect.poll(async () => (await world.call(agent, "get_status", {})).status, SOON).toBe(401);
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    await page.getByRole("button", { name: "Show 1 key that no longer works" }).click();
+    expect(await page.getByRole("table").last().textContent()).toContain("test");
+    await leave();
+  });
 }

@@ -41,6 +41,7 @@ const ASKED = { resultTypes: ["violations"], preload: false, elementRef: false }
 
 /** What axe finds on the page as it is, in a line each; `rule`: by that one alone. */
 export async function faultsOf(page: Page, rule?: string): Promise<string[]> {
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
   const options = rule === undefined ? ASKED : { ...ASKED, runOnly: [rule] };
   const { violations } = await page.evaluate(
     (asked) => (globalThis as unknown as { axe: Axe }).axe.run(asked),
@@ -66,6 +67,36 @@ async function lookAt(page: Page): Promise<string[]> {
   return faults;
 }
 
+/** Looks at what is not there until somebody opens it. */
+async function lookAtWhatOpens(page: Page, { accountId }: Filled): Promise<string[]> {
+  const faults: string[] = [];
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  await goTo(page, "keys");
+  await settled(page);
+  await button("Create key").click();
+  faults.push(...(await faultsOf(page)));
+  await page.getByLabel("Name").fill("Looked at");
+  await button("Create key").click();
+  await button("I have saved it").waitFor();
+  faults.push(...(await faultsOf(page)));
+  await button("I have saved it").click();
+  const opens = async (name: string) => {
+    await button(name).click();
+    await page.getByRole("dialog").waitFor();
+    faults.push(...(await faultsOf(page)));
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  };
+  await opens("Rotate Looked at");
+  await opens("Revoke Looked at");
+  await goTo(page, `operator/accounts/${accountId}`);
+  await opens("Adjust balance");
+  await opens("Block");
+  await goTo(page, "settings");
+  await opens("Sign out everywhere");
+  return faults;
+}
+
 /** How the pages look, and whether everybody can use them. */
 export function looks(here: () => ConsoleWorld): void {
   test("axe finds nothing to complain of on any page, light or dark, and none is wider than a telephone", async () => {
@@ -73,17 +104,16 @@ export function looks(here: () => ConsoleWorld): void {
     const filled = await fillAccount(world);
     const options = { wallets: [testWallet(filled.wallet)] };
     const stranger = await world.visitor(options);
-    await stranger.context.addInitScript(AXE);
     await stranger.page.goto("");
     const faults = await lookAt(stranger.page);
     await stranger.leave();
-    const { page, context, leave } = await world.signedIn(filled.wallet, options);
-    await context.addInitScript(AXE);
+    const { page, leave } = await world.signedIn(filled.wallet, options);
     await page.goto("");
     for (const at of PAGES) {
       await goTo(page, at(filled));
       faults.push(...(await lookAt(page)));
     }
+    faults.push(...(await lookAtWhatOpens(page, filled)));
     expect(faults).toEqual([]);
     // It does look: what no page has, it finds.
     await page.locator("main").evaluate((main) => {

@@ -1,4 +1,6 @@
 import { readFile } from "node:fs/promises";
+import { createTransferCheckedInstruction, getAssociatedTokenAddressSync } from "@solana/spl-token";
+import { PublicKey, TransactionInstruction } from "@solana/web3.js";
 import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
@@ -42,4 +44,39 @@ export function moneyFlows(here: () => ConsoleWorld): void {
     expect(micro(rows.at(-1)?.["balance_usdc"])).toBe(balance);
     await leave();
   });
+
+  test("a deposit is paid by another wallet that knows nothing but the link of Solana Pay", async () => {
+    const world = here();
+    const [agent, other] = [await world.agent(), await world.agent()];
+    const { page, leave } = await world.signedIn(agent.wallet);
+    await page.goto("deposit");
+    await page.getByRole("button", { name: "$25", exact: true }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("img", { name: "Solana Pay code of this deposit" }).waitFor();
+    const link = await page.getByRole("link", { name: "Open in a wallet app" }).getAttribute("href");
+    await world.send(other, solanaPay(other.wallet.publicKey, link ?? ""));
+    await page.getByText("Credited to your balance").waitFor();
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(25_000_000n);
+    expect(await world.postgres.ledger.balance(other.accountId)).toBe(0n);
+    await leave();
+  });
+}
+
+/** What a wallet makes of a transfer request (the specification of Solana Pay): the memo, then the transfer with its references. */
+function solanaPay(payer: PublicKey, link: string): TransactionInstruction[] {
+  const url = new URL(link);
+  const part = (name: string) => url.searchParams.get(name) ?? "";
+  const mint = new PublicKey(part("spl-token"));
+  const [from, to] = [payer, new PublicKey(url.pathname)].map((owner) => getAssociatedTokenAddressSync(mint, owner));
+  if (!from || !to) throw new Error("no token account");
+  const microUsd = BigInt(Math.round(Number(part("amount")) * 1_000_000));
+  const transfer = createTransferCheckedInstruction(from, mint, to, payer, microUsd, 6);
+  for (const reference of url.searchParams.getAll("reference"))
+    transfer.keys.push({ pubkey: new PublicKey(reference), isSigner: false, isWritable: false });
+  const memo = new TransactionInstruction({
+    programId: new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"),
+    keys: [{ pubkey: payer, isSigner: true, isWritable: false }],
+    data: Buffer.from(part("memo")),
+  });
+  return [memo, transfer];
 }

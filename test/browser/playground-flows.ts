@@ -6,6 +6,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
+import { faultsOf } from "./looks.ts";
 import { testWallet, type TestWallet } from "./wallet.ts";
 
 const run = promisify(execFile);
@@ -83,7 +84,7 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
     await leave();
   });
 
-  test("who declines to pay has paid nothing, and can still pay the same quote", async () => {
+  test("who declines to pay has paid nothing; a payment that is on its way is waited for, and not made twice", async () => {
     const world = here();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet, { refuses: true });
@@ -93,8 +94,60 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
     await page.getByText("You declined in Test wallet").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(0n);
     wallet.refuses = false;
+    world.chain.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 500 } });
     await page.getByRole("button", { name: "Pay $0.001 with Test wallet" }).click();
+    await page.getByText("The payment is on its way: asked").waitFor();
+    expect(await page.getByRole("button", { name: /^Pay/ }).count()).toBe(0);
+    world.chain.faults.clear("sendTransaction");
     await page.getByText("paid by a gasless transfer").waitFor();
+    // It was declined once and signed once.
+    expect(wallet.asked).toEqual(["signTransaction", "signTransaction"]);
+    await leave();
+  });
+
+  test("an answer that is lost on its way is asked for again with the same payment", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const wallet = testWallet(agent.wallet);
+    const more = [...expected, /ERR_FAILED/];
+    const { page, context, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected: more });
+    await ready(page);
+    let lost = false;
+    await context.route(/tools\/call/, async (route) => {
+      const headers = await route.request().allHeaders();
+      if (lost || headers["x-payment"] === undefined) return route.continue();
+      lost = true;
+      await route.fetch();
+      return route.abort();
+    });
+    await buy(page, wallet);
+    await page.getByRole("button", { name: "Ask again with the same payment" }).click();
+    await page.getByText("paid by a gasless transfer").waitFor();
+    expect(wallet.asked).toEqual(["signTransaction"]);
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(0n);
+    await leave();
+  });
+
+  test("a quote that has expired is not paid: another one is asked for", async () => {
+    const world = here();
+    const agent = await world.agent();
+    const wallet = testWallet(agent.wallet);
+    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected });
+    await page.clock.install();
+    await ready(page);
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("the quote is good for").waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.clock.fastForward("05:01");
+    await page.getByText("The quote has expired").waitFor();
+    expect(await page.getByRole("button", { name: wallet.name, exact: true }).count()).toBe(0);
+    await page.clock.setSystemTime(Date.now());
+    await page.getByRole("button", { name: "Ask for a new one" }).click();
+    await page.getByText("the quote is good for").waitFor();
+    await page.getByRole("button", { name: wallet.name, exact: true }).click();
+    await page.getByRole("button", { name: `Pay $0.001 with ${wallet.name}` }).click();
+    await page.getByText("paid by a gasless transfer").waitFor();
+    expect(wallet.asked).toEqual(["signTransaction"]);
     await leave();
   });
 
@@ -111,9 +164,7 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
       return page.evaluate("navigator.clipboard.readText()").then(String);
     };
 
-    const { stdout } = await run("sh", ["-c", await copied("curl", "curl command")], { env });
-    expect(stdout).toContain(JSON.stringify('it\'s "quoted" $HOME `x` \\ ünï'));
-
+    const line = await copied("curl", "curl command");
     const config = JSON.parse(await copied("MCP config", "MCP configuration"));
     const { url, headers } = config.mcpServers.toolgate;
     const authorization = headers.Authorization.replace("${TOOLGATE_API_KEY}", agent.apiKey);
@@ -126,8 +177,12 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
 
     const program = await copied("TypeScript", "TypeScript program");
     const options = ["--conditions=toolgate-source", "--input-type=module-typescript", "-e", program];
-    const ran = await run(process.execPath, options, { env, cwd: path.resolve(import.meta.dirname, "../..") });
-    expect(ran.stdout).toContain("ünï");
+    const [fromShell, fromProgram] = await Promise.all([
+      run("sh", ["-c", line], { env }),
+      run(process.execPath, options, { env, cwd: path.resolve(import.meta.dirname, "../..") }),
+    ]);
+    expect(fromShell.stdout).toContain(JSON.stringify('it\'s "quoted" $HOME `x` \\ ünï'));
+    expect(fromProgram.stdout).toContain("ünï");
     await leave();
   });
 }

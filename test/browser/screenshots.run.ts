@@ -29,7 +29,7 @@ interface Sight {
 const SIGHTS: readonly Sight[] = [
   { name: "overview", at: () => "", narrow: true },
   { name: "activity", at: () => "activity", narrow: true },
-  { name: "statement", at: () => "activity?view=statement" },
+  { name: "statement", at: () => "activity?tab=statement" },
   { name: "receipt", at: ({ receiptId }) => `receipts/${receiptId}` },
   { name: "run", at: ({ runId }) => `runs/${runId}` },
   { name: "keys", at: () => "keys", narrow: true },

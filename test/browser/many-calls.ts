@@ -1,0 +1,49 @@
+import { completed, callOf, failed } from "../postgres/fixture.ts";
+import { query } from "../support/database-server.ts";
+import type { Agent, World } from "../support/world.ts";
+
+/** How many calls are made. */
+export const CALLS = 10_000;
+
+const TOOLS = ["inference_chat", "sandbox_execute", "vram_estimate"];
+/** How many are made at once. */
+const BATCH = 500;
+
+/**
+ * Makes many calls of an account straight at the ledger, with two keys and at prices of every last digit: each eleventh fails, and each
+ * 211th receipt is given back. Then dates the ledger's transfers over the last forty days, in their order.
+ */
+export async function makeManyCalls({ postgres, database }: World, { accountId, keyId }: Agent): Promise<void> {
+  const { ledger, accounts, apiKeys, refunds } = postgres;
+  const { key: other } = await apiKeys.create({ accountId, name: "other", scopes: [] });
+  const gift = { accountId, amount: 80_000_000n, reason: "for many calls" };
+  await accounts.adjust({ ...gift, idempotencyKey: "many-calls" });
+  const receiptIds: string[] = [];
+  for (let done = 0; done < CALLS; done += BATCH) {
+    const calls = Array.from({ length: BATCH }, (_, m) => {
+      const n = done + m;
+      return callOf(accountId, {
+        keyId: n % 3 === 0 ? other.keyId : keyId,
+        tool: TOOLS[n % TOOLS.length] ?? "",
+        price: 1_000n + BigInt((n * 7_919) % 9_973),
+      });
+    });
+    await Promise.all(calls.map((call) => ledger.begin(call)));
+    const ends = calls.map((call, m) => ((done + m) % 11 === 10 ? failed(call) : completed(call)));
+    await Promise.all(ends.map((end) => ledger.finish(end)));
+    receiptIds.push(...ends.flatMap((end) => (end.outcome === "completed" ? [end.receiptId] : [])));
+  }
+  for (const receiptId of receiptIds.filter((_, n) => n % 211 === 0))
+    await refunds.refund({ receiptId, reason: "test" });
+  // Nobody can do that to a ledger but its owner.
+  await query(
+    database.url,
+    `begin;
+     alter table transfer disable trigger append_only;
+     update transfer set created_at = dated.at from (
+       select id, now() - interval '40 days' + interval '40 days' * (row_number() over (order by id)) / (count(*) over ()) as at from transfer
+     ) dated where dated.id = transfer.id;
+     alter table transfer enable trigger append_only;
+     commit`,
+  );
+}

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { goTo, type ConsoleWorld } from "./console-world.ts";
+import { testWallet } from "./wallet.ts";
+
+/** What people set, and how they end their sessions. */
+export function settingsFlows(here: () => ConsoleWorld): void {
+  test("a session is ended from another one, and all of them at once", async () => {
+    const world = here();
+    const { wallet } = await world.agent();
+    const options = { wallets: [testWallet(wallet)], expected: [/status of 401/] };
+    const [first, second] = [await world.signedIn(wallet, options), await world.signedIn(wallet, options)];
+    await second.page.goto("settings");
+    await first.page.goto("settings");
+    const end = first.page.getByRole("button", { name: "End", exact: true });
+    await expect.poll(() => end.count()).toBe(1);
+    await end.click();
+    await first.page.getByText("The session has ended").waitFor();
+    const thrownOut = second.page.getByRole("heading", { name: "Sign in with your wallet" });
+    await goTo(second.page, "keys");
+    await thrownOut.waitFor();
+    await second.page.getByRole("button", { name: "Test wallet" }).click();
+    await second.page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
+
+    await first.page.getByRole("button", { name: "Sign out everywhere" }).click();
+    await first.page.getByRole("dialog").getByRole("button", { name: "Sign out everywhere" }).click();
+    await first.page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
+    await goTo(second.page, "deposit");
+    await thrownOut.waitFor();
+    await first.leave();
+    await second.leave();
+  });
+
+  test("the theme that was chosen stays on this device, whatever the system has", async () => {
+    const world = here();
+    const { page, leave } = await world.signedIn((await world.agent()).wallet, { colorScheme: "light" });
+    const paper = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor").then(String);
+    await page.goto("settings");
+    await page.getByRole("radio", { name: "As the system" }).waitFor();
+    const light = await paper();
+    await page.getByText("Dark", { exact: true }).click();
+    await expect.poll(paper).not.toBe(light);
+    await page.reload();
+    await page.getByRole("radio", { name: "Dark" }).waitFor();
+    expect(await paper()).not.toBe(light);
+    await page.getByText("As the system", { exact: true }).click();
+    await expect.poll(paper).toBe(light);
+    await leave();
+  });
+
+  test("the page warns of a balance below the one that was set", async () => {
+    const world = here();
+    const { page, leave } = await world.signedIn((await world.agent({ balance: 2_000_000n })).wallet);
+    await page.goto("settings");
+    await page.getByLabel("Warn below").fill("2.000001");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved").waitFor();
+    await goTo(page, "");
+    await page.getByText("The balance is low").waitFor();
+    await leave();
+  });
+}

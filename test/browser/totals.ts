@@ -1,0 +1,160 @@
+import process from "node:process";
+import type { Keypair } from "@solana/web3.js";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import { uuidOf } from "../../src/domain/ids.ts";
+import { openPool } from "../../src/postgres/pool.ts";
+import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
+import { signIn } from "../support/console.ts";
+import { goTo, SOON, type ConsoleWorld } from "./console-world.ts";
+import { CALLS, makeManyCalls } from "./many-calls.ts";
+
+/** An amount as the page writes it, micro-USD: by the digits, never by a floating point. */
+function micro(text: string): bigint {
+  const match = /^(-?)\$([\d,]+)\.(\d{2,6})$/.exec(text.trim());
+  if (!match) throw new Error(`${JSON.stringify(text)} is no amount`);
+  const [, sign = "", whole = "", decimals = ""] = match;
+  return BigInt(sign + whole.replaceAll(",", "") + decimals.padEnd(6, "0"));
+}
+
+/** The figure that stands under this label. */
+async function figure(page: Page, label: string): Promise<bigint> {
+  const stat = page.locator(".stat", { has: page.locator("dt", { hasText: label }) });
+  return micro(await stat.locator(".stat-value").innerText());
+}
+
+/** What a table of the overview says of each tool or key: calls and micro-USD, with the total as its last. */
+async function parts(page: Page, caption: string): Promise<[string, bigint, bigint][]> {
+  const cells = await page
+    .getByRole("table", { name: caption })
+    .locator("tbody tr, tfoot tr")
+    .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+  return cells
+    .map(([name = "", calls = "", spent = ""]): [string, bigint, bigint] => [
+      name,
+      BigInt(calls.replaceAll(",", "")),
+      micro(spent),
+    ])
+    .sort(byName);
+}
+
+const byName = ([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]) => (a < b ? -1 : 1);
+
+/** Sums over the ledger's transfers and nothing else. */
+class Sums {
+  readonly #pool: ReturnType<typeof openPool>;
+  readonly #account: string | undefined;
+
+  constructor(url: string, accountId: string) {
+    this.#pool = openPool(url, { max: 1, applicationName: "totals" });
+    this.#account = uuidOf("acct", accountId);
+  }
+
+  async one(sql: string, ...more: unknown[]): Promise<bigint> {
+    const { rows } = await this.#pool.query<{ sum: unknown }>(sql, more);
+    return BigInt(String(rows[0]?.sum));
+  }
+
+  /** All that the account got, less all that it gave. */
+  balance(account = this.#account): Promise<bigint> {
+    return this.one(
+      "select coalesce(sum(case when credit = $1 then amount else -amount end), 0) as sum from transfer where $1 in (credit, debit)",
+      account,
+    );
+  }
+
+  /** Charges since 00:00 UTC of `days` days ago, or since ever; by tool or key where one is named. */
+  async charged(days: number | undefined, by?: "run.tool" | "api_key.name"): Promise<[string, bigint, bigint][]> {
+    const { rows } = await this.#pool.query<{ name: string; calls: unknown; spent: unknown }>(
+      `select ${by ?? "'Total'"} as name, count(*) as calls, sum(transfer.amount) as spent
+       from transfer join run on run.id = encode(transfer.ref, 'hex')::uuid join api_key on api_key.id = run.key_id
+       where transfer.kind = 'charge' and transfer.debit = $1
+         and ($2::integer is null or transfer.created_at >= date_trunc('day', now(), 'UTC') - $2 * interval '1 day')
+       group by 1`,
+      [this.#account, days ?? null],
+    );
+    return rows.map(({ name, calls, spent }) => [name, BigInt(String(calls)), BigInt(String(spent))]);
+  }
+
+  /** As {@link charged}, with the total, in the order of the names. */
+  async table(days: number, by: "run.tool" | "api_key.name"): Promise<[string, bigint, bigint][]> {
+    return [...(await this.charged(days, by)), ...(await this.charged(days))].sort(byName);
+  }
+
+  /** What all customers have together. */
+  liabilities(): Promise<bigint> {
+    return this.one(
+      `select coalesce(sum(change), 0) as sum from (
+         select credit as account, amount as change from transfer union all select debit, -amount from transfer
+       ) moved where account <> all ($1::uuid[])`,
+      Object.values(SYSTEM_ACCOUNTS),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+}
+
+/** Whether the page adds up. */
+export function totals(here: () => ConsoleWorld): void {
+  test(`after ${CALLS} calls every total on the page is what the ledger's transfers add up to`, async () => {
+    const world = here();
+    const agent = await world.agent({ operator: true });
+    await makeManyCalls(world, agent);
+    const sums = new Sums(world.database.url, agent.accountId);
+    const { page, leave } = await world.signedIn(agent.wallet);
+
+    await page.goto("?span=30d");
+    await page.getByRole("table", { name: "By key" }).waitFor();
+    const balance = await sums.balance();
+    expect(micro(await page.locator(".balance-figure").innerText())).toBe(balance);
+    expect(await figure(page, "Held")).toBe(0n);
+    const [[, , month = 0n] = []] = await sums.charged(29);
+    expect(await figure(page, "Last 30 days")).toBe(month);
+    expect(await figure(page, "Spent today")).toBe((await sums.charged(0))[0]?.[2] ?? 0n);
+    expect(await parts(page, "By tool")).toEqual(await sums.table(29, "run.tool"));
+    expect(await parts(page, "By key")).toEqual(await sums.table(29, "api_key.name"));
+    // It is not all there is: the days before are left out.
+    const [[, calls = 0n, ever = 0n] = []] = await sums.charged(undefined);
+    expect(ever).toBeGreaterThan(month);
+    expect(calls).toBeGreaterThan(9_000n);
+
+    await goTo(page, "keys");
+    const keys = page.getByRole("table", { name: "API keys" });
+    for (const [name, count, spent] of await sums.charged(undefined, "api_key.name")) {
+      const row = keys.getByRole("row").filter({ has: page.getByText(name, { exact: true }) });
+      const [told = "", made = ""] = (await row.getByRole("cell").nth(3).innerText()).split("\n");
+      expect([micro(told), BigInt(made.replaceAll(/\D/g, ""))], name).toEqual([spent, count]);
+    }
+
+    await goTo(page, "activity?tab=statement");
+    const newest = page.getByRole("table", { name: "Statement" }).getByRole("row").nth(1);
+    expect(micro(await newest.getByRole("cell").last().innerText())).toBe(balance);
+
+    await goTo(page, "operator");
+    await expect.poll(() => figure(page, "Owed to accounts"), SOON).toBe(await sums.liabilities());
+    await expect.poll(() => figure(page, "Revenue"), SOON).toBe(await sums.balance(SYSTEM_ACCOUNTS.revenue));
+    expect(await world.violations()).toEqual([]);
+    await sums.close();
+    await leave();
+    await tellPages(world, agent.wallet);
+  }, 120_000);
+}
+
+/** How much longer the hundredth page of the receipts takes than the first: told, for what is measured here is noisy. */
+async function tellPages(world: ConsoleWorld, wallet: Keypair): Promise<void> {
+  const history = (await signIn(world, wallet)).client(HistoryService);
+  const took: number[] = [];
+  for (let cursor: string | undefined, count = 0; count < 100; count++) {
+    const start = performance.now();
+    const page = await history.listReceipts({ limit: 20, ...(cursor !== undefined && { cursor }) });
+    took.push(performance.now() - start);
+    expect(page.items).toHaveLength(20);
+    cursor = page.nextCursor;
+  }
+  const least = (times: readonly number[]) => Math.min(...times);
+  const ratio = least(took.slice(-10)) / least(took.slice(0, 10));
+  process.stdout.write(`the hundredth page of receipts takes ${ratio.toFixed(1)} times as long as the first\n`);
+}
