@@ -61,7 +61,7 @@ describe("the operator's commands for the treasury", { timeout: 60_000 }, () => 
     expect(first.stdout).toContain("\ufffd[2J\ufffd2Jgone\ufffdstatus  assigned");
     expect(first.stdout.split("\n")).toHaveLength(3);
     const cursor =
-      /^To give one to its owner: suspense assign .*\nThere are more: add --cursor (\S+)\n$/.exec(first.stderr)?.[1] ??
+      /^There are more: add --cursor (\S+)\nTo give one to its owner: suspense assign .*\n$/.exec(first.stderr)?.[1] ??
       "";
     expect((await toolgate("suspense", "list", "--cursor", cursor)).stdout).toContain("0.000001");
 

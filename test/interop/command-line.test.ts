@@ -139,6 +139,7 @@ describe("buf curl over gRPC", () => {
       "toolgate.v1.AuditService",
       "toolgate.v1.HealthService",
       "toolgate.v1.KeyService",
+      "toolgate.v1.OperationsService",
       "toolgate.v1.PaymentService",
       "toolgate.v1.ReceiptService",
       "toolgate.v1.RunService",

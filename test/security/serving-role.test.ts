@@ -169,7 +169,7 @@ describe("the role that gateways serve with", () => {
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
        and not has_table_privilege('${SERVING.role}', oid, 'select') order by 1`,
     );
-    expect(rows.map(({ name }: { name: string }) => name)).toEqual(["rate_bucket", "revenue_mark"]);
+    expect(rows.map(({ name }: { name: string }) => name)).toEqual(["rate_bucket"]);
   });
 });
 

@@ -57,9 +57,13 @@ export class ConsoleDoor implements MountedHandler {
   }
 }
 
+/** A segment by which a path would lead elsewhere (RFC 3986 section 5.2.4). Clients resolve them before they ask. */
+const DOT_SEGMENT = /\/\.{1,2}(?:[/?]|$)/;
+
 /** Everything of the console that is not asked by a page. */
 function isPage(url: string): boolean {
-  return /^\/console(?:[/?]|$)/.test(url) && !url.startsWith(`${RPC_PATH}/`) && !url.startsWith(EXPORT_PATH);
+  if (url.startsWith(`${RPC_PATH}/`) || url.startsWith(EXPORT_PATH)) return false;
+  return /^\/console(?:[/?]|$)/.test(url) && !DOT_SEGMENT.test(url);
 }
 
 /** What one session is told, no cache may tell another. */
