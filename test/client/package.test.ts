@@ -18,7 +18,7 @@ let app: string;
 let packed: string[];
 beforeAll(async () => {
   [world, app] = await Promise.all([startWorld(), mkdtemp(path.join(os.tmpdir(), "toolgate-package-"))]);
-  await rm(path.join(ROOT, "dist"), { recursive: true, force: true });
+  await rm(path.join(ROOT, "dist", "client"), { recursive: true, force: true });
   expect(await command("npm", ["run", "-s", "build:client"])).toEqual({ code: 0, output: "" });
   packed = await packInto(path.join(app, "node_modules", "toolgate"));
   for (const scope of PACKAGES)
