@@ -14,6 +14,7 @@ import { ApiKeyEntity } from "./entities/api-key.ts";
 import { KeyUseEntity } from "./entities/key-use.ts";
 import { limitsOf, limitsRow } from "./key-limits.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
+import { Turns } from "./turns.ts";
 
 type KeyRow = InferEntity<typeof ApiKeyEntity>;
 
@@ -55,6 +56,9 @@ export class PostgresApiKeys implements ApiKeys {
   readonly #orm: MikroORM;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #turns = new Turns();
+  /** The last time that figures of keys are added up. */
+  #lastAdded: Promise<unknown> = Promise.resolve();
 
   constructor(orm: MikroORM, clock: Clock, random: Random) {
     this.#orm = orm;
@@ -84,7 +88,18 @@ export class PostgresApiKeys implements ApiKeys {
     return rows.map((row) => ({ ...keyOf(row), lastUsedAt: used.get(row.id) }));
   }
 
-  async listWithUse(accountId: string): Promise<KeyUse[]> {
+  /** One of all accounts at a time: the other connection is for who signs in, and for who revokes a key. */
+  listWithUse(accountId: string): Promise<KeyUse[]> {
+    return this.#turns.take(accountId, () => this.#next(() => this.#listWithUse(accountId)));
+  }
+
+  async #next<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#lastAdded.then(work);
+    this.#lastAdded = turn.catch(() => {});
+    return turn;
+  }
+
+  async #listWithUse(accountId: string): Promise<KeyUse[]> {
     const keys = await this.list(accountId);
     if (keys.length === 0) return [];
     const account = uuidFrom("acct", accountId);

@@ -11,6 +11,7 @@ import { uuidFrom } from "./rows.ts";
 import { inSnapshot } from "./snapshot.ts";
 import { openPlace, sealPlace, type StatementPlace } from "./statement-cursor.ts";
 import { StatementExports } from "./statement-export.ts";
+import { Turns } from "./turns.ts";
 
 /** Before all transfers. */
 const FIRST = 0n;
@@ -38,6 +39,7 @@ export class PostgresStatements implements Statements {
   readonly #pool: Pool;
   readonly #keys: SealingKeys;
   readonly #exports: StatementExports;
+  readonly #turns = new Turns();
 
   constructor(pool: Pool, keys: SealingKeys) {
     this.#pool = pool;
@@ -45,7 +47,11 @@ export class PostgresStatements implements Statements {
     this.#exports = new StatementExports(pool);
   }
 
-  async balance(accountId: string): Promise<AccountBalance> {
+  balance(accountId: string): Promise<AccountBalance> {
+    return this.#turns.take(accountId, () => this.#balance(accountId));
+  }
+
+  async #balance(accountId: string): Promise<AccountBalance> {
     const account = uuidFrom("acct", accountId);
     return inSnapshot(this.#pool, async (client) => {
       const total = await totalOf(client, account);

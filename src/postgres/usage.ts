@@ -5,6 +5,7 @@ import { errorCodeOf } from "./error-codes.ts";
 import { transferRange, uuidRange } from "./ledger-time.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 import { inSnapshot } from "./snapshot.ts";
+import { Turns } from "./turns.ts";
 
 /** Which figure of a row is meant: that of a bucket, a tool, a key, an error's code, or of all. */
 const SETS = "grouping sets ((bucket), (tool), (key_id, key_name), (error_code), ())";
@@ -59,12 +60,17 @@ const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 /** Adds up usage on PostgreSQL: charges from the ledger's transfers, failures from the runs, all of one moment. */
 export class PostgresUsageReports implements UsageReports {
   readonly #pool: Pool;
+  readonly #turns = new Turns();
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  async usage(query: UsageQuery): Promise<UsageReport> {
+  usage(query: UsageQuery): Promise<UsageReport> {
+    return this.#turns.take(query.accountId, () => this.#usage(query));
+  }
+
+  async #usage(query: UsageQuery): Promise<UsageReport> {
     return inSnapshot(this.#pool, async (client) => {
       const [row] = (await client.query<{ now: Date }>("select now()")).rows;
       const span = spanOf(query, row?.now ?? new Date());

@@ -113,6 +113,28 @@ describe("an account's owner", () => {
     expect(list.map((row) => row["receipt_id"])).toEqual(receipts.items.map((receipt) => receipt.receiptId));
   });
 
+  it("waits for the figures that they have asked for, and keeps nobody else from theirs", async () => {
+    const { reading, apiKeys } = world.postgres;
+    const { accountId } = agent;
+    for (const ask of [
+      () =>
+        reading.usageReports.usage({
+          accountId,
+          from: new Date(),
+          to: undefined,
+          hourly: false,
+          tool: undefined,
+          keyId: undefined,
+        }),
+      () => reading.statements.balance(accountId),
+      () => apiKeys.listWithUse(accountId),
+    ]) {
+      const all = Array.from({ length: 20 }, () => ask().catch(() => {}));
+      await expect(ask()).rejects.toMatchObject({ code: "UNAVAILABLE", message: expect.stringMatching(/too often/) });
+      await Promise.all(all);
+    }
+  });
+
   it("finds nothing of anybody else's", async () => {
     await expect(history.getReceipt({ receiptId: strangers.receiptId })).rejects.toThrow(
       /not_found.*no receipt of yours/,

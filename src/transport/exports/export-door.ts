@@ -24,6 +24,9 @@ export interface ExportDoorOptions {
 /** How long a caller may take for a whole file, ms: the database keeps what it is read from for as long. */
 const FILE_MS = 15 * 60_000;
 
+/** Files that are written for one account at once. */
+const OF_ONE = 2;
+
 const ALLOW = "GET, HEAD";
 
 /**
@@ -34,6 +37,8 @@ export class ExportDoor {
   readonly #options: ExportDoorOptions;
   readonly #files: ReadonlyMap<string, ExportFile>;
   readonly #writing = new Set<Promise<void>>();
+  /** Whose files are being written. */
+  readonly #owners: string[] = [];
 
   constructor(options: ExportDoorOptions) {
     this.#options = options;
@@ -67,27 +72,51 @@ export class ExportDoor {
     }
     const { caller } = await this.#options.gate.admit("required", arrivalOf(request));
     if (!caller) throw new ToolgateError("UNAUTHORIZED", "sign in first");
+    const { accountId } = caller;
     const parameters = parametersOf(search, file.parameters);
-    await file.write(caller.accountId, parameters, async (name, parts) => {
-      const iterator = parts[Symbol.asyncIterator]();
-      const first = await iterator.next();
-      response.writeHead(200, {
-        "content-type": "text/csv; charset=utf-8; header=present",
-        "content-disposition": `attachment; filename="${name}"`,
-        "cache-control": "no-store",
-        "x-content-type-options": "nosniff",
-        "x-request-id": requestId,
+    await this.#amongFew(accountId, () =>
+      file.write(accountId, parameters, (name, parts) => this.#send(response, { name, parts, method, requestId })),
+    );
+  }
+
+  /** @throws ToolgateError UNAVAILABLE when the account has as many files under way as it may */
+  async #amongFew(accountId: string, write: () => Promise<void>): Promise<void> {
+    if (this.#owners.filter((other) => other === accountId).length >= OF_ONE) {
+      throw new ToolgateError("UNAVAILABLE", `${OF_ONE} files of the account are being written; wait for one of them`, {
+        retryAfterSeconds: 5,
       });
-      if (method === "HEAD") {
-        response.end();
-        await iterator.return?.();
-        return;
-      }
-      response.setTimeout(this.#options.stallMs ?? 60_000, () => response.destroy());
-      const rest = { [Symbol.asyncIterator]: () => iterator };
-      await pipeline(Readable.from(wholeText(first.done ? "" : first.value, rest)), response, {
-        signal: AbortSignal.timeout(FILE_MS),
-      });
+    }
+    this.#owners.push(accountId);
+    try {
+      await write();
+    } finally {
+      this.#owners.splice(this.#owners.indexOf(accountId), 1);
+    }
+  }
+
+  async #send(
+    response: ServerResponse,
+    file: { name: string; parts: AsyncIterable<string>; method: string; requestId: string },
+  ): Promise<void> {
+    const { name, parts, method, requestId } = file;
+    const iterator = parts[Symbol.asyncIterator]();
+    const first = await iterator.next();
+    response.writeHead(200, {
+      "content-type": "text/csv; charset=utf-8; header=present",
+      "content-disposition": `attachment; filename="${name}"`,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-request-id": requestId,
+    });
+    if (method === "HEAD") {
+      response.end();
+      await iterator.return?.();
+      return;
+    }
+    response.setTimeout(this.#options.stallMs ?? 60_000, () => response.destroy());
+    const rest = { [Symbol.asyncIterator]: () => iterator };
+    await pipeline(Readable.from(wholeText(first.done ? "" : first.value, rest)), response, {
+      signal: AbortSignal.timeout(FILE_MS),
     });
   }
 

@@ -54,6 +54,20 @@ describe("a file", () => {
     expect(await (await server.get("/file.csv", { method: "HEAD" })).text()).toBe("");
   });
 
+  it("is one of two at most that an account reads at once, and of as many as it likes one after the other", async () => {
+    server = await serveExports("acct", [fileOf(() => endless("x".repeat(10_000)))]);
+    const reading = [new AbortController(), new AbortController()];
+    for (const { signal } of reading) expect((await server.get("/file.csv", { signal })).status).toBe(200);
+    const third = await server.get("/file.csv");
+    expect([third.status, await third.json()]).toEqual([
+      503,
+      { code: "UNAVAILABLE", message: expect.stringMatching(/^2 files of the account are being written/) },
+    ]);
+    reading[0]?.abort();
+    await expect.poll(async () => (await server?.get("/file.csv", { method: "HEAD" }))?.status).toBe(200);
+    reading[1]?.abort();
+  });
+
   it.each([
     ["/file.csv?from=2026-02-30", "GET", 400, /^from: must be a day as YYYY-MM-DD/],
     ["/file.csv?from=2026-2-3", "GET", 400, /^from: /],

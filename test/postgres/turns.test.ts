@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { Turns } from "../../src/postgres/turns.ts";
+
+/** Work that ends when it is told to. */
+function work() {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let begun = false;
+  const begin = () => {
+    begun = true;
+    return promise;
+  };
+  return { begin, isBegun: () => begun, end: resolve, fail: reject };
+}
+
+const soon = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("the turns of accounts", () => {
+  it("let one of each account work at a time, in the order in which they came", async () => {
+    const turns = new Turns();
+    const [first, second, other] = [work(), work(), work()];
+    const answers = [turns.take("a", first.begin), turns.take("a", second.begin), turns.take("b", other.begin)];
+    await soon();
+    expect([first.isBegun(), second.isBegun(), other.isBegun()]).toEqual([true, false, true]);
+    first.end("first");
+    await soon();
+    expect(second.isBegun()).toBe(true);
+    second.end("second");
+    other.end("other");
+    expect(await Promise.all(answers)).toEqual(["first", "second", "other"]);
+  });
+
+  it("go on after work that failed, which only who asked for it hears of", async () => {
+    const turns = new Turns();
+    const [bad, good] = [work(), work()];
+    const failed = turns.take("a", bad.begin).catch((error: unknown) => error);
+    const answer = turns.take("a", good.begin);
+    bad.fail(new Error("no"));
+    good.end("yes");
+    expect(await failed).toMatchObject({ message: "no" });
+    expect(await answer).toBe("yes");
+  });
+
+  it("send away whoever has too many that wait, and nobody else", async () => {
+    const turns = new Turns();
+    const { begin, end } = work();
+    const waiting = Array.from({ length: 20 }, () => turns.take("a", begin));
+    await expect(turns.take("a", begin)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(await turns.take("b", async () => "other")).toBe("other");
+    end("all");
+    await Promise.all(waiting);
+    expect(await turns.take("a", async () => "again")).toBe("again");
+  });
+});
