@@ -34,9 +34,14 @@ const RECORD_FAILURE = `
   select $1, account_id, actor, action, target, '{}', id, $3 from operator_action where id = $2
   on conflict (id) do nothing`;
 
-/** One page: before the action $1, at most $2. */
+/** One page: before the action $1, at most $2. Of actions that were written at once, none saw the others: which one repeats which is seen here. */
 export const ACTIONS = `
-  select done.id, done.at, done.account_id, done.actor, done.action, done.target, done.details::text as details, done.repeats,
+  select done.id, done.at, done.account_id, done.actor, done.action, done.target, done.details::text as details,
+         coalesce(done.repeats, case when done.once is not null then (
+           select first.id from operator_action first
+           where first.action = done.action and first.target = done.target and first.once = done.once and first.id < done.id
+             and not exists (select from operator_action failed where failed.failed_action = first.id)
+           order by first.id limit 1) end) as repeats,
          (select failed.failure from operator_action failed where failed.failed_action = done.id order by failed.id limit 1) as failure
   from operator_action done where done.id < $1 and done.failed_action is null order by done.id desc limit $2`;
 

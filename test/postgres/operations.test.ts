@@ -5,6 +5,7 @@ import { newId } from "../../src/domain/ids.ts";
 import { accountsPage } from "../../src/postgres/account-search.ts";
 import { CALLS_BY_MINUTE, FAILED_PAYMENTS, PostgresOperations } from "../../src/postgres/operations.ts";
 import { ACTIONS, PostgresOperatorActions } from "../../src/postgres/operator-actions.ts";
+import { openPool } from "../../src/postgres/pool.ts";
 import { PostgresRefunds } from "../../src/postgres/refunds.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -292,6 +293,21 @@ describe("with a hundred thousand accounts, and many of all else", { timeout: 60
       expect(pages, plan).toBeLessThan(200);
     }
     expect((await operations.figures()).liabilities).toBeGreaterThan(0n);
+  });
+
+  it("of two actions that were written at once, the later one is told as a repeat", async () => {
+    const apart = openPool(database.url, { max: 1, applicationName: "test" });
+    const early = new PostgresOperatorActions(apart, systemClock, systemRandom);
+    const late = new PostgresOperatorActions(instance.pool, systemClock, systemRandom);
+    const actor = { accountId: undefined, name: "cli:x" };
+    const action = { actor, name: "account.adjust" as const, target: "acct_6", details: {}, once: "5 key" };
+    await apart.query("begin");
+    const first = await early.record(action);
+    await late.record(action);
+    await apart.query("commit");
+    await apart.end();
+    const { items } = await late.list({ limit: 2, cursor: undefined });
+    expect(items.map(({ repeats }) => repeats)).toEqual([first, undefined]);
   });
 
   it("an action that repeats another finds it along an index", async () => {
