@@ -10,7 +10,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
     if (await target.evaluate((element) => element === element.ownerDocument.activeElement)) return;
     await page.keyboard.press("Tab");
   }
-  throw new Error(`the Tab key does not lead to ${target}`);
+  throw new Error(`the Tab key does not lead to ${target.toString()}`);
 }
 
 /** What is done without a mouse. */

@@ -50,12 +50,16 @@ export function settingsFlows(here: () => ConsoleWorld): void {
   test("the page warns of a balance below the one that was set", async () => {
     const world = here();
     const { page, leave } = await world.signedIn((await world.agent({ balance: 2_000_000n })).wallet);
-    await page.goto("settings");
+    const warning = page.getByText("The balance is low");
+    await page.goto("");
+    await page.getByText("Held", { exact: true }).waitFor();
+    expect(await warning.count()).toBe(0);
+    await goTo(page, "settings");
     await page.getByLabel("Warn below").fill("2.000001");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved").waitFor();
     await goTo(page, "");
-    await page.getByText("The balance is low").waitFor();
+    await warning.waitFor();
     await leave();
   });
 }

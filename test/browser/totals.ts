@@ -18,6 +18,9 @@ function micro(text: string): bigint {
   return BigInt(sign + whole.replaceAll(",", "") + decimals.padEnd(6, "0"));
 }
 
+/** A tool, a key or the total: its calls and what they cost, micro-USD. */
+type Part = [name: string, calls: bigint, spent: bigint];
+
 /** The figure that stands under this label. */
 async function figure(page: Page, label: string): Promise<bigint> {
   const stat = page.locator(".stat", { has: page.locator("dt", { hasText: label }) });
@@ -25,17 +28,13 @@ async function figure(page: Page, label: string): Promise<bigint> {
 }
 
 /** What a table of the overview says of each tool or key: calls and micro-USD, with the total as its last. */
-async function parts(page: Page, caption: string): Promise<[string, bigint, bigint][]> {
+async function parts(page: Page, caption: string): Promise<Part[]> {
   const cells = await page
     .getByRole("table", { name: caption })
     .locator("tbody tr, tfoot tr")
     .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
   return cells
-    .map(([name = "", calls = "", spent = ""]): [string, bigint, bigint] => [
-      name,
-      BigInt(calls.replaceAll(",", "")),
-      micro(spent),
-    ])
+    .map(([name = "", calls = "", spent = ""]): Part => [name, BigInt(calls.replaceAll(",", "")), micro(spent)])
     .sort(byName);
 }
 
@@ -65,7 +64,7 @@ class Sums {
   }
 
   /** Charges since 00:00 UTC of `days` days ago, or since ever; by tool or key where one is named. */
-  async charged(days: number | undefined, by?: "run.tool" | "api_key.name"): Promise<[string, bigint, bigint][]> {
+  async charged(days: number | undefined, by?: "run.tool" | "api_key.name"): Promise<Part[]> {
     const { rows } = await this.#pool.query<{ name: string; calls: unknown; spent: unknown }>(
       `select ${by ?? "'Total'"} as name, count(*) as calls, sum(transfer.amount) as spent
        from transfer join run on run.id = encode(transfer.ref, 'hex')::uuid join api_key on api_key.id = run.key_id
@@ -77,9 +76,15 @@ class Sums {
     return rows.map(({ name, calls, spent }) => [name, BigInt(String(calls)), BigInt(String(spent))]);
   }
 
+  /** As {@link charged}, of all together. */
+  async total(days: number | undefined): Promise<Part> {
+    const [total] = await this.charged(days);
+    return total ?? ["Total", 0n, 0n];
+  }
+
   /** As {@link charged}, with the total, in the order of the names. */
-  async table(days: number, by: "run.tool" | "api_key.name"): Promise<[string, bigint, bigint][]> {
-    return [...(await this.charged(days, by)), ...(await this.charged(days))].sort(byName);
+  async table(days: number, by: "run.tool" | "api_key.name"): Promise<Part[]> {
+    return [...(await this.charged(days, by)), await this.total(days)].sort(byName);
   }
 
   /** What all customers have together. */
@@ -111,13 +116,13 @@ export function totals(here: () => ConsoleWorld): void {
     const balance = await sums.balance();
     expect(micro(await page.locator(".balance-figure").innerText())).toBe(balance);
     expect(await figure(page, "Held")).toBe(0n);
-    const [[, , month = 0n] = []] = await sums.charged(29);
+    const [, , month] = await sums.total(29);
     expect(await figure(page, "Last 30 days")).toBe(month);
-    expect(await figure(page, "Spent today")).toBe((await sums.charged(0))[0]?.[2] ?? 0n);
+    expect(await figure(page, "Spent today")).toBe((await sums.total(0))[2]);
     expect(await parts(page, "By tool")).toEqual(await sums.table(29, "run.tool"));
     expect(await parts(page, "By key")).toEqual(await sums.table(29, "api_key.name"));
     // It is not all there is: the days before are left out.
-    const [[, calls = 0n, ever = 0n] = []] = await sums.charged(undefined);
+    const [, calls, ever] = await sums.total(undefined);
     expect(ever).toBeGreaterThan(month);
     expect(calls).toBeGreaterThan(9_000n);
 

@@ -9,10 +9,11 @@ import { CopyAs } from "./playground/copy-as.tsx";
 import { exampleOf } from "./playground/examples.ts";
 import { KeyCard } from "./playground/key-card.tsx";
 import { ParamsForm } from "./playground/params-form.tsx";
+import type { PlayCall } from "./playground/play-call.ts";
 import { PlayView } from "./playground/play-view.tsx";
 import { usePlaygroundKey } from "./playground/playground-key.ts";
 import { fieldsOf, paramsOf } from "./playground/schema.ts";
-import { usePlay, type PlayCall } from "./playground/use-play.ts";
+import { usePlay } from "./playground/use-play.ts";
 import { Visit } from "./playground/visit.tsx";
 import "./playground/playground.css";
 

@@ -7,16 +7,11 @@ import { useKeptPlays } from "./kept-plays.ts";
 import { offerOf, type Offer } from "./offer.ts";
 import { textOf } from "./schema.ts";
 import { forgetWithSession } from "../../forgetting.ts";
+import type { PlayCall } from "./play-call.ts";
 import { isGasless, payOnChain, signGasless, type PaymentMade } from "./payment.ts";
 
 /** Where agents call. */
 const CALL_PATH = "/v1/mcp/tools/call";
-
-/** A call as it was asked for. */
-export interface PlayCall {
-  readonly tool: string;
-  readonly params: JsonObject;
-}
 
 /** One thing that has happened. */
 export interface PlayStep {
