@@ -299,7 +299,7 @@ export const MAX_GOOD_KEYS = 100;
 export interface ApiKeys {
   /**
    * `secret` is `sk-agent-…` and is stored only as its SHA-256.
-   * @throws ToolgateError NOT_FOUND for an unknown account; INVALID_REQUEST when it has {@link MAX_GOOD_KEYS}
+   * @throws ToolgateError NOT_FOUND for an unknown account; INVALID_REQUEST when it has {@link MAX_GOOD_KEYS}, or made too many within a day
    */
   create(key: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }>;
   /** Newest first, revoked and expired ones included; all accounts when undefined. */

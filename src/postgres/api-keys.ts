@@ -18,6 +18,14 @@ import { Turns } from "./turns.ts";
 
 type KeyRow = InferEntity<typeof ApiKeyEntity>;
 
+/**
+ * Keys that an account may make within a day, and how many of those that no longer work are listed: whoever makes and revokes them by script
+ * fills neither the table nor the memory.
+ */
+const [MOST_A_DAY, MOST_ENDED] = [1_000, 500];
+
+const DAY_MS = 86_400_000;
+
 /** What a key is made of. */
 interface Made extends NewKey {
   account: string;
@@ -41,7 +49,7 @@ const FIGURES = /* sql */ `
     select key_id, sum(price) as spent, count(*) as calls from run
     where account_id = ? and status = 'completed' and price > 0 group by key_id
   ) charged on charged.key_id = key.id
-  where key.account_id = ?`;
+  where key.id = any (?::uuid[])`;
 
 /**
  * What is stored of a key, and what it is looked up by. A key has 256 random bits, so a plain hash cannot be reversed. Nor does the
@@ -82,10 +90,23 @@ export class PostgresApiKeys implements ApiKeys {
     const account = accountId === undefined ? undefined : uuidOf("acct", accountId);
     if (accountId !== undefined && account === undefined) return [];
     const em = this.#orm.em.fork();
-    const rows = await em.find(ApiKeyEntity, account === undefined ? {} : { account }, { orderBy: { id: "desc" } });
+    const rows = await this.#listed(em, account);
     const uses = await em.find(KeyUseEntity, account === undefined ? {} : { keyId: { $in: rows.map(({ id }) => id) } });
     const used = new Map(uses.map(({ keyId, lastUsedAt }) => [keyId, lastUsedAt]));
     return rows.map((row) => ({ ...keyOf(row), lastUsedAt: used.get(row.id) }));
+  }
+
+  /** All keys; of one account those that work, and the newest of those that do not. */
+  async #listed(em: EntityManager, account: string | undefined): Promise<KeyRow[]> {
+    if (account === undefined) return em.find(ApiKeyEntity, {}, { orderBy: { id: "desc" } });
+    const now = new Date(this.#clock.now());
+    const works = { account, revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
+    const ended = { account, $or: [{ revokedAt: { $ne: null } }, { expiresAt: { $lte: now } }] };
+    const good = await em.find(ApiKeyEntity, works);
+    const bad = await em.find(ApiKeyEntity, ended, { orderBy: { id: "desc" }, limit: MOST_ENDED });
+    // Identifiers are in the order of time. One that was revoked between the two is there once.
+    const rows = new Map([...good, ...bad].map((row) => [row.id, row]));
+    return [...rows.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
   }
 
   /** One of all accounts at a time: the other connection is for who signs in, and for who revokes a key. */
@@ -103,7 +124,9 @@ export class PostgresApiKeys implements ApiKeys {
     const keys = await this.list(accountId);
     if (keys.length === 0) return [];
     const account = uuidFrom("acct", accountId);
-    const figures = await this.#orm.em.fork().execute<FiguresRow[]>(FIGURES, [account, account]);
+    const figures = await this.#orm.em
+      .fork()
+      .execute<FiguresRow[]>(FIGURES, [account, `{${keys.map(({ keyId }) => uuidFrom("key", keyId)).join(",")}}`]);
     const byKey = new Map(figures.map((row) => [idFrom("key", row.id), row]));
     return keys.map((key) => {
       const row = byKey.get(key.keyId);
@@ -186,6 +209,13 @@ export class PostgresApiKeys implements ApiKeys {
   async #demandRoom(em: EntityManager, account: string): Promise<void> {
     await lockKeys(em, account);
     const now = new Date(this.#clock.now());
+    const today = { account, createdAt: { $gt: new Date(now.getTime() - DAY_MS) } };
+    if ((await em.count(ApiKeyEntity, today, { flushMode: "commit" })) >= MOST_A_DAY) {
+      throw new ToolgateError(
+        "INVALID_REQUEST",
+        `the account has made ${MOST_A_DAY} keys within a day, as many as it may; try again tomorrow`,
+      );
+    }
     const alive = { account, revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
     if ((await em.count(ApiKeyEntity, alive, { flushMode: "commit" })) < MAX_GOOD_KEYS) return;
     throw new ToolgateError(

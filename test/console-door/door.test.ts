@@ -54,6 +54,7 @@ describe("the console's door", () => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(answer.headers.get("vary")).toBe("cookie");
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
     expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
     expect(answer.headers.get("x-ratelimit-limit")).toBe("600");
     expect(await statusOf(post({ origin: own() }))).toBe(200);

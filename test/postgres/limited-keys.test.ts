@@ -134,6 +134,29 @@ describe("an account", () => {
   });
 });
 
+describe("an account that makes and revokes keys without end", () => {
+  it("may make a thousand a day, and is told of the working ones and the newest others", async () => {
+    const accountId = await newAccount();
+    const made = (from: number, to: number, when: string) =>
+      query(
+        database.url,
+        `insert into api_key (id, account_id, sha256, prefix, name, scopes, created_at, revoked_at)
+         select lpad(to_hex(n), 32, '0')::uuid, '${uuidOf("acct", accountId)}', sha256(int4send(n)), '', n, '{}', ${when},
+                case when n > ${from} then now() end from generate_series(${from}, ${to}) n`,
+      );
+    await made(1, 2_000, "now() - interval '2 days'");
+    for (const keys of [await one.apiKeys.list(accountId), await one.apiKeys.listWithUse(accountId)]) {
+      expect(keys.map(({ name }) => Number(name))).toEqual([...Array.from({ length: 500 }, (_, n) => 2_000 - n), 1]);
+    }
+    const { key } = await one.apiKeys.create({ accountId, name: "", scopes: [] });
+    await made(3_001, 3_999, "now() - interval '23 hours'");
+    const refusal = refused(/has made 1000 keys within a day/);
+    await expect(one.apiKeys.create({ accountId, name: "", scopes: [] })).rejects.toMatchObject(refusal);
+    await expect(one.apiKeys.rotate({ keyId: key.keyId, accountId, overlapSeconds: 0 })).rejects.toMatchObject(refusal);
+    expect((await one.apiKeys.revoke(key.keyId, accountId)).revokedAt).toBeInstanceOf(Date);
+  });
+});
+
 describe("a key that is replaced", () => {
   it("works until its time is up, and its successor is like it and shares what it may spend on a day", async () => {
     const old = await newKey(TIGHT);

@@ -70,5 +70,7 @@ function isPage(url: string): boolean {
 function ofSession(handler: Handler, response: ServerResponse): Handler {
   response.setHeader("cache-control", "no-store");
   response.setHeader("vary", "cookie");
+  // A browser that is led to an answer must not take what people wrote for a page.
+  response.setHeader("x-content-type-options", "nosniff");
   return handler;
 }
