@@ -24,6 +24,8 @@ interface Sight {
   readonly first?: (page: Page) => Promise<void>;
   /** Also on a telephone. */
   readonly narrow?: true;
+  /** With an account that has nothing. */
+  readonly penniless?: true;
 }
 
 const SIGHTS: readonly Sight[] = [
@@ -48,6 +50,19 @@ const SIGHTS: readonly Sight[] = [
       await page.getByText("ends in").waitFor();
       await page.getByRole("button", { name: "Run" }).click();
       await page.getByText("paid by the balance").waitFor();
+    },
+  },
+  {
+    name: "playground-402",
+    at: () => "playground",
+    penniless: true,
+    first: async (page) => {
+      await page.getByRole("button", { name: "Make a playground key" }).click();
+      await page.getByText("ends in").waitFor();
+      await page.getByRole("button", { name: "Run" }).click();
+      await page.getByText("the quote is good for").waitFor();
+      await page.getByRole("button", { name: "Test wallet", exact: true }).click();
+      await page.getByRole("button", { name: "Pay $0.001 with Test wallet" }).waitFor();
     },
   },
   { name: "settings", at: () => "settings" },
@@ -75,13 +90,17 @@ for (const colorScheme of ["light", "dark"] as const) {
     if ("sign-in".startsWith(ONLY)) await take(stranger.page, { name: "sign-in", at: () => "" }, colorScheme);
     await stranger.context.close();
     for (const viewport of [WIDE, NARROW]) {
-      const somebody = await world.signedIn(filled.wallet, { colorScheme, wallets, viewport });
-      for (const sight of SIGHTS) {
-        if (!sight.name.startsWith(ONLY) || (viewport === NARROW && !sight.narrow)) continue;
-        await take(somebody.page, sight, viewport === NARROW ? `${colorScheme}-narrow` : colorScheme);
+      const look = viewport === NARROW ? `${colorScheme}-narrow` : colorScheme;
+      const sights = SIGHTS.filter(({ name, narrow }) => name.startsWith(ONLY) && (viewport === WIDE || narrow));
+      for (const penniless of [false, true]) {
+        const wallet = penniless ? (await world.agent()).wallet : filled.wallet;
+        const options = { wallets: [testWallet(wallet)], expected: [/status of 402/] };
+        const somebody = await world.signedIn(wallet, { colorScheme, viewport, ...options });
+        for (const sight of sights)
+          if ((sight.penniless ?? false) === penniless) await take(somebody.page, sight, look);
+        expect(somebody.troubles).toEqual([]);
+        await somebody.context.close();
       }
-      expect(somebody.troubles).toEqual([]);
-      await somebody.context.close();
     }
   });
 }
