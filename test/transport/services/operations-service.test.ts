@@ -127,7 +127,11 @@ describe("endpoints of the chain that fail", { timeout: 60_000 }, () => {
   }
 
   it("are problems of the status, which answers all the same and tells nothing of their addresses but the host", async () => {
-    const keys = Array.from({ length: 4 }, () => secret("an RPC key", `key-${randomUUID()}`));
+    // The second is told by the endpoint itself: the log of a gateway that was started by its settings takes it out, this one's does not.
+    const keys = Array.from({ length: 4 }, (_, index) => {
+      const key = `key-${randomUUID()}`;
+      return index === 1 ? key : secret("an RPC key", key);
+    });
     const [key = ""] = keys;
     const silent = await endpoint(() => undefined);
     const repeating = await endpoint((url) =>
