@@ -225,7 +225,7 @@ export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
  */
 export type ListKeysResponse = Message<"toolgate.v1.ListKeysResponse"> & {
   /**
-   * Keys, newest first, revoked ones included.
+   * Keys, newest first: those that work, and of the revoked and expired ones the newest 500.
    *
    * @generated from field: repeated toolgate.v1.ApiKey keys = 1;
    */

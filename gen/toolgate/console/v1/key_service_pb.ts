@@ -277,7 +277,7 @@ export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE_
  */
 export const KeyService: GenService<{
   /**
-   * Lists the account's keys, newest first, revoked and expired ones included, with what each has spent.
+   * Lists the account's keys, newest first, with what each has spent: those that work, and of the revoked and expired ones the newest 500.
    *
    * @generated from rpc toolgate.console.v1.KeyService.ListKeys
    */
