@@ -19,6 +19,13 @@ export const queryClient = new QueryClient({
   },
 });
 
+/** What is asked while nobody is signed in: what is refused there ends nothing. */
+const SIGNING_IN: ReadonlySet<unknown> = new Set([
+  SessionService.method.beginSignIn,
+  SessionService.method.buildSignInTransaction,
+  SessionService.method.signIn,
+]);
+
 /** Whether the session ended without having been asked to. */
 let ended = false;
 
@@ -27,7 +34,7 @@ const endOfSession: Interceptor = (next) => async (request) => {
   try {
     return await next(request);
   } catch (error) {
-    if (isUnauthenticated(error) && request.service.typeName !== SessionService.typeName) {
+    if (isUnauthenticated(error) && !SIGNING_IN.has(request.method)) {
       ended = true;
       changeSession({});
     }
