@@ -11,6 +11,7 @@ import { operatorFlows } from "./operator-flows.ts";
 import { playgroundFlows } from "./playground-flows.ts";
 import { settingsFlows } from "./settings-flows.ts";
 import { signInFlows } from "./sign-in-flows.ts";
+import { troubleFlows } from "./trouble-flows.ts";
 import { totals } from "./totals.ts";
 
 // One gateway and one browser for everything: a second browser beside the first would make both slower.
@@ -30,6 +31,7 @@ describe("activity", () => activityFlows(here));
 describe("the playground", () => playgroundFlows(here));
 describe("settings", () => settingsFlows(here));
 describe("the keyboard", () => keyboardFlows(here));
+describe("trouble", () => troubleFlows(here));
 describe("intruders", () => intruderFlows(here));
 describe("looks", () => looks(here));
 describe("totals", () => totals(here));
