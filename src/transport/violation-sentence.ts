@@ -3,7 +3,11 @@ import type { Violation } from "@bufbuild/protovalidate";
 import { field as fieldRules, type FieldRules, type StringRules } from "#gen/buf/validate/validate_pb.ts";
 
 /** What the patterns of the contract let through, in words. */
-const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([["^[\\x20-\\x7e]+$", "printable ASCII "]]);
+const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
+  ["^[\\x20-\\x7e]+$", "printable ASCII "],
+  // PostgreSQL's text has no NUL.
+  ["^[^\\x00]*$", "non-NUL "],
+]);
 
 /**
  * Says of a field that breaks its rules what it must be, for people: the whole rule, not only the part that was broken, so that one

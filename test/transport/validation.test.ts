@@ -66,7 +66,7 @@ describe("validation", () => {
     },
   );
 
-  it("knows integers and lists", () => {
+  it("knows integers, lists and what the database cannot keep", () => {
     const zero = create(AdjustBalanceRequestSchema, {
       accountId: "acct_1",
       amountUsdcMicrousd: 0n,
@@ -78,6 +78,16 @@ describe("validation", () => {
       expect(problem(() => validate(AdjustBalanceRequestSchema, { ...zero, amountUsdcMicrousd }))).toBe(
         "amount_usdc_microusd: must be between -9007199254740991 and 9007199254740991",
       );
+    expect(
+      problem(() =>
+        validate(AdjustBalanceRequestSchema, {
+          ...zero,
+          amountUsdcMicrousd: 1n,
+          reason: "made\nup\0",
+          idempotencyKey: "1",
+        }),
+      ),
+    ).toBe("reason: must be 1 to 500 non-NUL characters");
     const twice = create(CreateKeyRequestSchema, { accountId: "acct_1", scopes: ["a", "a"] });
     expect(problem(() => validate(CreateKeyRequestSchema, twice))).toBe("scopes: must not name anything twice");
     const many = create(CreateKeyRequestSchema, { accountId: "acct_1", scopes: Array.from({ length: 21 }, String) });
