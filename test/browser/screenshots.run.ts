@@ -111,6 +111,11 @@ async function take(page: Page, { name, at, first }: Sight, look: string): Promi
   await first?.(page);
   // What loads says so.
   await expect.poll(() => page.locator("[aria-label=Loading]").count(), { timeout: 20_000 }).toBe(0);
+  // As on a screen that all of it fits on: what stays in sight while the page scrolls is as high as that.
+  const before = page.viewportSize() ?? WIDE;
+  const height = await page.locator("html").evaluate(({ scrollHeight }) => scrollHeight);
+  await page.setViewportSize({ ...before, height });
   await page.waitForTimeout(400);
   await writeFile(path.join(FOLDER, `${name}-${look}.png`), withPalette(await page.screenshot({ fullPage: true })));
+  await page.setViewportSize(before);
 }
