@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * the sandbox's files take the machine: it comes after them. */
 const LONGEST = [
   "test/sandbox/corpus.test.ts",
+  "test/browser/console.test.ts",
   "test/e2e/second-start.test.ts",
   "test/instances/death.test.ts",
   "test/sandbox/contract.test.ts",
