@@ -1,7 +1,7 @@
 import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
 import { useCallback } from "react";
 import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { type CreateKeyResponse, KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import type { ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { queryClient } from "../../rpc.ts";
 import { keepSecret, type UnsavedSecret } from "../../unsaved-secret.ts";
@@ -25,38 +25,34 @@ function unsaved(key: ApiKey | undefined, secret: string): UnsavedSecret {
   return { keyId, name, secret, scopes, tools: limits?.tools ?? [] };
 }
 
-/** Makes a key. What comes back holds the secret: it goes to where it is shown, and is kept nowhere else. */
+/** What comes back holds the secret: it goes to where it is shown, and is kept nowhere else. */
+function keeping(reset: () => void, done: () => void) {
+  return ({ key, secret }: Pick<CreateKeyResponse, "key" | "secret">) => {
+    keepSecret(unsaved(key, secret));
+    reset();
+    void refreshKeys();
+    done();
+  };
+}
+
+/** Makes a key. */
 export function useCreateKey() {
   const { mutate, reset, error, isPending } = useMutation(KeyService.method.createKey, { gcTime: 0 });
   const create = useCallback(
     (request: Parameters<typeof mutate>[0], done: () => void) => {
-      mutate(request, {
-        onSuccess: ({ key, secret }) => {
-          keepSecret(unsaved(key, secret));
-          reset();
-          void refreshKeys();
-          done();
-        },
-      });
+      mutate(request, { onSuccess: keeping(reset, done) });
     },
     [mutate, reset],
   );
   return { create, error, isPending };
 }
 
-/** Replaces a key by one like it, in the same way. */
+/** Replaces a key by one like it. */
 export function useRotateKey() {
   const { mutate, reset, error, isPending } = useMutation(KeyService.method.rotateKey, { gcTime: 0 });
   const rotate = useCallback(
     (request: Parameters<typeof mutate>[0], done: () => void) => {
-      mutate(request, {
-        onSuccess: ({ key, secret }) => {
-          keepSecret(unsaved(key, secret));
-          reset();
-          void refreshKeys();
-          done();
-        },
-      });
+      mutate(request, { onSuccess: keeping(reset, done) });
     },
     [mutate, reset],
   );
