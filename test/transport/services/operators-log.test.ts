@@ -217,7 +217,7 @@ describe("an action", { timeout: 60_000 }, () => {
 
   it("keeps what somebody sends by mistake out of the log, and odd texts do not hinder it", async () => {
     const { accountId } = customer;
-    const oops = `it is ${customer.apiKey} \0 "quoted"`;
+    const oops = `it is ${customer.apiKey} \u0001 "quoted"`;
     await call(AccountService.method.setBlocked, { accountId, blocked: false, reason: oops.slice(0, 400) });
     await failureOf(
       call(AccountService.method.setTier, { accountId: `\0${"x".repeat(20_000)}`, ratePerMinute: 5, burst: 5 }),
