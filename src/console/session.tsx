@@ -28,7 +28,7 @@ export function useSessionQuery() {
   return useQuery(SessionService.method.getSession, {}, { staleTime: 60_000 });
 }
 
-/** Ends this session and forgets all that was shown. */
+/** Ends the own session and forgets all that was shown. */
 export function useSignOut() {
   return useMutation(SessionService.method.signOut, { onSuccess: () => changeSession({}) });
 }

@@ -38,7 +38,7 @@ function ask(method: string, path: string, headers: Record<string, string>, body
   return fetch(`${rpcUrl(world.gateway)}/${path}`, { method, headers, ...(body !== undefined && { body }) });
 }
 
-/** POSTs an empty message to a method that ends this session, if it gets there. */
+/** POSTs an empty message to a method that ends its session, if it gets there. */
 function post(headers: Record<string, string>): Promise<Response> {
   const json = { "content-type": "application/json", cookie: person.cookie };
   return ask("POST", `${SESSIONS}/ListSessions`, { ...json, ...headers }, "{}");

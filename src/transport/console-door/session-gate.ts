@@ -62,7 +62,7 @@ export class SessionGate implements Gate {
       return { caller: undefined, rate: undefined, visitor };
     }
     const rate = this.#rates.take(signedIn.caller.keyId);
-    if (!rate.allowed) throw new RateLimitedError(rate, "requests with this session");
+    if (!rate.allowed) throw new RateLimitedError(rate, "requests of one session");
     return { caller: signedIn.caller, rate, visitor };
   }
 

@@ -540,7 +540,7 @@ export const RevokeSessionResponseSchema: GenMessage<RevokeSessionResponse> = /*
   messageDesc(file_toolgate_console_v1_session_service, 15);
 
 /**
- * This session is to end.
+ * The session that asks is to end.
  *
  * @generated from message toolgate.console.v1.SignOutRequest
  */
@@ -675,7 +675,7 @@ export const SessionService: GenService<{
     output: typeof RevokeSessionResponseSchema;
   },
   /**
-   * Ends this session and takes its cookie away.
+   * Ends the session that asks and takes its cookie away.
    *
    * @generated from rpc toolgate.console.v1.SessionService.SignOut
    */
