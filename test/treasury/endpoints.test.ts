@@ -120,11 +120,12 @@ it("works on while one endpoint is away, and tells when none answers, once", asy
   scene.chain.faults.add({ method: "*", fault: { kind: "http", status: 503 } });
   const failures = () => gateway.figure("toolgate_keeper_failures_total", '{work="watch"}');
   await expect.poll(failures, soon).toBeGreaterThan(3);
-  const told = () => gateway.log.filter(({ level, work }) => level === 40 && work === "watch").map(({ msg }) => msg);
-  expect(told()).toEqual(["the treasury's work failed and is tried again"]);
+  // A round that was under way when the endpoints changed may have found neither of them, and have told of that before.
+  const told = () => gateway.log.filter(({ work }) => work === "watch").map(({ msg }) => msg);
+  const [failed, again] = ["the treasury's work failed and is tried again", "the treasury's work succeeds again"];
+  expect(told().at(-1)).toBe(failed);
+  expect(told()).toEqual(told().map((_, nth) => (nth % 2 === 0 ? failed : again)));
   scene.chain.faults.clear();
   scene.secondFaults.clear();
-  await expect
-    .poll(() => gateway.log.filter(({ work }) => work === "watch").map(({ msg }) => msg), soon)
-    .toContain("the treasury's work succeeds again");
+  await expect.poll(() => told().at(-1), soon).toBe(again);
 });
