@@ -26,7 +26,14 @@ export type LoadCommand = z.output<typeof loadCommand>;
 /** What it tells: one report for each command. */
 export const loadReport = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("started") }),
-  z.object({ kind: z.literal("sample"), answers: z.number(), atMs: z.number() }),
+  z.object({
+    kind: z.literal("sample"),
+    answers: z.number(),
+    atMs: z.number(),
+    /** Of the answers since the last sample. */
+    p50Ms: z.number().optional(),
+    p99Ms: z.number().optional(),
+  }),
   z.object({ kind: z.literal("paused") }),
   z.object({ kind: z.literal("failed"), message: z.string() }),
 ]);

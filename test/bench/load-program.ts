@@ -1,10 +1,18 @@
 import process from "node:process";
+import { Latencies } from "./latencies.ts";
 import { loadCommand, type LoadJob, type LoadReport } from "./load-messages.ts";
 
 /** Counts the answers of a job and keeps its first failure. */
 export class Tally {
+  readonly latencies = new Latencies();
   answers = 0;
   failure: string | undefined;
+
+  /** @param sentAt when the request was sent, by `performance.now()` */
+  answered(sentAt: number): void {
+    this.answers++;
+    this.latencies.count(performance.now() - sentAt);
+  }
 
   fail(message: string): void {
     this.failure ??= message;
@@ -15,6 +23,14 @@ export class Tally {
 export interface Load {
   /** Resolves once nothing is under way any more. */
   stop(): Promise<void>;
+}
+
+/** What was answered so far; the next sample's latencies begin here. */
+function sampleOf({ answers, latencies }: Tally): LoadReport {
+  const report = { kind: "sample", answers, atMs: performance.now() } as const;
+  const [p50Ms, p99Ms] = [latencies.percentile(0.5), latencies.percentile(0.99)];
+  latencies.clear();
+  return { ...report, p50Ms, p99Ms };
 }
 
 /** The main loop of a load generator: does what the benchmark says over IPC. */
@@ -31,7 +47,7 @@ export function serveLoad(begin: (job: LoadJob, tally: Tally) => Promise<Load>):
       await load?.stop();
     }
     if (tally.failure !== undefined) return { kind: "failed", message: tally.failure };
-    if (command.kind === "sample") return { kind: "sample", answers: tally.answers, atMs: performance.now() };
+    if (command.kind === "sample") return sampleOf(tally);
     return { kind: command.kind === "start" ? "started" : "paused" };
   };
 

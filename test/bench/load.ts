@@ -9,6 +9,9 @@ export interface Sample {
   readonly answers: number;
   /** Milliseconds of the generator's monotonic clock. */
   readonly atMs: number;
+  /** Latencies of the answers since the last sample, ms. */
+  readonly p50Ms?: number | undefined;
+  readonly p99Ms?: number | undefined;
 }
 
 /** A load generator, a process of its own so that its work is not the server's. */

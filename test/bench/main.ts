@@ -77,7 +77,7 @@ async function runParts(parts: readonly Part[], plan: Plan, scale: Scale): Promi
   const started: { stop(): Promise<void> }[] = [];
   const world = await startWorld();
   try {
-    const gateway = await world.serve(options.profile);
+    const gateway = await world.serve({ profile: options.profile });
     const bench: Bench = {
       ...{ world, gateway, plan, scale, signal: stop.signal },
       load(kind) {

@@ -17,6 +17,9 @@ export interface Rate {
   readonly perSecond: number;
   /** Server CPU time per call, microseconds; undefined where it is not measured. */
   readonly cpuMicros: number | undefined;
+  /** What half of the calls and all but one in a hundred took at most, ms; undefined where it is not measured. */
+  readonly p50Ms?: number | undefined;
+  readonly p99Ms?: number | undefined;
 }
 
 /** Both sides over all rounds. */
@@ -27,6 +30,7 @@ export interface Comparison {
   /** Median over the rounds of gateway / peer, each from the same few seconds. */
   readonly throughputRatio: number;
   readonly cpuRatio: number | undefined;
+  readonly p99Ratio: number | undefined;
 }
 
 /** One side of a comparison: measures itself once. */
@@ -46,6 +50,8 @@ export function loaded(load: LoadProcess, server: ServerProcess, job: LoadJob, p
     return {
       perSecond: answers / ((after.atMs - before.atMs) / 1000),
       cpuMicros: ((cpuAfter - cpuBefore) * 1_000_000) / answers,
+      p50Ms: after.p50Ms,
+      p99Ms: after.p99Ms,
     };
   };
 }
@@ -70,6 +76,7 @@ export async function compare(gateway: Side, peer: Side, { rounds }: Plan): Prom
     peer: medianRate(pairs.map((pair) => pair.peer)),
     throughputRatio: median(pairs.map((pair) => pair.gateway.perSecond / pair.peer.perSecond)) ?? Number.NaN,
     cpuRatio: median(pairs.flatMap((pair) => ratioOf(pair.gateway.cpuMicros, pair.peer.cpuMicros))),
+    p99Ratio: median(pairs.flatMap((pair) => ratioOf(pair.gateway.p99Ms, pair.peer.p99Ms))),
   };
 }
 
@@ -85,6 +92,8 @@ function medianRate(rates: readonly Rate[]): Rate {
   return {
     perSecond: median(rates.map((rate) => rate.perSecond)) ?? Number.NaN,
     cpuMicros: median(rates.flatMap((rate) => rate.cpuMicros ?? [])),
+    p50Ms: median(rates.flatMap((rate) => rate.p50Ms ?? [])),
+    p99Ms: median(rates.flatMap((rate) => rate.p99Ms ?? [])),
   };
 }
 

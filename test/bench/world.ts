@@ -25,16 +25,28 @@ export interface ServedGateway {
   readonly grpcPort: number;
 }
 
+/** How a gateway is started. */
+export interface ServeOptions {
+  /** Folder that its CPU profile goes to. */
+  readonly profile?: string | undefined;
+  /** Another database of the same server, from `createDatabase`. */
+  readonly databaseUrl?: string;
+  /** Settings of its own, over those of the world. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** The outside world of the gateways under measurement: PostgreSQL with durable commits, the local chain, processes all. */
 export interface World {
   /** The superuser's connection string of the gateway's database. */
   readonly databaseUrl: string;
+  /** The local chain's address. */
+  readonly rpcUrl: string;
   /** Another database on the same server, migrated alike. */
   createDatabase(name: string): Promise<string>;
-  /** `node src/main.ts serve`. @param profile folder that its CPU profile goes to */
-  serve(profile?: string): Promise<ServedGateway>;
-  /** API keys of new accounts, made by `accounts create`. @param usdc starting balance; undefined: none */
-  createAccounts(count: number, usdc?: string): Promise<string[]>;
+  /** `node src/main.ts serve`. */
+  serve(options?: ServeOptions): Promise<ServedGateway>;
+  /** API keys of new accounts, made by `accounts create`. @param usdc starting balance; undefined: none. @param url of another database */
+  createAccounts(count: number, usdc?: string, url?: string): Promise<string[]>;
   /** Ends everything that was started and deletes its data. */
   close(): Promise<void>;
 }
@@ -68,24 +80,29 @@ export async function startWorld(): Promise<World> {
     await migrate(postgres.url);
     return {
       databaseUrl: postgres.url,
+      rpcUrl,
       async createDatabase(name) {
         await query(postgres.url, `CREATE DATABASE ${name}`);
         const url = databaseUrl(postgres.url, name);
         await migrate(url);
         return url;
       },
-      async serve(profile) {
+      async serve({ profile, databaseUrl: url = postgres.url, env: own } = {}) {
         const nodeOptions = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
-        const server = await ServerProcess.start("src/main.ts", { args: ["serve", "--json"], env, nodeOptions });
+        const server = await ServerProcess.start("src/main.ts", {
+          args: ["serve", "--json"],
+          env: { ...env, DATABASE_URL: url, ...own },
+          nodeOptions,
+        });
         closing.push(() => server.stop());
         const { base_url, grpc_address } = gatewayReady.parse(server.ready);
         return { server, httpPort: portOf(base_url), grpcPort: portOf(`http://${grpc_address}`) };
       },
-      async createAccounts(count, usdc) {
+      async createAccounts(count, usdc, url = postgres.url) {
         const funds = usdc === undefined ? [] : ["--usdc", usdc];
         const output = await runCommand(
           ["accounts", "create", "--count", String(count), ...UNLIMITED, ...funds, "--json"],
-          env,
+          { ...env, DATABASE_URL: url },
         );
         return output
           .trim()

@@ -48,6 +48,7 @@ function callOf(client: Client, job: LoadJob, tally: Tally): (turn: number) => P
   });
   return (turn) =>
     new Promise((resolve) => {
+      const sentAt = performance.now();
       client.makeUnaryRequest(
         CALL_TOOL_PATH,
         asIs,
@@ -58,7 +59,7 @@ function callOf(client: Client, job: LoadJob, tally: Tally): (turn: number) => P
           if (error) tally.fail(`a call failed: ${error.message}`);
           else if (!answer?.equals(expected))
             tally.fail(`an answer is not the expected one: ${answer?.toString("base64")}`);
-          else tally.answers++;
+          else tally.answered(sentAt);
           resolve();
         },
       );

@@ -45,6 +45,7 @@ class Caller {
   readonly #tally: Tally;
   readonly #ended = Promise.withResolvers<void>();
   #received = "";
+  #sentAt = 0;
   #stopping = false;
 
   constructor(socket: Socket, source: RequestSource, expect: LoadJob["expect"], tally: Tally) {
@@ -60,6 +61,7 @@ class Caller {
   }
 
   start(): void {
+    this.#sentAt = performance.now();
     this.#socket.write(this.#source.next());
   }
 
@@ -85,9 +87,9 @@ class Caller {
       return this.#end(`an answer is not the expected one (${this.#statusLine}… ${this.#body}): ${this.#received}`);
     }
     this.#received = "";
-    this.#tally.answers++;
+    this.#tally.answered(this.#sentAt);
     if (this.#stopping) this.#end();
-    else this.#socket.write(this.#source.next());
+    else this.start();
   }
 
   #end(failure?: string): void {
