@@ -23,7 +23,7 @@ describe("the benchmark", () => {
   it("names its parts when asked for one that is not there", async () => {
     const { code, output } = await command("node", ["test/bench/main.ts", "--only", "nothing"]);
     expect(output).toContain("there is no part nothing; there are start, echo, mcp, 402, grpc, paid, audit, sandbox");
-    expect(code).toBe(1);
+    expect(code).toBe(2);
   });
 });
 

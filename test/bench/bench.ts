@@ -1,33 +1,31 @@
 import type { LoadProcess } from "./load.ts";
 import type { Plan } from "./measure.ts";
 import type { Line } from "./report.ts";
+import type { Scale } from "./scale.ts";
 import type { ServerProcess, StartOptions } from "./server-process.ts";
 import type { ServedGateway, World } from "./world.ts";
 
 /** What every part of the benchmark works with. */
 export interface Bench {
   readonly world: World;
+  /** Started for this part alone, so that it matters not which parts ran before. */
   readonly gateway: ServedGateway;
   readonly plan: Plan;
   readonly scale: Scale;
   readonly signal: AbortSignal;
-  /** A load generator; ended with the benchmark. */
+  /** A load generator; ended with the part. */
   load(kind: "http" | "grpc"): LoadProcess;
-  /** A bare server to compare with; ended with the benchmark. @returns it and its port */
+  /** A bare server to compare with; ended with the part. @returns it and its port */
   peer(file: string, options: StartOptions): Promise<{ server: ServerProcess; port: number }>;
 }
 
-/** How large things are. */
-export interface Scale {
-  /** How many "many accounts" are. */
-  readonly accounts: number;
-  /** Calls under way at once, one measurement each. */
-  readonly connections: readonly number[];
-  /** How many transfers the ledger has that is audited. */
-  readonly transfers: number;
-  /** How many executions of the sandbox follow on each other. */
-  readonly executions: number;
-}
-
 /** One part of the benchmark. */
-export type Part = (bench: Bench) => Promise<Line[]>;
+export interface Part {
+  /** What `--only` calls it. */
+  readonly name: string;
+  /** What its tables and plots are headed with. */
+  readonly title: string;
+  /** Whether it loads the gateway it is given, through one door: its CPU profile then tells of that door. */
+  readonly door?: true;
+  readonly run: (bench: Bench) => Promise<Line[]>;
+}

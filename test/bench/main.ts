@@ -1,46 +1,28 @@
-import { parseArgs } from "node:util";
 import os from "node:os";
+import path from "node:path";
 import process from "node:process";
+import { readOptions, UsageError, wholeNumber } from "../tooling/options.ts";
 import { stopOnSignals } from "../tooling/signals.ts";
-import { auditOfLedger } from "./audit-part.ts";
-import type { Bench, Part, Scale } from "./bench.ts";
-import { grpcEcho } from "./grpc-part.ts";
-import { echo, paymentRequired } from "./http-part.ts";
-import { LoadProcess } from "./load.ts";
-import { mcp } from "./mcp-part.ts";
-import type { Plan } from "./measure.ts";
-import { paidCalls } from "./paid-part.ts";
+import type { Part } from "./bench.ts";
+import { PARTS } from "./parts.ts";
 import { isMet, table, type Line } from "./report.ts";
-import { sandbox } from "./sandbox-part.ts";
-import { ServerProcess } from "./server-process.ts";
-import { start } from "./start-part.ts";
-import { startWorld } from "./world.ts";
-import { z } from "zod";
+import { runParts } from "./run.ts";
+import { LONG, SHORT } from "./scale.ts";
 
-// npm run bench [-- --short] [--only start,echo,mcp,402,grpc,paid,audit,sandbox] [--rounds N] [--json] [--profile DIR]
 // Measures the gateway against bare peers on the same machine in the same minutes; docs/performance.md tells what and why.
+// The parts are in parts.ts, their sizes in scale.ts.
 
-const PARTS: ReadonlyMap<string, Part> = new Map([
-  ["start", start],
-  ["echo", echo],
-  ["mcp", mcp],
-  ["402", paymentRequired],
-  ["grpc", grpcEcho],
-  ["paid", paidCalls],
-  ["audit", auditOfLedger],
-  ["sandbox", sandbox],
-]);
+const USAGE = `npm run bench [-- options]
 
-const LONG = {
-  plan: { rounds: 5, windowMs: 2_500, warmUpMs: 700 },
-  scale: { accounts: 1000, connections: [16, 64], transfers: 1_000_000, executions: 500 },
-};
-const SHORT = {
-  plan: { rounds: 1, windowMs: 200, warmUpMs: 50 },
-  scale: { accounts: 5, connections: [16], transfers: 5_000, executions: 20 },
-};
+  --only ${PARTS.map(({ name }) => name).join(",")}
+                 these parts alone
+  --rounds N     rounds of a comparison (${LONG.plan.rounds})
+  --short        seconds; shows that the benchmark works, its figures mean nothing
+  --json         one JSON object a line
+  --profile DIR  CPU profiles of the gateway into DIR/<part>/
+  --help`;
 
-const { values: options } = parseArgs({
+const OPTIONS = {
   options: {
     short: { type: "boolean", default: false },
     only: { type: "string" },
@@ -48,59 +30,46 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
     profile: { type: "string" },
   },
+} as const;
+
+const options = readOptions(USAGE, OPTIONS, ({ values }) => {
+  const form = values.short ? SHORT : LONG;
+  const rounds = values.rounds === undefined ? form.plan.rounds : wholeNumber("rounds", values.rounds, 1);
+  return {
+    parts: chosenParts(values.only),
+    form: { ...form, plan: { ...form.plan, rounds } },
+    json: values.json,
+    profile: values.profile,
+  };
 });
+
 const stop = stopOnSignals();
-const parts = chosenParts(options.only);
-const { plan: usual, scale } = options.short ? SHORT : LONG;
-const plan = { ...usual, rounds: Number(options.rounds ?? usual.rounds) };
-
-try {
-  const lines = await runParts(parts, plan, scale);
-  if (options.json)
-    for (const line of lines) process.stdout.write(`${JSON.stringify({ ...line, met: isMet(line) })}\n`);
-  else process.stdout.write(`${machine()}\n\n${table(lines)}\n`);
-} catch (error) {
-  if (!stop.signal.aborted) throw error;
-}
-process.exit(stop.exitCode() ?? 0);
-
-function chosenParts(only: string | undefined): Part[] {
-  const names = only?.split(",") ?? [...PARTS.keys()];
-  return names.map((name) => {
-    const part = PARTS.get(name);
-    if (!part) throw new Error(`there is no part ${name}; there are ${[...PARTS.keys()].join(", ")}`);
-    return part;
-  });
-}
-
-async function runParts(parts: readonly Part[], plan: Plan, scale: Scale): Promise<Line[]> {
-  const started: { stop(): Promise<void> }[] = [];
-  const world = await startWorld();
-  try {
-    const gateway = await world.serve({ profile: options.profile });
-    const bench: Bench = {
-      ...{ world, gateway, plan, scale, signal: stop.signal },
-      load(kind) {
-        const load = new LoadProcess(kind);
-        started.push(load);
-        return load;
-      },
-      async peer(file, peerOptions) {
-        const server = await ServerProcess.start(file, peerOptions);
-        started.push(server);
-        return { server, port: z.object({ port: z.int() }).parse(server.ready).port };
-      },
-    };
-    const lines: Line[] = [];
-    for (const part of parts) {
-      stop.signal.throwIfAborted();
-      lines.push(...(await part(bench)));
+const lines: Line[] = [];
+const failed: string[] = [];
+const { profile } = options;
+await runParts(options.parts, {
+  form: options.form,
+  signal: stop.signal,
+  ...(profile !== undefined && { profileFolder: (part: Part) => path.join(profile, part.name) }),
+  async ended(outcome) {
+    if ("lines" in outcome) lines.push(...outcome.lines);
+    else {
+      failed.push(outcome.part.name);
+      process.stderr.write(`${outcome.part.name} failed: ${String(outcome.error)}\n`);
     }
-    return lines;
-  } finally {
-    await Promise.allSettled(started.map((each) => each.stop()));
-    await world.close();
-  }
+  },
+});
+if (options.json) for (const line of lines) process.stdout.write(`${JSON.stringify({ ...line, met: isMet(line) })}\n`);
+else process.stdout.write(`${machine()}\n\n${table(lines)}\n`);
+process.exit(stop.exitCode() ?? (failed.length > 0 ? 1 : 0));
+
+function chosenParts(only: string | undefined): readonly Part[] {
+  if (only === undefined) return PARTS;
+  return only.split(",").map((name) => {
+    const part = PARTS.find((each) => each.name === name);
+    if (part) return part;
+    throw new UsageError(`there is no part ${name}; there are ${PARTS.map((each) => each.name).join(", ")}`);
+  });
 }
 
 function machine(): string {

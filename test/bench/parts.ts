@@ -1,0 +1,20 @@
+import { auditOfLedger } from "./audit-part.ts";
+import type { Part } from "./bench.ts";
+import { grpcEcho } from "./grpc-part.ts";
+import { echo, paymentRequired } from "./http-part.ts";
+import { mcp } from "./mcp-part.ts";
+import { paidCalls } from "./paid-part.ts";
+import { sandbox } from "./sandbox-part.ts";
+import { start } from "./start-part.ts";
+
+/** Every part of the benchmark, in the order of docs/performance.md. */
+export const PARTS: readonly Part[] = [
+  { name: "start", title: "Start and idle memory", run: start },
+  { name: "echo", title: "HTTP/JSON: a free call", door: true, run: echo },
+  { name: "mcp", title: "MCP: a free call", door: true, run: mcp },
+  { name: "402", title: "HTTP/JSON: a call without money", door: true, run: paymentRequired },
+  { name: "grpc", title: "gRPC: a free call", door: true, run: grpcEcho },
+  { name: "paid", title: "A paid call", door: true, run: paidCalls },
+  { name: "audit", title: "The audit", run: auditOfLedger },
+  { name: "sandbox", title: "The sandbox", run: sandbox },
+];

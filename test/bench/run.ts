@@ -1,0 +1,70 @@
+import { z } from "zod";
+import type { Bench, Part } from "./bench.ts";
+import { LoadProcess } from "./load.ts";
+import type { Line } from "./report.ts";
+import type { Form } from "./scale.ts";
+import { ServerProcess } from "./server-process.ts";
+import { startWorld, type World } from "./world.ts";
+
+const peerReady = z.object({ port: z.int() });
+
+/** What came of a part. */
+export type Outcome =
+  | { readonly part: Part; readonly lines: Line[] }
+  | { readonly part: Part; readonly error: unknown };
+
+/** How the parts run. */
+export interface RunOptions {
+  readonly form: Form;
+  readonly signal: AbortSignal;
+  /** The folder that the gateway's CPU profile goes to, one for each part. */
+  readonly profileFolder?: (part: Part) => string;
+  /** Hears of each part as soon as its gateway and its peers have ended. */
+  readonly ended: (outcome: Outcome) => Promise<void>;
+}
+
+/** Runs parts in one world. A part that fails is told of and keeps no other from running. */
+export async function runParts(
+  parts: readonly Part[],
+  { form, signal, profileFolder, ended }: RunOptions,
+): Promise<void> {
+  const world = await startWorld();
+  const left = [...parts];
+  const next = async (): Promise<void> => {
+    for (let part = left.shift(); part && !signal.aborted; part = left.shift()) {
+      const outcome = await runPart(part, world, form, signal, profileFolder?.(part));
+      if (!signal.aborted) await ended(outcome);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: form.atOnce }, next));
+  } finally {
+    await world.close();
+  }
+}
+
+async function runPart(part: Part, world: World, form: Form, signal: AbortSignal, profile?: string): Promise<Outcome> {
+  const started: { stop(): Promise<void> }[] = [];
+  try {
+    const gateway = await world.serve({ profile });
+    started.push(gateway.server);
+    const bench: Bench = {
+      ...{ world, gateway, plan: form.plan, scale: form.scale, signal },
+      load(kind) {
+        const load = new LoadProcess(kind);
+        started.push(load);
+        return load;
+      },
+      async peer(file, options) {
+        const server = await ServerProcess.start(file, options);
+        started.push(server);
+        return { server, port: peerReady.parse(server.ready).port };
+      },
+    };
+    return { part, lines: await part.run(bench) };
+  } catch (error) {
+    return { part, error };
+  } finally {
+    await Promise.allSettled(started.map((each) => each.stop()));
+  }
+}
