@@ -8,7 +8,7 @@ describe("the benchmark", () => {
     expect(code, output).toBe(0);
     expect(output.trim().split("\n").map(measureOf)).toEqual(
       expect.arrayContaining([
-        "start of serve",
+        "start of serve, beyond Node's own",
         "HTTP echo: throughput",
         "MCP echo, 2026-07-28: server CPU per call",
         "HTTP 402: throughput",

@@ -10,13 +10,13 @@ const PEER = "node:http + JSON";
 export async function echo(bench: Bench): Promise<Line[]> {
   const call = { tool: "echo", params: { message: "hello, gateway" } };
   const comparison = await compareHttp(bench, call, 200, '{"ok":true,"result":{"echo":"hello, gateway"}');
-  return [...cpuLine("HTTP echo", comparison, PEER, 2.2), throughputLine("HTTP echo", comparison, PEER, 0.4)];
+  return [...cpuLine("HTTP echo", comparison, PEER, 1.7), throughputLine("HTTP echo", comparison, PEER, 0.6)];
 }
 
 /** A paid call of an account without balance, answered with a fresh quote, against a bare server that answers as much. */
 export async function paymentRequired(bench: Bench): Promise<Line[]> {
   const comparison = await compareHttp(bench, PAID_CALL, 402, '"code":"PAYMENT_REQUIRED"');
-  return [...cpuLine("HTTP 402", comparison, PEER, 2.8), throughputLine("HTTP 402", comparison, PEER, 0.35)];
+  return [...cpuLine("HTTP 402", comparison, PEER, 2.2), throughputLine("HTTP 402", comparison, PEER, 0.5)];
 }
 
 /** Both servers get the same requests and answer the same body. */

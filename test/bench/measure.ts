@@ -16,7 +16,7 @@ export interface Plan {
 export interface Rate {
   readonly perSecond: number;
   /** Server CPU time per call, microseconds; undefined where it is not measured. */
-  readonly cpuMicros: number | undefined;
+  readonly cpuMicros?: number | undefined;
   /** What half of the calls and all but one in a hundred took at most, ms; undefined where it is not measured. */
   readonly p50Ms?: number | undefined;
   readonly p99Ms?: number | undefined;

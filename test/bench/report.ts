@@ -1,13 +1,25 @@
-import type { Comparison } from "./measure.ts";
+import type { Comparison, Rate } from "./measure.ts";
 
-/** One line of the table: a figure and the bar that it is held to. */
+/** One line of the tables: a figure and the bar that it is held to. */
 export interface Line {
   readonly measure: string;
   readonly gateway: string;
   /** What it is compared with, and how that did. */
   readonly peer: string;
   readonly value: number;
-  readonly bar: { readonly atMost: number } | { readonly atLeast: number };
+  readonly bar: Bar;
+  /** Where calls are compared: what they took on both sides. */
+  readonly calls?: Calls | undefined;
+}
+
+export type Bar = { readonly atMost: number } | { readonly atLeast: number };
+
+/** What the calls of both sides took, medians of the rounds. */
+export interface Calls {
+  readonly what: string;
+  readonly peer: string;
+  readonly gatewayRate: Rate;
+  readonly peerRate: Rate;
 }
 
 /** Whether the figure reaches its bar. */
@@ -15,46 +27,70 @@ export function isMet({ value, bar }: Line): boolean {
   return "atMost" in bar ? value <= bar.atMost : value >= bar.atLeast;
 }
 
+/** Whether the bar is met, or by how much of itself it is missed. */
+export function verdict(line: Line): string {
+  if (isMet(line)) return "met";
+  const limit = limitOf(line.bar);
+  if (limit === 0) return `missed by ${figure(line.value)}`;
+  const percent = Math.abs(line.value / limit - 1) * 100;
+  return `missed by ${percent < 10 ? Math.max(0.1, percent).toFixed(1) : percent.toFixed(0)} %`;
+}
+
+/** The number that a bar is at. */
+export function limitOf(bar: Bar): number {
+  return "atMost" in bar ? bar.atMost : bar.atLeast;
+}
+
+/** @returns such as `<= 1.7` */
+export function barText(bar: Bar): string {
+  return `${"atMost" in bar ? "<=" : ">="} ${Number(limitOf(bar).toFixed(3))}`;
+}
+
+/** A ratio as tables show it. */
+export function figure(value: number): string {
+  if (value !== 0 && Math.abs(value) < 0.2) return value.toFixed(3);
+  return Math.abs(value) < 100 ? value.toFixed(2) : value.toFixed(0);
+}
+
 /** Calls per second of both sides. */
 export function throughputLine(measure: string, comparison: Comparison, peer: string, atLeast: number): Line {
+  const { gateway, peer: other, throughputRatio: value } = comparison;
   return {
-    measure: `${measure}: throughput`,
-    gateway: `${comparison.gateway.perSecond.toFixed(0)}/s`,
-    peer: `${peer} ${comparison.peer.perSecond.toFixed(0)}/s`,
-    value: comparison.throughputRatio,
-    bar: { atLeast },
+    ...{ measure: `${measure}: throughput`, value, bar: { atLeast } },
+    gateway: `${gateway.perSecond.toFixed(0)}/s`,
+    peer: `${peer} ${other.perSecond.toFixed(0)}/s`,
+    calls: callsOf(measure, comparison, peer),
   };
 }
 
 /** Server CPU per call of both sides; no line where it could not be measured. */
 export function cpuLine(measure: string, comparison: Comparison, peer: string, atMost: number): Line[] {
-  if (comparison.cpuRatio === undefined) return [];
+  const { gateway, peer: other, cpuRatio: value } = comparison;
+  if (value === undefined) return [];
   return [
     {
-      measure: `${measure}: server CPU per call`,
-      gateway: `${comparison.gateway.cpuMicros?.toFixed(0)} us`,
-      peer: `${peer} ${comparison.peer.cpuMicros?.toFixed(0)} us`,
-      value: comparison.cpuRatio,
-      bar: { atMost },
+      ...{ measure: `${measure}: server CPU per call`, value, bar: { atMost } },
+      gateway: `${gateway.cpuMicros?.toFixed(0)} us`,
+      peer: `${peer} ${other.cpuMicros?.toFixed(0)} us`,
+      calls: callsOf(measure, comparison, peer),
     },
   ];
 }
 
-/** The table in Markdown, aligned, so that it reads well in a terminal and in docs/performance.md. */
-export function table(lines: readonly Line[]): string {
-  const rows = [
-    ["measure", "gateway", "compared with", "ratio", "bar", ""],
-    ...lines.map((line) => [
-      line.measure,
-      line.gateway,
-      line.peer,
-      line.value.toFixed(2),
-      "atMost" in line.bar ? `<= ${line.bar.atMost}` : `>= ${line.bar.atLeast}`,
-      isMet(line) ? "met" : "missed",
-    ]),
+/** What all but one call in a hundred took at most, on both sides; no line where it could not be measured. */
+export function p99Line(measure: string, comparison: Comparison, peer: string, atMost: number): Line[] {
+  const { gateway, peer: other, p99Ratio: value } = comparison;
+  if (value === undefined) return [];
+  return [
+    {
+      ...{ measure: `${measure}: p99`, value, bar: { atMost } },
+      gateway: `${gateway.p99Ms?.toFixed(1)} ms`,
+      peer: `${peer} ${other.p99Ms?.toFixed(1)} ms`,
+      calls: callsOf(measure, comparison, peer),
+    },
   ];
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const drawn = rows.map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`);
-  const rule = `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`;
-  return [drawn[0], rule, ...drawn.slice(1)].join("\n");
+}
+
+function callsOf(what: string, { gateway, peer: peerRate }: Comparison, peer: string): Calls {
+  return { what, peer, gatewayRate: gateway, peerRate };
 }

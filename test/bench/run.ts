@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Bench, Part } from "./bench.ts";
 import { LoadProcess } from "./load.ts";
+import { profileFolder } from "./profile/take.ts";
 import type { Line } from "./report.ts";
 import type { Form } from "./scale.ts";
 import { ServerProcess } from "./server-process.ts";
@@ -17,22 +18,19 @@ export type Outcome =
 export interface RunOptions {
   readonly form: Form;
   readonly signal: AbortSignal;
-  /** The folder that the gateway's CPU profile goes to, one for each part. */
-  readonly profileFolder?: (part: Part) => string;
+  /** The folder for CPU profiles of the gateway. */
+  readonly profile: string | undefined;
   /** Hears of each part as soon as its gateway and its peers have ended. */
   readonly ended: (outcome: Outcome) => Promise<void>;
 }
 
 /** Runs parts in one world. A part that fails is told of and keeps no other from running. */
-export async function runParts(
-  parts: readonly Part[],
-  { form, signal, profileFolder, ended }: RunOptions,
-): Promise<void> {
+export async function runParts(parts: readonly Part[], { form, signal, profile, ended }: RunOptions): Promise<void> {
   const world = await startWorld();
   const left = [...parts];
   const next = async (): Promise<void> => {
     for (let part = left.shift(); part && !signal.aborted; part = left.shift()) {
-      const outcome = await runPart(part, world, form, signal, profileFolder?.(part));
+      const outcome = await runPart(part, world, form, signal, profile);
       if (!signal.aborted) await ended(outcome);
     }
   };
@@ -43,13 +41,19 @@ export async function runParts(
   }
 }
 
-async function runPart(part: Part, world: World, form: Form, signal: AbortSignal, profile?: string): Promise<Outcome> {
+async function runPart(
+  part: Part,
+  world: World,
+  { plan, scale }: Form,
+  signal: AbortSignal,
+  profile: string | undefined,
+): Promise<Outcome> {
   const started: { stop(): Promise<void> }[] = [];
   try {
-    const gateway = await world.serve({ profile });
+    const gateway = await world.serve(profile === undefined ? {} : { profile: profileFolder(profile, part.name) });
     started.push(gateway.server);
     const bench: Bench = {
-      ...{ world, gateway, plan: form.plan, scale: form.scale, signal },
+      ...{ world, gateway, plan, scale, signal },
       load(kind) {
         const load = new LoadProcess(kind);
         started.push(load);

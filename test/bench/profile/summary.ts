@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { groupOf, type Frame } from "./groups.ts";
 
 /** Parts of the files that profilers of V8 write (Chrome DevTools Protocol, Profiler.Profile). */
 const profile = z.object({
@@ -20,10 +21,12 @@ export interface Share {
   readonly share: number;
 }
 
-/** Where a server's time went. */
+/** Where a server's time went, the largest shares first. */
 export interface ProfileSummary {
   /** Time in which it did something, ms. */
   readonly busyMs: number;
+  /** By what the code does: groups.ts. */
+  readonly groups: readonly Share[];
   /** By what the code belongs to: a package, Node's own modules, a folder of ours. */
   readonly owners: readonly Share[];
   /** By function. */
@@ -32,34 +35,62 @@ export interface ProfileSummary {
 
 const IDLE = new Set(["(idle)", "(root)"]);
 
-/** Reads a `.cpuprofile`. @param from share of the recording that is left out at the beginning, of 1: the start of the server */
-export function summarize(text: string, from = 0): ProfileSummary {
+/** Reads a `.cpuprofile`. @param afterMs what is left out at the beginning of the recording: the start of the server */
+export function summarize(text: string, afterMs: number): ProfileSummary {
   const { nodes, samples, timeDeltas } = profile.parse(JSON.parse(text));
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
-  const [owners, functions] = [new Map<string, number>(), new Map<string, number>()];
-  let busy = 0;
+  const groupAt = groupsOf(nodes);
+  const [groups, owners, functions] = [new Tally(), new Tally(), new Tally()];
+  let [busy, passed] = [0, 0];
   for (const [index, id] of samples.entries()) {
     const frame = frames.get(id);
     const micros = timeDeltas[index] ?? 0;
-    if (index < samples.length * from || !frame || IDLE.has(frame.functionName)) continue;
+    passed += micros;
+    if (passed < afterMs * 1000 || !frame || IDLE.has(frame.functionName)) continue;
     busy += micros;
-    const owner = ownerOf(frame.url, frame.functionName);
-    const place = `${frame.functionName || "(anonymous)"} ${placeOf(frame.url, frame.lineNumber + 1)}`.trim();
-    owners.set(owner, (owners.get(owner) ?? 0) + micros);
-    functions.set(place, (functions.get(place) ?? 0) + micros);
+    groups.add(groupAt.get(id) ?? "the rest of Node", micros);
+    owners.add(ownerOf(frame), micros);
+    functions.add(`${frame.functionName || "(anonymous)"} ${placeOf(frame.url, frame.lineNumber + 1)}`.trim(), micros);
   }
-  return { busyMs: busy / 1000, owners: shares(owners, busy), functions: shares(functions, busy) };
+  return {
+    busyMs: busy / 1000,
+    groups: groups.shares(busy),
+    owners: owners.shares(busy),
+    functions: functions.shares(busy),
+  };
 }
 
-function shares(times: ReadonlyMap<string, number>, whole: number): Share[] {
-  return [...times]
-    .map(([place, micros]) => ({ place, share: micros / whole }))
-    .sort((one, other) => other.share - one.share);
+/** Time by place. */
+class Tally {
+  readonly #times = new Map<string, number>();
+
+  add(place: string, micros: number): void {
+    this.#times.set(place, (this.#times.get(place) ?? 0) + micros);
+  }
+
+  shares(whole: number): Share[] {
+    return [...this.#times]
+      .map(([place, micros]) => ({ place, share: micros / whole }))
+      .sort((one, other) => other.share - one.share);
+  }
 }
 
-/** What a function belongs to. V8 tells native code, the collector and the like by names in parentheses without a file. */
-function ownerOf(url: string, name: string): string {
-  if (url === "") return name.startsWith("(") ? name : "(native)";
+/** The group of each node; what is built in counts to the nearest caller that is not. */
+function groupsOf(nodes: z.output<typeof profile>["nodes"]): ReadonlyMap<number, string> {
+  const groups = new Map<number, string>();
+  // Parents come before their children.
+  for (const { id, callFrame, children = [] } of nodes) {
+    const group = groupOf(callFrame) ?? groups.get(id);
+    if (group === undefined) continue;
+    groups.set(id, group);
+    for (const child of children) groups.set(child, group);
+  }
+  return groups;
+}
+
+/** V8 tells native code, the collector and the like by names in parentheses without a file. */
+function ownerOf({ url, functionName }: Frame): string {
+  if (url === "") return functionName.startsWith("(") ? functionName : "(native)";
   if (url.startsWith("node:")) return url;
   const inPackage = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(url)?.[1];
   return inPackage ?? pathOf(url).split("/").slice(0, 3).join("/");

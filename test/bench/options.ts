@@ -1,0 +1,82 @@
+import os from "node:os";
+import process from "node:process";
+import { readOptions, UsageError, wholeNumber } from "../tooling/options.ts";
+import type { Part } from "./bench.ts";
+import { PARTS } from "./parts.ts";
+import type { Circumstances } from "./results.ts";
+import { LONG, SHORT, type Form } from "./scale.ts";
+
+const USAGE = `npm run bench [-- options]: measures the gateway against bare peers; docs/performance.md tells what and why
+
+  --only PART,…  these parts alone, of ${PARTS.map(({ name }) => name).join(", ")}
+  --rounds N     rounds of every comparison (${LONG.plan.rounds})
+  --write        keeps what was measured in docs/performance.json, and makes the tables and plots of docs/performance.md of it,
+                 after each part; what was measured earlier of other parts stays with its date
+  --profile DIR  tells where the gateway's CPU time goes, of ${doors().join(", ")} unless --only names others; the CPU profiles go
+                 into DIR (for Chrome or VS Code), and with --write the shares are kept. The profiler slows calls: their figures are not kept
+  --json         one JSON object a line
+  --short        seconds; shows that the benchmark works, its figures mean nothing
+  --help         this`;
+
+const CONFIG = {
+  options: {
+    only: { type: "string" },
+    rounds: { type: "string" },
+    write: { type: "boolean", default: false },
+    profile: { type: "string" },
+    json: { type: "boolean", default: false },
+    short: { type: "boolean", default: false },
+  },
+} as const;
+
+/** How the benchmark was started. */
+export interface BenchOptions {
+  readonly parts: readonly Part[];
+  readonly form: Form;
+  readonly json: boolean;
+  readonly write: boolean;
+  /** The folder for CPU profiles. */
+  readonly profile: string | undefined;
+  readonly circumstances: Circumstances;
+}
+
+/** Reads the options; `--help` and options that mean nothing end the process. */
+export function benchOptions(): BenchOptions {
+  return readOptions(USAGE, CONFIG, ({ values: { only, rounds, write, profile, json, short } }) => {
+    if (short && write) throw new UsageError("--short measures nothing that could be kept; leave it out, or --write");
+    const form = short ? SHORT : LONG;
+    const plan = rounds === undefined ? form.plan : { ...form.plan, rounds: wholeNumber("rounds", rounds, 1) };
+    const chosen = only ?? (profile === undefined ? undefined : doors().join(","));
+    const told = [
+      ...(only === undefined ? [] : [`--only ${only}`]),
+      ...(rounds === undefined ? [] : [`--rounds ${rounds}`]),
+      ...(profile === undefined ? [] : ["--profile DIR"]),
+    ];
+    return {
+      ...{ parts: chosenParts(chosen), form: { ...form, plan }, json, write, profile },
+      circumstances: {
+        date: new Date().toISOString().slice(0, 10),
+        command: ["npm run bench", ...(told.length > 0 ? ["--", ...told] : [])].join(" "),
+        machine: machine(),
+      },
+    };
+  });
+}
+
+function doors(): string[] {
+  return PARTS.filter(({ door }) => door).map(({ name }) => name);
+}
+
+function chosenParts(only: string | undefined): readonly Part[] {
+  if (only === undefined) return PARTS;
+  return only.split(",").map((name) => {
+    const part = PARTS.find((each) => each.name === name);
+    if (part) return part;
+    throw new UsageError(`there is no part ${name}; there are ${PARTS.map((each) => each.name).join(", ")}`);
+  });
+}
+
+function machine(): string {
+  const cpus = os.cpus();
+  return `Node ${process.version}, ${os.type()} ${os.arch()}, ${cpus.length} x ${cpus[0]?.model}, ${(os.totalmem() / 2 ** 30).toFixed(0)} GiB`;
+}

@@ -1,0 +1,62 @@
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import { ROOT } from "../tooling/command.ts";
+import type { Line } from "./report.ts";
+
+// docs/performance.json: what was measured last of each part. The tables and plots of docs/performance.md are made of it.
+
+const FILE = path.join(ROOT, "docs/performance.json");
+
+const rate = z.strictObject({
+  perSecond: z.number(),
+  cpuMicros: z.number().optional(),
+  p50Ms: z.number().optional(),
+  p99Ms: z.number().optional(),
+});
+const line = z.strictObject({
+  measure: z.string(),
+  gateway: z.string(),
+  peer: z.string(),
+  value: z.number(),
+  bar: z.union([z.strictObject({ atMost: z.number() }), z.strictObject({ atLeast: z.number() })]),
+  calls: z.strictObject({ what: z.string(), peer: z.string(), gatewayRate: rate, peerRate: rate }).optional(),
+});
+const share = z.strictObject({ place: z.string(), share: z.number() });
+/** When, where and how it was measured. */
+const circumstances = { date: z.iso.date(), machine: z.string(), command: z.string() };
+
+const results = z.strictObject({
+  parts: z.record(z.string(), z.strictObject({ ...circumstances, lines: z.array(line) })),
+  /** Where the CPU time of the gateway went, by part. */
+  profiles: z.record(
+    z.string(),
+    z.strictObject({ ...circumstances, groups: z.array(share), functions: z.array(share) }),
+  ),
+});
+
+export type Results = z.output<typeof results>;
+export type Circumstances = Pick<Results["parts"][string], "date" | "machine" | "command">;
+
+/** Reads them. */
+export async function readResults(file = FILE): Promise<Results> {
+  return results.parse(JSON.parse(await readFile(file, "utf8")));
+}
+
+/** Puts what was measured in the place of what is there of the same parts. @throws Error when it is not all finite numbers */
+export async function changeResults(change: Partial<Results>, file = FILE): Promise<Results> {
+  const old = await readResults(file);
+  const changed = results.parse({
+    parts: { ...old.parts, ...change.parts },
+    profiles: { ...old.profiles, ...change.profiles },
+  });
+  // Four digits are more than measurements repeat.
+  const digits = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(4)) : value);
+  await writeFile(file, `${JSON.stringify(changed, digits, 2)}\n`);
+  return readResults(file);
+}
+
+/** @throws Error for a figure that is none: a part has then measured nothing, and must not pass for one that has */
+export function checkedLines(lines: readonly Line[]): Line[] {
+  return z.array(line).parse(lines);
+}
