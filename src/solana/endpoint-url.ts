@@ -2,7 +2,7 @@
 export interface EndpointUrl {
   /** Host and port: all that errors and logs say. */
   readonly host: string;
-  /** What is fetched; without user and password, which fetch refuses. */
+  /** What is asked; without user and password. */
   readonly address: string;
   /** Basic credentials that the URL carried (RFC 7617). */
   readonly authorization: string | undefined;

@@ -2,9 +2,9 @@ import type { Clock } from "../domain/clock.ts";
 import type { JsonValue } from "../domain/json.ts";
 import { CircuitBreaker } from "../domain/circuit-breaker.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
+import { HttpPost, type HttpAnswer } from "./http-post.ts";
 import { openResponse } from "./json-rpc.ts";
 import type { Log } from "./log.ts";
-import { readBody, retryAfterMs } from "./response-body.ts";
 import { malformation, RpcError, RpcFailure } from "./rpc-failure.ts";
 
 /** One JSON-RPC request and how to read its result. */
@@ -27,27 +27,23 @@ export interface EndpointOptions {
 }
 
 const RATE_LIMIT_PAUSE_MS = 1_000;
-/** A kept-alive connection that the server closed just as the request was written. */
-const CONNECTION_CLOSED = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+/** The longest answer that is read unless its request says otherwise, bytes: the largest transaction fits many times over. */
+const LONGEST_ANSWER = 4 * 1024 * 1024;
 
-/** One Solana RPC address, behind its own circuit breaker. Connections are kept alive by fetch. */
+/** One Solana RPC address, behind its own circuit breaker. */
 export class Endpoint {
   /** Host and port: its name in errors and logs. */
   readonly host: string;
-  readonly #url: EndpointUrl;
+  readonly #post: HttpPost;
   readonly #options: EndpointOptions;
   readonly #breaker: CircuitBreaker;
-  readonly #headers: Record<string, string>;
   #lastId = 0;
 
   constructor(url: EndpointUrl, options: EndpointOptions) {
     this.host = url.host;
-    this.#url = url;
+    this.#post = new HttpPost(url);
     this.#options = options;
     this.#breaker = new CircuitBreaker(options.clock);
-    // Answers are small: compressing them costs more than it saves.
-    this.#headers = { "content-type": "application/json", "accept-encoding": "identity" };
-    if (url.authorization !== undefined) this.#headers["authorization"] = url.authorization;
   }
 
   /** Milliseconds until this endpoint may be asked again; 0: now. */
@@ -91,61 +87,36 @@ export class Endpoint {
     }
   }
 
-  async #attempt<Result>(request: RpcRequest<Result>): Promise<Result> {
-    const { signal } = request;
-    const attempt = new AbortController();
-    const timer = setTimeout(() => attempt.abort(), this.#options.attemptMs);
-    const onAbort = () => attempt.abort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      return await this.#post(request, attempt.signal);
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      if (error instanceof RpcFailure || error instanceof RpcError) throw error;
-      if (attempt.signal.aborted)
-        throw new RpcFailure("timeout", this.host, `no answer within ${this.#options.attemptMs} ms`);
-      const problem = malformation(error);
-      if (problem !== undefined) throw new RpcFailure("malformed", this.host, `unusable answer: ${problem}`);
-      const code = networkCode(error);
-      if (code !== undefined) throw new RpcFailure("network", this.host, code);
-      throw error;
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-    }
-  }
-
-  async #post<Result>(request: RpcRequest<Result>, signal: AbortSignal): Promise<Result> {
+  async #attempt<Result>({ method, params, read, longestAnswer, signal }: RpcRequest<Result>): Promise<Result> {
     this.#lastId += 1;
     const id = this.#lastId;
-    const body = JSON.stringify({ jsonrpc: "2.0", id, method: request.method, params: request.params });
-    const response = await this.#fetch({ method: "POST", headers: this.#headers, body, signal, redirect: "error" });
-    if (response.status !== 200) throw await this.#httpFailure(response);
-    return request.read(openResponse(this.host, id, await readBody(response, request.longestAnswer)));
-  }
-
-  async #fetch(init: RequestInit): Promise<Response> {
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
     try {
-      return await fetch(this.#url.address, init);
+      const answer = await this.#post.send({
+        body,
+        longest: longestAnswer ?? LONGEST_ANSWER,
+        timeoutMs: this.#options.attemptMs,
+        signal,
+      });
+      if (answer.status !== 200) throw this.#httpFailure(answer);
+      return read(openResponse(this.host, id, answer.body));
     } catch (error) {
-      if (!CONNECTION_CLOSED.has(networkCode(error) ?? "")) throw error;
-      return fetch(this.#url.address, init);
+      const problem = malformation(error);
+      throw problem === undefined ? error : new RpcFailure("malformed", this.host, `unusable answer: ${problem}`);
     }
   }
 
-  async #httpFailure(response: Response): Promise<RpcFailure> {
-    await response.body?.cancel();
-    const pause = retryAfterMs(response, this.#options.clock.now());
-    const problem = `HTTP ${response.status}`;
-    if (response.status === 429)
-      return new RpcFailure("rate_limited", this.host, problem, pause ?? RATE_LIMIT_PAUSE_MS);
+  #httpFailure({ status, retryAfter }: HttpAnswer): RpcFailure {
+    const pause = retryAfterMs(retryAfter, this.#options.clock.now());
+    const problem = `HTTP ${status}`;
+    if (status === 429) return new RpcFailure("rate_limited", this.host, problem, pause ?? RATE_LIMIT_PAUSE_MS);
     return new RpcFailure("http", this.host, problem, pause);
   }
 }
 
-/** fetch tells network errors as TypeError with the system's error as cause; only its code is told on, since messages can hold addresses. */
-function networkCode(error: unknown): string | undefined {
-  if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return undefined;
-  const { cause } = error;
-  return "code" in cause && typeof cause.code === "string" ? cause.code : "network error";
+/** How long an answer asks to wait, ms (Retry-After as seconds or as a date, RFC 9110 section 10.2.3), at most five minutes. */
+export function retryAfterMs(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 300_000) : undefined;
 }

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import { Endpoint } from "../../src/solana/endpoint.ts";
+import { Endpoint, retryAfterMs } from "../../src/solana/endpoint.ts";
 import { parseEndpointUrl } from "../../src/solana/endpoint-url.ts";
-import { retryAfterMs } from "../../src/solana/response-body.ts";
 import { RpcError, RpcFailure } from "../../src/solana/rpc-failure.ts";
 import { patient } from "./network.ts";
 
@@ -93,6 +93,23 @@ describe("an endpoint", () => {
     await expectFailure(endpoint, "malformed");
   });
 
+  it("takes no answer that is compressed: it asked for none", async () => {
+    const endpoint = await serve((_request, response) => {
+      response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync('{"jsonrpc":"2.0","id":1,"result":1}'));
+    });
+    await expectFailure(endpoint, "malformed");
+  });
+
+  it("asks over one connection as long as it is asked one thing after the other", async () => {
+    const connections = new Set<unknown>();
+    const endpoint = await serve((request, response) => {
+      connections.add(request.socket);
+      void respond(request, response, 1);
+    });
+    for (let call = 0; call < 3; call++) await ask(endpoint);
+    expect(connections.size).toBe(1);
+  });
+
   it("follows no redirect: the next address would learn the key", async () => {
     let followed = false;
     const endpoint = await serve((request, response) => {
@@ -140,8 +157,8 @@ describe("Retry-After", () => {
     ["soon", undefined],
     ["-1", 0],
   ])("%j is %s ms", (text, ms) => {
-    expect(retryAfterMs(new Response(null, { headers: { "retry-after": text } }), now)).toBe(ms);
+    expect(retryAfterMs(text, now)).toBe(ms);
   });
 
-  it("may be left out", () => expect(retryAfterMs(new Response(), now)).toBeUndefined());
+  it("may be left out", () => expect(retryAfterMs(undefined, now)).toBeUndefined());
 });
