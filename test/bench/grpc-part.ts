@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { CallToolRequestSchema, CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { Bench } from "./bench.ts";
 import { compare, loaded } from "./measure.ts";
-import { throughputLine, type Line } from "./report.ts";
+import { cpuLine, throughputLine, type Line } from "./report.ts";
 
 const STREAMS = 64;
 const PEER = "grpc-js, bytes";
@@ -32,7 +32,7 @@ export async function grpcEcho(bench: Bench): Promise<Line[]> {
       signal,
     );
   const comparison = await compare(side(gateway.server, gateway.grpcPort), side(peer.server, peer.port), plan);
-  return [throughputLine("gRPC echo", comparison, PEER, 0.5)];
+  return [...cpuLine("gRPC echo", comparison, PEER, 1.6), throughputLine("gRPC echo", comparison, PEER, 0.6)];
 }
 
 function base64(bytes: Uint8Array): string {

@@ -6,7 +6,7 @@ export class CallSignal {
   #answered = false;
 
   constructor(call: ServerUnaryCall<Buffer, Buffer>) {
-    call.once("cancelled", () => {
+    call.on("cancelled", () => {
       // The event also follows every call that was answered; an abort would then only cost an exception for nobody.
       if (!this.#answered) this.#controller.abort(reasonOf(call));
     });

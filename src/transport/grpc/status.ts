@@ -1,18 +1,20 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { type Metadata, type StatusObject, status } from "@grpc/grpc-js";
+import { Metadata, type StatusObject, status } from "@grpc/grpc-js";
 import type { ErrorDetail, Failure } from "../error-details.ts";
+import type { Header } from "../header.ts";
 
 /** Where a google.rpc.Status travels in the trailers (grpc.io, richer error model). */
 const STATUS_DETAILS = "grpc-status-details-bin";
 
 /**
  * The gRPC status of a failure, with its detail.
- * @param trailers what else to send with it; the detail is added to it
+ * @param more what else to send with it
  */
-export function statusOf({ rpc, error, detail, headers }: Failure, trailers: Metadata): StatusObject {
+export function statusOf({ rpc, error, detail, headers }: Failure, more: readonly Header[]): StatusObject {
   const code = status[rpc];
-  for (const [name, value] of headers) trailers.set(name, value);
+  const trailers = new Metadata();
+  for (const [name, value] of [...more, ...headers]) trailers.set(name, value);
   trailers.set(STATUS_DETAILS, encodeStatus(code, error.message, detail));
   return { code, details: error.message, metadata: trailers };
 }

@@ -1,5 +1,5 @@
 import { fromBinary, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import { type handleUnaryCall, Metadata, type sendUnaryData, type ServerUnaryCall } from "@grpc/grpc-js";
+import type { handleUnaryCall, Metadata, sendUnaryData, ServerUnaryCall } from "@grpc/grpc-js";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Arrival } from "../gate.ts";
@@ -7,6 +7,7 @@ import type { Header } from "../header.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { newRequestId } from "../request-context.ts";
+import { AnswerHead } from "./answer-head.ts";
 import { CallSignal } from "./call-signal.ts";
 import { encode } from "./register.ts";
 import { statusOf } from "./status.ts";
@@ -31,11 +32,10 @@ async function answer(
   respond: sendUnaryData<Buffer>,
 ): Promise<void> {
   const lifetime = new CallSignal(call);
-  const headers = new Metadata();
-  headers.set("x-request-id", requestId);
+  const headers: Header[] = [["x-request-id", requestId]];
   try {
     const { caller, rate } = await pipeline.admit(operation, arrivalOf(call));
-    if (rate) setAll(headers, rateLimitHeaders(rate));
+    if (rate) headers.push(...rateLimitHeaders(rate));
     const request = decode(operation.method.input, call.request);
     const message = await pipeline.answer(operation, request, {
       caller,
@@ -44,12 +44,12 @@ async function answer(
       xPayment: entry(call.metadata, "x-payment"),
       paymentSignature: entry(call.metadata, "payment-signature"),
       idempotencyKey: entry(call.metadata, "idempotency-key"),
-      settled: ({ header }) => setAll(headers, [header]),
+      settled: ({ header }) => headers.push(header),
       memoForm: "step",
     });
     const bytes = encode(operation.method.output, message);
     lifetime.answered();
-    call.sendMetadata(headers);
+    call.sendMetadata(new AnswerHead(headers));
     respond(null, bytes);
   } catch (error) {
     lifetime.answered();
@@ -71,10 +71,6 @@ function arrivalOf(call: ServerUnaryCall<Buffer, Buffer>): Arrival {
 function entry(metadata: Metadata, name: string): string | undefined {
   const values = metadata.get(name);
   return values.length === 0 ? undefined : values.join(", ");
-}
-
-function setAll(metadata: Metadata, headers: readonly Header[]): void {
-  for (const [name, value] of headers) metadata.set(name, value);
 }
 
 function decode<D extends DescMessage>(schema: D, bytes: Buffer): MessageShape<D> {
