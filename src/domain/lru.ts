@@ -1,4 +1,7 @@
-/** A map that forgets what was used least recently once it is full. */
+/**
+ * A map that forgets what was used least recently once it is full. While it is not half full nothing is about to be forgotten, and
+ * reading keeps no order: of what was not read since then, the oldest goes first.
+ */
 export class Lru<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #max: number;
@@ -9,7 +12,7 @@ export class Lru<Key, Value> {
 
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
-    if (value !== undefined) {
+    if (value !== undefined && this.#entries.size * 2 > this.#max) {
       this.#entries.delete(key);
       this.#entries.set(key, value);
     }

@@ -38,6 +38,8 @@ const PATIENCE_MS = 2_000;
 /** Longest key that is looked at. */
 const MAX_LENGTH = 128;
 
+const NOBODY = Promise.resolve(undefined);
+
 interface Remembered {
   caller: Caller | undefined;
   since: number;
@@ -81,34 +83,36 @@ export class PostgresAuthenticator implements Authenticator {
     });
   }
 
-  async authenticate(secret: string): Promise<Caller | undefined> {
-    const caller = await this.#callerOf(secret);
-    // Looked at here, for what is remembered too: nobody tells when a key expires.
+  authenticate(secret: string): Caller | Promise<Caller | undefined> {
+    if (!secret.startsWith(KEY_PREFIX) || secret.length > MAX_LENGTH) return NOBODY;
+    const hash = hashOf(secret);
+    const now = this.#options.clock.now();
+    const remembered = this.#recall(hash, now);
+    if (!remembered) return this.#ask(hash, now);
+    return this.#welcome(remembered.caller, now) ?? NOBODY;
+  }
+
+  async #ask(hash: string, since: number): Promise<Caller | undefined> {
+    const generation = this.#generation;
+    const { caller } = await this.#lookups.submit(Buffer.from(hash, "hex"));
+    if (generation === this.#generation && this.#options.notifications.live)
+      (caller ? this.#known : this.#unknown).set(hash, { caller, since });
+    return this.#welcome(caller, this.#options.clock.now());
+  }
+
+  /** Looked at here, for what is remembered too: nobody tells when a key expires. */
+  #welcome(caller: Caller | undefined, now: number): Caller | undefined {
     const expiresAt = caller?.limits?.expiresAt;
-    if (!caller || (expiresAt && expiresAt.getTime() <= this.#options.clock.now())) return undefined;
+    if (!caller || (expiresAt && expiresAt.getTime() <= now)) return undefined;
     this.#options.uses.note(caller.keyId);
     return caller;
   }
 
-  async #callerOf(secret: string): Promise<Caller | undefined> {
-    if (!secret.startsWith(KEY_PREFIX) || secret.length > MAX_LENGTH) return undefined;
-    const hash = hashOf(secret);
-    const hex = hash.toString("hex");
-    const remembered = this.#recall(hex);
-    if (remembered) return remembered.caller;
-    const generation = this.#generation;
-    const since = this.#options.clock.now();
-    const { caller } = await this.#lookups.submit(hash);
-    if (generation === this.#generation && this.#options.notifications.live)
-      (caller ? this.#known : this.#unknown).set(hex, { caller, since });
-    return caller;
-  }
-
-  #recall(hex: string): Remembered | undefined {
+  #recall(hash: string, now: number): Remembered | undefined {
     if (!this.#options.notifications.live) return undefined;
-    const remembered = this.#known.get(hex) ?? this.#unknown.get(hex);
+    const remembered = this.#known.get(hash) ?? this.#unknown.get(hash);
     if (!remembered) return undefined;
-    const age = this.#options.clock.now() - remembered.since;
+    const age = now - remembered.since;
     return age >= 0 && age < (remembered.caller ? KNOWN_MS : UNKNOWN_MS) ? remembered : undefined;
   }
 

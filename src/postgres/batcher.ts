@@ -71,9 +71,11 @@ export class Batcher<Item, Answer> {
 
   async #drain(): Promise<void> {
     this.#draining = true;
-    // Let the calls that arrived in the same turn of the event loop go together.
-    await setImmediate();
-    while (this.#queue.length > 0) await this.#runBatch(this.#take());
+    while (this.#queue.length > 0) {
+      // Let the calls that arrived in the same turn of the event loop go together.
+      await setImmediate();
+      await this.#runBatch(this.#take());
+    }
     this.#draining = false;
   }
 

@@ -18,7 +18,7 @@ const EVERY_MS = 10_000;
 export class KeyUses {
   readonly #options: KeyUsesOptions;
   readonly #pulse: Pulse;
-  /** By the key's UUID, ms. */
+  /** By the key's identifier, ms. */
   #used = new Map<string, number>();
 
   constructor(options: KeyUsesOptions) {
@@ -28,8 +28,7 @@ export class KeyUses {
 
   /** @param keyId `key_…` */
   note(keyId: string): void {
-    const key = uuidOf("key", keyId);
-    if (key !== undefined) this.#used.set(key, this.#options.clock.now());
+    this.#used.set(keyId, this.#options.clock.now());
   }
 
   start(): void {
@@ -45,7 +44,12 @@ export class KeyUses {
   /** Other instances may know of a later use, which stays. A failure is told to the log, and the next turn has what was not written. */
   async flush(): Promise<void> {
     const used = this.#used;
-    if (used.size === 0) return;
+    // Sessions have uses of their own.
+    const rows = [...used].flatMap(([keyId, at]) => {
+      const uuid = uuidOf("key", keyId);
+      return uuid === undefined ? [] : [{ uuid, at: new Date(at) }];
+    });
+    if (rows.length === 0) return;
     this.#used = new Map();
     const { pool, log } = this.#options;
     try {
@@ -54,7 +58,7 @@ export class KeyUses {
         text: `insert into key_use as known (key_id, last_used_at)
                select key, at from unnest($1::uuid[], $2::timestamptz[]) use (key, at) order by key
                on conflict (key_id) do update set last_used_at = excluded.last_used_at where known.last_used_at < excluded.last_used_at`,
-        values: [[...used.keys()], [...used.values()].map((at) => new Date(at))],
+        values: [rows.map(({ uuid }) => uuid), rows.map(({ at }) => at)],
       });
     } catch (error) {
       this.#used = new Map([...used, ...this.#used]);

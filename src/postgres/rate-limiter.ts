@@ -18,10 +18,10 @@ const PATIENCE_MS = 2_000;
 /** Keys at most whose denial is remembered. */
 const MAX_DENIED = 10_000;
 
-const SECOND_US = 1_000_000n;
+const SECOND_US = 1_000_000;
 
 interface Take {
-  keyUuid: string;
+  keyId: string;
   tier: RateTier;
 }
 
@@ -29,6 +29,17 @@ interface Take {
 interface Ask {
   tier: RateTier;
   wanted: number;
+  /** What came of it. */
+  taken?: Taken;
+  /** Takes that have their decision. */
+  decided: number;
+}
+
+/** What the bucket gave to all takes of a batch. Microseconds are numbers: exact until the year 2255. */
+interface Taken {
+  granted: number;
+  tatUs: number;
+  nowUs: number;
 }
 
 interface TakenRow {
@@ -60,13 +71,13 @@ export class PostgresRateLimiter implements RateLimiter {
     this.#takes = new Batcher({ max: 500, run: (takes) => this.#takeAll(takes) });
   }
 
-  async take(keyId: string, tier: RateTier): Promise<RateDecision> {
-    const keyUuid = uuidFrom("key", keyId);
-    return this.#recallDenial(keyUuid, tier) ?? this.#takes.submit({ keyUuid, tier });
+  take(keyId: string, tier: RateTier): Promise<RateDecision> {
+    const denial = this.#recallDenial(keyId, tier);
+    return denial ? Promise.resolve(denial) : this.#takes.submit({ keyId, tier });
   }
 
-  #recallDenial(keyUuid: string, tier: RateTier): RateDecision | undefined {
-    const denial = this.#denied.get(keyUuid);
+  #recallDenial(keyId: string, tier: RateTier): RateDecision | undefined {
+    const denial = this.#denied.get(keyId);
     if (!denial) return undefined;
     const now = this.#options.clock.now();
     const holds =
@@ -75,7 +86,7 @@ export class PostgresRateLimiter implements RateLimiter {
       now >= denial.sinceMs &&
       now < denial.untilMs;
     if (!holds) {
-      this.#denied.delete(keyUuid);
+      this.#denied.delete(keyId);
       return undefined;
     }
     const retryAfterSeconds = Math.max(1, Math.ceil((denial.untilMs - now) / 1000));
@@ -84,7 +95,14 @@ export class PostgresRateLimiter implements RateLimiter {
 
   async #takeAll(takes: readonly Take[]): Promise<RateDecision[]> {
     const asks = new Map<string, Ask>();
-    for (const { keyUuid, tier } of takes) asks.set(keyUuid, { tier, wanted: (asks.get(keyUuid)?.wanted ?? 0) + 1 });
+    for (const { keyId, tier } of takes) {
+      const ask = asks.get(keyId);
+      if (!ask) asks.set(keyId, { tier, wanted: 1, decided: 0 });
+      else {
+        ask.tier = tier;
+        ask.wanted++;
+      }
+    }
     const { pool, clock } = this.#options;
     const sentAt = clock.now();
     const { rows } = await retrying(PATIENCE_MS, () =>
@@ -92,62 +110,56 @@ export class PostgresRateLimiter implements RateLimiter {
         name: "rate-limiter-take",
         text: "select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, now_us from rate_take($1, $2, $3, $4) taken",
         values: [
-          [...asks.keys()],
+          Array.from(asks.keys(), (keyId) => uuidFrom("key", keyId)),
           Array.from(asks.values(), ({ wanted }) => wanted),
           Array.from(asks.values(), ({ tier }) => interval(tier)),
           Array.from(asks.values(), ({ tier }) => tier.burst),
         ],
       }),
     );
-    const decisions = new Map(rows.map((row) => [row.key_id, this.#decide(row, asks.get(row.key_id), sentAt)]));
-    return takes.map(({ keyUuid }) => {
-      const decision = decisions.get(keyUuid)?.shift();
-      if (!decision) throw new Error("a bucket was not answered for");
-      return decision;
-    });
+    for (const { key_id, granted, tat, now_us } of rows) {
+      const ask = asks.get(`key_${key_id}`);
+      if (ask) ask.taken = { granted, tatUs: Number(tat), nowUs: Number(now_us) };
+    }
+    return takes.map(({ keyId }) => this.#decide(keyId, asks.get(keyId), sentAt));
   }
 
-  /** The decisions of one key, in order: first those that were granted, each with what was left after it, then the denials. */
-  #decide(row: TakenRow, ask: Ask | undefined, sentAt: number): RateDecision[] {
-    if (!ask) return [];
-    const { tier, wanted } = ask;
+  /** The next decision of one key: first come those that were granted, each with what was left after it, then the denials. */
+  #decide(keyId: string, ask: Ask | undefined, sentAt: number): RateDecision {
+    if (!ask?.taken) throw new Error("a bucket was not answered for");
+    const { tier, taken } = ask;
+    const { granted, tatUs, nowUs } = taken;
     const period = interval(tier);
-    const capacity = BigInt(tier.burst) * period;
-    const granted = Array.from({ length: row.granted }, (_, index): RateDecision => {
-      const tat = row.tat - BigInt(row.granted - 1 - index) * period;
+    const after = granted - ++ask.decided;
+    if (after >= 0) {
+      const tat = tatUs - after * period;
       return {
         allowed: true,
         limit: tier.ratePerMinute,
-        remaining: Number((row.now_us + capacity - tat) / period),
-        resetAt: ceilSeconds(tat),
+        remaining: tier.burst - Math.ceil((tat - nowUs) / period),
+        resetAt: Math.ceil(tat / SECOND_US),
         retryAfterSeconds: 0,
       };
-    });
-    if (row.granted === wanted) return granted;
-    const waitUs = row.tat + period - capacity - row.now_us;
-    const resetAt = ceilSeconds(row.tat);
-    this.#remember(row.key_id, { tier, sinceMs: sentAt, untilMs: sentAt + Number(waitUs / 1000n), resetAt });
-    const denial = {
+    }
+    const waitUs = tatUs - (tier.burst - 1) * period - nowUs;
+    const resetAt = Math.ceil(tatUs / SECOND_US);
+    this.#remember(keyId, { tier, sinceMs: sentAt, untilMs: sentAt + Math.trunc(waitUs / 1000), resetAt });
+    return {
       allowed: false,
       limit: tier.ratePerMinute,
       remaining: 0,
       resetAt,
-      retryAfterSeconds: Math.max(1, ceilSeconds(waitUs)),
+      retryAfterSeconds: Math.max(1, Math.ceil(waitUs / SECOND_US)),
     };
-    return [...granted, ...Array.from({ length: wanted - row.granted }, () => denial)];
   }
 
-  #remember(keyUuid: string, denial: Denial): void {
+  #remember(keyId: string, denial: Denial): void {
     if (this.#denied.size >= MAX_DENIED) this.#denied.clear();
-    this.#denied.set(keyUuid, denial);
+    this.#denied.set(keyId, denial);
   }
 }
 
 /** Microseconds between two tokens. */
-function interval(tier: RateTier): bigint {
-  return (60n * SECOND_US) / BigInt(tier.ratePerMinute);
-}
-
-function ceilSeconds(us: bigint): number {
-  return Number((us + SECOND_US - 1n) / SECOND_US);
+function interval(tier: RateTier): number {
+  return Math.floor((60 * SECOND_US) / tier.ratePerMinute);
 }

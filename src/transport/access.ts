@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Metrics } from "../app/metrics.ts";
 import type { Authenticator, RateLimiter } from "../app/ports.ts";
 import { KEY_PREFIX } from "../domain/api-key.ts";
@@ -69,7 +69,8 @@ export class Access implements Gate {
    */
   async admit(demand: Endpoint["key"], arrival: Arrival): Promise<Admission> {
     if (demand === "none" || (demand === "optional" && arrival.authorization === undefined)) return ANYONE;
-    const caller = await this.#identify(secretOf(arrival.authorization), arrival);
+    const found = this.#identify(secretOf(arrival.authorization), arrival);
+    const caller = found instanceof Promise ? await found : found;
     const rate = await this.#rateLimiter.take(caller.keyId, caller.tier);
     if (!rate.allowed) throw new RateLimitedError(rate);
     if (caller.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
@@ -77,26 +78,36 @@ export class Access implements Gate {
   }
 
   /** @throws ToolgateError UNAUTHORIZED; RateLimitedError for a key that nobody has proven, from an address that sent too many bad ones */
-  async #identify(secret: string, origin: Origin): Promise<Caller> {
+  #identify(secret: string, origin: Origin): Caller | Promise<Caller> {
     const network = this.#addresses.networkOf(origin);
-    const hash = createHash("sha256").update(secret).digest("base64");
     const refusal = this.#addresses.refusal(network);
-    if (refusal && !this.#proven.get(hash)) {
+    if (refusal && !this.#proven.get(printOf(secret))) {
       this.#metrics?.count("toolgate_addresses_limited_total");
       throw new RateLimitedError(refusal, "unknown API keys from your address");
     }
-    const caller = await this.#authenticator.authenticate(secret);
+    const found = this.#authenticator.authenticate(secret);
+    return found instanceof Promise ? this.#prove(found, secret, network) : found;
+  }
+
+  /** Remembers what the database says of a key; what is known from memory was proven before. */
+  async #prove(found: Promise<Caller | undefined>, secret: string, network: string): Promise<Caller> {
+    const caller = await found;
+    const print = printOf(secret);
     if (caller) {
-      this.#proven.set(hash, true);
+      this.#proven.set(print, true);
       return caller;
     }
-    this.#proven.delete(hash);
+    this.#proven.delete(print);
     this.#addresses.count(network);
     this.#metrics?.count("toolgate_keys_refused_total");
     throw unauthorized(
       "the API key is unknown, has expired or was revoked; create a key in the console, or with `toolgate keys create`",
     );
   }
+}
+
+function printOf(secret: string): string {
+  return hash("sha256", secret, "base64");
 }
 
 function secretOf(authorization: string | undefined): string {

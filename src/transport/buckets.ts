@@ -24,6 +24,7 @@ export class Buckets {
 
   /** The refusal of one whose bucket is empty; undefined: another may come. */
   refusal(name: string): RateDecision | undefined {
+    if (this.#fullAt.get(name) === undefined) return undefined;
     const decision = this.#decision(name);
     return decision.allowed ? undefined : decision;
   }

@@ -31,6 +31,7 @@ export function networkOf(address: string): string {
 }
 
 function plainAddress(text: string): string | undefined {
+  if (isIP(text) === 4) return text;
   const parts = WITH_PORT.exec(text);
   const [bare = ""] = (parts?.[1] ?? parts?.[2] ?? text).split("%"); // without the zone of a link-local address
   const address = MAPPED.exec(bare)?.[1] ?? bare;

@@ -104,7 +104,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     name: "key-expired",
     guard: "An expired API key is nobody's, also where it is remembered.",
     file: "src/postgres/authenticator.ts",
-    find: "expiresAt.getTime() <= this.#options.clock.now()",
+    find: "expiresAt.getTime() <= now",
     replace: "expiresAt.getTime() <= 0",
     tests: KEYS,
   },

@@ -29,7 +29,8 @@ export class DocumentDoor {
   /** @returns whether the path is a document's, and the request answered */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     const { method = "GET", url = "/" } = request;
-    const document = this.#documents.get(url.replace(/\?.*$/, ""));
+    const mark = url.indexOf("?");
+    const document = this.#documents.get(mark < 0 ? url : url.slice(0, mark));
     if (document === undefined) return false;
     const requestId = newRequestId(this.#deps.random);
     response.setHeader("X-Request-Id", requestId);

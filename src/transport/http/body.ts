@@ -16,11 +16,11 @@ export function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Reads the body, up to the limit.
+ * Reads the body, up to the limit: at once where all of it has arrived, as with small ones it has.
  * @throws ToolgateError PAYLOAD_TOO_LARGE, or CANCELLED when the caller goes away
  */
-export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
-  if (!hasBody(request)) return Promise.resolve(EMPTY);
+export function readBody(request: IncomingMessage, limit: number): Buffer | Promise<Buffer> {
+  if (request.complete) return asArrived(request, limit);
   return new Promise((resolve, reject) => {
     let size = 0;
     const chunks: Buffer[] = [];
@@ -42,6 +42,13 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
       if (!request.complete) reject(new ToolgateError("CANCELLED", "the caller went away"));
     });
   });
+}
+
+function asArrived(request: IncomingMessage, limit: number): Buffer {
+  const bytes: unknown = request.read();
+  if (!Buffer.isBuffer(bytes)) return EMPTY;
+  if (bytes.length > limit) throw tooLarge(limit);
+  return bytes;
 }
 
 function tooLarge(limit: number): ToolgateError {

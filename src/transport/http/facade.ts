@@ -18,7 +18,7 @@ import type { McpDoor } from "../mcp/mcp-door.ts";
 import { parseMessage, UnreadableMessageError } from "../mcp/unreadable-message.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
-import { newRequestId, type RequestContext } from "../request-context.ts";
+import { RequestIds, type RequestContext } from "../request-context.ts";
 import { bodyWithV1 } from "../x402/offers.ts";
 import { send, type HttpAnswer } from "./answer.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
@@ -46,16 +46,18 @@ const MCP_PATH = "/mcp";
 /** HTTP/JSON: every path of the contract, by the routes generated from it. */
 export class Facade {
   readonly #deps: FacadeDeps;
+  readonly #requestIds: RequestIds;
   readonly #errorBody: ReturnType<typeof createErrorBody>;
 
   constructor(deps: FacadeDeps) {
     this.#deps = deps;
+    this.#requestIds = new RequestIds(deps.random);
     this.#errorBody = createErrorBody(deps.errorBindings);
   }
 
   /** Serves one request, whatever it is. Never throws. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestId = newRequestId(this.#deps.random);
+    const requestId = this.#requestIds.next();
     const headers: Header[] = [["x-request-id", requestId]];
     try {
       send(response, headers, await this.#serve(request, response, requestId, headers));
@@ -70,7 +72,7 @@ export class Facade {
 
   /** The answer to what cannot be read as a request, as bytes for the socket. */
   refusal(error: ToolgateError): string {
-    const requestId = newRequestId(this.#deps.random);
+    const requestId = this.#requestIds.next();
     return lastAnswer([["x-request-id", requestId]], this.failed(this.#deps.pipeline.failure(error, requestId)));
   }
 
@@ -100,7 +102,8 @@ export class Facade {
     const operation = pipeline.operation(match.route.method);
     const { caller, rate } = await pipeline.admit(operation, arrivalOf(request));
     if (rate) headers.push(...rateLimitHeaders(rate));
-    const bytes = await readBody(request, bodyLimit);
+    const arriving = readBody(request, bodyLimit);
+    const bytes = arriving instanceof Promise ? await arriving : arriving;
     const body = path === MCP_PATH ? parseMessage(bytes) : parseBody(bytes);
     const context: RequestContext = {
       caller,
@@ -159,7 +162,8 @@ function isJsonRpc(body: unknown): boolean {
 /** Aborts when the caller goes away before it has its answer. */
 function goneSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  response.once("close", () => {
+  // Comes once anyway, and taking the listener off again costs more than putting it on.
+  response.on("close", () => {
     if (!response.writableFinished) controller.abort();
   });
   return controller.signal;

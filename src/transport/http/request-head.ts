@@ -22,6 +22,7 @@ function joined(value: string | string[] | undefined): string | undefined {
 
 /** The target without scheme and authority: a server must take the absolute form too (RFC 9112 section 3.2.2). */
 export function originForm(target: string): string {
+  if (target.startsWith("/")) return target;
   const absolute = /^https?:\/\/[^/?]*/i.exec(target);
   if (!absolute) return target;
   const rest = target.slice(absolute[0].length);

@@ -38,26 +38,23 @@ export interface HttpServerParts {
 /** The HTTP/1.1 door: documents by their paths, console, Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
 export class HttpServer {
   readonly #server: Server;
-  /** What each connection is answering right now. */
-  readonly #answering = new WeakMap<Duplex, ServerResponse>();
+  /** What each open connection is answering right now, or answered last. */
+  readonly #answering = new Map<Duplex, ServerResponse>();
 
   constructor({ documents, console, cors, connect, facade }: HttpServerParts) {
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       this.#answering.set(request.socket, response);
-      // Once nobody new is let in, a connection has had its last answer.
-      response.once("finish", () => {
-        if (!this.#server.listening) request.socket.end();
-      });
-      request.url = originForm(request.url ?? "/");
-      const { url } = request;
+      if (!this.#server.listening) endAfter(response, request.socket);
+      const url = originForm(request.url ?? "/");
+      request.url = url;
       if (documents.handle(request, response)) return;
-      const belongsTo = ({ prefixes }: MountedHandler) => prefixes.some((prefix) => url.startsWith(prefix));
-      if (belongsTo(console)) return console.handle(request, response);
+      if (isFor(console, url)) return console.handle(request, response);
       if (cors.handle(request, response)) return;
-      if (belongsTo(connect)) connect.handle(request, response);
+      if (isFor(connect, url)) connect.handle(request, response);
       else void facade.handle(request, response);
     };
     this.#server = createServer(OPTIONS, handle);
+    this.#server.on("connection", (socket) => socket.once("close", () => this.#answering.delete(socket)));
     // A server may ignore an expectation that it does not know (RFC 9110 section 10.1.1).
     this.#server.on("checkExpectation", handle);
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -70,7 +67,7 @@ export class HttpServer {
     const latest = this.#answering.get(socket);
     const pending = latest && !latest.writableFinished ? latest : undefined;
     if (pending?.req.complete) {
-      if (pending.shouldKeepAlive) pending.once("finish", () => socket.end());
+      if (pending.shouldKeepAlive) endAfter(pending, socket);
       pending.shouldKeepAlive = false;
     } else if (socket.writable && !pending?.headersSent) {
       socket.end(answer(code));
@@ -91,6 +88,8 @@ export class HttpServer {
     if (!this.#server.listening) return;
     const closed = once(this.#server, "close");
     this.#server.close();
+    // Once nobody new is let in, a connection has had its last answer.
+    for (const [socket, response] of this.#answering) if (!response.writableFinished) endAfter(response, socket);
     this.#server.closeIdleConnections();
     await closed;
   }
@@ -99,6 +98,15 @@ export class HttpServer {
   destroy(): void {
     this.#server.closeAllConnections();
   }
+}
+
+function isFor({ prefixes }: MountedHandler, url: string): boolean {
+  return prefixes.some((prefix) => url.startsWith(prefix));
+}
+
+/** Ends a connection with an answer, once that is out. */
+function endAfter(response: ServerResponse, socket: Duplex): void {
+  response.once("finish", () => socket.end());
 }
 
 function portOf(address: AddressInfo | string | null): number {
