@@ -1,11 +1,14 @@
 import { auditOfLedger } from "./audit-part.ts";
 import type { Part } from "./bench.ts";
+import { growth } from "./growth-part.ts";
+import { retention } from "./growth-retention.ts";
 import { grpcEcho } from "./grpc-part.ts";
 import { echo, paymentRequired } from "./http-part.ts";
 import { mcp } from "./mcp-part.ts";
 import { paidCalls } from "./paid-part.ts";
 import { sandbox } from "./sandbox-part.ts";
 import { start } from "./start-part.ts";
+import { x402 } from "./x402-part.ts";
 
 /** Every part of the benchmark, in the order of docs/performance.md. */
 export const PARTS: readonly Part[] = [
@@ -13,8 +16,11 @@ export const PARTS: readonly Part[] = [
   { name: "echo", title: "HTTP/JSON: a free call", door: true, run: echo },
   { name: "mcp", title: "MCP: a free call", door: true, run: mcp },
   { name: "402", title: "HTTP/JSON: a call without money", door: true, run: paymentRequired },
+  { name: "x402", title: "Selling by x402", run: x402 },
   { name: "grpc", title: "gRPC: a free call", door: true, run: grpcEcho },
   { name: "paid", title: "A paid call", door: true, run: paidCalls },
   { name: "audit", title: "The audit", run: auditOfLedger },
+  { name: "growth", title: "A ledger that grows", run: growth },
+  { name: "retention", title: "Removing what is old", run: retention },
   { name: "sandbox", title: "The sandbox", run: sandbox },
 ];

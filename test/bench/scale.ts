@@ -8,8 +8,19 @@ export interface Scale {
   readonly connections: readonly number[];
   /** How many transfers the ledger has that is audited. */
   readonly transfers: number;
+  /** How many transfers the ledgers have that are compared with each other, the smallest first. */
+  readonly ledgers: readonly number[];
+  /** How many records have expired and are removed. */
+  readonly expired: number;
   /** How many executions of the sandbox follow on each other. */
   readonly executions: number;
+  /** Purchases by x402 in a round. */
+  readonly purchases: number;
+  /** How many payments are proved in a round. */
+  readonly proofs: number;
+  /** How many proofs are under way at once while memory is looked at, and how often they come. */
+  readonly proofsAtOnce: number;
+  readonly proofWaves: number;
 }
 
 /** A way to run the benchmark. */
@@ -23,13 +34,35 @@ export interface Form {
 /** The one whose figures tell something. */
 export const LONG: Form = {
   plan: { rounds: 5, windowMs: 2_500, warmUpMs: 700 },
-  scale: { accounts: 1000, connections: [16, 64], transfers: 1_000_000, executions: 500 },
+  scale: {
+    accounts: 1000,
+    connections: [16, 64],
+    transfers: 1_000_000,
+    ledgers: [10_000, 1_000_000],
+    expired: 1_000_000,
+    executions: 500,
+    purchases: 60,
+    proofs: 6_000,
+    proofsAtOnce: 1_000,
+    proofWaves: 8,
+  },
   atOnce: 1,
 };
 
 /** The one that shows that everything works. */
 export const SHORT: Form = {
   plan: { rounds: 1, windowMs: 200, warmUpMs: 50 },
-  scale: { accounts: 5, connections: [16], transfers: 5_000, executions: 20 },
+  scale: {
+    accounts: 5,
+    connections: [16],
+    transfers: 5_000,
+    ledgers: [2_000, 8_000],
+    expired: 20_000,
+    executions: 20,
+    purchases: 4,
+    proofs: 100,
+    proofsAtOnce: 50,
+    proofWaves: 3,
+  },
   atOnce: 3,
 };

@@ -41,6 +41,8 @@ export interface World {
   readonly databaseUrl: string;
   /** The local chain's address. */
   readonly rpcUrl: string;
+  /** The wallet that is paid, base58. */
+  readonly treasuryOwner: string;
   /** Another database on the same server, migrated alike. */
   createDatabase(name: string): Promise<string>;
   /** `node src/main.ts serve`. */
@@ -67,13 +69,14 @@ export async function startWorld(): Promise<World> {
     const chain = await ServerProcess.start("src/localchain/main.ts", { args: ["--port", "0"] });
     closing.push(() => chain.stop());
     const rpcUrl = chainReady.parse(chain.ready).url;
+    const treasuryOwner = await makeTreasury(rpcUrl);
     const env = {
       HOST: "127.0.0.1",
       PORT: "0",
       GRPC_PORT: "0",
       DATABASE_URL: postgres.url,
       SOLANA_RPC_URLS: rpcUrl,
-      TREASURY_OWNER: await makeTreasury(rpcUrl),
+      TREASURY_OWNER: treasuryOwner,
       LOG_LEVEL: "error",
       SANDBOX_ISOLATION: "off",
     };
@@ -81,6 +84,7 @@ export async function startWorld(): Promise<World> {
     return {
       databaseUrl: postgres.url,
       rpcUrl,
+      treasuryOwner,
       async createDatabase(name) {
         await query(postgres.url, `CREATE DATABASE ${name}`);
         const url = databaseUrl(postgres.url, name);

@@ -1,0 +1,107 @@
+import { createServer, type IncomingMessage } from "node:http";
+import { readFile } from "node:fs/promises";
+import process from "node:process";
+import { createKeyPairSignerFromBytes } from "@solana/kit";
+import { x402Facilitator } from "@x402/core/facilitator";
+import {
+  x402HTTPResourceServer,
+  x402ResourceServer,
+  type HTTPAdapter,
+  type HTTPRequestContext,
+} from "@x402/core/server";
+import { toFacilitatorSvmSigner } from "@x402/svm";
+import { ExactSvmScheme as FacilitatorScheme } from "@x402/svm/exact/facilitator";
+import { ExactSvmScheme } from "@x402/svm/exact/server";
+import { z } from "zod";
+
+// A paid tool as the official x402 library sells it: its HTTP resource server, which the middlewares for Express and Hono wrap, behind
+// node:http, and its facilitator in the same process, so that asking it costs no request.
+// node test/bench/x402-peer/main.ts <answer as JSON> <price> <pay to> <RPC URL> <key file of the fee payer>
+
+const NETWORK = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
+const PATH = "/v1/mcp/tools/call";
+const [answer = "{}", amount = "", payTo = "", rpcUrl = "", keyFile = ""] = process.argv.slice(2);
+const asset = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
+
+const secretKey = z.array(z.int()).parse(JSON.parse(await readFile(keyFile, "utf8")));
+const signer = await createKeyPairSignerFromBytes(Uint8Array.from(secretKey));
+const facilitator = new x402Facilitator().register(
+  NETWORK,
+  new FacilitatorScheme(toFacilitatorSvmSigner(signer, { defaultRpcUrl: rpcUrl })),
+);
+const seller = new x402HTTPResourceServer(
+  new x402ResourceServer({
+    verify: (payload, requirements) => facilitator.verify(payload, requirements),
+    settle: (payload, requirements) => facilitator.settle(payload, requirements),
+    async getSupported() {
+      const { kinds, ...rest } = facilitator.getSupported();
+      return { ...rest, kinds: kinds.map((kind) => ({ ...kind, network: NETWORK })) };
+    },
+  }).register(NETWORK, new ExactSvmScheme()),
+  {
+    [`POST ${PATH}`]: {
+      accepts: { scheme: "exact", network: NETWORK, payTo, price: { amount, asset }, maxTimeoutSeconds: 60 },
+      description: "one call",
+      mimeType: "application/json",
+    },
+  },
+);
+await seller.initialize();
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    sell(contextOf(request, JSON.parse(Buffer.concat(chunks).toString())))
+      .then(({ status, headers, body }) => {
+        const text = JSON.stringify(body);
+        response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) });
+        response.end(text);
+      })
+      .catch((error: unknown) => response.writeHead(500).end(String(error)));
+  });
+});
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object") process.stdout.write(`${JSON.stringify({ port: address?.port })}\n`);
+});
+
+/** An answer before it is written. */
+interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: unknown;
+}
+
+/** What the library's middlewares do: a 402, or verify, run, settle. */
+async function sell(context: HTTPRequestContext): Promise<Answer> {
+  const headers = { "content-type": "application/json" };
+  const outcome = await seller.processHTTPRequest(context);
+  if (outcome.type === "no-payment-required") throw new Error("the route is not sold");
+  if (outcome.type === "payment-error") {
+    const { response } = outcome;
+    return { status: response.status, headers: { ...headers, ...response.headers }, body: response.body ?? {} };
+  }
+  const { paymentPayload, paymentRequirements, declaredExtensions } = outcome;
+  const settled = await seller.processSettlement(paymentPayload, paymentRequirements, declaredExtensions);
+  if (!settled.success) throw new Error(`not settled: ${settled.errorReason}`);
+  return { status: 200, headers: { ...headers, ...settled.headers }, body: JSON.parse(answer) };
+}
+
+function contextOf(request: IncomingMessage, body: unknown): HTTPRequestContext {
+  const header = (name: string) => {
+    const value = request.headers[name.toLowerCase()];
+    return Array.isArray(value) ? value[0] : value;
+  };
+  const { method = "", url = "" } = request;
+  const adapter: HTTPAdapter = {
+    getHeader: header,
+    getMethod: () => method,
+    getPath: () => url,
+    getUrl: () => `http://${header("host")}${url}`,
+    getAcceptHeader: () => header("accept") ?? "",
+    getUserAgent: () => header("user-agent") ?? "",
+    getBody: () => body,
+  };
+  return { adapter, path: url, method };
+}
