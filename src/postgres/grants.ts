@@ -4,6 +4,7 @@ import { WRITERS } from "./migrations/0012-rights.ts";
 import { SANDBOX_WRITERS } from "./migrations/0013-sandbox.ts";
 import { RELAY_WRITERS } from "./migrations/0014-relays.ts";
 import { OPERATIONS_WRITERS } from "./migrations/0018-operations.ts";
+import { RETENTION_WRITERS } from "./migrations/0020-retention.ts";
 
 /** SQLSTATE. */
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -37,7 +38,7 @@ const READ = [
 ] as const;
 
 /** What `serve` writes through. */
-export const EXECUTED = [...WRITERS, ...SANDBOX_WRITERS, ...RELAY_WRITERS, ...OPERATIONS_WRITERS];
+export const EXECUTED = [...WRITERS, ...SANDBOX_WRITERS, ...RELAY_WRITERS, ...OPERATIONS_WRITERS, ...RETENTION_WRITERS];
 
 /** What is made and changed without a function: accounts without a balance, keys, what people and operators decide about them, and sign-ins. */
 const WRITTEN = [

@@ -1,7 +1,7 @@
 import pg, { type PoolClient } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { transferRange } from "../../src/postgres/ledger-time.ts";
-import { FORGET } from "../../src/postgres/migrations/0005-finish.ts";
+import { FORGET_CLAIMS } from "../../src/postgres/migrations/0020-retention.ts";
 import { BEGIN_DEPOSIT, DEPOSIT, DEPOSITS_PAGE } from "../../src/postgres/deposits.ts";
 import { ENTRIES_PAGE, ENTRIES_SUM, ENTRIES_TOTAL, SETTLED_ENTRY } from "../../src/postgres/entries.ts";
 import { filteredReceiptsPage, receiptsPage } from "../../src/postgres/receipts.ts";
@@ -66,7 +66,7 @@ describe("with a hundred thousand rows", { timeout: 120_000 }, () => {
           [accountId.slice(5), expiring],
         );
         await client.query("analyze idempotency");
-        const plan = await planOf(client, FORGET, ["100"]);
+        const plan = await planOf(client, FORGET_CLAIMS, ["'-infinity'", "100"]);
         expect(plan).toContain("idempotency_expires_at_index");
         expect(plan).not.toContain("Seq Scan");
       }

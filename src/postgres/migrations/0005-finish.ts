@@ -5,7 +5,7 @@ import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
  * Forgets expired keys, oldest first, along the index of those that expire and then by the place of each row: a plan that no
  * statistics can turn into a scan of the table. Nothing is waited for, so the order of locks does not matter.
  */
-export const FORGET = /* sql */ `
+const FORGET = /* sql */ `
   delete from idempotency where ctid = any (array(
     select ctid from idempotency
     where expires_at < now() and expires_at < 'infinity' and state <> 'running'
@@ -50,6 +50,71 @@ export const LEDGER_RELEASE = /* sql */ `
     update account set available = available + total.amount from total where account.id = total.account_id;
   end $$`;
 
+/**
+ * The fence: only an active run of this very instance ends. Sent again after a lost answer, it tells what it did the first time;
+ * the sweep takes the owner away, so that a swept run is lost to the instance that had it.
+ *
+ * What a completed run writes is one statement, each row of it made of the row before: nothing that was just written is looked up
+ * again, which a database whose statistics are from before its first charge would do by reading all of them.
+ */
+export const LEDGER_FINISH = /* sql */ `
+  create or replace function ledger_finish(endings ledger_ending[], results json[], instance uuid)
+  returns table (n integer, kind text, receipt issued_receipt)
+  language plpgsql rows 10
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  #variable_conflict use_column
+  declare
+    ended uuid[];
+    captured uuid[];
+    claimed uuid[];
+  begin
+    perform from run where id in (select ending.run_id from unnest(endings) ending) order by id for update;
+
+    with changed as (
+      update run set status = ending.outcome, ended_at = now(), error_code = ending.error_code, error_message = ending.error_message
+      from unnest(endings) ending
+      where run.id = ending.run_id and run.status = 'active' and run.owner = instance
+      returning run.id, run.status, run.tool, run.quote_id, run.step_id, run.tx_signature, run.price, run.paid_by, run.claim_key, ending.receipt_id
+    ), charged as (
+      update hold set state = 'captured' from changed
+      where hold.run_id = changed.id and changed.status = 'completed' and hold.state = 'open'
+      returning hold.run_id, hold.account_id, hold.amount, changed.*, nextval('transfer_id_seq') as transfer_id
+    ), booked as (
+      insert into transfer (id, debit, credit, amount, kind, ref)
+      select transfer_id, account_id, '${SYSTEM_ACCOUNTS.revenue}', amount, 'charge', uuid_send(run_id) from charged
+    ), issued as (
+      insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted, debited, paid_by)
+      select receipt_id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, price, amount, paid_by from charged
+    )
+    select array_agg(id) filter (where status <> 'completed'), array_agg(id) filter (where status = 'completed'),
+           array_agg(id) filter (where claim_key is not null)
+    into ended, captured, claimed from changed;
+
+    if claimed is not null then
+      -- All at once, whether done or to be retried: locked one kind after the other they would not be in order.
+      perform ledger_lock_claims(claimed);
+
+      update idempotency claim set state = 'done', result = results[ending.n]
+      from unnest(endings) ending join run on run.id = ending.run_id
+      where run.id = any (captured) and claim.account_id = run.account_id and claim.key = run.claim_key
+        and claim.run_id = run.id and claim.state = 'running';
+    end if;
+
+    if ended is not null then
+      perform ledger_release(ended);
+    end if;
+
+    return query
+      select ending.n,
+        case when run.owner = instance and run.status = ending.outcome
+          then case run.status when 'completed' then 'captured' else 'released' end
+          else 'lost' end,
+        receipt
+      from unnest(endings) ending
+      left join run on run.id = ending.run_id
+      left join issued_receipt receipt on receipt.run_id = run.id and run.owner = instance and ending.outcome = 'completed';
+  end $$`;
+
 /** Ending runs: capture with receipt and stored result, or release; by the owner, or by the sweep once the owner's lease has expired. */
 export class Finish extends Migration {
   override name = "0005-finish";
@@ -79,67 +144,7 @@ export class Finish extends Migration {
 
     this.addSql(LEDGER_RELEASE);
 
-    // The fence: only an active run of this very instance ends. Sent again after a lost answer, it tells what it did the first time;
-    // the sweep takes the owner away, so that a swept run is lost to the instance that had it.
-    this.addSql(/* sql */ `
-      create function ledger_finish(endings ledger_ending[], results json[], instance uuid)
-      returns table (n integer, kind text, receipt issued_receipt)
-      language plpgsql rows 10
-      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-      #variable_conflict use_column
-      declare
-        ended uuid[];
-        captured uuid[];
-      begin
-        perform from run where id in (select ending.run_id from unnest(endings) ending) order by id for update;
-
-        with changed as (
-          update run set status = ending.outcome, ended_at = now(), error_code = ending.error_code, error_message = ending.error_message
-          from unnest(endings) ending
-          where run.id = ending.run_id and run.status = 'active' and run.owner = instance
-          returning run.id, run.status
-        )
-        select array_agg(id) filter (where status <> 'completed'), array_agg(id) filter (where status = 'completed')
-        into ended, captured from changed;
-
-        -- All at once, whether done or to be retried: locked one kind after the other they would not be in order.
-        perform ledger_lock_claims(ended || captured);
-
-        if captured is not null then
-          update idempotency claim set state = 'done', result = results[ending.n]
-          from unnest(endings) ending join run on run.id = ending.run_id
-          where run.id = any (captured) and claim.account_id = run.account_id and claim.key = run.claim_key
-            and claim.run_id = run.id and claim.state = 'running';
-
-          with charged as (
-            update hold set state = 'captured' where run_id = any (captured) and state = 'open' returning run_id, account_id, amount
-          )
-          insert into transfer (debit, credit, amount, kind, ref)
-          select account_id, '${SYSTEM_ACCOUNTS.revenue}', amount, 'charge', uuid_send(run_id) from charged;
-
-          insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted, debited, paid_by)
-          select ending.receipt_id, run.id, charge.id, run.account_id, run.tool, run.quote_id, run.step_id, run.tx_signature,
-                 run.price, charge.amount, run.paid_by
-          from unnest(endings) ending
-          join run on run.id = ending.run_id
-          join transfer charge on charge.kind = 'charge' and charge.ref = uuid_send(run.id)
-          where run.id = any (captured);
-        end if;
-
-        if ended is not null then
-          perform ledger_release(ended);
-        end if;
-
-        return query
-          select ending.n,
-            case when run.owner = instance and run.status = ending.outcome
-              then case run.status when 'completed' then 'captured' else 'released' end
-              else 'lost' end,
-            receipt
-          from unnest(endings) ending
-          left join run on run.id = ending.run_id
-          left join issued_receipt receipt on receipt.run_id = run.id and run.owner = instance and ending.outcome = 'completed';
-      end $$`);
+    this.addSql(LEDGER_FINISH);
 
     // Releases runs whose lease has expired. What another sweep or a late finish has locked is left to it.
     this.addSql(/* sql */ `

@@ -17,6 +17,8 @@ import { KeyLimits } from "./0016-key-limits.ts";
 import { Sessions } from "./0017-sessions.ts";
 import { Operations } from "./0018-operations.ts";
 import { Statement } from "./0019-statement.ts";
+import { Retention } from "./0020-retention.ts";
+import { KeptPlans } from "./0021-kept-plans.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -39,4 +41,6 @@ export const MIGRATIONS = [
   Sessions,
   Operations,
   Statement,
+  Retention,
+  KeptPlans,
 ];

@@ -19,4 +19,6 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0017-sessions",
   "0018-operations",
   "0019-statement",
+  "0020-retention",
+  "0021-kept-plans",
 ];

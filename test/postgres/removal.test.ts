@@ -1,0 +1,114 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { REMOVE } from "../../src/postgres/old-rows.ts";
+import { openPool } from "../../src/postgres/pool.ts";
+import { Removal, restAfter } from "../../src/postgres/removal.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { makeAccount, openInstance, type Instance } from "./fixture.ts";
+
+const silent = { warn: () => {}, error: () => {} };
+
+let database: TestDatabase;
+let instance: Instance;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  instance = openInstance(database.url);
+});
+afterAll(async () => {
+  await instance.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await instance.pool.query("truncate idempotency, console_session");
+});
+
+/** Answers that are kept no longer, of one account. */
+async function expired(count: number): Promise<void> {
+  const account = await makeAccount(instance.pool, 0n);
+  await instance.pool.query(
+    `insert into idempotency (account_id, key, fingerprint, state, run_id, result, expires_at)
+     select $1, 'key:' || n, sha256(''), 'done', gen_random_uuid(), '{}', now() - n * interval '1 second' from generate_series(1, $2::integer) n`,
+    [account.slice(5), count],
+  );
+}
+
+async function counted(table: "idempotency" | "console_session"): Promise<number> {
+  const { rows } = await instance.pool.query<{ count: bigint }>(`select count(*) as count from ${table}`);
+  return Number(rows[0]?.count);
+}
+
+describe("what is old", () => {
+  it("is removed in small batches, with rests in between", async () => {
+    await expired(250);
+    const left: number[] = [];
+    const rest = async () => void left.push(await counted("idempotency"));
+    expect(await new Removal({ pool: instance.pool, log: silent, rest }).remove(["claims"])).toBe(250);
+    expect(left).toEqual([150, 50]);
+    expect(await counted("idempotency")).toBe(0);
+  });
+
+  it("does not wait for other things of which there are many", async () => {
+    await expired(350);
+    const account = await makeAccount(instance.pool, 0n);
+    await instance.pool.query(
+      `insert into console_session (id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at)
+       values ($1, $2, $3, '', '', now(), now(), now() - interval '1 second')`,
+      [randomUUID(), account.slice(5), randomBytes(32)],
+    );
+    const left: number[] = [];
+    const rest = async () => void left.push(await counted("console_session"));
+    await new Removal({ pool: instance.pool, log: silent, rest }).round();
+    expect(left).toEqual([1, 0, 0]);
+  });
+
+  it("is left where it is once the instance stops, at once", async () => {
+    await expired(250);
+    const resting = Promise.withResolvers<void>();
+    const removal = new Removal({
+      ...{ pool: instance.pool, log: silent },
+      rest: (_, signal) => {
+        resting.resolve();
+        return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+      },
+    });
+    const round = removal.round();
+    await resting.promise;
+    removal.stop();
+    await round;
+    expect(await counted("idempotency")).toBe(150);
+  });
+});
+
+describe("rests", () => {
+  it("leave nine tenths of the time to calls", () => {
+    expect(restAfter(10, 1, 0)).toBeCloseTo(90);
+  });
+
+  it("are longer the more instances there are, so that all of them together take no more than one", () => {
+    expect(restAfter(10, 4, 0)).toBeCloseTo(390);
+  });
+
+  it("get shorter while there is no end to the work, but leave half of the time", () => {
+    const minute = 60_000;
+    expect([0, 9, 10, 20, 30, 600].map((lasted) => Math.round(restAfter(10, 1, lasted * minute)))).toEqual([
+      90, 90, 40, 15, 10, 10,
+    ]);
+  });
+
+  it("are told of the instances that work on this database", async () => {
+    const others = [randomUUID(), randomUUID()].map((id) =>
+      openPool(database.url, { max: 2, applicationName: `toolgate ${id}` }),
+    );
+    const besides = openPool(database.url, { max: 1, applicationName: `toolgate console ${randomUUID()}` });
+    try {
+      await Promise.all([...others, ...others, besides].map((pool) => pool.query("select")));
+      for (const statement of Object.values(REMOVE)) {
+        const { rows } = await instance.pool.query<{ instances: bigint }>(statement, ["-infinity", 100]);
+        expect(rows[0]?.instances).toBe(2n);
+      }
+    } finally {
+      await Promise.all([...others, besides].map((pool) => pool.end()));
+    }
+  });
+});
