@@ -12,6 +12,7 @@ describe("the benchmark", () => {
         "HTTP echo: throughput",
         "MCP echo, 2026-07-28: server CPU per call",
         "HTTP 402: throughput",
+        "x402: purchase: throughput",
         "gRPC echo: throughput",
         "paid call, one account, 16 connections: throughput",
         "audit of 5000 transfers",
@@ -20,9 +21,13 @@ describe("the benchmark", () => {
     );
   });
 
-  it("names its parts when asked for one that is not there", async () => {
-    const { code, output } = await command("node", ["test/bench/main.ts", "--only", "nothing"]);
-    expect(output).toContain("there is no part nothing; there are start, echo, mcp, 402, grpc, paid, audit, sandbox");
+  it.each([
+    [["--only", "nothing"], "there is no part nothing; there are start, echo, mcp, 402, x402, grpc, paid"],
+    [["--rounds", "0"], '--rounds is a whole number from 1 to 9999999, and not "0"'],
+    [["--short", "--write"], "--short measures nothing that could be kept"],
+  ])("says what is wrong with %j", async (options, problem) => {
+    const { code, output } = await command("node", ["test/bench/main.ts", ...options]);
+    expect(output).toContain(problem);
     expect(code).toBe(2);
   });
 });
