@@ -76,7 +76,8 @@ function chosenParts(only: string | undefined): readonly Part[] {
   });
 }
 
-function machine(): string {
+/** What measurements were made on. */
+export function machine(): string {
   const cpus = os.cpus();
   return `Node ${process.version}, ${os.type()} ${os.arch()}, ${cpus.length} x ${cpus[0]?.model}, ${(os.totalmem() / 2 ** 30).toFixed(0)} GiB`;
 }

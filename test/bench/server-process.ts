@@ -52,6 +52,11 @@ export class ServerProcess {
     return new ServerProcess(child, JSON.parse(line));
   }
 
+  /** Undefined once it has ended. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** CPU time that it has used up to now, user and system, in seconds: by the system's books (to 10 ms), else by its own. */
   async cpuSeconds(): Promise<number> {
     const stat = await this.#proc("stat");

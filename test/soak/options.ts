@@ -1,0 +1,49 @@
+import { readOptions, UsageError, wholeNumber } from "../tooling/options.ts";
+
+const USAGE = `npm run soak [-- options]
+
+  --minutes N   how long the load lasts (60)
+  --short       seconds; shows that the soak works
+  --share N     load, in hundredths of what was reached at full load (70)
+  --json        the figures as one JSON object
+  --write       keeps the figures in docs/performance.json
+  --help
+
+Exit code 0: nothing grew, nothing was left open, nothing was answered that was not expected, and the books are right.`;
+
+const OPTIONS = {
+  options: {
+    minutes: { type: "string", default: "60" },
+    short: { type: "boolean", default: false },
+    share: { type: "string", default: "70" },
+    json: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+  },
+} as const;
+
+/** How a soak goes. */
+export interface SoakOptions {
+  /** How long full load is measured, ms. */
+  readonly calibrationMs: number;
+  readonly durationMs: number;
+  /** How often the process is looked at, ms. */
+  readonly everyMs: number;
+  readonly accounts: number;
+  /** Of full load, 0 to 1. */
+  readonly share: number;
+  readonly json: boolean;
+  readonly write: boolean;
+}
+
+/** Reads what the soak was started with. */
+export function soakOptions(): SoakOptions {
+  return readOptions(USAGE, OPTIONS, ({ values: { minutes, short, share, json, write } }) => {
+    const hundredths = wholeNumber("share", share, 1);
+    if (hundredths > 100) throw new UsageError("--share is at most 100");
+    const common = { share: hundredths / 100, json, write };
+    if (short) return { ...common, calibrationMs: 1_500, durationMs: 6_000, everyMs: 500, accounts: 20 };
+    const durationMs = wholeNumber("minutes", minutes, 1) * 60_000;
+    // Half of them are fitted a line to: five minutes must show enough, too.
+    return { ...common, calibrationMs: 10_000, durationMs, everyMs: Math.min(60_000, durationMs / 20), accounts: 500 };
+  });
+}

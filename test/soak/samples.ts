@@ -1,0 +1,105 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { query } from "../support/database-server.ts";
+
+/** How often it is looked whether garbage has been collected, ms, and how often at most. */
+const COLLECTING_MS = 20;
+const PATIENCE = 500;
+
+/** What collect-garbage.mjs writes. */
+const memory = z.object({ collections: z.number(), rss: z.number(), heapUsed: z.number(), external: z.number() });
+
+/** What the gateway holds at one moment. */
+export interface Sample {
+  /** Since the load began, seconds. */
+  readonly seconds: number;
+  /** Resident memory; the heap and what is outside of it, after garbage was collected. MB. */
+  readonly residentMb: number;
+  readonly heapMb: number;
+  readonly externalMb: number;
+  readonly descriptors: number;
+  /** Those of them that are sockets. */
+  readonly sockets: number;
+  /** What keeps Node's event loop: sockets, timers, servers and so on. */
+  readonly resources: number;
+  /** Of the event loop, since the sample before, ms. */
+  readonly loopDelayMs: number;
+  readonly databaseConnections: number;
+  readonly databaseMb: number;
+}
+
+/** What is looked at. */
+export interface Subject {
+  readonly pid: number;
+  /** Of the gateway's GET /metrics. */
+  readonly metricsUrl: string;
+  /** Where collect-garbage.mjs writes. */
+  readonly memoryFile: string;
+  readonly databaseUrl: string;
+}
+
+/** Looks once. @param since when the load began, by `performance.now()` */
+export async function look(subject: Subject, since: number): Promise<Sample> {
+  // The delay first: collecting garbage is one.
+  const metrics = await metricsOf(subject.metricsUrl);
+  const figure = (name: string) => metrics.get(name) ?? Number.NaN;
+  const [{ rss, heapUsed, external }, opened, database] = await Promise.all([
+    memoryOf(subject),
+    descriptorsOf(subject.pid),
+    databaseOf(subject.databaseUrl),
+  ]);
+  return {
+    seconds: (performance.now() - since) / 1_000,
+    residentMb: rss / 1e6,
+    heapMb: heapUsed / 1e6,
+    externalMb: external / 1e6,
+    descriptors: opened.length,
+    sockets: opened.filter((target) => target.startsWith("socket:")).length,
+    resources: figure("nodejs_active_resources_total"),
+    loopDelayMs: figure("nodejs_eventloop_lag_p99_seconds") * 1_000,
+    ...database,
+  };
+}
+
+/** Has garbage collected, and tells what is held then. @throws Error when it does not happen */
+async function memoryOf({ pid, memoryFile }: Subject): Promise<z.output<typeof memory>> {
+  const written = async () => {
+    const text = await readFile(memoryFile, "utf8").catch(() => "");
+    // It may be in the middle of being written.
+    return text.endsWith("}") ? memory.parse(JSON.parse(text)) : undefined;
+  };
+  const before = (await written())?.collections ?? 0;
+  process.kill(pid, "SIGUSR2");
+  for (let looks = 0; looks < PATIENCE; looks++) {
+    await sleep(COLLECTING_MS);
+    const found = await written();
+    if (found && found.collections > before) return found;
+  }
+  throw new Error("the gateway collects no garbage");
+}
+
+/** Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats/), figures without labels. */
+async function metricsOf(url: string): Promise<ReadonlyMap<string, number>> {
+  const text = await (await fetch(url, { headers: { connection: "close" } })).text();
+  return new Map([...text.matchAll(/^(\w+) (\S+)$/gm)].map(([, name = "", value]) => [name, Number(value)]));
+}
+
+async function descriptorsOf(pid: number): Promise<string[]> {
+  const folder = `/proc/${pid}/fd`;
+  const names = await readdir(folder);
+  // One that is closed meanwhile leads nowhere.
+  const targets = await Promise.all(names.map((name) => readlink(`${folder}/${name}`).catch(() => undefined)));
+  return targets.filter((target) => target !== undefined);
+}
+
+async function databaseOf(url: string): Promise<{ databaseConnections: number; databaseMb: number }> {
+  const { rows } = await query(
+    url,
+    `select pg_database_size(current_database())::float8 / 1e6 as megabytes,
+            (select count(*)::int from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()) as connections`,
+  );
+  const [row] = rows;
+  return { databaseConnections: Number(row?.connections), databaseMb: Number(row?.megabytes) };
+}
