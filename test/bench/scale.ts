@@ -10,6 +10,8 @@ export interface Scale {
   readonly transfers: number;
   /** How many transfers the ledgers have that are compared with each other, the smallest first. */
   readonly ledgers: readonly number[];
+  /** How many accounts each of them has. */
+  readonly ledgerAccounts: number;
   /** How many records have expired and are removed. */
   readonly expired: number;
   /** How many executions of the sandbox follow on each other. */
@@ -39,6 +41,7 @@ export const LONG: Form = {
     connections: [16, 64],
     transfers: 1_000_000,
     ledgers: [10_000, 1_000_000],
+    ledgerAccounts: 100_000,
     expired: 1_000_000,
     executions: 500,
     purchases: 60,
@@ -57,6 +60,7 @@ export const SHORT: Form = {
     connections: [16],
     transfers: 5_000,
     ledgers: [2_000, 8_000],
+    ledgerAccounts: 500,
     expired: 20_000,
     executions: 20,
     purchases: 4,

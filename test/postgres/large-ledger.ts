@@ -1,32 +1,115 @@
 import pg from "pg";
+import { KEY_PREFIX } from "../../src/domain/api-key.ts";
+import { SCOPES } from "../../src/domain/scope.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 
 const { treasury, revenue, suspense, adjustments, operator } = SYSTEM_ACCOUNTS;
 
-/** Fills an empty database with a ledger of about that many transfers, in which every check of the audit holds. It is not analysed. */
-export async function fillLedger(url: string, transfers: number): Promise<void> {
-  const shares = sharesOf(transfers);
+/**
+ * How a session fills: it waits for no disk, checks no foreign key and fires no trigger, and joins whole tables, of which there are no
+ * statistics.
+ */
+const FILLING = `
+  set synchronous_commit = off;
+  set session_replication_role = replica;
+  set enable_nestloop = off;
+  set work_mem = '256MB';
+  set maintenance_work_mem = '512MB'`;
+
+/**
+ * Fills an empty database with a ledger of about that many transfers, in which every check of the audit holds. It is not analysed.
+ * Every fourth call is of the first account. As superuser.
+ * @param accounts how many there are; by default one for a thousand transfers. If there are more than a quarter as many as transfers, only
+ *   so many of them, at even distances, have money and calls.
+ */
+export async function fillLedger(url: string, transfers: number, accounts?: number): Promise<void> {
+  const shares = sharesOf(transfers, accounts);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    for (const statement of [...rows(shares), ...books(shares)]) await client.query(statement);
+    await client.query(FILLING);
+    const indexes = await dropIndexes(client);
+    for (const statement of [...rows(shares), ...books(shares), ...indexes]) await client.query(statement);
   } finally {
     await client.end();
   }
 }
 
+/** The large tables: their indexes are made afterwards, all at once, which takes a tenth of the time. */
+const LARGE = "array['payment', 'treasury_movement', 'run', 'idempotency', 'hold', 'transfer', 'receipt']::regclass[]";
+
+/** @returns the statements that make them again */
+async function dropIndexes(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ gone: string; again: string }>(`
+    select format('alter table %s drop constraint %I', conrelid::regclass, conname) as gone,
+           format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as again
+    from pg_constraint where contype in ('p', 'u') and conrelid = any (${LARGE})
+    union all
+    select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
+    from pg_index where indrelid = any (${LARGE}) and not exists (select from pg_constraint where conindid = indexrelid)`);
+  for (const { gone } of rows) await client.query(gone);
+  return rows.map(({ again }) => again);
+}
+
 /** How many of each there are. */
 type Shares = ReturnType<typeof sharesOf>;
 
-function sharesOf(transfers: number) {
+function sharesOf(transfers: number, wanted: number | undefined) {
   const share = (part: number) => Math.max(4, Math.floor(transfers * part));
-  const accounts = share(0.001);
+  const accounts = wanted ?? share(0.001);
+  const holders = holdersOf(transfers, accounts);
   // Half of the deposits pay a call; the last ones lie in suspense, those before them were taken back, the others were credited only.
   const [deposits, suspended, reversed, withdrawals] = [share(0.2), share(0.002), share(0.0002), share(0.0002)];
   const refunds = share(0.01);
-  const charges = transfers - accounts - deposits - Math.floor(suspended / 2) - reversed - withdrawals - refunds;
-  return { accounts, deposits, settled: Math.floor(deposits / 2), suspended, reversed, withdrawals, refunds, charges };
+  const charges = transfers - holders - deposits - Math.floor(suspended / 2) - reversed - withdrawals - refunds;
+  return {
+    accounts,
+    holders,
+    deposits,
+    settled: Math.floor(deposits / 2),
+    suspended,
+    reversed,
+    withdrawals,
+    refunds,
+    charges,
+  };
 }
+
+/** What the key of an account begins with. */
+const KEY = `${KEY_PREFIX}filled-`;
+
+/** Requests per minute and at once. */
+const UNLIMITED = 10_000_000;
+
+/** The API key of the n-th account, from 1: with all scopes and no limit that is ever reached. */
+export function filledKey(n: number): string {
+  return `${KEY}${n}`;
+}
+
+/** The number of an account, of its identifier. */
+export function filledNumber(uuid: string): number {
+  return Number.parseInt(uuid.slice(-12), 16);
+}
+
+/** How many accounts have money and calls. */
+function holdersOf(transfers: number, accounts: number): number {
+  return Math.min(accounts, Math.floor(transfers / 4));
+}
+
+/** Accounts that have money, at even distances, by their numbers; the first one is the one with every fourth call. */
+export function filledHolders(transfers: number, accounts: number, most: number): number[] {
+  const holders = holdersOf(transfers, accounts);
+  const count = Math.min(holders, most);
+  const step = Math.floor(accounts / holders) * Math.floor(holders / count);
+  return Array.from({ length: count }, (_, n) => 1 + n * step);
+}
+
+/** What accounts with money have got to begin with, micro-USD: more than all calls cost. */
+const FUNDS = "1000000000000";
+
+/** The number of the account that is the n-th with money, from 0. */
+const holder = (n: string, { accounts, holders }: Pick<Shares, "accounts" | "holders">) =>
+  `(1 + (${n}) * ${Math.floor(accounts / holders)})`;
 
 /** Identifiers that grow, as those that are made do. */
 const id = (kind: number, n: string) => `(lpad(to_hex(${kind}), 8, '0') || lpad(to_hex(${n}), 24, '0'))::uuid`;
@@ -39,14 +122,17 @@ const key = "'key:' || n";
 const price = "(1000 + n % 1000)";
 const at = "timestamptz '2026-01-01' + n * interval '20 seconds'";
 const token = "sha256('the token account')";
-/** Every account has a key of the same identifier; every second one may spend a million USD a day. */
-const limited = (uuid: string) => `case when get_byte(uuid_send(${uuid}), 15) % 2 = 0 then 1000000000000 end`;
+/** Every account has a key of the same identifier; every third one may spend a million USD a day. */
+const limited = (uuid: string) => `case when get_byte(uuid_send(${uuid}), 15) % 3 = 0 then 1000000000000 end`;
 /** An answer as long as that of a real call. */
 const result = "json_build_object('model', 'meta-llama/Llama-3.1-8B', 'note', repeat('x', 700))";
 
 /** What calls and the watch of the treasury write, but for the transfers. In sets, as a million calls would take an hour. */
-function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, charges }: Shares): string[] {
-  const account = id(1, `1 + n::bigint * 7919 % ${accounts}`);
+function rows({ accounts, holders, deposits, settled, suspended, reversed, withdrawals, charges }: Shares): string[] {
+  const account = id(
+    1,
+    `case when n % 4 = 0 then 1 else ${holder(`n::bigint * 7919 % ${holders}`, { accounts, holders })} end`,
+  );
   const paid = `n <= ${settled}`;
   // Every fourth of what was paid for was relayed.
   const relayed = `(${paid} and n % 4 = 0)`;
@@ -60,7 +146,7 @@ function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, c
   const claimed = `(${paid} or n % 3 = 0)`;
   const calls = `generate_series(1, ${free + 100}) n`;
   return [
-    `insert into account (id, wallet, rate_per_minute, burst) select ${id(1, "n")}, 'wallet ' || n, 60, 10 from generate_series(1, ${accounts}) n`,
+    `insert into account (id, wallet, rate_per_minute, burst) select ${id(1, "n")}, 'wallet ' || n, ${UNLIMITED}, ${UNLIMITED} from generate_series(1, ${accounts}) n`,
     `insert into relay (message_hash, quote_id, account_id, key_id, tx_signature, signed_transaction, fee_lamports, last_valid_block_height, state, claimed_at, moved_at)
      select ${fingerprint}, ${quote}, ${account}, ${account}, ${signature}, ${signature}, 10400, n, 'confirmed', lately, lately
      from generate_series(1, ${deposits}) n, lateral (select now() - n % 20 * interval '1 day' as lately) at where ${relayed}`,
@@ -80,7 +166,7 @@ function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, c
     `insert into treasury_watch (token_account, slot, opening_amount, opening_slot, expected)
      select ${token}, max(slot), 7, 0, 7 + sum(change) from treasury_movement`,
     `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
-     select id, id, sha256(uuid_send(id)), '', '', '{}', ${limited("id")}, case when ${limited("id")} is not null then id end from account`,
+     select id, id, sha256(('${KEY}' || substr(wallet, 8))::bytea), '', '', '{${SCOPES.join(",")}}', ${limited("id")}, case when ${limited("id")} is not null then id end from account`,
     `insert into run (id, account_id, key_id, budget_id, started_at, tool, status, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, created_at)
      select ${run}, ${account}, ${account}, case when not (${paid}) and (n <= ${failed} or n > ${free}) and ${limited(account)} is not null then ${account} end, ${at}, 'vram_estimate', ${status}, 'infinity', case when n > ${failed} and n <= ${free} then 0 else ${price} end,
             case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid} then 'step_' || n end,
@@ -98,14 +184,17 @@ function rows({ accounts, deposits, settled, suspended, reversed, withdrawals, c
 }
 
 /** The transfers, in the order of their making, and what follows from them. */
-function books({ refunds }: Shares): string[] {
+function books({ refunds, ...shares }: Shares): string[] {
   const transfer = (rest: string) => `insert into transfer (debit, credit, amount, kind, ref, created_at) ${rest}`;
   const charged = "from run where status = 'completed' and price > 0";
   return [
     transfer(
       `select '${treasury}', '${operator}', opening_amount, 'opening', token_account, looked_at from treasury_watch`,
     ),
-    transfer(`select '${adjustments}', id, 5000000, 'adjustment', sha256(uuid_send(id)), created_at from account`),
+    transfer(
+      `select '${adjustments}', id, ${FUNDS}, 'adjustment', sha256(uuid_send(id)), created_at
+       from account where id in (select ${id(1, holder("n", shares))} from generate_series(0, ${shares.holders - 1}) n)`,
+    ),
     transfer(`select '${treasury}', account_id, amount, 'deposit', tx_signature, block_time from payment`),
     transfer(
       `select '${suspense}', assigned_to, amount, 'assignment', tx_signature, now() from payment where assigned_to is not null`,

@@ -1,0 +1,123 @@
+import { auditApart } from "../../src/postgres/audit.ts";
+import type { Bench } from "./bench.ts";
+import { growLedger, type GrownLedger } from "./growth-ledger.ts";
+import { questionsFor, type Question } from "./growth-questions.ts";
+import type { LoadProcess } from "./load.ts";
+import { loaded, median, type Plan, type Side } from "./measure.ts";
+import type { Line } from "./report.ts";
+import type { ServedGateway } from "./world.ts";
+
+/** Low load: what is measured is how long an answer takes, not how many there can be. */
+const CONNECTIONS = 2;
+
+/** A window that is long enough for half of the answers, and short enough for many questions. */
+const [WINDOW_MS, WARM_UP_MS] = [1_000, 300];
+
+/** How much longer an answer may take than from the smallest ledger; and the audit of one transfer than on a ledger of the size before. */
+const BAR = 1.2;
+
+/** Gateways on ledgers of several sizes, all on one PostgreSQL: how long each question takes, against the smallest one. */
+export async function growth(bench: Bench): Promise<Line[]> {
+  const { world, scale } = bench;
+  const ledgers: GrownLedger[] = [];
+  for (const transfers of scale.ledgers) ledgers.push(await growLedger(world, transfers, scale.ledgerAccounts));
+  return growthOf(bench, ledgers);
+}
+
+/** {@link growth} of ledgers that are there. @param ledgers the smallest first */
+export async function growthOf(
+  { world, plan, signal, load }: Pick<Bench, "world" | "plan" | "signal" | "load">,
+  ledgers: readonly GrownLedger[],
+): Promise<Line[]> {
+  const grown: { ledger: GrownLedger; gateway: ServedGateway }[] = [];
+  try {
+    for (const ledger of ledgers) grown.push({ ledger, gateway: await world.serve({ databaseUrl: ledger.url }) });
+    const [smallest] = ledgers;
+    if (!smallest) return [];
+    const generator = load("http");
+    const lines: Line[] = [];
+    for (const question of questionsFor(smallest)) {
+      const sides: Side[] = [];
+      for (const { ledger, gateway } of grown)
+        sides.push(await sideOf(question, ledger, gateway, { load: generator, plan, signal }));
+      lines.push(...latencyLines(question.name, ledgers, await medians(sides, plan.rounds)));
+    }
+    return [...lines, ...(await auditLines(ledgers, signal))];
+  } finally {
+    await Promise.allSettled(grown.map(({ gateway }) => gateway.server.stop()));
+  }
+}
+
+async function sideOf(
+  { requests, expect }: Question,
+  ledger: GrownLedger,
+  { server, httpPort }: ServedGateway,
+  { load, plan, signal }: { load: LoadProcess; plan: Plan; signal: AbortSignal },
+): Promise<Side> {
+  const job = {
+    ...{ host: "127.0.0.1", port: httpPort, connections: CONNECTIONS, expect },
+    requests: await requests(ledger, httpPort),
+  };
+  const own = { ...plan, windowMs: Math.min(plan.windowMs, WINDOW_MS), warmUpMs: Math.min(plan.warmUpMs, WARM_UP_MS) };
+  return loaded(load, server, job, own, signal);
+}
+
+/** A side's answers over all rounds: the median of their medians, ms, and of the ratios to the first side's of the same round. */
+interface Medians {
+  readonly p50Ms: number;
+  readonly ratio: number;
+}
+
+/** Measures all sides in turn, round after round; who is first changes. */
+async function medians(sides: readonly Side[], rounds: number): Promise<Medians[]> {
+  const measured: number[][] = sides.map(() => []);
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < sides.length; turn++) {
+      const at = (round + turn) % sides.length;
+      const rate = await sides[at]?.();
+      measured[at]?.push(rate?.p50Ms ?? Number.NaN);
+    }
+  }
+  return measured.map((own) => ({
+    p50Ms: median(own) ?? Number.NaN,
+    ratio: median(own.map((value, round) => value / (measured[0]?.[round] ?? Number.NaN))) ?? Number.NaN,
+  }));
+}
+
+function latencyLines(name: string, ledgers: readonly GrownLedger[], found: readonly Medians[]): Line[] {
+  const [smallest] = ledgers;
+  return ledgers.slice(1).map(({ transfers }, n) => ({
+    measure: `${name}, ${sized(transfers)}: p50`,
+    gateway: `${found[n + 1]?.p50Ms.toFixed(2)} ms`,
+    peer: `${sized(smallest?.transfers ?? 0)} ${found[0]?.p50Ms.toFixed(2)} ms`,
+    value: found[n + 1]?.ratio ?? Number.NaN,
+    bar: { atMost: BAR },
+  }));
+}
+
+/** The audit of each ledger: what a transfer takes in it, against the ledger of the size before. */
+async function auditLines(ledgers: readonly GrownLedger[], signal: AbortSignal): Promise<Line[]> {
+  const lines: Line[] = [];
+  let before: { transfers: number; seconds: number } | undefined;
+  for (const { transfers, url } of ledgers) {
+    const began = performance.now();
+    const wrong = (await auditApart(url, signal)).filter(({ violations }) => violations > 0n);
+    const seconds = (performance.now() - began) / 1000;
+    if (wrong.length > 0) throw new Error(`the audit found violations: ${wrong.map(({ name }) => name).join(", ")}`);
+    if (before) {
+      lines.push({
+        measure: `audit, ${sized(transfers)}: time per transfer`,
+        gateway: `${seconds.toFixed(1)} s`,
+        peer: `${sized(before.transfers)} ${before.seconds.toFixed(2)} s`,
+        value: seconds / transfers / (before.seconds / before.transfers),
+        bar: { atMost: BAR },
+      });
+    }
+    before = { transfers, seconds };
+  }
+  return lines;
+}
+
+function sized(transfers: number): string {
+  return `${transfers.toLocaleString("en")} transfers`;
+}
