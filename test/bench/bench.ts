@@ -8,7 +8,7 @@ import type { ServedGateway, World } from "./world.ts";
 /** What every part of the benchmark works with. */
 export interface Bench {
   readonly world: World;
-  /** Started for this part alone, so that it matters not which parts ran before. */
+  /** Started for this part alone, so that it matters not which parts ran before; the short form has one for all. */
   readonly gateway: ServedGateway;
   readonly plan: Plan;
   readonly scale: Scale;

@@ -5,7 +5,7 @@ import { profileFolder } from "./profile/take.ts";
 import type { Line } from "./report.ts";
 import type { Form } from "./scale.ts";
 import { ServerProcess } from "./server-process.ts";
-import { startWorld, type World } from "./world.ts";
+import { startWorld, type ServedGateway } from "./world.ts";
 
 const peerReady = z.object({ port: z.int() });
 
@@ -27,31 +27,33 @@ export interface RunOptions {
 /** Runs parts in one world. A part that fails is told of and keeps no other from running. */
 export async function runParts(parts: readonly Part[], { form, signal, profile, ended }: RunOptions): Promise<void> {
   const world = await startWorld();
-  const left = [...parts];
-  const next = async (): Promise<void> => {
-    for (let part = left.shift(); part && !signal.aborted; part = left.shift()) {
-      const outcome = await runPart(part, world, form, signal, profile);
-      if (!signal.aborted) await ended(outcome);
-    }
-  };
   try {
-    await Promise.all(Array.from({ length: form.atOnce }, next));
+    const shared = form.sideBySide === undefined || profile !== undefined ? undefined : await world.serve();
+    const left = [...parts];
+    const next = async (): Promise<void> => {
+      for (let part = left.shift(); part && !signal.aborted; part = left.shift()) {
+        const folder = profile === undefined ? {} : { profile: profileFolder(profile, part.name) };
+        const outcome = await runPart(part, { ...form, world, signal }, shared, () => world.serve(folder));
+        if (!signal.aborted) await ended(outcome);
+      }
+    };
+    await Promise.all(Array.from({ length: form.sideBySide ?? 1 }, next));
   } finally {
     await world.close();
   }
 }
 
+/** Runs a part against a gateway that others use as well, or one of its own. */
 async function runPart(
   part: Part,
-  world: World,
-  { plan, scale }: Form,
-  signal: AbortSignal,
-  profile: string | undefined,
+  { plan, scale, world, signal }: Form & Pick<Bench, "world" | "signal">,
+  shared: ServedGateway | undefined,
+  serve: () => Promise<ServedGateway>,
 ): Promise<Outcome> {
   const started: { stop(): Promise<void> }[] = [];
   try {
-    const gateway = await world.serve(profile === undefined ? {} : { profile: profileFolder(profile, part.name) });
-    started.push(gateway.server);
+    const gateway = shared ?? (await serve());
+    if (!shared) started.push(gateway.server);
     const bench: Bench = {
       ...{ world, gateway, plan, scale, signal },
       load(kind) {

@@ -29,8 +29,8 @@ export interface Scale {
 export interface Form {
   readonly plan: Plan;
   readonly scale: Scale;
-  /** How many parts run side by side. */
-  readonly atOnce: number;
+  /** How many parts run side by side, of one gateway; undefined: one after the other, each of a gateway of its own. */
+  readonly sideBySide?: number;
 }
 
 /** The one whose figures tell something. */
@@ -49,7 +49,6 @@ export const LONG: Form = {
     proofsAtOnce: 1_000,
     proofWaves: 8,
   },
-  atOnce: 1,
 };
 
 /** The one that shows that everything works. */
@@ -68,5 +67,5 @@ export const SHORT: Form = {
     proofsAtOnce: 50,
     proofWaves: 3,
   },
-  atOnce: 3,
+  sideBySide: 3,
 };
