@@ -1,4 +1,80 @@
-import { base58 } from "@scure/base";
+/** Bitcoin's. */
+const ALPHABET = Array.from("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz");
+const ZERO = "1";
+const ZERO_CODE = ZERO.charCodeAt(0);
+
+/** Numbers are taken apart in bytes by threes, and in characters by fours: so large that sums of products stay exact in doubles. */
+const [BYTES, CHARACTERS] = [3, 4];
+const [WORD, LIMB] = [256 ** BYTES, 58 ** CHARACTERS];
+/** Most words or limbs: with more of them the sums would pass 2^53. */
+const MOST = 47;
+/** Longest text that is read. */
+const LONGEST = MOST * CHARACTERS;
+
+/** Powers of one base in digits of the other, lowest first: a conversion is then a sum without carries, which come once at the end. */
+const WORDS_IN_LIMBS = powers(WORD, LIMB);
+const LIMBS_IN_WORDS = powers(LIMB, WORD);
+const PAIRS = ALPHABET.flatMap((first) => ALPHABET.map((second) => first + second));
+const VALUES = new Int8Array(128).fill(-1);
+for (const [value, character] of ALPHABET.entries()) VALUES[character.charCodeAt(0)] = value;
+
+/** The sums of the conversion that is being made. */
+const sums = new Float64Array(2 * MOST);
+
+/**
+ * Writes bytes in base58 with Bitcoin's alphabet, zeros in front as ones.
+ * @throws RangeError for more than 141 bytes, which no identifier here has
+ */
+export function encodeBase58(bytes: Uint8Array): string {
+  const zeros = leadingZeros(bytes);
+  if (bytes.length - zeros > MOST * BYTES) throw new RangeError("too long for base58");
+  let limbs = 0;
+  sums.fill(0);
+  for (let end = bytes.length, index = 0; end > zeros; end -= BYTES, index++) {
+    let word = 0;
+    for (let at = Math.max(zeros, end - BYTES); at < end; at++) word = (word << 8) | (bytes[at] ?? 0);
+    limbs = add(word, WORDS_IN_LIMBS[index]);
+  }
+  let text = "";
+  let carry = 0;
+  for (let index = 0; index < limbs || carry > 0; index++) {
+    const sum = (sums[index] ?? 0) + carry;
+    carry = Math.floor(sum / LIMB);
+    const limb = (sum - carry * LIMB) | 0;
+    const high = (limb / PAIRS.length) | 0;
+    text = `${PAIRS[high] ?? ""}${PAIRS[limb - high * PAIRS.length] ?? ""}${text}`;
+  }
+  return ZERO.repeat(zeros) + text.slice(leadingOnes(text));
+}
+
+/** Reads base58; undefined for other characters, and for more than 188 of them. */
+export function decodeBase58(text: string): Buffer | undefined {
+  if (text.length > LONGEST) return undefined;
+  const ones = leadingOnes(text);
+  let words = 0;
+  sums.fill(0);
+  for (let end = text.length, index = 0; end > ones; end -= CHARACTERS, index++) {
+    let limb = 0;
+    for (let at = Math.max(ones, end - CHARACTERS); at < end; at++) {
+      const value = VALUES[text.charCodeAt(at)] ?? -1;
+      if (value < 0) return undefined;
+      limb = limb * 58 + value;
+    }
+    words = add(limb, LIMBS_IN_WORDS[index]);
+  }
+  const bytes = Buffer.alloc(ones + (words + 1) * BYTES);
+  let end = bytes.length;
+  let carry = 0;
+  for (let index = 0; index < words || carry > 0; index++) {
+    const sum = (sums[index] ?? 0) + carry;
+    carry = Math.floor(sum / WORD);
+    const word = (sum - carry * WORD) | 0;
+    bytes[--end] = word;
+    bytes[--end] = word >> 8;
+    bytes[--end] = word >> 16;
+  }
+  return bytes.subarray(leadingZeros(bytes) - ones);
+}
 
 /** The 64 bytes of a transaction signature; undefined unless the text is their one canonical base58 form. */
 export function parseSignature(text: string): Uint8Array | undefined {
@@ -12,15 +88,45 @@ export function parseAddress(text: string): Uint8Array | undefined {
 
 /** The text of an address's 32 bytes. */
 export function formatAddress(bytes: Uint8Array): string {
-  return base58.encode(bytes);
+  return encodeBase58(bytes);
 }
 
 function parseCanonical(text: string, bytes: number, shortest: number, longest: number): Uint8Array | undefined {
   if (text.length < shortest || text.length > longest) return undefined;
-  try {
-    const decoded = base58.decode(text);
-    return decoded.length === bytes ? decoded : undefined;
-  } catch {
-    return undefined;
-  }
+  const decoded = decodeBase58(text);
+  return decoded?.length === bytes ? decoded : undefined;
+}
+
+/** Adds a multiple of a power to the sums. @returns how many digits the power has */
+function add(digit: number, power: Float64Array | undefined): number {
+  if (!power) throw new RangeError("too long for base58");
+  for (let index = 0; index < power.length; index++) sums[index] = (sums[index] ?? 0) + digit * (power[index] ?? 0);
+  return power.length;
+}
+
+function powers(base: number, digitBase: number): readonly Float64Array[] {
+  let power = [1];
+  return Array.from({ length: MOST }, () => {
+    const made = Float64Array.from(power);
+    let carry = 0;
+    power = power.map((digit) => {
+      const product = digit * base + carry;
+      carry = Math.floor(product / digitBase);
+      return product - carry * digitBase;
+    });
+    for (; carry > 0; carry = Math.floor(carry / digitBase)) power.push(carry % digitBase);
+    return made;
+  });
+}
+
+function leadingZeros(bytes: Uint8Array): number {
+  let zeros = 0;
+  while (bytes[zeros] === 0) zeros++;
+  return zeros;
+}
+
+function leadingOnes(text: string): number {
+  let ones = 0;
+  while (text.charCodeAt(ones) === ZERO_CODE) ones++;
+  return ones;
 }

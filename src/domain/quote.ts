@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject } from "node:crypto";
-import { base58 } from "@scure/base";
+import { decodeBase58, encodeBase58 } from "./base58.ts";
 import type { Clock, Random } from "./clock.ts";
 import { idOf, uuidOf } from "./ids.ts";
 import type { MicroUsd } from "./money.ts";
@@ -66,7 +66,7 @@ export class Quotes {
     record.writeUIntBE(issuedAt, 24, 6);
     record.writeUInt32BE(this.#ttlMs, 30);
     binding.copy(record, 34);
-    return { quoteId: PREFIX + base58.encode(this.#seal(record)), accountId, price, issuedAt, expiresAt, binding };
+    return { quoteId: PREFIX + encodeBase58(this.#seal(record)), accountId, price, issuedAt, expiresAt, binding };
   }
 
   /** Opens a quote identifier; undefined when it was not sealed by this installation, or was changed in any way. Says nothing of expiry. */
@@ -95,8 +95,8 @@ export class Quotes {
   #unseal(quoteId: string): Buffer | undefined {
     if (!quoteId.startsWith(PREFIX) || quoteId.length > 200) return undefined;
     try {
-      const sealed = Buffer.from(base58.decode(quoteId.slice(PREFIX.length)));
-      if (sealed.length !== SEALED || sealed[0] !== FORMAT) return undefined;
+      const sealed = decodeBase58(quoteId.slice(PREFIX.length));
+      if (sealed?.length !== SEALED || sealed[0] !== FORMAT) return undefined;
       const key = this.#keys.version(sealed.readUInt16BE(1));
       if (!key) return undefined;
       const decipher = createDecipheriv(CIPHER, this.#import(key.secret), sealed.subarray(HEADER, HEADER + NONCE))
