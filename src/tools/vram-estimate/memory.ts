@@ -41,7 +41,7 @@ export function fixedBytes(gpus: number): bigint {
 
 /** The sum of the parts, in bytes. */
 export function totalOf(memory: Memory): bigint {
-  return Object.values<bigint>({ ...memory }).reduce((sum, part) => sum + part, 0n);
+  return sumOf(memory) + memory.overhead;
 }
 
 /** Memory for serving a model. */
@@ -76,6 +76,11 @@ function trainingMemory(workload: Workload, recomputation: Recomputation, gpus: 
 }
 
 function withOverhead(gpus: number, parts: Omit<Memory, "overhead">): Memory {
-  const rest = totalOf({ ...parts, overhead: 0n }) - communicationFixed(gpus);
+  const rest = sumOf(parts) - communicationFixed(gpus);
   return { ...parts, overhead: FIXED_OVERHEAD + (rest + FRAGMENTATION - 1n) / FRAGMENTATION };
+}
+
+function sumOf(parts: Omit<Memory, "overhead">): bigint {
+  const { weights, kvCache, recurrentState, activations, gradients, optimizerState, communication } = parts;
+  return weights + kvCache + recurrentState + activations + gradients + optimizerState + communication;
 }

@@ -4,7 +4,7 @@ import type { Tool } from "../../domain/tool.ts";
 import { defineTool } from "../define-tool.ts";
 import { memoryOn, totalOf } from "./memory.ts";
 import { vramParams, type VramParams } from "./params.ts";
-import { resolveWorkload, type ResolvedWorkload } from "./resolve-workload.ts";
+import { resolveWorkload } from "./resolve-workload.ts";
 import { resultOf } from "./result.ts";
 
 /** The largest integer that JSON numbers carry exactly. */
@@ -24,14 +24,16 @@ export function vramEstimate(price: MicroUsd): Tool {
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     params: vramParams,
     price,
-    check: (params) => void workloadOf(params),
-    run: (params) => resultOf(workloadOf(params)),
+    check: demandEstimable,
+    run: (params) => resultOf(resolveWorkload(params)),
   });
 }
 
-function workloadOf(params: VramParams): ResolvedWorkload {
+/** Refuses before the money what could not be told after it. @throws ToolgateError INVALID_REQUEST */
+function demandEstimable(params: VramParams): void {
   const workload = resolveWorkload(params);
-  const gpus = [1, workload.tensorParallel ?? 1];
-  if (gpus.every((count) => totalOf(memoryOn(workload, count)) <= MOST_BYTES)) return workload;
+  const { tensorParallel = 1 } = workload;
+  const isTold = (gpus: number) => totalOf(memoryOn(workload, gpus)) <= MOST_BYTES;
+  if (isTold(1) && (tensorParallel === 1 || isTold(tensorParallel))) return;
   throw invalidField("params", "the estimate exceeds 8 PiB; lower batch_size, context_length or the size of the model");
 }

@@ -26,6 +26,8 @@ const VOCABULARY_PADDING = 64;
  * (arXiv 1909.08053, section 3) except what {@link Split} keeps whole; key-value heads are copied when they are fewer than GPUs.
  */
 export function weightsHeld(weights: Weights, gpus: number): Held {
+  if (gpus === 1 && !weights.quantization)
+    return { total: bytesOf(BigInt(weights.parameters), weights.dtype), replicated: 0n };
   let measured = MEASURED.get(weights);
   if (!measured) {
     measured = measure(weights);
@@ -39,7 +41,6 @@ export function weightsHeld(weights: Weights, gpus: number): Held {
     total += held;
     if (split === "whole") replicated += held;
   }
-  if (gpus === 1 && !weights.quantization) total = bytesOf(BigInt(weights.parameters), weights.dtype);
   return { total, replicated: gpus === 1 ? 0n : replicated };
 }
 
