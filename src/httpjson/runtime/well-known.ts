@@ -14,12 +14,17 @@ const lastSecond = 253_402_300_799n;
 /** Seconds of about 10,000 years, the range of Duration on both sides. */
 const longestDuration = 315_576_000_000n;
 
+/** The second that was written last: what happens at one time is written at one time. */
+let latest = { seconds: 0n, text: "1970-01-01T00:00:00" };
+
 /** Writes RFC 3339 in UTC with 0, 3, 6 or 9 fraction digits, as many as needed. @throws RangeError outside the years 1 to 9999 */
 export function timestampToJson({ seconds, nanos }: Timestamp): string {
   if (seconds < firstSecond || seconds > lastSecond || nanos < 0 || nanos > 999_999_999) {
     throw new RangeError(`timestamp out of range: ${seconds} seconds, ${nanos} nanos`);
   }
-  return `${new Date(Number(seconds) * 1000).toISOString().slice(0, 19)}${fraction(nanos)}Z`;
+  if (seconds !== latest.seconds)
+    latest = { seconds, text: new Date(Number(seconds) * 1000).toISOString().slice(0, 19) };
+  return `${latest.text}${fraction(nanos)}Z`;
 }
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))$/;
@@ -82,10 +87,14 @@ function fraction(nanos: number): string {
   if (nanos === 0) {
     return "";
   }
-  return `.${nanos
-    .toString()
-    .padStart(9, "0")
-    .replace(/(?:000){1,2}$/, "")}`;
+  if (nanos % 1_000_000 === 0) {
+    return `.${padded(nanos / 1_000_000, 3)}`;
+  }
+  return nanos % 1_000 === 0 ? `.${padded(nanos / 1_000, 6)}` : `.${padded(nanos, 9)}`;
+}
+
+function padded(value: number, count: number): string {
+  return value.toString().padStart(count, "0");
 }
 
 /** Writes the paths in lowerCamelCase, separated by commas. @throws RangeError for a path that does not survive the way there and back */
