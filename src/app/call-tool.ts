@@ -13,7 +13,7 @@ import { identify, relayed, type GaslessDeps } from "./gasless.ts";
 import { budgetOf, cappedOf, demandPrice, demandTool } from "./key-limits.ts";
 import { PaymentKeptError } from "./payment-kept.ts";
 import type { CallContext, CallPayment, FinishCall, Ledger } from "./ports.ts";
-import { creditBesides, openQuote, settle, type SettleDeps } from "./settle.ts";
+import { creditBesides, demandQuote, settle, type SettleDeps } from "./settle.ts";
 import { refusalOf, shortOf } from "./verdict.ts";
 
 /** A call as it comes through any door. */
@@ -88,7 +88,7 @@ async function claimAndRun(
   const { accountId, keyId } = context.caller;
   const budget = budgetOf(context.caller);
   // What was quoted and paid stays the price of the call, whatever this instance charges by now.
-  const price = (payment && deps.quotes.open(payment.quoteId)?.price) ?? prepared.price;
+  const price = found?.quotedPrice ?? prepared.price;
   const idempotencyKey = sentKey ?? found?.idempotencyKey;
   context.signal.throwIfAborted();
   const begun = await deps.ledger.begin({
@@ -118,6 +118,8 @@ async function claimAndRun(
 /** The payment of a call, and the key that it last came with. */
 interface FoundPayment {
   readonly payment: CallPayment;
+  /** Of its quote, micro-USD; undefined for one that cannot be opened any more. */
+  readonly quotedPrice: MicroUsd | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -146,20 +148,22 @@ async function findPayment(
   }
   const proof = await identify(deps, sent);
   const { txSignature, quoteId } = proof;
-  demandPrice(tool, context.caller, deps.quotes.open(quoteId)?.price ?? price);
+  const named = deps.quotes.open(quoteId);
+  const quotedPrice = named?.price;
+  demandPrice(tool, context.caller, quotedPrice ?? price);
   const prior = await deps.ledger.prior({ accountId, fingerprint, idempotencyKey: sentKey, txSignature, quoteId });
   if (prior?.kind === "credited") {
     const payment = { txSignature, quoteId, stepId: stepIdOf(quoteId), deposit: undefined };
-    return { payment, idempotencyKey: prior.idempotencyKey };
+    return { payment, quotedPrice, idempotencyKey: prior.idempotencyKey };
   }
   if (prior && prior.kind !== "replay") throw await refusalOf(deps.ledger, accountId, prior);
   if (prior) {
-    if (prior.receipt?.txSignature !== txSignature) await creditBesides(deps, proof, fingerprint, context);
+    if (prior.receipt?.txSignature !== txSignature) await creditBesides(deps, proof, named, fingerprint, context);
     return { result: prior.result, receipt: prior.receipt };
   }
-  const quote = openQuote(deps, proof, accountId, fingerprint);
+  const quote = demandQuote(named, proof, accountId, fingerprint);
   const paidAt = await relayed(deps, proof, quote, receivedAt, context);
-  return { payment: await settle(deps, proof, quote, paidAt, context) };
+  return { payment: await settle(deps, proof, quote, paidAt, context), quotedPrice };
 }
 
 /** Runs the tool under its durable hold. From here on the caller's going away changes nothing: the result is stored for its return. */

@@ -27,9 +27,11 @@ export interface SettleDeps {
 
 type Paid = Extract<ChainVerdict, { kind: "paid" }>;
 
-/** Opens the quote that a proof names and checks that it belongs to this caller and this call; consumes nothing. */
-export function openQuote(deps: SettleDeps, proof: Payment, accountId: string, fingerprint: Buffer): Quote {
-  const quote = deps.quotes.open(proof.quoteId);
+/**
+ * Checks that the quote which a proof names belongs to this caller and this call; consumes nothing.
+ * @param quote undefined: it could not be opened
+ */
+export function demandQuote(quote: Quote | undefined, proof: Payment, accountId: string, fingerprint: Buffer): Quote {
   if (!quote) throw refused("the quote is not one of ours; use the quote_id of the 402 answer, unchanged");
   if (quote.accountId !== accountId) throw refused("the quote was issued to another account");
   if (!quote.binding.equals(fingerprint.subarray(0, 16))) {
@@ -71,12 +73,13 @@ export async function settle(
 export async function creditBesides(
   deps: SettleDeps,
   proof: Payment,
+  named: Quote | undefined,
   fingerprint: Buffer,
   context: CallContext,
 ): Promise<void> {
   if (proof.unsent) return;
   try {
-    const quote = openQuote(deps, proof, context.caller.accountId, fingerprint);
+    const quote = demandQuote(named, proof, context.caller.accountId, fingerprint);
     const { deposit } = await lookUp(deps, proof, quote, context);
     await deps.ledger.credit(quote.accountId, deposit);
   } catch (error) {

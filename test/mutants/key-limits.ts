@@ -95,7 +95,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
     name: "key-call-limit-proof",
     guard: "A call that brings its payment is bound by its key's limit per call.",
     file: "src/app/call-tool.ts",
-    find: "  demandPrice(tool, context.caller, deps.quotes.open(quoteId)?.price ?? price);\n",
+    find: "  demandPrice(tool, context.caller, quotedPrice ?? price);\n",
     replace: "",
     tests: TOLD,
     only: "name what a call may cost|tells a bad key before a bad body",
