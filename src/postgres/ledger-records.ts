@@ -1,17 +1,22 @@
-import type { Begun, BeginCall, FinishCall, Finished, KeyBudget, PriorQuery } from "../app/ports.ts";
+import type { Begun, BeginCall, FinishCall, Finished, KeyBudget, Prior, PriorQuery } from "../app/ports.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { uuidOf } from "../domain/ids.ts";
 import { AGAIN } from "./batcher.ts";
-import { claimKey, claimOf } from "./ledger-claims.ts";
+import { claimKey, claimOf, keyOf } from "./ledger-claims.ts";
 import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./rows.ts";
 
-/** What `ledger_begin` and `ledger_prior` tell of a call. */
+/** What `ledger_begin` tells of a call. */
 export interface BegunRow extends Nullable<ReceiptRow> {
   n: number;
   kind: Begun["kind"] | "credited" | "again";
   /** Of "capped", what is spent today; of the others, the balance. */
   balance: bigint | null;
   result: JsonObject | null;
+}
+
+/** What `ledger_prior` tells of a call. */
+export interface PriorRow extends BegunRow {
+  payment_claim: string | null;
 }
 
 /** What `ledger_finish` tells of a run. */
@@ -95,6 +100,24 @@ export function inOrder<Row extends { n: number }, Answer>(
   return answers;
 }
 
+/** Undefined: nothing is known of the call. */
+export function priorOf(row: PriorRow): Prior {
+  switch (row.kind) {
+    case "replay":
+      return replayOf(row);
+    case "in_progress":
+    case "mismatch":
+    case "payment_used":
+    case "unassigned":
+    case "reversed":
+      return { kind: row.kind };
+    case "credited":
+      return { kind: row.kind, idempotencyKey: keyOf(row.payment_claim) };
+    default:
+      return undefined;
+  }
+}
+
 export function begunOf(row: BegunRow): Begun | typeof AGAIN {
   switch (row.kind) {
     case "again":
@@ -116,7 +139,7 @@ export function finishedOf(row: FinishedRow): Finished {
   return row.kind === "captured" ? { kind: row.kind, receipt: receiptIn(row) } : { kind: row.kind };
 }
 
-export function replayOf(row: BegunRow): Extract<Begun, { kind: "replay" }> {
+function replayOf(row: BegunRow): Extract<Begun, { kind: "replay" }> {
   return { kind: "replay", result: row.result ?? {}, receipt: receiptIn(row) };
 }
 

@@ -5,18 +5,19 @@ import { Lru } from "../domain/lru.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import { Batcher, type AGAIN } from "./batcher.ts";
 import type { Leases } from "./leases.ts";
-import { claimKey, exclusiveKeys, keyOf } from "./ledger-claims.ts";
+import { claimKey, exclusiveKeys } from "./ledger-claims.ts";
 import {
   begunOf,
   callRecord,
   endingRecord,
   finishedOf,
   inOrder,
+  priorOf,
   priorRecord,
-  replayOf,
   resultText,
   type BegunRow,
   type FinishedRow,
+  type PriorRow,
 } from "./ledger-records.ts";
 import { PATIENCE_MS, patientQuery } from "./retry.ts";
 import { signatureFrom, uuidFrom } from "./rows.ts";
@@ -40,6 +41,7 @@ const BATCH = 200;
  */
 export class PostgresLedger implements Ledger {
   readonly #options: LedgerOptions;
+  readonly #looking: Batcher<PriorQuery, { prior: Prior }>;
   readonly #beginning: Batcher<BeginCall, Begun>;
   readonly #finishing: Batcher<FinishCall, Finished>;
   readonly #balances: Batcher<string, MicroUsd>;
@@ -49,31 +51,14 @@ export class PostgresLedger implements Ledger {
   constructor(options: LedgerOptions) {
     this.#options = options;
     this.#balances = new Batcher({ max: 500, run: (accounts) => this.#balancesOf(accounts) });
+    this.#looking = new Batcher({ max: BATCH, run: (queries) => this.#priorAll(queries) });
     this.#beginning = new Batcher({ max: BATCH, keys: exclusiveKeys, run: (calls) => this.#beginAll(calls) });
     this.#finishing = new Batcher({ max: BATCH, keys: ({ runId }) => [runId], run: (calls) => this.#finishAll(calls) });
   }
 
   async prior(query: PriorQuery): Promise<Prior> {
-    const rows = await this.#query<BegunRow & { payment_claim: string | null }>(
-      "ledger-prior",
-      "select prior.n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).* from ledger_prior($1) prior",
-      [JSON.stringify(priorRecord(query))],
-    );
-    const [row] = rows;
-    switch (row?.kind) {
-      case "replay":
-        return replayOf(row);
-      case "in_progress":
-      case "mismatch":
-      case "payment_used":
-      case "unassigned":
-      case "reversed":
-        return { kind: row.kind };
-      case "credited":
-        return { kind: row.kind, idempotencyKey: keyOf(row.payment_claim) };
-      default:
-        return undefined;
-    }
+    const { prior } = await this.#looking.submit(query);
+    return prior;
   }
 
   async begin(call: BeginCall): Promise<Begun> {
@@ -149,6 +134,16 @@ export class PostgresLedger implements Ledger {
     );
     if (!rows[0]) throw new ToolgateError("NOT_FOUND", "there is no such account");
     return rows[0].available;
+  }
+
+  async #priorAll(queries: readonly PriorQuery[]): Promise<{ prior: Prior }[]> {
+    const rows = await this.#query<PriorRow>(
+      "ledger-prior",
+      `select asked.n::integer as n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).*
+       from json_array_elements($1) with ordinality asked (call, n) cross join ledger_prior(asked.call) prior`,
+      [JSON.stringify(queries.map(priorRecord))],
+    );
+    return inOrder(rows, (row) => ({ prior: priorOf(row) }));
   }
 
   async #beginAll(calls: readonly BeginCall[]): Promise<(Begun | typeof AGAIN)[]> {
