@@ -12,12 +12,12 @@ export interface RemovalOptions {
 }
 
 /** Rows in one transaction at most: so few that nobody who comes in between waits for long. */
-const BATCH = 100;
+const BATCH = 50;
 
 const KINDS: readonly OldRows[] = ["claims", "executions", "relays", "sign_ins", "sessions"];
 
 /** Of its time, what removing takes at first and at most, of all instances together. */
-const [FIRST_SHARE, MOST_SHARE] = [0.1, 0.5];
+const [FIRST_SHARE, MOST_SHARE] = [0.05, 0.5];
 
 /** Who has not caught up after so long takes twice the share, ms. */
 const PATIENCE_MS = 10 * 60_000;

@@ -61,7 +61,7 @@ describe("with a hundred thousand rows", { timeout: 120_000 }, () => {
         await client.query(
           `insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
            select $1, 'key:' || n, decode(repeat('00', 32), 'hex'), 'retryable', gen_random_uuid(),
-                  case when n <= $2 then now() - interval '1 day' else 'infinity' end
+                  case when n <= $2 then now() - interval '1 day' + n * interval '1 millisecond' else 'infinity' end
            from generate_series(1, ${ROWS}) n`,
           [accountId.slice(5), expiring],
         );
@@ -69,6 +69,23 @@ describe("with a hundred thousand rows", { timeout: 120_000 }, () => {
         const plan = await planOf(client, FORGET_CLAIMS, ["'-infinity'", "100"]);
         expect(plan).toContain("idempotency_expires_at_index");
         expect(plan).not.toContain("Seq Scan");
+      }
+      // What is deleted stays in the index while somebody may still look at it.
+      const reader = await instance.pool.connect();
+      try {
+        await reader.query("begin isolation level repeatable read");
+        await reader.query("select from account");
+        const { rows } = await client.query<{ max: Date }>(
+          FORGET_CLAIMS.replace("$1", "'-infinity'").replace("$2", String(ROWS / 2)),
+        );
+        const from = `'${rows[0]?.max.toISOString()}'`;
+        const next = await readBy(client, FORGET_CLAIMS, [from, "100"]);
+        const again = await readBy(client, FORGET_CLAIMS, ["'-infinity'", "100"]);
+        expect(next.read).toBeLessThan(1_000);
+        expect(again.read).toBeGreaterThan(2 * next.read);
+      } finally {
+        await reader.query("rollback");
+        reader.release();
       }
     } finally {
       client.release();
