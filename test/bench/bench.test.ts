@@ -15,6 +15,8 @@ describe("the benchmark", () => {
         "x402: purchase: throughput",
         "gRPC echo: throughput",
         "paid call, one account, 16 connections: throughput",
+        "proof, the whole paid call: throughput",
+        "proof: RPC requests",
         "audit of 5000 transfers",
         "sandbox: JavaScript, warm",
       ]),

@@ -8,6 +8,8 @@ const loadJob = z.object({
   connections: z.int(),
   /** Taken in turn. HTTP: whole requests with headers; gRPC: Authorization values, all with the one message. */
   requests: z.array(z.string()).min(1),
+  /** HTTP: each of them once; who finds none left calls no more. */
+  once: z.boolean().optional(),
   /** HTTP: the status and a piece of the body. gRPC: `status` 0 and the whole answer in base64. */
   expect: z.object({ status: z.int(), body: z.string() }),
   /** gRPC: the request message in base64. */

@@ -6,6 +6,7 @@ import { grpcEcho } from "./grpc-part.ts";
 import { echo, paymentRequired } from "./http-part.ts";
 import { mcp } from "./mcp-part.ts";
 import { paidCalls } from "./paid-part.ts";
+import { proofs } from "./proof-part.ts";
 import { sandbox } from "./sandbox-part.ts";
 import { start } from "./start-part.ts";
 import { x402 } from "./x402-part.ts";
@@ -19,6 +20,7 @@ export const PARTS: readonly Part[] = [
   { name: "x402", title: "Selling by x402", run: x402 },
   { name: "grpc", title: "gRPC: a free call", door: true, run: grpcEcho },
   { name: "paid", title: "A paid call", door: true, run: paidCalls },
+  { name: "proof", title: "A paid call with a proof", run: proofs },
   { name: "audit", title: "The audit", run: auditOfLedger },
   { name: "growth", title: "A ledger that grows", run: growth },
   { name: "retention", title: "Removing what is old", run: retention },

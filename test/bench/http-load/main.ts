@@ -7,7 +7,7 @@ import { serveLoad, type Load, type Tally } from "../load-program.ts";
 // server and must cost little.
 
 serveLoad(async (job, tally) => {
-  const source = new RequestSource(job.requests);
+  const source = new RequestSource(job.requests, job.once ?? false);
   const callers = await Promise.all(
     Array.from({ length: job.connections }, async () => {
       const socket = connect({ host: job.host, port: job.port, noDelay: true });
@@ -19,19 +19,21 @@ serveLoad(async (job, tally) => {
   return { stop: async () => void (await Promise.all(callers.map((caller) => caller.stop()))) } satisfies Load;
 });
 
-/** Gives the requests out in turn to all connections. */
+/** Gives the requests out in turn to all connections, again and again or once. */
 class RequestSource {
   readonly #requests: readonly Buffer[];
+  readonly #once: boolean;
   #next = 0;
 
-  constructor(requests: readonly string[]) {
+  constructor(requests: readonly string[], once: boolean) {
     this.#requests = requests.map((text) => Buffer.from(text));
+    this.#once = once;
   }
 
-  next(): Buffer {
-    const request = this.#requests[this.#next % this.#requests.length];
+  /** Undefined when there are no more. */
+  next(): Buffer | undefined {
+    const request = this.#requests[this.#once ? this.#next : this.#next % this.#requests.length];
     this.#next++;
-    if (!request) throw new Error("there are no requests");
     return request;
   }
 }
@@ -61,8 +63,13 @@ class Caller {
   }
 
   start(): void {
+    const request = this.#source.next();
+    if (!request) {
+      this.#stopping = true;
+      return this.#end();
+    }
     this.#sentAt = performance.now();
-    this.#socket.write(this.#source.next());
+    this.#socket.write(request);
   }
 
   stop(): Promise<void> {

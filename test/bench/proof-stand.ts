@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LoadProcess } from "./load.ts";
+import { makePayment, prove, quotes, type ProvedCall } from "./proofs.ts";
+import { RpcStandIn, type MadePayment } from "./rpc-stand-in.ts";
+import type { ServedGateway, World } from "./world.ts";
+
+const ACCOUNTS = 64;
+/** The keeper reads the treasury's history by itself: not while proofs are counted. */
+const SETTINGS = { WATCH_INTERVAL_MS: "600000" };
+
+/** A gateway before an RPC node that knows as many payments as it is told. */
+export class ProofStand {
+  readonly gateway: ServedGateway;
+  readonly node: RpcStandIn;
+  readonly #apiKeys: readonly string[];
+  readonly #made: MadePayment;
+
+  private constructor(gateway: ServedGateway, node: RpcStandIn, apiKeys: readonly string[], made: MadePayment) {
+    this.gateway = gateway;
+    this.node = node;
+    this.#apiKeys = apiKeys;
+    this.#made = made;
+  }
+
+  /** Starts both, and pays one quote on the local chain, that all others are told like. @param profile folder of the gateway's CPU profile */
+  static async start(world: World, profile?: string): Promise<ProofStand> {
+    const node = await RpcStandIn.start(world.rpcUrl);
+    const gateway = await world.serve({ profile, env: { ...SETTINGS, SOLANA_RPC_URLS: node.url } });
+    const apiKeys = await world.createAccounts(ACCOUNTS);
+    const [first] = await quotes(gateway.httpPort, apiKeys, 1);
+    if (!first) throw new Error("nothing was quoted");
+    return new ProofStand(gateway, node, apiKeys, await makePayment(world, first));
+  }
+
+  /** Quotes that many calls and lands their payments. */
+  async pay(count: number): Promise<ProvedCall[]> {
+    const calls = prove(await quotes(this.gateway.httpPort, this.#apiKeys, count));
+    await this.node.land(this.#made, calls);
+    return calls;
+  }
+
+  /** Sends each call once, so many at once, and waits for all answers. @returns how long that took, ms */
+  async send(load: LoadProcess, calls: readonly ProvedCall[], atOnce: number): Promise<number> {
+    const began = performance.now();
+    await load.start({
+      host: "127.0.0.1",
+      port: this.gateway.httpPort,
+      connections: Math.min(atOnce, calls.length),
+      requests: calls.map(({ request }) => request),
+      once: true,
+      expect: { status: 200, body: '"receipt_id":"rcpt_' },
+    });
+    while ((await load.sample()).answers < calls.length) await sleep(10);
+    const ms = performance.now() - began;
+    await load.pause();
+    return ms;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.allSettled([this.gateway.server.stop(), this.node.server.stop()]);
+  }
+}

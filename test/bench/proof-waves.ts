@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LoadProcess } from "./load.ts";
+import type { ProofStand } from "./proof-stand.ts";
+
+/** How often memory is looked at, ms. */
+const LOOK_MS = 40;
+
+/** What one wave of proofs held, MB. */
+export interface Wave {
+  readonly before: number;
+  readonly peak: number;
+  /** How long it took, ms. */
+  readonly ms: number;
+}
+
+/** Sends waves of proofs, all of a wave at once, and looks at the gateway's memory. Empty where the system does not tell. */
+export async function waves(
+  stand: ProofStand,
+  load: LoadProcess,
+  { count, size }: { count: number; size: number },
+): Promise<Wave[]> {
+  const { server } = stand.gateway;
+  const seen: Wave[] = [];
+  for (let wave = 0; wave < count; wave++) {
+    const calls = await stand.pay(size);
+    const before = await server.residentMegabytes();
+    if (before === undefined) return [];
+    let peak = before;
+    const looking = new AbortController();
+    const look = async (): Promise<void> => {
+      while (!looking.signal.aborted) {
+        peak = Math.max(peak, (await server.residentMegabytes()) ?? 0);
+        await sleep(LOOK_MS);
+      }
+    };
+    const looked = look();
+    const ms = await stand.send(load, calls, size).finally(() => looking.abort());
+    await looked;
+    seen.push({ before, peak, ms });
+  }
+  return seen;
+}

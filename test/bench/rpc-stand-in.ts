@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { ServerProcess } from "./server-process.ts";
+
+const ready = z.object({ port: z.int() });
+const response = z.object({ result: z.unknown() });
+const countsResult = z.record(z.string(), z.number());
+
+/** A payment as `getTransaction` tells it, and its memo. */
+export interface MadePayment {
+  readonly told: unknown;
+  readonly memo: string;
+}
+
+/** A payment that the stand-in is to know. */
+export interface Landed {
+  readonly txSignature: string;
+  readonly memo: string;
+}
+
+/** An RPC node that tells many payments, made like one; see rpc-stand-in/main.ts. */
+export class RpcStandIn {
+  readonly url: string;
+  readonly server: ServerProcess;
+
+  private constructor(server: ServerProcess) {
+    this.server = server;
+    this.url = `http://127.0.0.1:${ready.parse(server.ready).port}/`;
+  }
+
+  /** @param chainUrl the local chain, which answers everything else */
+  static async start(chainUrl: string): Promise<RpcStandIn> {
+    return new RpcStandIn(await ServerProcess.start("test/bench/rpc-stand-in/main.ts", { args: [chainUrl] }));
+  }
+
+  /** Makes it tell these payments, just made, and none that it told before. */
+  async land(made: MadePayment, payments: readonly Landed[]): Promise<void> {
+    await askRpc(this.url, "bench_land", [made, payments.map(({ txSignature, memo }) => [txSignature, memo])]);
+  }
+
+  /** How long it takes from now on to tell a payment, ms. */
+  async slow(ms: number): Promise<void> {
+    await askRpc(this.url, "bench_slow", [ms]);
+  }
+
+  /** How often it was asked so far, by method. */
+  async counts(): Promise<Readonly<Record<string, number>>> {
+    return countsResult.parse(await askRpc(this.url, "bench_counts", []));
+  }
+}
+
+/** Asks a node; null for what it does not know. @throws Error when it refuses */
+export async function askRpc(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
+  const text = await answer.text();
+  const { success, data } = response.safeParse(JSON.parse(text));
+  if (!success || data.result === undefined) throw new Error(`${method}: ${text.slice(0, 500)}`);
+  return data.result;
+}
