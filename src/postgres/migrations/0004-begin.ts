@@ -18,14 +18,17 @@ export const LEDGER_BEGIN = /* sql */ `
     results json[];
     replays uuid[];
     payment_claims text[];  -- which claim the payment of each call or of its claim pointed to when the claims were locked
-    deposited bytea[];      -- the payments that this transaction credits
+    claimed boolean = false; -- whether any call has a claim
+    proved boolean = false; -- whether any call or its claim has a payment
+    limited boolean = false; -- whether any call is bound by its key's limit for the day
+    deposited bytea[] = '{}'; -- the payments that this transaction credits
     credited bytea[];       -- the payments that were credited before
     adopted bytea[] = '{}'; -- those of them that bought nothing, and buy their call now
     item record;
     current_account uuid;
     available bigint;
     today constant date = (now() at time zone 'utc')::date; -- when the runs start
-    budgets uuid[];         -- those that calls may take from
+    budgets uuid[] = '{}';  -- those that calls may take from
     taken jsonb = '{}';     -- what is taken of each of them today
     spent bigint;
   begin
@@ -47,94 +50,101 @@ export const LEDGER_BEGIN = /* sql */ `
       results[item.n] := item.result;
       replays[item.n] := item.replay_run;
       payment_claims[item.n] := item.payment_claim;
+      claimed := claimed or item.claim_key is not null;
+      proved := proved or item.tx_signature is not null or item.payment_claim is not null;
+      limited := limited or item.day_limit is not null;
     end loop;
 
     if kinds && array['new', 'credited', 'quote_paid'] then
-      -- Claims: make the new ones, lock them all, and those that the payments point to.
-      insert into idempotency (account_id, key, fingerprint, state, run_id, tx_signature, expires_at)
-      select call.account_id, call.claim_key, call.fingerprint, 'running', call.run_id, call.tx_signature,
-             case when call.tx_signature is null then now() + interval '48 hours' else 'infinity' end
-      from unnest(calls) call
-      where kinds[call.n] in ('new', 'credited') and call.claim_key is not null
-      order by call.account_id, call.claim_key
-      on conflict do nothing;
-
-      perform from idempotency claim
-      join (
-        select call.account_id, call.claim_key from unnest(calls) call where kinds[call.n] in ('new', 'credited')
-        union select call.account_id, payment_claims[call.n] from unnest(calls) call where kinds[call.n] in ('new', 'credited')
-      ) wanted on wanted.account_id = claim.account_id and wanted.claim_key = claim.key
-      order by claim.account_id, claim.key
-      for update of claim;
-
-      -- Judge again, now that the claims stand still. Left for the next turn is a call whose claim was forgotten meanwhile, and
-      -- one whose payment points elsewhere than before, or where an earlier call of this batch has to do with it.
-      for item in
-        select (judged.call).*, judged.*
-        from ledger_judge(array(select call from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')), instance) judged
-      loop
-        kinds[item.n] := case
-          when coalesce(item.verdict, 'credited') = 'credited' and (
-            item.payment_claim is distinct from payment_claims[item.n]
-            or item.claim_key is not null and not exists (
-              select from idempotency where account_id = item.account_id and key = item.claim_key)
-            or item.payment_claim is not null and exists (
-              select from unnest(calls) other
-              where other.account_id = item.account_id and other.n < item.n
-                and item.payment_claim in (other.claim_key, payment_claims[other.n]))
-          ) then 'again'
-          else coalesce(item.verdict, 'new') end;
-        results[item.n] := item.result;
-        replays[item.n] := item.replay_run;
-      end loop;
-
-      -- Payments: insert the new ones.
-      with inserted as (
-        insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, payer, slot, block_time, finalized, paid_by)
-        select call.tx_signature, call.account_id, call.quote_id, call.deposit, kinds[call.n] = 'new',
-               case kinds[call.n] when 'new' then call.fingerprint end, case kinds[call.n] when 'new' then call.claim_key end, call.payer, call.slot, call.block_time, call.finalized, call.paid_by
+      if claimed then
+        -- Claims: make the new ones, lock them all, and those that the payments point to.
+        insert into idempotency (account_id, key, fingerprint, state, run_id, tx_signature, expires_at)
+        select call.account_id, call.claim_key, call.fingerprint, 'running', call.run_id, call.tx_signature,
+               case when call.tx_signature is null then now() + interval '48 hours' else 'infinity' end
         from unnest(calls) call
-        where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null
-        order by call.tx_signature
-        on conflict do nothing
-        returning tx_signature
-      )
-      select coalesce(array_agg(tx_signature), '{}') into deposited from inserted;
+        where kinds[call.n] in ('new', 'credited') and call.claim_key is not null
+        order by call.account_id, call.claim_key
+        on conflict do nothing;
 
-      -- Those that were credited before stand still from here on: none is reversed while it buys a call.
-      credited := array(
-        select call.tx_signature from unnest(calls) call
-        where kinds[call.n] = 'credited' or (kinds[call.n] = 'new' and call.deposit is not null and call.tx_signature <> all (deposited))
-        union
-        select claim.tx_signature from unnest(calls) call
-        join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
-        where kinds[call.n] = 'new' and payment_claims[call.n] <> call.claim_key);
-      if credited <> '{}' then
-        perform from payment where tx_signature = any (credited) order by tx_signature for update;
-        begin
-          with adoption as (
-            update payment set settled = true, fingerprint = call.fingerprint, claim_key = call.claim_key
-            from unnest(calls) call
-            where kinds[call.n] = 'new' and payment.tx_signature = call.tx_signature and payment.tx_signature <> all (deposited)
-              and payment.account_id = call.account_id and payment.quote_id = call.quote_id and not payment.settled and not payment.reversed
-            returning payment.tx_signature
-          )
-          select coalesce(array_agg(tx_signature), '{}') into adopted from adoption;
-        exception when unique_violation then
-          -- Another payment of the quote came first.
-        end;
+        perform from idempotency claim
+        join (
+          select call.account_id, call.claim_key from unnest(calls) call where kinds[call.n] in ('new', 'credited')
+          union select call.account_id, payment_claims[call.n] from unnest(calls) call where kinds[call.n] in ('new', 'credited')
+        ) wanted on wanted.account_id = claim.account_id and wanted.claim_key = claim.key
+        order by claim.account_id, claim.key
+        for update of claim;
+
+        -- Judge again, now that the claims stand still. Left for the next turn is a call whose claim was forgotten meanwhile, and
+        -- one whose payment points elsewhere than before, or where an earlier call of this batch has to do with it.
+        for item in
+          select (judged.call).*, judged.*
+          from ledger_judge(array(select call from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')), instance) judged
+        loop
+          kinds[item.n] := case
+            when coalesce(item.verdict, 'credited') = 'credited' and (
+              item.payment_claim is distinct from payment_claims[item.n]
+              or item.claim_key is not null and not exists (
+                select from idempotency where account_id = item.account_id and key = item.claim_key)
+              or item.payment_claim is not null and exists (
+                select from unnest(calls) other
+                where other.account_id = item.account_id and other.n < item.n
+                  and item.payment_claim in (other.claim_key, payment_claims[other.n]))
+            ) then 'again'
+            else coalesce(item.verdict, 'new') end;
+          results[item.n] := item.result;
+          replays[item.n] := item.replay_run;
+        end loop;
       end if;
 
-      for item in
-        select call.n from unnest(calls) call
-        where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null and call.tx_signature <> all (deposited || adopted)
-          and (kinds[call.n] = 'new' or not exists (select from payment where payment.tx_signature = call.tx_signature and not payment.settled))
-        union all
-        select call.n from unnest(calls) call join payment on payment.tx_signature = call.tx_signature
-        where kinds[call.n] = 'credited' and payment.reversed
-      loop
-        kinds[item.n] := 'again';
-      end loop;
+      if proved then
+        -- Payments: insert the new ones.
+        with inserted as (
+          insert into payment (tx_signature, account_id, quote_id, amount, settled, fingerprint, claim_key, payer, slot, block_time, finalized, paid_by)
+          select call.tx_signature, call.account_id, call.quote_id, call.deposit, kinds[call.n] = 'new',
+                 case kinds[call.n] when 'new' then call.fingerprint end, case kinds[call.n] when 'new' then call.claim_key end, call.payer, call.slot, call.block_time, call.finalized, call.paid_by
+          from unnest(calls) call
+          where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null
+          order by call.tx_signature
+          on conflict do nothing
+          returning tx_signature
+        )
+        select coalesce(array_agg(tx_signature), '{}') into deposited from inserted;
+
+        -- Those that were credited before stand still from here on: none is reversed while it buys a call.
+        credited := array(
+          select call.tx_signature from unnest(calls) call
+          where kinds[call.n] = 'credited' or (kinds[call.n] = 'new' and call.deposit is not null and call.tx_signature <> all (deposited))
+          union
+          select claim.tx_signature from unnest(calls) call
+          join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
+          where kinds[call.n] = 'new' and payment_claims[call.n] <> call.claim_key);
+        if credited <> '{}' then
+          perform from payment where tx_signature = any (credited) order by tx_signature for update;
+          begin
+            with adoption as (
+              update payment set settled = true, fingerprint = call.fingerprint, claim_key = call.claim_key
+              from unnest(calls) call
+              where kinds[call.n] = 'new' and payment.tx_signature = call.tx_signature and payment.tx_signature <> all (deposited)
+                and payment.account_id = call.account_id and payment.quote_id = call.quote_id and not payment.settled and not payment.reversed
+              returning payment.tx_signature
+            )
+            select coalesce(array_agg(tx_signature), '{}') into adopted from adoption;
+          exception when unique_violation then
+            -- Another payment of the quote came first.
+          end;
+        end if;
+
+        for item in
+          select call.n from unnest(calls) call
+          where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null and call.tx_signature <> all (deposited || adopted)
+            and (kinds[call.n] = 'new' or not exists (select from payment where payment.tx_signature = call.tx_signature and not payment.settled))
+          union all
+          select call.n from unnest(calls) call join payment on payment.tx_signature = call.tx_signature
+          where kinds[call.n] = 'credited' and payment.reversed
+        loop
+          kinds[item.n] := 'again';
+        end loop;
+      end if;
 
       -- Accounts.
       perform from account
@@ -142,16 +152,18 @@ export const LEDGER_BEGIN = /* sql */ `
       order by id
       for update;
 
-      -- Budgets last. One that has no row yet gets it below: whoever takes from it has its account locked.
-      budgets := array(select distinct call.budget_id from unnest(calls) call where kinds[call.n] = 'new' and call.day_limit is not null);
-      if budgets <> '{}' then
-        select coalesce(jsonb_object_agg(locked.budget_id, locked.spent), '{}') into taken
-        from (
-          select budget.budget_id, budget.spent from key_budget budget
-          where budget.budget_id = any (budgets) and budget.day = today
-          order by budget.budget_id
-          for update
-        ) locked;
+      if limited then
+        -- Budgets last. One that has no row yet gets it below: whoever takes from it has its account locked.
+        budgets := array(select distinct call.budget_id from unnest(calls) call where kinds[call.n] = 'new' and call.day_limit is not null);
+        if budgets <> '{}' then
+          select coalesce(jsonb_object_agg(locked.budget_id, locked.spent), '{}') into taken
+          from (
+            select budget.budget_id, budget.spent from key_budget budget
+            where budget.budget_id = any (budgets) and budget.day = today
+            order by budget.budget_id
+            for update
+          ) locked;
+        end if;
       end if;
 
       -- Grant in order of arrival whatever the balance and the key's limit for the day still cover.
@@ -194,34 +206,38 @@ export const LEDGER_BEGIN = /* sql */ `
         raise exception 'a call names an account that does not exist';
       end if;
 
-      -- Claims that start: take over the retryable ones. Claims that do not: leave those of a credited payment for the retry.
-      -- A claim that a payment points to, or once did, never expires.
-      update idempotency claim
-      set state = 'running', run_id = call.run_id, tx_signature = coalesce(call.tx_signature, claim.tx_signature),
-          expires_at = case when call.tx_signature is null then greatest(claim.expires_at, now() + interval '48 hours') else 'infinity' end
-      from unnest(calls) call
-      where claim.account_id = call.account_id and claim.key = call.claim_key and claim.state = 'retryable' and kinds[call.n] = 'granted';
-
-      if not kinds <@ array['granted', 'started'] then
-        update idempotency claim set state = 'retryable', tx_signature = call.tx_signature, expires_at = 'infinity'
+      if claimed then
+        -- Claims that start: take over the retryable ones. Claims that do not: leave those of a credited payment for the retry.
+        -- A claim that a payment points to, or once did, never expires.
+        update idempotency claim
+        set state = 'running', run_id = call.run_id, tx_signature = coalesce(call.tx_signature, claim.tx_signature),
+            expires_at = case when call.tx_signature is null then greatest(claim.expires_at, now() + interval '48 hours') else 'infinity' end
         from unnest(calls) call
-        where claim.account_id = call.account_id and claim.key = call.claim_key
-          and kinds[call.n] = 'insufficient' and call.tx_signature = any (deposited || adopted);
-        delete from idempotency claim using unnest(calls) call
-        where claim.account_id = call.account_id and claim.key = call.claim_key and claim.run_id = call.run_id
-          and claim.state = 'running' and kinds[call.n] not in ('granted', 'started');
+        where claim.account_id = call.account_id and claim.key = call.claim_key and claim.state = 'retryable' and kinds[call.n] = 'granted';
+
+        if not kinds <@ array['granted', 'started'] then
+          update idempotency claim set state = 'retryable', tx_signature = call.tx_signature, expires_at = 'infinity'
+          from unnest(calls) call
+          where claim.account_id = call.account_id and claim.key = call.claim_key
+            and kinds[call.n] = 'insufficient' and call.tx_signature = any (deposited || adopted);
+          delete from idempotency claim using unnest(calls) call
+          where claim.account_id = call.account_id and claim.key = call.claim_key and claim.run_id = call.run_id
+            and claim.state = 'running' and kinds[call.n] not in ('granted', 'started');
+        end if;
       end if;
 
-      -- The payment of a claim that starts points to it: whatever keys it came with stand for one call.
-      update payment set claim_key = claim.key
-      from unnest(calls) call
-      join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
-      where kinds[call.n] = 'granted' and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;
+      if proved then
+        -- The payment of a claim that starts points to it: whatever keys it came with stand for one call.
+        update payment set claim_key = claim.key
+        from unnest(calls) call
+        join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
+        where kinds[call.n] = 'granted' and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;
 
-      -- The money.
-      insert into transfer (debit, credit, amount, kind, ref)
-      select '${SYSTEM_ACCOUNTS.treasury}', call.account_id, call.deposit, 'deposit', call.tx_signature
-      from unnest(calls) call where call.tx_signature = any (deposited);
+        -- The money.
+        insert into transfer (debit, credit, amount, kind, ref)
+        select '${SYSTEM_ACCOUNTS.treasury}', call.account_id, call.deposit, 'deposit', call.tx_signature
+        from unnest(calls) call where call.tx_signature = any (deposited);
+      end if;
 
       insert into run (
         id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, started_at, key_id, budget_id)

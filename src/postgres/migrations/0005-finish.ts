@@ -50,6 +50,21 @@ export const LEDGER_RELEASE = /* sql */ `
     update account set available = available + total.amount from total where account.id = total.account_id;
   end $$`;
 
+/** Locks the claims of runs, which are locked already: along the order of the claims' keys, and along their index, whatever is known of how many there are. */
+export const LEDGER_LOCK_CLAIMS = /* sql */ `
+  create or replace function ledger_lock_claims(runs uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  begin
+    perform from (
+      select run.account_id, run.claim_key from run where run.id = any (runs) and run.claim_key is not null
+      order by run.account_id, run.claim_key
+    ) mine
+    cross join lateral (
+      select from idempotency claim where claim.account_id = mine.account_id and claim.key = mine.claim_key for update
+    ) locked;
+  end $$`;
+
 /**
  * The fence: only an active run of this very instance ends. Sent again after a lost answer, it tells what it did the first time;
  * the sweep takes the owner away, so that a swept run is lost to the instance that had it.
@@ -67,6 +82,7 @@ export const LEDGER_FINISH = /* sql */ `
     ended uuid[];
     captured uuid[];
     claimed uuid[];
+    item record;
   begin
     perform from run where id in (select ending.run_id from unnest(endings) ending) order by id for update;
 
@@ -94,10 +110,15 @@ export const LEDGER_FINISH = /* sql */ `
       -- All at once, whether done or to be retried: locked one kind after the other they would not be in order.
       perform ledger_lock_claims(claimed);
 
-      update idempotency claim set state = 'done', result = results[ending.n]
-      from unnest(endings) ending join run on run.id = ending.run_id
-      where run.id = any (captured) and claim.account_id = run.account_id and claim.key = run.claim_key
-        and claim.run_id = run.id and claim.state = 'running';
+      -- One by one along the key: how many claims there are by now is not known to a plan that was made when there were none.
+      for item in
+        select run.account_id, run.claim_key, run.id, results[ending.n] as result
+        from unnest(endings) ending join run on run.id = ending.run_id
+        where run.id = any (claimed) and run.id = any (captured)
+      loop
+        update idempotency claim set state = 'done', result = item.result
+        where claim.account_id = item.account_id and claim.key = item.claim_key and claim.run_id = item.id and claim.state = 'running';
+      end loop;
     end if;
 
     if ended is not null then
@@ -130,17 +151,7 @@ export class Finish extends Migration {
         error_message text
       )`);
 
-    // Locks the claims of runs, which are locked already.
-    this.addSql(/* sql */ `
-      create function ledger_lock_claims(runs uuid[]) returns void
-      language plpgsql
-      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-      begin
-        perform from idempotency claim join run on run.account_id = claim.account_id and run.claim_key = claim.key
-        where run.id = any (runs)
-        order by claim.account_id, claim.key
-        for update of claim;
-      end $$`);
+    this.addSql(LEDGER_LOCK_CLAIMS);
 
     this.addSql(LEDGER_RELEASE);
 
