@@ -47,6 +47,8 @@ export class PostgresLedger implements Ledger {
   readonly #balances: Batcher<string, MicroUsd>;
   /** Accounts whose last call was refused for their balance. */
   readonly #short = new Lru<string, true>(10_000);
+  /** Runs under way that claimed nothing: nobody can ask for their result again, so it is not stored. */
+  readonly #unclaimed = new Set<string>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -70,7 +72,10 @@ export class PostgresLedger implements Ledger {
     if (begun.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
       await this.prior({ ...call, ...call.payment });
     }
-    if (begun.kind === "started") this.#options.leases.add(uuidFrom("run", call.runId));
+    if (begun.kind === "started") {
+      this.#options.leases.add(uuidFrom("run", call.runId));
+      if (claimKey(call) === undefined) this.#unclaimed.add(call.runId);
+    }
     return begun;
   }
 
@@ -104,6 +109,7 @@ export class PostgresLedger implements Ledger {
       return await this.#finishing.submit(call);
     } finally {
       this.#options.leases.remove(uuidFrom("run", call.runId));
+      this.#unclaimed.delete(call.runId);
     }
   }
 
@@ -161,11 +167,15 @@ export class PostgresLedger implements Ledger {
       "ledger-finish",
       `select finished.n, finished.kind, (finished.receipt).*
        from ledger_finish(array(select ending from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) finished`,
-      [JSON.stringify(calls.map(endingRecord)), calls.map(resultText), this.#options.instanceId],
+      [JSON.stringify(calls.map(endingRecord)), this.#resultsOf(calls), this.#options.instanceId],
       // The end of a run waits for as long as it keeps its lease.
       Math.max(PATIENCE_MS, this.#options.leaseMs),
     );
     return inOrder(rows, finishedOf);
+  }
+
+  #resultsOf(calls: readonly FinishCall[]): (string | null)[] {
+    return calls.map((call) => (this.#unclaimed.has(call.runId) ? null : resultText(call)));
   }
 
   #query<Row extends object>(name: string, text: string, values: unknown[], patienceMs?: number): Promise<Row[]> {

@@ -18,6 +18,7 @@ import { Sessions } from "./0017-sessions.ts";
 import { Operations } from "./0018-operations.ts";
 import { Statement } from "./0019-statement.ts";
 import { Retention } from "./0020-retention.ts";
+import { KeptPlans } from "./0021-kept-plans.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -41,4 +42,5 @@ export const MIGRATIONS = [
   Operations,
   Statement,
   Retention,
+  KeptPlans,
 ];

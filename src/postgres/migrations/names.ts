@@ -20,4 +20,5 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0018-operations",
   "0019-statement",
   "0020-retention",
+  "0021-kept-plans",
 ];
