@@ -3,12 +3,12 @@ import { stopOnSignals } from "../tooling/signals.ts";
 import type { Part } from "./bench.ts";
 import { benchOptions } from "./options.ts";
 import { writePage } from "./page.ts";
-import { PARTS } from "./parts.ts";
 import { takeProfile } from "./profile/take.ts";
 import { profileText } from "./profile/text.ts";
 import { isMet, type Line } from "./report.ts";
 import { changeResults, checkedLines } from "./results.ts";
 import { runParts, type Outcome } from "./run.ts";
+import { SECTIONS } from "./sections.ts";
 import { barTable, callTable } from "./tables.ts";
 
 // Measures the gateway against bare peers on the same machine in the same minutes. The parts are in parts.ts, their sizes in scale.ts.
@@ -40,14 +40,14 @@ async function take(outcome: Outcome): Promise<void> {
   const lines = checkedLines(outcome.lines);
   tell(part, lines);
   if (profile === undefined) {
-    if (write) await writePage(await changeResults({ parts: { [part.name]: { ...circumstances, lines } } }), PARTS);
+    if (write) await writePage(await changeResults({ parts: { [part.name]: { ...circumstances, lines } } }), SECTIONS);
     return;
   }
   const summary = await takeProfile(profile, part.name);
   process.stdout.write(`\n${profileText(summary, PROFILE_LINES)}`);
   const { groups, functions } = summary;
   const kept = { ...circumstances, groups: [...groups], functions: functions.slice(0, PROFILE_LINES) };
-  if (write) await writePage(await changeResults({ profiles: { [part.name]: kept } }), PARTS);
+  if (write) await writePage(await changeResults({ profiles: { [part.name]: kept } }), SECTIONS);
 }
 
 function tell(part: Part, lines: readonly Line[]): void {

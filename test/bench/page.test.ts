@@ -4,10 +4,10 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../tooling/command.ts";
 import { renderPage, writePage } from "./page.ts";
-import { PARTS } from "./parts.ts";
 import { describePlot, drawPlot } from "./plot.ts";
 import { throughputLine, verdict, type Line } from "./report.ts";
 import { changeResults, checkedLines, readResults, type Results } from "./results.ts";
+import { SECTIONS } from "./sections.ts";
 
 const DOCS = path.join(ROOT, "docs");
 
@@ -27,7 +27,7 @@ afterAll(() => rm(folder, { recursive: true }));
 describe("docs/performance.md", () => {
   it("shows what docs/performance.json holds, and nothing else", async () => {
     const text = await readFile(path.join(DOCS, "performance.md"), "utf8");
-    const { text: rendered, plots } = renderPage(text, await readResults(), PARTS);
+    const { text: rendered, plots } = renderPage(text, await readResults(), SECTIONS);
     expect(text).toBe(rendered);
     const drawn = await readdir(path.join(DOCS, "plots"));
     expect(drawn.map((name) => `plots/${name}`).sort()).toEqual([...plots.keys()].sort());
@@ -39,25 +39,25 @@ describe("docs/performance.md", () => {
     const docs = path.join(folder, "docs");
     await copyFile(path.join(DOCS, "performance.md"), path.join(docs, "performance.md"));
     const results = { ...NOTHING, parts: { audit: part([line(0.251, { atMost: 1 })]) } };
-    await writePage(results, PARTS, docs);
+    await writePage(results, SECTIONS, docs);
     const written = await readFile(path.join(docs, "performance.md"), "utf8");
     expect(written).toContain("| echo <CPU> | 38 us   | bare 19 us    | 0.25  | <= 1 | met |");
     expect(written).toContain("1 of 1 bars are met.");
     expect(await readdir(path.join(docs, "plots"))).toEqual(["audit.svg", "overview.svg"]);
-    await writePage(results, PARTS, docs);
+    await writePage(results, SECTIONS, docs);
     expect(await readFile(path.join(docs, "performance.md"), "utf8")).toBe(written);
   });
 
   it("gives a part without a place of its own one among the others, and refuses a place of none", () => {
     const place = (name: string) => `before\n<!-- measured: ${name} -->\nold\n<!-- until here -->\nafter\n`;
     const results = { ...NOTHING, parts: { audit: part([line(2, { atMost: 1 })]) } };
-    const { text } = renderPage(place("others"), results, PARTS);
+    const { text } = renderPage(place("others"), results, SECTIONS);
     expect(text).toMatch(
       /^before\n<!-- measured: others -->\n\n### The audit\n\n2026-11-22, `npm run bench`, a machine:/,
     );
     expect(text).toContain("missed by 100 %");
     expect(text).not.toContain("old");
-    expect(() => renderPage(place("nothing"), results, PARTS)).toThrow("has a place for nothing");
+    expect(() => renderPage(place("nothing"), results, SECTIONS)).toThrow("has a place for nothing");
   });
 });
 

@@ -1,10 +1,10 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { ROOT } from "../tooling/command.ts";
-import type { Part } from "./bench.ts";
 import { describePlot, drawPlot, type PlotGroup } from "./plot.ts";
 import { barText, figure, isMet, verdict } from "./report.ts";
 import type { Circumstances, Results } from "./results.ts";
+import type { Section } from "./sections.ts";
 import { barTable, callTable, markdownTable } from "./tables.ts";
 
 /** What docs/performance.md is made of. */
@@ -27,7 +27,7 @@ const NOTHING = "Not measured yet.\n";
  * that have no place of their own.
  * @throws Error for a place of something that there is not
  */
-export function renderPage(text: string, results: Results, parts: readonly Part[]): Page {
+export function renderPage(text: string, results: Results, parts: readonly Section[]): Page {
   const measured = parts.filter(({ name }) => results.parts[name]);
   const placed = new Set(Array.from(text.matchAll(PLACE), ([, , name]) => name));
   const sections = new Map(parts.map((part) => [part.name, partSection(part, results)]));
@@ -47,7 +47,7 @@ export function renderPage(text: string, results: Results, parts: readonly Part[
 }
 
 /** Writes docs/performance.md and its plots anew. @param docs another folder than the project's */
-export async function writePage(results: Results, parts: readonly Part[], docs = DOCS): Promise<void> {
+export async function writePage(results: Results, parts: readonly Section[], docs = DOCS): Promise<void> {
   const file = path.join(docs, "performance.md");
   const { text, plots } = renderPage(await readFile(file, "utf8"), results, parts);
   await mkdir(path.join(docs, "plots"), { recursive: true });
@@ -56,7 +56,7 @@ export async function writePage(results: Results, parts: readonly Part[], docs =
 }
 
 /** How many bars are met, and which are not. */
-function overviewSection(measured: readonly Part[], results: Results): string {
+function overviewSection(measured: readonly Section[], results: Results): string {
   const groups = measured.map((part) => groupOf(part, results));
   const lines = groups.flatMap((group) => group.lines);
   const missed = lines.filter((line) => !isMet(line));
@@ -69,7 +69,7 @@ function overviewSection(measured: readonly Part[], results: Results): string {
   ].join("\n");
 }
 
-function partSection(part: Part, results: Results): string {
+function partSection(part: Section, results: Results): string {
   const measured = results.parts[part.name];
   if (!measured) return NOTHING;
   const calls = callTable(measured.lines);
@@ -99,7 +99,7 @@ function circumstancesText({ date, command, machine }: Circumstances): string {
   return `${date}, \`${command}\`, ${machine}:`;
 }
 
-function groupOf({ name, title }: Part, results: Results): PlotGroup {
+function groupOf({ name, title }: Section, results: Results): PlotGroup {
   return { title, lines: results.parts[name]?.lines ?? [] };
 }
 

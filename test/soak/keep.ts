@@ -1,10 +1,12 @@
 import { machine } from "../bench/options.ts";
+import { writePage } from "../bench/page.ts";
 import { changeResults } from "../bench/results.ts";
+import { SECTIONS } from "../bench/sections.ts";
 import { soakLines, type SoakResult } from "./report.ts";
 
-/** Keeps the figures where docs/performance.md is made of. */
+/** Keeps the figures that docs/performance.md is made of, and makes it anew. */
 export async function keep(result: SoakResult): Promise<void> {
   const command = `npm run soak -- --minutes ${Math.round(result.minutes)}`;
   const circumstances = { date: new Date().toISOString().slice(0, 10), machine: machine(), command };
-  await changeResults({ parts: { soak: { ...circumstances, lines: soakLines(result) } } });
+  await writePage(await changeResults({ parts: { soak: { ...circumstances, lines: soakLines(result) } } }), SECTIONS);
 }
