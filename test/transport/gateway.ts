@@ -17,7 +17,7 @@ import { SCOPES, type Scope } from "../../src/domain/scope.ts";
 import { Access } from "../../src/transport/access.ts";
 import { AddressLimit } from "../../src/transport/address-limit.ts";
 import { connectDoor } from "../../src/transport/connect/connect-door.ts";
-import { GrpcServer } from "../../src/transport/grpc/server.ts";
+import { type GrpcLimits, GrpcServer } from "../../src/transport/grpc/server.ts";
 import { Pipeline } from "../../src/transport/pipeline.ts";
 import { accountService } from "../../src/transport/services/account-service.ts";
 import { healthService } from "../../src/transport/services/health-service.ts";
@@ -43,8 +43,8 @@ export const PAYMENT = {
 const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
 const clock = { now: () => Date.now() };
 
-/** The doors over everything below them, but for database and chain, which are in memory. */
-export async function startGateway() {
+/** The doors over everything below them, but for database and chain, which are in memory. @param limits of gRPC, other than usual */
+export async function startGateway(limits: Partial<GrpcLimits> = {}) {
   const ledger = new MemoryLedger();
   const tools = new TestTools();
   const callers = new Map<string, Caller>();
@@ -106,6 +106,7 @@ export async function startGateway() {
     random,
     bodyLimit: BODY_LIMIT,
     watchIntervalMs: 20,
+    limits,
   });
   const door = connectDoor({ pipeline, services: open, random, bodyLimit: BODY_LIMIT });
   const http = createServer(door.handle);
@@ -121,6 +122,9 @@ export async function startGateway() {
     chain,
     logged,
     grpc,
+    pipeline,
+    catalogue: deps.catalogue,
+    door,
     prefixes: door.prefixes,
     grpcAddress: `127.0.0.1:${grpcPort}`,
     baseUrl: `http://127.0.0.1:${port}`,

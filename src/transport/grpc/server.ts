@@ -6,8 +6,10 @@ import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import type * as ports from "../../app/ports.ts";
 import type { Random } from "../../domain/clock.ts";
 import type { Pipeline } from "../pipeline.ts";
+import { RequestIds } from "../request-context.ts";
 import { HealthEndpoint } from "./health.ts";
 import { serverReflection } from "./reflection.ts";
+import { OpenCalls, type CallLimits } from "./open-calls.ts";
 import { register, registerBytes } from "./register.ts";
 import { unaryHandler } from "./unary-handler.ts";
 
@@ -22,7 +24,32 @@ export interface GrpcDeps {
   readonly bodyLimit: number;
   /** How often the state is looked at for those who watch it, ms; default 1000. */
   readonly watchIntervalMs?: number;
+  /** How long callers and connections may take; as {@link GRPC_LIMITS} where left out. */
+  readonly limits?: Partial<GrpcLimits>;
 }
+
+/** How long callers and connections may take, ms. */
+export interface GrpcLimits extends CallLimits {
+  /** For a connection without calls. */
+  readonly idleMs: number;
+  /** For a connection, give or take a tenth: then its caller has to make a new one, and old calls have `graceMs` to end. */
+  readonly ageMs: number;
+  readonly graceMs: number;
+  /** Between two signs of life that are asked for, and until one comes. */
+  readonly pingMs: number;
+  readonly pongMs: number;
+}
+
+/** The grace is longer than any tool may take. */
+export const GRPC_LIMITS: GrpcLimits = {
+  requestMs: 60_000,
+  answerMs: 60_000,
+  idleMs: 600_000,
+  ageMs: 3_600_000,
+  graceMs: 600_000,
+  pingMs: 60_000,
+  pongMs: 20_000,
+};
 
 /** Largest response message, bytes: what clients take unless they say otherwise. */
 const MAX_SEND_BYTES = 4 * 1024 * 1024;
@@ -33,10 +60,13 @@ export class GrpcServer {
   readonly #health: HealthEndpoint;
   #address: string | undefined;
 
-  constructor({ pipeline, services, health, random, bodyLimit, watchIntervalMs = 1000 }: GrpcDeps) {
-    this.#server = new Server(optionsOf(bodyLimit));
+  constructor({ pipeline, services, health, random, bodyLimit, watchIntervalMs = 1000, limits }: GrpcDeps) {
+    const within = { ...GRPC_LIMITS, ...limits };
+    const { interceptor } = new OpenCalls(within);
+    this.#server = new Server({ ...optionsOf(bodyLimit, within), interceptors: [interceptor] });
+    const requestIds = new RequestIds(random);
     for (const method of services.flatMap((service) => service.methods)) {
-      registerBytes(this.#server, method, unaryHandler(pipeline, pipeline.operation(method), random));
+      registerBytes(this.#server, method, unaryHandler(pipeline, pipeline.operation(method), requestIds));
     }
     const names = services.map(({ typeName }) => typeName);
     this.#health = new HealthEndpoint(health, names, watchIntervalMs);
@@ -78,14 +108,16 @@ export class GrpcServer {
   }
 }
 
-function optionsOf(bodyLimit: number): ServerOptions {
+function optionsOf(bodyLimit: number, { idleMs, ageMs, graceMs, pingMs, pongMs }: GrpcLimits): ServerOptions {
   return {
     "grpc.max_receive_message_length": bodyLimit,
     "grpc.max_send_message_length": MAX_SEND_BYTES,
     "grpc.max_concurrent_streams": 256,
-    "grpc.keepalive_time_ms": 60_000,
-    "grpc.keepalive_timeout_ms": 20_000,
-    "grpc.max_connection_idle_ms": 600_000,
+    "grpc.keepalive_time_ms": pingMs,
+    "grpc.keepalive_timeout_ms": pongMs,
+    "grpc.max_connection_idle_ms": idleMs,
+    "grpc.max_connection_age_ms": ageMs,
+    "grpc.max_connection_age_grace_ms": graceMs,
     // Diagnostics that nobody can read here and that cost on every call.
     "grpc.enable_channelz": 0,
   };

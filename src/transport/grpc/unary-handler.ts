@@ -1,12 +1,11 @@
 import { fromBinary, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import type { handleUnaryCall, Metadata, sendUnaryData, ServerUnaryCall } from "@grpc/grpc-js";
-import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Arrival } from "../gate.ts";
 import type { Header } from "../header.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
-import { newRequestId } from "../request-context.ts";
+import type { RequestIds } from "../request-context.ts";
 import { AnswerHead } from "./answer-head.ts";
 import { CallSignal } from "./call-signal.ts";
 import { encode } from "./register.ts";
@@ -19,9 +18,9 @@ import { statusOf } from "./status.ts";
 export function unaryHandler(
   pipeline: Pipeline,
   operation: Operation,
-  random: Random,
+  requestIds: RequestIds,
 ): handleUnaryCall<Buffer, Buffer> {
-  return (call, respond) => void answer(pipeline, operation, newRequestId(random), call, respond);
+  return (call, respond) => void answer(pipeline, operation, requestIds.next(), call, respond);
 }
 
 async function answer(

@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { DocumentDoor } from "../documents/document-door.ts";
+import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
 import type { Cors } from "./cors.ts";
 import type { Facade } from "./facade.ts";
 import { originForm } from "./request-head.ts";
@@ -14,16 +15,6 @@ export interface MountedHandler {
   readonly prefixes: readonly string[];
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
-
-/** How long a caller may take; slow ones must not hold a connection for ever. */
-const TIMEOUTS = {
-  headersTimeout: 15_000,
-  requestTimeout: 60_000,
-  keepAliveTimeout: 75_000,
-  connectionsCheckingInterval: 5_000,
-};
-
-const OPTIONS = { ...TIMEOUTS, maxHeaderSize: HEAD_LIMIT, joinDuplicateHeaders: true, requireHostHeader: false };
 
 /** What is behind the HTTP/1.1 door. */
 export interface HttpServerParts {
@@ -38,12 +29,18 @@ export interface HttpServerParts {
 /** The HTTP/1.1 door: documents by their paths, console, Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
 export class HttpServer {
   readonly #server: Server;
-  /** What each open connection is answering right now, or answered last. */
+  /** What each connection is answering right now: of several answers the last. */
   readonly #answering = new Map<Duplex, ServerResponse>();
+  /** All answers of those that ask before they have one, as far as these are known to be out. */
+  readonly #pipelines = new Map<Duplex, ServerResponse[]>();
+  readonly #limits: ConnectionLimits;
 
-  constructor({ documents, console, cors, connect, facade }: HttpServerParts) {
+  /** @param limits other than {@link CONNECTION_LIMITS} */
+  constructor(parts: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
+    const { documents, console, cors, connect, facade } = parts;
+    this.#limits = { ...CONNECTION_LIMITS, ...limits };
     const handle = (request: IncomingMessage, response: ServerResponse) => {
-      this.#answering.set(request.socket, response);
+      if (!this.#letIn(request.socket, response)) return;
       if (!this.#server.listening) endAfter(response, request.socket);
       const url = originForm(request.url ?? "/");
       request.url = url;
@@ -53,13 +50,46 @@ export class HttpServer {
       if (isFor(connect, url)) connect.handle(request, response);
       else void facade.handle(request, response);
     };
-    this.#server = createServer(OPTIONS, handle);
-    this.#server.on("connection", (socket) => socket.once("close", () => this.#answering.delete(socket)));
+    this.#server = createServer(optionsOf(this.#limits), handle);
+    this.#server.maxConnections = this.#limits.connections;
+    this.#server.setTimeout(this.#limits.stallMs, (socket) => this.#quiet(socket));
+    this.#server.on("connection", (socket) => socket.on("close", () => this.#forget(socket)));
     // A server may ignore an expectation that it does not know (RFC 9110 section 10.1.1).
     this.#server.on("checkExpectation", handle);
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       this.#refuse(socket, error.code, (code) => facade.refusal(readingError(code)));
     });
+  }
+
+  /** Cuts a connection that asks on and on before it has its answers. Many fit into one packet, and all of them would be worked on. */
+  #letIn(socket: Duplex, response: ServerResponse): boolean {
+    const latest = this.#answering.get(socket);
+    this.#answering.set(socket, response);
+    response.on("close", () => this.#letGo(socket, response));
+    if (!latest) return true;
+    const { pipelined } = this.#limits;
+    const all = [...(this.#pipelines.get(socket) ?? [latest]), response];
+    const waiting = all.length > pipelined ? all.filter(({ writableFinished }) => !writableFinished) : all;
+    this.#pipelines.set(socket, waiting);
+    if (waiting.length <= pipelined) return true;
+    socket.destroy();
+    return false;
+  }
+
+  /** An idle connection keeps nothing of the answers that it had. */
+  #letGo(socket: Duplex, response: ServerResponse): void {
+    if (this.#answering.get(socket) === response) this.#forget(socket);
+  }
+
+  #forget(socket: Duplex): void {
+    this.#answering.delete(socket);
+    this.#pipelines.delete(socket);
+  }
+
+  /** Hears of a connection that was quiet for as long as it may be. Only what is worked on may take longer. */
+  #quiet(socket: Socket): void {
+    if (this.#answering.has(socket) && socket.writableLength === 0) socket.setTimeout(this.#limits.stallMs);
+    else socket.destroy();
   }
 
   /** Ends a connection that cannot be read on. What was asked before is answered first: it may have been paid for. */
@@ -71,6 +101,7 @@ export class HttpServer {
       pending.shouldKeepAlive = false;
     } else if (socket.writable && !pending?.headersSent) {
       socket.end(answer(code));
+      setTimeout(() => socket.destroy(), this.#limits.lingerMs).unref();
     } else {
       socket.destroy();
     }
@@ -98,6 +129,18 @@ export class HttpServer {
   destroy(): void {
     this.#server.closeAllConnections();
   }
+}
+
+function optionsOf({ headMs, requestMs, idleMs, lookMs }: ConnectionLimits): ServerOptions {
+  return {
+    headersTimeout: headMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: idleMs,
+    connectionsCheckingInterval: lookMs,
+    maxHeaderSize: HEAD_LIMIT,
+    joinDuplicateHeaders: true,
+    requireHostHeader: false,
+  };
 }
 
 function isFor({ prefixes }: MountedHandler, url: string): boolean {

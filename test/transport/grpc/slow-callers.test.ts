@@ -1,0 +1,116 @@
+import { once } from "node:events";
+import { connect, type ClientHttp2Session, type ClientHttp2Stream, type SessionOptions } from "node:http2";
+import { connect as connectTcp } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { status } from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import type { GrpcLimits } from "../../../src/transport/grpc/server.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import { openSockets } from "../open-sockets.ts";
+
+const { input } = ToolService.method.callTool;
+
+describe("the gRPC door lets go of", () => {
+  let gateway: Gateway;
+  let session: ClientHttp2Session | undefined;
+  let before: number;
+
+  beforeEach(() => {
+    before = openSockets();
+  });
+  afterEach(async () => {
+    session?.destroy();
+    await gateway.close();
+  });
+
+  async function opened(limits: Partial<GrpcLimits>, options: SessionOptions = {}): Promise<ClientHttp2Session> {
+    gateway = await startGateway(limits);
+    session = connect(`http://${gateway.grpcAddress}`, options);
+    return session;
+  }
+
+  /** A call without a client library, which would keep time itself. */
+  function call(to: ClientHttp2Session, headers: Record<string, string> = {}, path = "CallTool") {
+    const stream = to.request(
+      {
+        ":method": "POST",
+        ":path": path.startsWith("/") ? path : `/toolgate.v1.ToolService/${path}`,
+        "content-type": "application/grpc",
+        te: "trailers",
+        authorization: gateway.key().authorization,
+        ...headers,
+      },
+      { endStream: false },
+    );
+    return stream.on("error", () => undefined);
+  }
+
+  function message(tool: string, params: Record<string, string> = {}): Buffer {
+    const bytes = toBinary(input, create(input, { tool, params }));
+    const prefix = Buffer.alloc(5);
+    prefix.writeUInt32BE(bytes.length, 1);
+    return Buffer.concat([prefix, bytes]);
+  }
+
+  /** How the server ended a stream: the gRPC status that it sent, if any, and the code of its reset. */
+  async function endOf(stream: ClientHttp2Stream): Promise<{ told: unknown; code: number | undefined }> {
+    let told: unknown;
+    stream.on("response", (headers) => (told = headers["grpc-status"]));
+    await once(stream, "close");
+    return { told, code: stream.rstCode };
+  }
+
+  it("a request that never comes to its end, and serves the others of its connection", async () => {
+    const to = await opened({ requestMs: 100 });
+    const [nothing, half] = [call(to), call(to)];
+    half.write(message("echo").subarray(0, 7));
+    const late = { told: String(status.DEADLINE_EXCEEDED), code: 0 };
+    expect(await Promise.all([endOf(nothing.resume()), endOf(half.resume())])).toEqual([late, late]);
+    const other = call(to);
+    other.end(message("echo", { message: "still here" }));
+    expect(String(Buffer.concat(await other.toArray()))).toContain("still here");
+  });
+
+  it("such a request when its own deadline passes", async () => {
+    const to = await opened({});
+    const ended = endOf(call(to, { "grpc-timeout": "50m" }).resume());
+    expect(await ended).toEqual({ told: String(status.DEADLINE_EXCEEDED), code: 0 });
+  });
+
+  it("an answer that nobody takes, but not of a call that takes long", async () => {
+    const to = await opened({ answerMs: 100, requestMs: 100 }, { settings: { initialWindowSize: 0 } });
+    const [unread, long] = [call(to), call(to)];
+    unread.end(message("echo", { message: "hello" }));
+    const started = once(gateway.tools.events, "started");
+    long.end(message("wait"));
+    await started;
+    expect((await endOf(unread)).code).toBe(8);
+    expect(long.closed).toBe(false);
+  });
+
+  it("a connection without calls", async () => {
+    const to = await opened({ idleMs: 50 });
+    await once(to, "close");
+    await expect.poll(openSockets).toBe(before);
+  });
+
+  it("a connection that is old, with whatever still goes on over it", async () => {
+    const to = await opened({ ageMs: 50, graceMs: 50 });
+    const watching = call(to, {}, "/grpc.health.v1.Health/Watch");
+    watching.end(Buffer.alloc(5));
+    watching.resume();
+    await once(to, "close");
+    await expect.poll(openSockets).toBe(before);
+  });
+
+  it("a connection over which nobody gives a sign of life", async () => {
+    await opened({ pingMs: 50, pongMs: 50 });
+    session?.destroy();
+    const [host = "", port = ""] = gateway.grpcAddress.split(":");
+    const silent = connectTcp({ host, port: Number(port), allowHalfOpen: true }).on("error", () => undefined);
+    await once(silent, "connect");
+    await expect.poll(openSockets).toBe(before + 1);
+    silent.destroy();
+  });
+});

@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
+import { healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
+import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
+import { createTranscoder } from "#httpjson/runtime/index.ts";
+import { DocumentDoor } from "../../src/transport/documents/document-door.ts";
+import { CallerOrigin } from "../../src/transport/http/caller-origin.ts";
+import type { ConnectionLimits } from "../../src/transport/http/connection-limits.ts";
+import { Cors } from "../../src/transport/http/cors.ts";
+import { Facade } from "../../src/transport/http/facade.ts";
+import { HttpServer } from "../../src/transport/http/server.ts";
+import { McpDoor } from "../../src/transport/mcp/mcp-door.ts";
+import { BODY_LIMIT, type Gateway } from "./gateway.ts";
+
+const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
+
+/** A document of this many bytes is at `/large`: more than the system keeps for a reader. */
+const LARGE = 16 * 1024 * 1024;
+
+/** The HTTP/1.1 door in front of a gateway, but for its console. */
+export async function openHttpDoor({ pipeline, catalogue, door }: Gateway, limits: Partial<ConnectionLimits>) {
+  const facade = new Facade({
+    pipeline,
+    transcoder: createTranscoder([toolServiceRoutes, healthServiceRoutes]),
+    errorBindings,
+    mcp: new McpDoor(pipeline, catalogue),
+    callerOrigin: new CallerOrigin({ host: "127.0.0.1", publicUrl: undefined, origins: [] }),
+    random,
+    bodyLimit: BODY_LIMIT,
+  });
+  const large = { path: "/large", mediaType: "text/plain", maxAgeSeconds: 0, text: () => "x".repeat(LARGE) };
+  const failed = () => ({ status: 405 });
+  const server = new HttpServer(
+    {
+      documents: new DocumentDoor({ documents: [large], random, failed }),
+      console: { prefixes: ["/console"], handle: (_, response) => void response.writeHead(404).end() },
+      cors: new Cors([]),
+      connect: door,
+      facade,
+    },
+    limits,
+  );
+  return { server, port: await server.listen("127.0.0.1", 0) };
+}

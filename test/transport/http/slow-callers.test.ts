@@ -1,0 +1,180 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { HttpServer } from "../../../src/transport/http/server.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import { openHttpDoor } from "../http-door.ts";
+import { openSockets } from "../open-sockets.ts";
+
+const STALL_MS = 200;
+const LIMITS = {
+  headMs: 100,
+  requestMs: 150,
+  stallMs: STALL_MS,
+  idleMs: 100,
+  lingerMs: 50,
+  lookMs: 30,
+  connections: 4,
+  pipelined: 8,
+};
+
+/** Somebody who never ends a connection. */
+class Caller {
+  readonly socket: Socket;
+  readonly ended: Promise<unknown>;
+  text = "";
+
+  constructor(port: number) {
+    this.socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    this.socket.setEncoding("latin1").on("data", (text: string) => (this.text += text));
+    this.socket.on("error", () => undefined);
+    const closed = once(this.socket, "close").catch(() => undefined);
+    this.ended = Promise.race([once(this.socket, "end").catch(() => undefined), closed]);
+  }
+
+  get status(): string | undefined {
+    return /^HTTP\/1\.1 (\d+)/.exec(this.text)?.[1];
+  }
+}
+
+describe("the HTTP/1.1 door lets go of a caller that", () => {
+  let gateway: Gateway;
+  let server: HttpServer;
+  let port: number;
+  let key: string;
+  let before: number;
+  const callers: Caller[] = [];
+
+  beforeAll(async () => {
+    gateway = await startGateway();
+    ({ server, port } = await openHttpDoor(gateway, LIMITS));
+    key = `Authorization: ${gateway.key().authorization}`;
+  });
+  beforeEach(() => {
+    before = openSockets();
+  });
+  afterEach(async () => {
+    for (const { socket } of callers.splice(0)) socket.destroy();
+    await expect.poll(openSockets).toBe(before);
+  });
+  afterAll(async () => {
+    server.destroy();
+    await Promise.all([server.close(), gateway.close()]);
+  });
+
+  /** A caller whose connection both ends have. */
+  async function connected(): Promise<Caller> {
+    const caller = new Caller(port);
+    callers.push(caller);
+    await expect.poll(openSockets).toBe(before + 2);
+    return caller;
+  }
+
+  /** The gateway's end is gone, the caller's is not. */
+  function letGo(): Promise<void> {
+    return expect.poll(openSockets).toBe(before + 1);
+  }
+
+  /** Sends a piece again and again, faster than any limit, until the gateway has had enough. */
+  async function drip({ socket, ended }: Caller, piece: string): Promise<void> {
+    const dripping = setInterval(() => socket.writable && socket.write(piece), 20);
+    await ended;
+    clearInterval(dripping);
+  }
+
+  function post(path: string, ...headers: string[]): string {
+    return [`POST ${path} HTTP/1.1`, "Host: 127.0.0.1", key, "Content-Type: application/json", ...headers, "", ""].join(
+      "\r\n",
+    );
+  }
+
+  it("says nothing", async () => {
+    const caller = await connected();
+    await caller.ended;
+    expect(caller.status).toBe("408");
+    await letGo();
+  });
+
+  it("sends its head bit by bit", async () => {
+    const caller = await connected();
+    caller.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+    await drip(caller, "X: y\r\n");
+    expect(caller.status).toBe("408");
+    expect(caller.text).toContain("the request did not arrive in time");
+    await letGo();
+  });
+
+  it.each([
+    ["of JSON", "/v1/mcp/tools/call"],
+    ["to MCP", "/mcp"],
+    ["in Connect", "/toolgate.v1.ToolService/CallTool"],
+  ])("sends a body %s bit by bit", async (_, path) => {
+    const caller = await connected();
+    caller.socket.write(post(path, "Content-Length: 60000"));
+    await drip(caller, " ");
+    expect(caller.status).toBe("408");
+    await letGo();
+  });
+
+  it("was refused and stays", async () => {
+    const caller = await connected();
+    caller.socket.write("what?\r\n\r\n");
+    await drip(caller, "?");
+    expect(caller.status).toBe("400");
+    await letGo();
+  });
+
+  it("asks nothing more", async () => {
+    const caller = await connected();
+    caller.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    await caller.ended;
+    expect(caller.status).toBe("200");
+    await letGo();
+  });
+
+  it("does not read its answer", async () => {
+    const caller = await connected();
+    caller.socket.pause();
+    caller.socket.write("GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    await letGo();
+    expect(caller.text).toBe("");
+  });
+
+  it("asks more than it may before it has an answer, but not of one that asks less", async () => {
+    const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    const patient = await connected();
+    patient.socket.write(question.repeat(LIMITS.pipelined));
+    await expect.poll(() => patient.text.split("HTTP/1.1 200").length - 1).toBe(LIMITS.pipelined);
+    patient.socket.destroy();
+    await expect.poll(openSockets).toBe(before);
+    const caller = await connected();
+    caller.socket.write(question.repeat(LIMITS.pipelined + 1));
+    await letGo();
+    expect(caller.text).toBe("");
+  });
+
+  it("is one too many, until another leaves", async () => {
+    const others = Array.from({ length: LIMITS.connections }, () => new Caller(port));
+    await Promise.all(others.map(({ socket }) => once(socket, "connect")));
+    const late = new Caller(port);
+    await late.ended;
+    expect(late.text).toBe("");
+    for (const { socket } of [...others, late]) socket.destroy();
+    await expect.poll(openSockets).toBe(before);
+    const next = await connected();
+    next.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    await expect.poll(() => next.status).toBe("200");
+  });
+
+  it("but not of one whose call takes long", async () => {
+    const caller = await connected();
+    const body = '{"tool":"wait","params":{}}';
+    const started = once(gateway.tools.events, "started");
+    caller.socket.write(post("/v1/mcp/tools/call", `Content-Length: ${body.length}`) + body);
+    await started;
+    await sleep(STALL_MS * 3);
+    gateway.tools.events.emit("release");
+    await expect.poll(() => caller.text).toContain('"waited":true');
+  });
+});
