@@ -1,5 +1,6 @@
 import { auditOfLedger } from "./audit-part.ts";
 import type { Part } from "./bench.ts";
+import { idleConnections } from "./connections-part.ts";
 import { growth } from "./growth-part.ts";
 import { retention } from "./growth-retention.ts";
 import { grpcEcho } from "./grpc-part.ts";
@@ -19,6 +20,7 @@ export const PARTS: readonly Part[] = [
   { name: "402", title: "HTTP/JSON: a call without money", door: true, run: paymentRequired },
   { name: "x402", title: "Selling by x402", run: x402 },
   { name: "grpc", title: "gRPC: a free call", door: true, run: grpcEcho },
+  { name: "connections", title: "Idle connections", run: idleConnections },
   { name: "paid", title: "A paid call", door: true, run: paidCalls },
   { name: "proof", title: "A paid call with a proof", run: proofs },
   { name: "audit", title: "The audit", run: auditOfLedger },

@@ -23,6 +23,8 @@ export interface Scale {
   /** How many proofs are under way at once while memory is looked at, and how often they come. */
   readonly proofsAtOnce: number;
   readonly proofWaves: number;
+  /** How many connections stay open without calls, one measurement each. */
+  readonly idleConnections: readonly number[];
 }
 
 /** A way to run the benchmark. */
@@ -48,6 +50,7 @@ export const LONG: Form = {
     proofs: 6_000,
     proofsAtOnce: 1_000,
     proofWaves: 8,
+    idleConnections: [1_000, 5_000],
   },
 };
 
@@ -66,6 +69,7 @@ export const SHORT: Form = {
     proofs: 100,
     proofsAtOnce: 50,
     proofWaves: 3,
+    idleConnections: [50],
   },
   sideBySide: 3,
 };
