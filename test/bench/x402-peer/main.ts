@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { createKeyPairSignerFromBytes } from "@solana/kit";
@@ -20,7 +20,7 @@ import { z } from "zod";
 
 const NETWORK = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
 const PATH = "/v1/mcp/tools/call";
-const [answer = "{}", amount = "", payTo = "", rpcUrl = "", keyFile = ""] = process.argv.slice(2);
+const [sold = "{}", amount = "", payTo = "", rpcUrl = "", keyFile = ""] = process.argv.slice(2);
 const asset = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 
 const secretKey = z.array(z.int()).parse(JSON.parse(await readFile(keyFile, "utf8")));
@@ -52,13 +52,8 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
-    sell(contextOf(request, JSON.parse(Buffer.concat(chunks).toString())))
-      .then(({ status, headers, body }) => {
-        const text = JSON.stringify(body);
-        response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) });
-        response.end(text);
-      })
-      .catch((error: unknown) => response.writeHead(500).end(String(error)));
+    const context = contextOf(request, JSON.parse(Buffer.concat(chunks).toString()));
+    answer(context, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
 });
 server.listen(0, "127.0.0.1", () => {
@@ -73,6 +68,12 @@ interface Answer {
   readonly body: unknown;
 }
 
+async function answer(context: HTTPRequestContext, response: ServerResponse): Promise<void> {
+  const { status, headers, body } = await sell(context);
+  const text = JSON.stringify(body);
+  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) }).end(text);
+}
+
 /** What the library's middlewares do: a 402, or verify, run, settle. */
 async function sell(context: HTTPRequestContext): Promise<Answer> {
   const headers = { "content-type": "application/json" };
@@ -85,7 +86,7 @@ async function sell(context: HTTPRequestContext): Promise<Answer> {
   const { paymentPayload, paymentRequirements, declaredExtensions } = outcome;
   const settled = await seller.processSettlement(paymentPayload, paymentRequirements, declaredExtensions);
   if (!settled.success) throw new Error(`not settled: ${settled.errorReason}`);
-  return { status: 200, headers: { ...headers, ...settled.headers }, body: JSON.parse(answer) };
+  return { status: 200, headers: { ...headers, ...settled.headers }, body: JSON.parse(sold) };
 }
 
 function contextOf(request: IncomingMessage, body: unknown): HTTPRequestContext {
