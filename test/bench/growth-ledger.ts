@@ -30,7 +30,7 @@ export async function growLedger(world: World, transfers: number, accounts: numb
 }
 
 /** What to call a filled ledger with. */
-export async function useLedger(url: string, transfers: number, accounts: number): Promise<GrownLedger> {
+async function useLedger(url: string, transfers: number, accounts: number): Promise<GrownLedger> {
   const holders = filledHolders(transfers, accounts, KEYS);
   // Every key was used: buckets have a row for each.
   await query(url, "insert into rate_bucket (key_id, tat) select id, 0 from api_key on conflict do nothing");

@@ -24,8 +24,8 @@ export async function growth(bench: Bench): Promise<Line[]> {
   return growthOf(bench, ledgers);
 }
 
-/** {@link growth} of ledgers that are there. @param ledgers the smallest first */
-export async function growthOf(
+/** @param ledgers the smallest first */
+async function growthOf(
   { world, plan, signal, load }: Pick<Bench, "world" | "plan" | "signal" | "load">,
   ledgers: readonly GrownLedger[],
 ): Promise<Line[]> {
