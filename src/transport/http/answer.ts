@@ -16,11 +16,13 @@ export function send(response: ServerResponse, headers: readonly Header[], answe
   if (answer.stream) return answer.stream.end(answer.json);
   if (response.headersSent || response.destroyed) return;
   const body = answer.json === undefined ? "" : JSON.stringify(answer.json);
-  const raw: string[] = ["content-length", String(Buffer.byteLength(body)), "x-content-type-options", "nosniff"];
+  const length = Buffer.byteLength(body);
+  const raw: string[] = ["content-length", String(length), "x-content-type-options", "nosniff"];
   if (answer.json !== undefined) raw.push("content-type", "application/json");
   if (answer.status === 402) raw.push("cache-control", "no-store");
   for (const [name, value] of headers) raw.push(name, value);
   for (const [name, value] of answer.headers ?? []) raw.push(name, value);
   response.writeHead(answer.status, raw);
-  response.end(body);
+  // Where each character is a byte, Node need not look at them again.
+  response.end(body, length === body.length ? "latin1" : "utf8");
 }

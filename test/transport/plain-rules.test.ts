@@ -1,0 +1,71 @@
+import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { reflect, type ReflectMessage } from "@bufbuild/protobuf/reflect";
+import { createValidator } from "@bufbuild/protovalidate";
+import { describe, expect, it } from "vitest";
+import { CreateKeyRequestSchema, KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
+import { PaymentService } from "#gen/toolgate/v1/payment_service_pb.ts";
+import { GetReceiptRequestSchema, ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
+import { ListRunsRequestSchema, RunService } from "#gen/toolgate/v1/run_service_pb.ts";
+import { CallToolRequestSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { plainRules } from "../../src/transport/plain-rules.ts";
+
+const LENGTHS = [0, 1, 2, 39, 40, 41, 63, 64, 65, 100, 101, 127, 128, 129, 200, 201, 255, 256, 257, 566, 567, 2_000];
+const LETTERS = ["x", "é", "😀", "\t", "\0", " "];
+const TEXTS = LETTERS.flatMap((letter) => LENGTHS.map((length) => letter.repeat(length)));
+
+const validator = createValidator();
+
+const isText = (field: DescField) => field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
+
+/** Fills a message and what is in it with texts that are good as a rule. */
+function filled(schema: DescMessage): ReflectMessage {
+  const message = reflect(schema, create(schema));
+  for (const field of schema.fields) {
+    if (isText(field)) message.set(field, "x");
+    if (field.fieldKind === "message")
+      message.set(field, field.message.typeName.startsWith("google.") ? reflect(field.message) : filled(field.message));
+  }
+  return message;
+}
+
+/** Messages that differ from a good one in one field, wherever in it. */
+function* variations(schema: DescMessage, whole = filled(schema), part = whole): Generator<Message> {
+  yield whole.message;
+  for (const field of part.fields) {
+    const before = part.get(field);
+    for (const text of isText(field) ? TEXTS : []) {
+      part.set(field, text);
+      yield whole.message;
+    }
+    if (field.fieldKind === "message" && !field.message.typeName.startsWith("google."))
+      yield* variations(schema, whole, part.get(field));
+    part.clear(field);
+    yield whole.message;
+    part.set(field, before);
+  }
+}
+
+describe("the quick look at plain rules", () => {
+  it("says of no message that it is good unless all rules do", () => {
+    const services = [ToolService, ReceiptService, RunService, PaymentService, KeyService];
+    const wrong: Message[] = [];
+    for (const { input } of services.flatMap(({ methods }) => methods)) {
+      const good = plainRules(input);
+      for (const message of good ? variations(input) : [])
+        if (good?.(message) && validator.validate(input, message).kind !== "valid")
+          wrong.push(structuredClone(message));
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([CallToolRequestSchema, GetReceiptRequestSchema])("says it of messages as they come: $typeName", (schema) => {
+    expect(plainRules(schema)?.(filled(schema).message)).toBe(true);
+  });
+
+  it.each([ListRunsRequestSchema, CreateKeyRequestSchema])(
+    "knows nothing of integers and lists: $typeName",
+    (schema) => {
+      expect(plainRules(schema)).toBeUndefined();
+    },
+  );
+});
