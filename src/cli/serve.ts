@@ -1,5 +1,4 @@
 import process from "node:process";
-import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { ConfigError, readConfig, readEnvironment, readServeConfig, redactedConfig } from "../config/config.ts";
 import { secretsIn } from "../config/secrets.ts";
@@ -22,7 +21,6 @@ export function addServeCommand(program: Command): void {
         return;
       }
       const config = readServeConfig(environment);
-      growYoungGeneration(false);
       const log = createLogger(config.LOG_LEVEL, { secrets: secretsIn(config) });
       const [{ checkWorld }, { startGateway }] = await Promise.all([
         import("../start-checks.ts"),
@@ -32,7 +30,6 @@ export function addServeCommand(program: Command): void {
       if (problems.length > 0) throw new ConfigError(problems);
       for (const warning of warnings) log.warn(warning);
       const gateway = await startGateway(config, log);
-      growYoungGeneration(true);
       const { baseUrl, grpcAddress, metricsAddress, payTo } = gateway;
       log.info({ baseUrl, grpcAddress, metricsAddress, payTo }, "ready");
       if (options.json) {
@@ -45,14 +42,6 @@ export function addServeCommand(program: Command): void {
       }
       await untilStopped(gateway, log);
     });
-}
-
-/**
- * Whether V8 doubles the space for new objects when much of it survives. All that is loaded at the start does, and the space would
- * stay as large for good: some 40 MB of an idle gateway. From then on it grows with the load.
- */
-function growYoungGeneration(grows: boolean): void {
-  setFlagsFromString(`--semi-space-growth-factor=${grows ? 2 : 1}`);
 }
 
 /**
