@@ -285,6 +285,21 @@ describe("a payment", () => {
     expect(await two.ledger.prior({ ...query, txSignature: depositOf().txSignature })).toBeUndefined();
   });
 
+  it("is told as its own, however many are asked about at once", async () => {
+    const account = await makeAccount(one.pool, 0n);
+    const calls = Array.from({ length: 12 }, () => callOf(account, { payment: paymentOf(depositOf()) }));
+    const begun = calls.filter((_, index) => index % 3 === 0);
+    await Promise.all(begun.map((call) => one.ledger.begin(call)));
+    const told = await Promise.all(
+      calls.map(({ fingerprint, payment }) => {
+        if (!payment) throw new Error("each has a payment");
+        const { txSignature, quoteId } = payment;
+        return two.ledger.prior({ accountId: account, fingerprint, idempotencyKey: undefined, txSignature, quoteId });
+      }),
+    );
+    expect(told).toEqual(calls.map((call) => (begun.includes(call) ? { kind: "in_progress" } : undefined)));
+  });
+
   it("that begins no call is credited once", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf({ amount: 3n });

@@ -5,7 +5,7 @@ export const GROWTH_PER_HOUR = 0.05;
 /** What a fitted line may be off by, MB: of a heap that stands still. */
 const NOISE_MB = 1.5;
 /** In a run too short for every cache to be full, MB. */
-const FILLING_MB = 12;
+const FILLING_MB = 4;
 /** Runs shorter than this are too short for that, s. */
 const FILLING_S = 900;
 /** What may be open after the load that was not before: connections to the database, which are kept for a while. */
