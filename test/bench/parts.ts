@@ -3,8 +3,10 @@ import type { Part } from "./bench.ts";
 import { idleConnections } from "./connections-part.ts";
 import { growth } from "./growth-part.ts";
 import { retention } from "./growth-retention.ts";
+import { cost } from "./cost-part.ts";
 import { grpcEcho } from "./grpc-part.ts";
 import { echo, paymentRequired } from "./http-part.ts";
+import { instances } from "./instances-part.ts";
 import { mcp } from "./mcp-part.ts";
 import { paidCalls } from "./paid-part.ts";
 import { proofs } from "./proof-part.ts";
@@ -23,6 +25,8 @@ export const PARTS: readonly Part[] = [
   { name: "connections", title: "Idle connections", run: idleConnections },
   { name: "paid", title: "A paid call", door: true, run: paidCalls },
   { name: "proof", title: "A paid call with a proof", run: proofs },
+  { name: "cost", title: "What a call takes", run: cost },
+  { name: "instances", title: "Several instances", run: instances },
   { name: "audit", title: "The audit", run: auditOfLedger },
   { name: "growth", title: "A ledger that grows", run: growth },
   { name: "retention", title: "Removing what is old", run: retention },

@@ -16,6 +16,8 @@ export interface Scale {
   readonly expired: number;
   /** How many executions of the sandbox follow on each other. */
   readonly executions: number;
+  /** How many gateways share a database, one measurement each; one of them is 1. */
+  readonly instances: readonly number[];
   /** Purchases by x402 in a round. */
   readonly purchases: number;
   /** How many payments are proved in a round. */
@@ -46,6 +48,7 @@ export const LONG: Form = {
     ledgerAccounts: 100_000,
     expired: 1_000_000,
     executions: 500,
+    instances: [1, 2, 4],
     purchases: 60,
     proofs: 6_000,
     proofsAtOnce: 1_000,
@@ -65,6 +68,7 @@ export const SHORT: Form = {
     ledgerAccounts: 500,
     expired: 20_000,
     executions: 20,
+    instances: [1, 2],
     purchases: 4,
     proofs: 100,
     proofsAtOnce: 50,

@@ -1,0 +1,70 @@
+/** What a kind of call costs, as a function of how many are committed at once: `fixed + perBatch / batch`, milliseconds of CPU. */
+interface CallCost {
+  readonly fixed: number;
+  readonly perBatch: number;
+}
+
+/** A machine and what runs on it. */
+export interface Site {
+  /** Cores for all that is in the costs. */
+  readonly cores: number;
+  /** What a durable commit waits for the disk, ms. */
+  readonly commitMs: number;
+  readonly instances: number;
+  /** Calls under way at once, over all instances. */
+  readonly connections: number;
+}
+
+/** Transactions on disk that a paid call goes through one after the other: its beginning and its end. */
+const COMMITS = 2;
+
+/** What a cost is at a batch size, ms. */
+export function costAt({ fixed, perBatch }: CallCost, batch: number): number {
+  return fixed + perBatch / batch;
+}
+
+/** The cost through two measurements, each at its batch size. Never falls below nothing for a part of it. */
+export function costThrough(one: { batch: number; ms: number }, other: { batch: number; ms: number }): CallCost {
+  const steepness = 1 / one.batch - 1 / other.batch;
+  const perBatch = steepness === 0 ? 0 : Math.max(0, (one.ms - other.ms) / steepness);
+  const fixed = Math.max(0, other.ms - perBatch / other.batch);
+  return { fixed, perBatch };
+}
+
+/**
+ * Paid calls per second. Each instance has a batch of beginnings and one of endings under way; these are the customers of a closed
+ * network of two stations, all cores and the disk, which is solved by mean value analysis. Several cores are one that is as fast, and
+ * a delay for what one batch cannot use of them (Seidmann's approximation). Commits of several batches share a flush of the log, so the
+ * disk is a delay, and no queue.
+ * @param perBatch how many connections there are for each call in a batch: the others wait for the next one, or for their answer
+ */
+export function paidPerSecond(cost: CallCost, perBatch: number, site: Site): number {
+  const { cores, commitMs, instances, connections } = site;
+  const batch = batchSize(perBatch, site);
+  const workMs = (batch * costAt(cost, batch)) / COMMITS;
+  const queued = workMs / cores;
+  const delay = workMs - queued + commitMs;
+  const customers = Math.min(COMMITS * instances, connections);
+  let [waiting, perMs] = [0, 0];
+  for (let customer = 1; customer <= customers; customer++) {
+    const atCores = queued * (1 + waiting);
+    perMs = customer / (atCores + delay);
+    waiting = perMs * atCores;
+  }
+  return (perMs * batch * 1000) / COMMITS;
+}
+
+/** Calls in a batch: batches form themselves, of what comes while the one before is under way. */
+export function batchSize(perBatch: number, { instances, connections }: Site): number {
+  return Math.max(1, connections / instances / perBatch);
+}
+
+/**
+ * Calls per second that are not committed: all cores are at work, or every gateway keeps one busy. Their rate limits are asked for in
+ * batches, too, which are as large as there are connections to an instance.
+ * @param gateway the gateway's part of the cost
+ */
+export function freePerSecond(cost: CallCost, gateway: CallCost, { cores, instances, connections }: Site): number {
+  const batch = connections / instances;
+  return Math.min(cores / costAt(cost, batch), instances / costAt(gateway, batch)) * 1000;
+}

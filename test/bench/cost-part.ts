@@ -1,0 +1,52 @@
+import { z } from "zod";
+import type { Bench } from "./bench.ts";
+import { costJobs, type CostJob } from "./cost-jobs.ts";
+import { costLines } from "./cost-lines.ts";
+import { batchesSince, counters, mark, type Batches, type Counters } from "./cost-database.ts";
+import { Fleet, type FleetRate } from "./instances-fleet.ts";
+import type { Line } from "./report.ts";
+
+/** What a kind of call cost in one round, or in several together. */
+export interface Cost {
+  readonly job: CostJob;
+  readonly rates: readonly FleetRate[];
+  readonly batches: readonly Batches[];
+  /** Calls that were answered, and what the server counted meanwhile. */
+  readonly answered: number;
+  readonly before: Counters;
+  readonly after: Counters;
+}
+
+/** What each kind of call takes from the gateway, from PostgreSQL, from the disk and from the network: the figures of docs/scaling.md. */
+export async function cost(bench: Bench): Promise<Line[]> {
+  const { world, scale, signal } = bench;
+  const url = await world.createDatabase("cost");
+  const keys = await world.createAccounts(scale.accounts, "1000000", url);
+  const [poor = ""] = await world.createAccounts(1, undefined, url);
+  const fleet = await Fleet.start(bench, url, 1);
+  const port = z.int().parse(fleet.gateways[0]?.httpPort);
+  const jobs = await costJobs({ keys, poor, port, connections: scale.connections });
+  // A process that has just started compiles while it works.
+  for (const job of jobs) await fleet.measure(job);
+  const costs: Cost[] = [];
+  for (const job of jobs) {
+    signal.throwIfAborted();
+    costs.push(await costOf(bench, fleet, url, job));
+  }
+  return costLines(costs);
+}
+
+async function costOf({ plan }: Bench, fleet: Fleet, url: string, job: CostJob): Promise<Cost> {
+  const before = await counters(url);
+  const [rates, batches]: [FleetRate[], Batches[]] = [[], []];
+  let answered = 0;
+  // What is counted from the first call to the last one needs no rounds; they are for what the machine does besides.
+  for (let round = 0; round < plan.rounds; round++) {
+    const since = await mark(url);
+    const measured = await fleet.measure(job);
+    answered += measured.answered;
+    rates.push(measured.rate);
+    batches.push(await batchesSince(url, since));
+  }
+  return { job, rates, batches, answered, before, after: await counters(url) };
+}

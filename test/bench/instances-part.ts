@@ -1,0 +1,59 @@
+import type { Bench } from "./bench.ts";
+import { batchesSince, mark } from "./cost-database.ts";
+import { checkBooks, sameKeyEverywhere } from "./instances-check.ts";
+import { Fleet } from "./instances-fleet.ts";
+import { instanceLines } from "./instances-lines.ts";
+import { predictionLines } from "./instances-prediction.ts";
+import { scenariosOf, type Measured, type Scenario } from "./instances-scenarios.ts";
+import type { Line } from "./report.ts";
+
+/** Starting balance of every account, USDC: more than any run spends. */
+const USDC = 1_000_000;
+const MICRO = 1_000_000n;
+/** What {@link PAID_CALL} costs, micro-USD. */
+const PRICE = 1_000n;
+/** Rounds of one key at all instances at once. */
+const SAME_KEY = 20;
+
+/**
+ * Several instances on one database: throughput together, shares, CPU, and whether a prediction from one instance alone holds. All
+ * share the cores, so more instances cannot be faster: they may only not get in each other's way.
+ */
+export async function instances(bench: Bench): Promise<Line[]> {
+  const { world, scale, signal } = bench;
+  const url = await world.createDatabase("instances");
+  const keys = await world.createAccounts(scale.accounts, String(USDC), url);
+  const fleet = await Fleet.start(bench, url, Math.max(...scale.instances));
+  const scenarios = scenariosOf(keys, scale.instances);
+  const measured = await measureAll(bench, fleet, scenarios, url);
+
+  await sameKeyEverywhere(fleet.gateways, keys[0] ?? "", SAME_KEY);
+  const charged = measured.reduce((total, { charged: calls }) => total + calls, SAME_KEY);
+  const startingBalance = BigInt(USDC) * MICRO;
+  await checkBooks({ url, startingBalance, accounts: keys.length, price: PRICE }, charged, signal);
+  return [...instanceLines(measured), ...(await predictionLines(measured, url))];
+}
+
+/** Round after round, forwards and backwards in turn, so that whatever else the machine does hits all alike. */
+async function measureAll(
+  { plan, signal }: Bench,
+  fleet: Fleet,
+  scenarios: readonly Scenario[],
+  url: string,
+): Promise<Measured[]> {
+  const measured = scenarios.map((scenario): Measured => ({ scenario, rates: [], batches: [], charged: 0 }));
+  for (let round = -1; round < plan.rounds; round++) {
+    for (const each of round % 2 === 0 ? measured : measured.toReversed()) {
+      signal.throwIfAborted();
+      // A process that has just started compiles while it works: the first time does not count.
+      if (round < 0 && each.scenario.instances < fleet.gateways.length) continue;
+      const since = await mark(url);
+      const { rate, answered } = await fleet.measure(each.scenario);
+      if (each.scenario.paid) each.charged += answered;
+      if (round < 0) continue;
+      each.rates.push(rate);
+      each.batches.push((await batchesSince(url, since)).batch);
+    }
+  }
+  return measured;
+}

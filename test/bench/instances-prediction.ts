@@ -1,0 +1,67 @@
+import os from "node:os";
+import { commitMs } from "./cost-database.ts";
+import { costThrough, freePerSecond, paidPerSecond, type Site } from "./cost-model.ts";
+import type { FleetRate } from "./instances-fleet.ts";
+import { CONNECTIONS, titleOf, type Measured, type Scenario } from "./instances-scenarios.ts";
+import { median } from "./measure.ts";
+import type { Line } from "./report.ts";
+
+/** How far off a prediction may be, of what was measured. */
+const ERROR = 0.25;
+/** Commits that are timed. */
+const COMMITS = 50;
+
+/**
+ * What the model of docs/scaling.md says of each scenario, from what one instance costs alone with few and with many connections: the
+ * rest it has not seen. The load generators share the machine, so their work is in the costs, too.
+ */
+export async function predictionLines(measured: readonly Measured[], url: string): Promise<Line[]> {
+  const [few, usual] = alone(measured, "many");
+  const [fewFree, usualFree] = alone(measured, "echo");
+  const batchOf = ({ batches }: Measured) => median(batches) ?? Number.NaN;
+  const connectionsOf = ({ scenario }: Measured) => scenario.connections;
+  const cost = costThrough(pointOf(few, batchOf, allMicros), pointOf(usual, batchOf, allMicros));
+  const free = (micros: (rate: FleetRate) => number) =>
+    costThrough(pointOf(fewFree, connectionsOf, micros), pointOf(usualFree, connectionsOf, micros));
+  const [freeAll, freeGateway] = [free(allMicros), free((rate) => rate.gatewayMicros)];
+  const perBatch = CONNECTIONS / batchOf(usual);
+  const machine = { cores: os.cpus().length, commitMs: await commitMs(url, COMMITS) };
+  const told = `${cost.fixed.toFixed(2)} ms a call, ${cost.perBatch.toFixed(1)} ms a batch, ${machine.commitMs.toFixed(1)} ms a commit`;
+  return measured
+    .filter((each) => each !== few && each !== fewFree)
+    .map((each): Line => {
+      const { instances, connections, paid } = each.scenario;
+      const site: Site = { ...machine, instances, connections };
+      const predicted = paid ? paidPerSecond(cost, perBatch, site) : freePerSecond(freeAll, freeGateway, site);
+      const real = figureOf(each, (rate) => rate.perSecond);
+      return {
+        measure: `${titleOf(each.scenario)}: prediction`,
+        gateway: `${real.toFixed(0)}/s`,
+        peer: `predicted ${predicted.toFixed(0)}/s${each === usual ? `: ${told}` : ""}`,
+        value: Math.abs(predicted / real - 1),
+        bar: { atMost: ERROR },
+      };
+    });
+}
+
+/** One instance alone, with few connections and with many. */
+function alone(measured: readonly Measured[], calls: Scenario["calls"]): [Measured, Measured] {
+  const found = measured.filter(({ scenario }) => scenario.instances === 1 && scenario.calls === calls);
+  const [few, usual] = found.toSorted((a, b) => a.scenario.connections - b.scenario.connections);
+  if (!few || !usual) throw new Error("one instance alone was not measured");
+  return [few, usual];
+}
+
+/** What a call costs of everything. */
+function allMicros({ gatewayMicros, databaseMicros = 0, restMicros }: FleetRate): number {
+  return gatewayMicros + databaseMicros + restMicros;
+}
+
+/** What a call costs at a batch size. */
+function pointOf(measured: Measured, batch: (measured: Measured) => number, micros: (rate: FleetRate) => number) {
+  return { batch: batch(measured), ms: figureOf(measured, micros) / 1000 };
+}
+
+function figureOf({ rates }: Measured, figure: (rate: FleetRate) => number): number {
+  return median(rates.map(figure)) ?? Number.NaN;
+}

@@ -1,0 +1,58 @@
+import { PAID_CALL, toolCallRequest } from "./http-request.ts";
+import type { FleetJob, FleetRate } from "./instances-fleet.ts";
+
+/** Connections over all instances. */
+export const CONNECTIONS = 64;
+/** A quarter of those: batches of another size, which tells what a batch costs and what a call. */
+const FEW = 16;
+
+/** Some calls, on some instances. */
+export interface Scenario extends FleetJob {
+  /** The calls, whatever the instances. */
+  readonly calls: "many" | "hot" | "echo";
+  readonly title: string;
+  readonly paid: boolean;
+}
+
+type Kind = Omit<Scenario, "instances" | "connections">;
+
+/** What came of it, by rounds. */
+export interface Measured {
+  readonly scenario: Scenario;
+  readonly rates: FleetRate[];
+  /** Calls in a batch. */
+  readonly batches: number[];
+  /** Paid calls that were answered, those of the warm-up too. */
+  charged: number;
+}
+
+/**
+ * The same calls on one instance and on more, with as many connections in all; on most of them with as many connections each, too; and
+ * few on one.
+ */
+export function scenariosOf(keys: readonly string[], counts: readonly number[]): Scenario[] {
+  const everyone = keys.map((key) => toolCallRequest(key, PAID_CALL));
+  const paid = { paid: true, expect: { status: 200, body: '"receipt_id":"rcpt_' } };
+  const most = Math.max(...counts);
+  const many: Kind = { calls: "many", title: `paid call, ${keys.length} accounts`, requests: everyone, ...paid };
+  const hot: Kind = { calls: "hot", title: "paid call, one account", requests: everyone.slice(0, 1), ...paid };
+  const echo: Kind = {
+    calls: "echo",
+    title: "echo",
+    paid: false,
+    requests: [toolCallRequest(keys[0] ?? "", { tool: "echo", params: { message: "hello, gateway" } })],
+    expect: { status: 200, body: '{"ok":true,"result":{"echo":"hello, gateway"}' },
+  };
+  return [
+    ...[many, echo].map((kind): Scenario => ({ ...kind, instances: 1, connections: FEW })),
+    ...[many, hot, echo].flatMap((kind) =>
+      counts.map((instances): Scenario => ({ ...kind, instances, connections: CONNECTIONS })),
+    ),
+    ...[many, hot].map((kind): Scenario => ({ ...kind, instances: most, connections: CONNECTIONS * most })),
+  ];
+}
+
+/** What a scenario is called in the tables. */
+export function titleOf({ title, instances, connections }: Scenario): string {
+  return `${title}, ${instances === 1 ? "1 instance" : `${instances} instances`}, ${connections} connections`;
+}

@@ -1,0 +1,103 @@
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ROOT } from "./command.ts";
+
+/** What is PostgreSQL's own in the project's SQL, by the name of its row in docs/scaling.md, and how it is known. */
+const FEATURES: Readonly<Record<string, RegExp>> = {
+  "PL/pgSQL functions": /language plpgsql/,
+  "functions that return tables": /returns table/,
+  "arrays of composite types": /\b(ledger_call|ledger_ending)\[\]/,
+  "`json_populate_recordset`": /json_populate_record/,
+  "`#variable_conflict`": /#variable_conflict/,
+  "loops over queries": /^\s*for \w+ in$/m,
+  "`perform` and `get diagnostics`": /\bperform\b|get diagnostics/,
+  "exception blocks": /exception when/,
+  "settings of a function": /enable_seqscan = off|plan_cache_mode/,
+  "`security definer`": /security definer/,
+  "statement triggers": /for each statement execute function/,
+  "row triggers": /for each row execute function/,
+  "`NOTIFY`": /pg_notify/,
+  "advisory locks of the transaction": /pg_advisory_xact_lock/,
+  "advisory locks of the session": /pg_advisory_lock\(/,
+  "`for update`": /for update/,
+  "`skip locked`": /skip locked/,
+  "`ctid`": /\bctid\b/,
+  "unlogged tables": /unlogged table/,
+  "the order of `bigserial`": /bigserial/,
+  "READ COMMITTED": /READ COMMITTED/,
+  "a snapshot over several statements": /isolation level repeatable read/,
+  "partial indexes": /create (unique )?index .* where /,
+  "covering indexes": /\) include \(/,
+  "indexes by pattern": /text_pattern_ops/,
+  "unique rules over all accounts": /transfer_kind_ref_unique/,
+  "`on conflict`": /on conflict/,
+  "data-modifying `with`": /with \w+ as \(\s*(insert|update|delete)\b/,
+  "`infinity` as a time": /'infinity'/,
+  "`json` that keeps its text": /^\s*result json,?$/m,
+  "storage parameters": /fillfactor/,
+  "`fsync` told as on": /current_setting\('fsync'\)/,
+};
+
+let page: string;
+let source: string;
+beforeAll(async () => {
+  page = await readFile(path.join(ROOT, "docs/scaling.md"), "utf8");
+  const folder = path.join(ROOT, "src/postgres");
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".ts"));
+  const files = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
+  source = files.join("\n");
+});
+
+describe("docs/scaling.md", () => {
+  it("tells of everything PostgreSQL's own that the project uses, and of nothing else", () => {
+    const used = Object.entries(FEATURES).filter(([, mark]) => mark.test(source));
+    expect(rowsUnder("Other databases").sort()).toEqual(used.map(([name]) => name).sort());
+  });
+
+  it("says of every table what of it crosses accounts", () => {
+    const tables = Array.from(source.matchAll(/create (?:unlogged )?table (\w+)/g), ([, name = ""]) => name);
+    const told = rowsUnder("A shard for each part of the accounts").flatMap((row) => row.match(/\w+/g) ?? []);
+    expect(tables.length).toBeGreaterThan(15);
+    expect(told.sort()).toEqual(tables.sort());
+  });
+
+  it("counts the connections that an instance opens", () => {
+    const constant = (file: RegExp) => Number(file.exec(source)?.[1]);
+    const console = constant(/Calls have none of them[^\n]*\nconst CONNECTIONS = (\d+);/);
+    const operators = constant(/Connections at most\. \*\/\nconst CONNECTIONS = (\d+);/);
+    const audit = constant(/openPool\(url, \{ max: (\d+), applicationName: "toolgate audit"/);
+    expect([console, operators, audit]).toEqual([5, 2, 2]);
+    // And one each for the health and for what is heard.
+    expect(page).toContain(`(\`DATABASE_POOL\` + ${console + operators + audit + 2})`);
+  });
+
+  it("tells of bytes as they were measured last", async () => {
+    const measured = await readCost();
+    if (!measured) return;
+    for (const [text, mark] of [
+      ["bytes of log a call", /paid call, 64 at once: log per call/],
+      ["bytes of tables and indexes", /paid call, 1 at once: growth/],
+    ] as const) {
+      const told = Number(new RegExp(`([\\d,]+) ${text}`).exec(page)?.[1]?.replace(",", ""));
+      const bytes = Number(/^\d+/.exec(measured.find((line) => mark.test(line.measure))?.gateway ?? "")?.[0]);
+      expect(Math.abs(told / bytes - 1), `${text}: ${told} told, ${bytes} measured`).toBeLessThan(0.25);
+    }
+  });
+});
+
+/** The lines of the part "cost", if they were kept. */
+async function readCost() {
+  const line = z.object({ measure: z.string(), gateway: z.string() });
+  const results = z.object({ parts: z.object({ cost: z.object({ lines: z.array(line) }).optional() }) });
+  const file = await readFile(path.join(ROOT, "docs/performance.json"), "utf8");
+  return results.parse(JSON.parse(file)).parts.cost?.lines;
+}
+
+/** The first cells of the first table of a section. */
+function rowsUnder(title: string): string[] {
+  const section = page.split(`\n## ${title}\n`)[1]?.split("\n## ")[0] ?? "";
+  const rows = section.split("\n").filter((text) => text.startsWith("|"));
+  return rows.slice(2).map((row) => row.split("|")[1]?.trim() ?? "");
+}
