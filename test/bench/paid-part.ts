@@ -1,11 +1,30 @@
 import type { Bench } from "./bench.ts";
-import { PAID_CALL, toolCallRequest } from "./http-request.ts";
-import { compare, loaded } from "./measure.ts";
-import { throughputLine, type Line } from "./report.ts";
-import { openSqlPeer } from "./sql-peer.ts";
+import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
+import type { LoadJob } from "./load-messages.ts";
+import { compare, loaded, type Side } from "./measure.ts";
+import { p99Line, throughputLine, type Line } from "./report.ts";
+import { openSqlPeer, type SqlPeer } from "./sql-peer.ts";
 
 /** Starting balance of every account: more than any run spends. */
 const USDC = "1000000";
+
+/** Connections of a service that is hardly used. */
+const FEW = 4;
+
+/** Connections of a service that is used as much as it can be. */
+const MANY = 64;
+
+/** What a paid call may take of the server's CPU at most, microseconds. */
+const CPU_MICROS = 100;
+
+/** What the parts of this part work with. */
+interface Paid {
+  readonly bench: Bench;
+  readonly keys: readonly string[];
+  readonly sql: SqlPeer;
+  /** The gateway answering calls of these accounts. */
+  calls(of: { readonly accounts: number; readonly connections: number }): Side;
+}
 
 /**
  * Paid calls from the balance, HTTP and all, against PostgreSQL doing nothing but their SQL, one call a transaction. More than 1 is
@@ -16,24 +35,84 @@ export async function paidCalls(bench: Bench): Promise<Line[]> {
   const keys = await world.createAccounts(scale.accounts, USDC);
   const sql = await openSqlPeer(world, scale.accounts);
   const load = bench.load("http");
+  const paid: Paid = {
+    ...{ bench, keys, sql },
+    calls: ({ accounts, connections }) => {
+      const requests = keys.slice(0, accounts).map((key) => toolCallRequest(key, PAID_CALL));
+      return loaded(load, gateway.server, jobOf(gateway.httpPort, connections, requests), plan, signal);
+    },
+  };
+  return [...(await throughputs(paid)), ...(await serverCpu(paid)), ...(await latencies(paid)), await replays(paid)];
+}
+
+async function throughputs({ bench: { plan, scale }, sql, calls }: Paid): Promise<Line[]> {
   const lines: Line[] = [];
   for (const accounts of [1, scale.accounts]) {
     for (const connections of scale.connections) {
-      const job = {
-        host: "127.0.0.1",
-        port: gateway.httpPort,
-        connections,
-        requests: keys.slice(0, accounts).map((key) => toolCallRequest(key, PAID_CALL)),
-        expect: { status: 200, body: '"receipt_id":"rcpt_' },
-      };
       const comparison = await compare(
-        loaded(load, gateway.server, job, plan, signal),
-        sql.side({ accounts, connections }, plan),
+        calls({ accounts, connections }),
+        sql.calls({ accounts, connections }, plan),
         plan,
       );
-      const title = `paid call, ${accounts === 1 ? "one account" : `${accounts} accounts`}, ${connections} connections`;
-      lines.push(throughputLine(title, comparison, sql.name, 1));
+      const title = `paid call, ${accountsText(accounts)}, ${connections} connections`;
+      lines.push(throughputLine(title, comparison, sql.name, leastOf(accounts, connections)));
     }
   }
   return lines;
+}
+
+/** How many times what PostgreSQL does alone, one call a transaction, the gateway must do. */
+function leastOf(accounts: number, connections: number): number {
+  if (connections < MANY) return accounts === 1 ? 2 : 1;
+  return accounts === 1 ? 5 : 1.5;
+}
+
+/** Absolute, as it is one of the costs of a call; a bare server beside it tells how fast this machine is now. */
+async function serverCpu({ bench, keys, calls }: Paid): Promise<Line[]> {
+  const { gateway, plan, signal } = bench;
+  const answer = await askOnce(gateway.httpPort, keys[0] ?? "", PAID_CALL, 200);
+  const peer = await bench.peer("test/bench/http-peer/main.ts", { args: ["200", answer] });
+  const job = jobOf(peer.port, MANY, [toolCallRequest(keys[0] ?? "", PAID_CALL)]);
+  const bare = loaded(bench.load("http"), peer.server, job, plan, signal);
+  const comparison = await compare(calls({ accounts: 1, connections: MANY }), bare, plan);
+  const { cpuMicros } = comparison.gateway;
+  if (cpuMicros === undefined) return [];
+  return [
+    {
+      ...{ measure: "paid call, one account: server CPU per call, us", value: cpuMicros, bar: { atMost: CPU_MICROS } },
+      gateway: `${cpuMicros.toFixed(0)} us`,
+      peer: `node:http + JSON ${comparison.peer.cpuMicros?.toFixed(0)} us, ${comparison.cpuRatio?.toFixed(1)} times as much`,
+    },
+  ];
+}
+
+/** A call is two durable commits: what it adds to them where nobody waits for anybody. */
+async function latencies({ bench: { plan, scale }, sql, calls }: Paid): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const accounts of [1, scale.accounts]) {
+    const comparison = await compare(calls({ accounts, connections: FEW }), sql.commits(FEW, plan), plan);
+    const title = `paid call, ${accountsText(accounts)}, ${FEW} connections`;
+    lines.push(...p99Line(title, comparison, "two bare commits", 1.5));
+  }
+  return lines;
+}
+
+/** What was answered before is read: nothing is locked or written for it. Of one key, one repeat is judged at a time. */
+async function replays({ bench, keys, calls }: Paid): Promise<Line> {
+  const { gateway, plan, signal } = bench;
+  const [key = ""] = keys;
+  const repeats = Array.from({ length: MANY }, (_, n) => ({ ...PAID_CALL, idempotency_key: `answered before ${n}` }));
+  await Promise.all(repeats.map((call) => askOnce(gateway.httpPort, key, call, 200)));
+  const requests = repeats.map((call) => toolCallRequest(key, call));
+  const repeated = loaded(bench.load("http"), gateway.server, jobOf(gateway.httpPort, MANY, requests), plan, signal);
+  const comparison = await compare(repeated, calls({ accounts: 1, connections: MANY }), plan);
+  return throughputLine(`replay of a paid call, one account, ${MANY} connections`, comparison, "fresh calls", 3);
+}
+
+function jobOf(port: number, connections: number, requests: string[]): LoadJob {
+  return { host: "127.0.0.1", port, connections, requests, expect: { status: 200, body: '"receipt_id":"rcpt_' } };
+}
+
+function accountsText(accounts: number): string {
+  return accounts === 1 ? "one account" : `${accounts} accounts`;
 }

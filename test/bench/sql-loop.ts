@@ -1,12 +1,13 @@
 import pg from "pg";
+import { Latencies } from "./latencies.ts";
 import type { Plan } from "./measure.ts";
-import { BEGIN, FINISH } from "./paid-sql.ts";
-import type { Counted, SqlLoad } from "./sql-peer.ts";
+import { BEGIN, COMMIT, FINISH } from "./paid-sql.ts";
+import type { Counted, SqlJob } from "./sql-peer.ts";
 
 /** Stands in for pgbench where the system has none: the same statements, prepared, by the pg driver in this process. */
 export async function runSqlLoop(
   url: string,
-  { accounts, connections }: SqlLoad,
+  { kind, accounts, connections }: SqlJob,
   { windowMs }: Plan,
 ): Promise<Counted> {
   const clients = await Promise.all(
@@ -18,17 +19,28 @@ export async function runSqlLoop(
   );
   const began = performance.now();
   let calls = 0;
+  const latencies = new Latencies();
   await Promise.all(
     clients.map(async (client) => {
       while (performance.now() - began < windowMs) {
-        const account = 1 + Math.floor(Math.random() * accounts);
-        const begun = await client.query<{ run: string }>({ name: "begin", text: BEGIN("$1"), values: [account] });
-        await client.query({ name: "finish", text: FINISH("$1"), values: [begun.rows[0]?.run] });
+        const sentAt = performance.now();
+        await (kind === "commits" ? commitTwice(client) : callOnce(client, accounts));
+        latencies.count(performance.now() - sentAt);
         calls++;
       }
     }),
   );
   const seconds = (performance.now() - began) / 1000;
   for (const client of clients) await client.end();
-  return { calls, perSecond: calls / seconds };
+  return { calls, perSecond: calls / seconds, latencies };
+}
+
+async function callOnce(client: pg.Client, accounts: number): Promise<void> {
+  const account = 1 + Math.floor(Math.random() * accounts);
+  const begun = await client.query<{ run: string }>({ name: "begin", text: BEGIN("$1"), values: [account] });
+  await client.query({ name: "finish", text: FINISH("$1"), values: [begun.rows[0]?.run] });
+}
+
+async function commitTwice(client: pg.Client): Promise<void> {
+  for (let time = 0; time < 2; time++) await client.query({ name: "commit", text: COMMIT });
 }
