@@ -17,6 +17,8 @@ describe("the benchmark", () => {
         "paid call, one account, 16 connections: throughput",
         "proof, the whole paid call: throughput",
         "proof: RPC requests",
+        "paid call, 1 at once: durable commits per call",
+        "paid call, 5 accounts, 2 instances, 64 connections: throughput",
         "audit of 5000 transfers",
         "sandbox: JavaScript, warm",
       ]),
