@@ -49,7 +49,7 @@ export async function openStage(accounts: number): Promise<Stage> {
         // Bad keys are counted by address: each of them comes from another.
         TRUSTED_PROXY_HOPS: "1",
         SOAK_MEMORY_FILE: memoryFile,
-        NODE_OPTIONS: `--import=${path.join(import.meta.dirname, "collect-garbage.mjs")}`,
+        NODE_OPTIONS: `--import=${import.meta.resolve("./collect-garbage.mjs")}`,
       },
     });
     const { metrics_address: metricsAddress } = ready.parse(gateway.server.ready);

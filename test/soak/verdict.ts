@@ -1,7 +1,7 @@
 import type { Sample } from "./samples.ts";
 
 /** The heap may grow by this part in an hour. */
-export const GROWTH_PER_HOUR = 0.05;
+const GROWTH_PER_HOUR = 0.05;
 /** What a fitted line may be off by, MB: of a heap that stands still. */
 const NOISE_MB = 1.5;
 /** In a run too short for every cache to be full, MB. */
