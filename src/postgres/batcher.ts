@@ -23,6 +23,10 @@ export interface BatcherOptions<Item, Answer> {
   max: number;
   /** What an item must have to itself: two items that share a key never share a batch. */
   keys?: (item: Item) => readonly string[];
+  /** Batches under way at once at most; default 1. While one waits for the disk, another one works. */
+  lanes?: number;
+  /** What only one batch under way may have to do with: two of them would only wait for each other in the database. */
+  lane?: (item: Item) => string;
   /**
    * Does a batch; one answer per item, in order.
    * @throws DatabaseAwayError, which all items get, also those that wait: they would wait as long for the same answer. After any
@@ -34,6 +38,7 @@ export interface BatcherOptions<Item, Answer> {
 interface Waiting<Item, Answer> {
   item: Item;
   keys: readonly string[];
+  lane: string | undefined;
   /** How many batches it has been through. */
   turns: number;
   /** How often it was alone and found the database busy. */
@@ -51,7 +56,12 @@ export class Batcher<Item, Answer> {
   #queue: Waiting<Item, Answer>[] = [];
   /** Of a batch that failed, what is to be tried alone. */
   #alone: Waiting<Item, Answer>[] = [];
-  #draining = false;
+  /** Lanes that work or wait for their turn. */
+  #active = 0;
+  /** Whether one of them waits for its turn, and takes whatever comes before it. */
+  #gathering = false;
+  /** The lanes' own, of all batches under way. */
+  readonly #taken = new Set<string>();
 
   constructor(options: BatcherOptions<Item, Answer>) {
     this.#options = options;
@@ -64,28 +74,54 @@ export class Batcher<Item, Answer> {
         reject(new ToolgateError("UNAVAILABLE", "too many calls at once; repeat it", { retryAfterSeconds: 1 }));
         return;
       }
-      this.#queue.push({ item, keys: this.#options.keys?.(item) ?? [], turns: 0, busy: 0, resolve, reject });
-      if (!this.#draining) void this.#drain();
+      const { keys, lane } = this.#options;
+      this.#queue.push({ item, keys: keys?.(item) ?? [], lane: lane?.(item), turns: 0, busy: 0, resolve, reject });
+      this.#open();
     });
   }
 
-  async #drain(): Promise<void> {
-    this.#draining = true;
-    while (this.#queue.length > 0) {
-      // Let the calls that arrived in the same turn of the event loop go together.
-      await setImmediate();
-      await this.#runBatch(this.#take());
-    }
-    this.#draining = false;
+  /** Has one more lane take what waits, if there may be one. */
+  #open(): void {
+    if (!this.#gathering && this.#active < (this.#options.lanes ?? 1)) void this.#drain();
   }
 
-  /** The next batch, in order of arrival; what shares a key with an earlier item waits, and so does what shares one with that. */
+  async #drain(): Promise<void> {
+    this.#active++;
+    while (!this.#gathering && this.#queue.length > 0) {
+      this.#gathering = true;
+      // Let the calls that arrived in the same turn of the event loop go together.
+      await setImmediate();
+      this.#gathering = false;
+      const batch = this.#take();
+      // What is left waits for a batch under way, whose lane takes it afterwards.
+      if (batch.length === 0) break;
+      if (this.#queue.length > 0) this.#open();
+      await this.#runApart(batch);
+    }
+    this.#active--;
+  }
+
+  async #runApart(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+    const lanes = new Set(batch.flatMap(({ lane }) => lane ?? []));
+    for (const lane of lanes) this.#taken.add(lane);
+    await this.#runBatch(batch);
+    for (const lane of lanes) this.#taken.delete(lane);
+  }
+
+  /**
+   * The next batch, in order of arrival; what shares a key with an earlier item waits, and so does what shares one with that, and what
+   * has to do with a batch under way.
+   */
   #take(): Waiting<Item, Answer>[] {
     const taken: Waiting<Item, Answer>[] = [];
     const left: Waiting<Item, Answer>[] = [];
     const keys = new Set<string>();
     for (const waiting of this.#queue) {
-      const goes = taken.length < this.#options.max && !waiting.keys.some((key) => keys.has(key));
+      const { lane } = waiting;
+      const goes =
+        taken.length < this.#options.max &&
+        !waiting.keys.some((key) => keys.has(key)) &&
+        (lane === undefined || !this.#taken.has(lane));
       (goes ? taken : left).push(waiting);
       for (const key of waiting.keys) keys.add(key);
     }

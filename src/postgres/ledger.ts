@@ -35,6 +35,9 @@ export interface LedgerOptions {
 /** Calls in one transaction at most. */
 const BATCH = 200;
 
+/** Transactions of each kind under way at once, of different accounts each. */
+const LANES = 2;
+
 /**
  * The ledger on PostgreSQL. The rules are in the functions `ledger_*` of the migrations; here calls are batched, sent, and sent
  * again when their answer is lost. That is safe: a call is known by its run, so that what happened the first time is told again.
@@ -54,8 +57,14 @@ export class PostgresLedger implements Ledger {
     this.#options = options;
     this.#balances = new Batcher({ max: 500, run: (accounts) => this.#balancesOf(accounts) });
     this.#looking = new Batcher({ max: BATCH, run: (queries) => this.#priorAll(queries) });
-    this.#beginning = new Batcher({ max: BATCH, keys: exclusiveKeys, run: (calls) => this.#beginAll(calls) });
-    this.#finishing = new Batcher({ max: BATCH, keys: ({ runId }) => [runId], run: (calls) => this.#finishAll(calls) });
+    this.#beginning = new Batcher({
+      ...{ max: BATCH, lanes: LANES, keys: exclusiveKeys, lane: ({ accountId }) => accountId },
+      run: (calls) => this.#beginAll(calls),
+    });
+    this.#finishing = new Batcher({
+      ...{ max: BATCH, lanes: LANES, keys: ({ runId }) => [runId], lane: ({ runId }) => runId },
+      run: (calls) => this.#finishAll(calls),
+    });
   }
 
   async prior(query: PriorQuery): Promise<Prior> {

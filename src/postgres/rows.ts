@@ -1,6 +1,5 @@
-import { base58 } from "@scure/base";
-import { parseSignature } from "../domain/base58.ts";
-import { idOf, uuidOf, type IdPrefix } from "../domain/ids.ts";
+import { encodeBase58, parseSignature } from "../domain/base58.ts";
+import { uuidOf, type IdPrefix } from "../domain/ids.ts";
 import type { PaidBy, Receipt, ReceiptStatus } from "../domain/receipt.ts";
 
 /** A row of the view `issued_receipt`. */
@@ -26,7 +25,7 @@ export function receiptOf(row: ReceiptRow): Receipt {
     tool: row.tool,
     quoteId: row.quote_id ?? undefined,
     stepId: row.step_id ?? undefined,
-    txSignature: row.tx_signature ? base58.encode(row.tx_signature) : undefined,
+    txSignature: row.tx_signature ? encodeBase58(row.tx_signature) : undefined,
     quoted: row.quoted,
     debited: row.debited,
     refunded: row.refunded,
@@ -38,7 +37,7 @@ export function receiptOf(row: ReceiptRow): Receipt {
 
 /** The identifier of a uuid column. */
 export function idFrom(prefix: IdPrefix, uuid: string): string {
-  return idOf(prefix, Buffer.from(uuid.replaceAll("-", ""), "hex"));
+  return `${prefix}_${uuid.replaceAll("-", "")}`;
 }
 
 /** The uuid of an identifier that this service made itself. @throws Error when it is none */

@@ -26,7 +26,7 @@ describe("the benchmark", () => {
   });
 
   it.each([
-    [["--only", "nothing"], "there is no part nothing; there are start, echo, mcp, 402, x402, grpc, paid"],
+    [["--only", "nothing"], "there is no part nothing; there are start, echo, mcp, 402"],
     [["--rounds", "0"], '--rounds is a whole number from 1 to 9999999, and not "0"'],
     [["--short", "--write"], "--short measures nothing that could be kept"],
   ])("says what is wrong with %j", async (options, problem) => {

@@ -160,7 +160,7 @@ describe("an API key", () => {
       "select coalesce(sum(calls), 0) as n from (select pg_stat_force_next_flush()) f, lateral (select idx_scan + seq_scan as calls from pg_stat_user_tables where relname = 'api_key') s";
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const before = Number((await query(database.url, scans)).rows[0]?.n);
-    await Promise.all(Array.from({ length: 2_000 }, () => two.authenticator.authenticate(secret)));
+    await Promise.all(Array.from({ length: 2_000 }, async () => two.authenticator.authenticate(secret)));
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     expect(Number((await query(database.url, scans)).rows[0]?.n) - before).toBeLessThan(100);
   });

@@ -8,6 +8,8 @@ function recording(
   options: {
     max?: number;
     keys?: (item: string) => string[];
+    lanes?: number;
+    lane?: (item: string) => string;
     run?: (items: readonly string[]) => Promise<(string | typeof AGAIN)[]>;
   } = {},
 ) {
@@ -15,6 +17,8 @@ function recording(
   const batcher = new Batcher<string, string>({
     max: options.max ?? 100,
     keys: options.keys ?? (() => []),
+    ...(options.lanes !== undefined && { lanes: options.lanes }),
+    ...(options.lane !== undefined && { lane: options.lane }),
     run: async (items) => {
       batches.push([...items]);
       await new Promise(setImmediate);
@@ -100,5 +104,53 @@ describe("a batcher", () => {
     await expect(batcher.submit("b")).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
     await Promise.all(waiting);
     expect(await batcher.submit("b")).toBe("b");
+  });
+});
+
+describe("a batcher with several lanes", () => {
+  /** Batches that end when they are told to, in the order of their beginning. */
+  function held(lanes: number) {
+    const ends: (() => void)[] = [];
+    const recorded = recording({
+      lanes,
+      lane: (item) => item.toLowerCase(),
+      run: async (items) => {
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return [...items];
+      },
+    });
+    const begun = (batches: string[][]) => expect.poll(() => recorded.batches).toEqual(batches);
+    return { ...recorded, begun, end: (nth: number) => ends[nth]?.() };
+  }
+
+  it("begins one while another is under way, as many as there are lanes", async () => {
+    const { batcher, begun, end } = held(2);
+    const answers = [batcher.submit("a")];
+    await begun([["a"]]);
+    answers.push(batcher.submit("b"));
+    await begun([["a"], ["b"]]);
+    answers.push(batcher.submit("c"), batcher.submit("d"));
+    await turn();
+    await begun([["a"], ["b"]]);
+    end(1);
+    await begun([["a"], ["b"], ["c", "d"]]);
+    end(0);
+    end(2);
+    expect(await Promise.all(answers)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("leaves what has to do with a batch under way for the lane that has it, and lets others pass", async () => {
+    const { batcher, begun, end } = held(2);
+    const answers = [batcher.submit("a")];
+    await begun([["a"]]);
+    answers.push(batcher.submit("A"), batcher.submit("b"), batcher.submit("a"));
+    await begun([["a"], ["b"]]);
+    end(1);
+    await turn();
+    await begun([["a"], ["b"]]);
+    end(0);
+    await begun([["a"], ["b"], ["A", "a"]]);
+    end(2);
+    expect(await Promise.all(answers)).toEqual(["a", "A", "b", "a"]);
   });
 });

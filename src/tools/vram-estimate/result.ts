@@ -2,7 +2,7 @@ import type { JsonObject } from "../../domain/json.ts";
 import { assumptionsOf } from "./assumptions.ts";
 import { kvCacheBytesPerToken } from "./cache.ts";
 import { GPUS } from "./gpu-table.ts";
-import { placementOn, type Share } from "./gpus.ts";
+import { placementOn, type Placement, type Share } from "./gpus.ts";
 import { inputsOf } from "./inputs.ts";
 import { fixedBytes, memoryOn, totalOf, type Memory } from "./memory.ts";
 import type { ResolvedWorkload } from "./resolve-workload.ts";
@@ -10,6 +10,11 @@ import { feasible } from "./tensor-parallel.ts";
 import { kvHeadsPerGpu, weightsHeld } from "./weights.ts";
 
 const GIB = 1_073_741_824;
+const MIB = 1_048_576;
+
+const MEMORY_GIB = GPUS.map(({ memoryMib }) => gib(memoryMib * MIB));
+/** Bytes of the smallest GPU. */
+const SMALLEST = BigInt(Math.min(...GPUS.map(({ memoryMib }) => memoryMib)) * MIB);
 
 /** The estimate as docs/tools.md describes it. */
 export function resultOf(workload: ResolvedWorkload): JsonObject {
@@ -42,19 +47,22 @@ function gpusFor(workload: ResolvedWorkload): JsonObject[] {
     total: totalOf(memoryOn(workload, tensorParallel)),
     fixed: fixedBytes(tensorParallel),
   });
-  const smallest = BigInt(Math.min(...GPUS.map(({ memoryMib }) => memoryMib))) * 1_048_576n;
   const [first = 1, ...more] = workload.tensorParallel === undefined ? feasible(workload) : [workload.tensorParallel];
   const shares: [Share, ...Share[]] = [shareOn(first)];
   for (const gpus of more) {
     // A share that fits the smallest GPU fits them all.
-    if ((shares.at(-1)?.total ?? 0n) <= smallest) break;
+    if ((shares.at(-1)?.total ?? 0n) <= SMALLEST) break;
     shares.push(shareOn(gpus));
   }
-  return GPUS.map((gpu) => {
-    const { needed, tensorParallel, pipelineParallel } = placementOn(gpu, shares);
+  const placements = new Map<number, Placement>();
+  return GPUS.map((gpu, index) => {
+    // Many have as much memory as others.
+    const placement = placements.get(gpu.memoryMib) ?? placementOn(gpu, shares);
+    placements.set(gpu.memoryMib, placement);
+    const { needed, tensorParallel, pipelineParallel } = placement;
     return {
       name: gpu.name,
-      memory_gib: gib(gpu.memoryMib * 1_048_576),
+      memory_gib: MEMORY_GIB[index] ?? 0,
       fits: needed === (workload.tensorParallel ?? 1),
       needed,
       tensor_parallel: tensorParallel,

@@ -41,7 +41,7 @@ export interface GrpcLimits extends CallLimits {
 }
 
 /** The grace is longer than any tool may take. */
-export const GRPC_LIMITS: GrpcLimits = {
+const GRPC_LIMITS: GrpcLimits = {
   requestMs: 60_000,
   answerMs: 60_000,
   idleMs: 600_000,
