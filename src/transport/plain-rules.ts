@@ -59,14 +59,18 @@ function ofField(field: DescField, within: readonly DescMessage[]): SurelyGood<u
   if (rules && !knows(reflect(FieldRulesSchema, rules), KNOWN_OF_FIELD)) return undefined;
   const required = rules?.required ?? false;
   if (field.oneof) return undefined;
-  if (field.fieldKind === "message") return ofPart(field.message, required, within);
+  if (field.fieldKind === "message")
+    // Rules of a string may be about one that is wrapped.
+    return rules?.type.case === undefined ? ofPart(field.message, required, within) : undefined;
   if (!rules) return field.fieldKind === "scalar" || field.fieldKind === "enum" ? anything : undefined;
   const { type } = rules;
   if (field.fieldKind !== "scalar" || field.scalar !== ScalarType.STRING || type.case !== "string") return undefined;
   return knows(reflect(StringRulesSchema, type.value), KNOWN_OF_STRING) ? ofString(type.value, required) : undefined;
 }
 
+/** Whether there are no rules but those; predefined ones of somebody's own are extensions. */
 function knows(rules: ReflectMessage, names: ReadonlySet<string>): boolean {
+  if ((rules.getUnknown()?.length ?? 0) > 0) return false;
   return rules.fields.every((field) => !rules.isSet(field) || names.has(field.name));
 }
 
