@@ -21,6 +21,8 @@ export function hasBody(request: IncomingMessage): boolean {
  */
 export function readBody(request: IncomingMessage, limit: number): Buffer | Promise<Buffer> {
   if (request.complete) return asArrived(request, limit);
+  // Nobody tells of it once more.
+  if (request.destroyed) throw new ToolgateError("CANCELLED", "the caller went away");
   return new Promise((resolve, reject) => {
     let size = 0;
     const chunks: Buffer[] = [];

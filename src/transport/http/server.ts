@@ -41,7 +41,7 @@ export class HttpServer {
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       if (!this.#letIn(request.socket, response)) return;
-      if (!this.#server.listening) endAfter(response, request.socket);
+      if (!this.#server.listening) this.#endAfter(response, request.socket);
       const url = originForm(request.url ?? "/");
       request.url = url;
       if (documents.handle(request, response)) return;
@@ -97,7 +97,7 @@ export class HttpServer {
     const latest = this.#answering.get(socket);
     const pending = latest && !latest.writableFinished ? latest : undefined;
     if (pending?.req.complete) {
-      if (pending.shouldKeepAlive) endAfter(pending, socket);
+      if (pending.shouldKeepAlive) this.#endAfter(pending, socket);
       pending.shouldKeepAlive = false;
     } else if (socket.writable && !pending?.headersSent) {
       socket.end(answer(code));
@@ -105,6 +105,13 @@ export class HttpServer {
     } else {
       socket.destroy();
     }
+  }
+
+  /** Ends a connection with an answer, once that is out, unless more was asked in the meantime: then with the answer to that. */
+  #endAfter(response: ServerResponse, socket: Duplex): void {
+    response.once("finish", () => {
+      if (this.#answering.get(socket) === response) socket.end();
+    });
   }
 
   /** @returns the port that was bound */
@@ -120,7 +127,7 @@ export class HttpServer {
     const closed = once(this.#server, "close");
     this.#server.close();
     // Once nobody new is let in, a connection has had its last answer.
-    for (const [socket, response] of this.#answering) if (!response.writableFinished) endAfter(response, socket);
+    for (const [socket, response] of this.#answering) if (!response.writableFinished) this.#endAfter(response, socket);
     this.#server.closeIdleConnections();
     await closed;
   }
@@ -145,11 +152,6 @@ function optionsOf({ headMs, requestMs, idleMs, lookMs }: ConnectionLimits): Ser
 
 function isFor({ prefixes }: MountedHandler, url: string): boolean {
   return prefixes.some((prefix) => url.startsWith(prefix));
-}
-
-/** Ends a connection with an answer, once that is out. */
-function endAfter(response: ServerResponse, socket: Duplex): void {
-  response.once("finish", () => socket.end());
 }
 
 function portOf(address: AddressInfo | string | null): number {

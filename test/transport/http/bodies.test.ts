@@ -1,0 +1,182 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readBody } from "../../../src/transport/http/body.ts";
+import type { HttpServer } from "../../../src/transport/http/server.ts";
+import { BODY_LIMIT, type Gateway, startGateway } from "../gateway.ts";
+import { openHttpDoor } from "../http-door.ts";
+
+interface Reply {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Reads answers one after the other off a connection, by the lengths that they announce, in bytes. */
+class Client {
+  readonly socket: Socket;
+  #bytes = Buffer.alloc(0);
+  #ended = false;
+
+  constructor(port: number) {
+    this.socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    this.socket.on("error", () => undefined);
+    this.socket.on("data", (chunk: Buffer) => (this.#bytes = Buffer.concat([this.#bytes, chunk])));
+    this.socket.on("end", () => (this.#ended = true));
+  }
+
+  get text(): string {
+    return this.#bytes.toString();
+  }
+
+  async next(): Promise<Reply> {
+    for (;;) {
+      const end = this.#bytes.indexOf("\r\n\r\n");
+      const head = this.#bytes.toString("latin1", 0, Math.max(end, 0));
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      const whole = end + 4 + length;
+      if (end >= 0 && this.#bytes.length >= whole) {
+        const body = this.#bytes.toString("utf8", end + 4, whole);
+        this.#bytes = this.#bytes.subarray(whole);
+        return { status: Number(head.slice(9, 12)), body };
+      }
+      if (this.#ended) throw new Error("the connection ended");
+      await turn();
+    }
+  }
+
+  async ended(): Promise<string> {
+    while (!this.#ended) await turn();
+    return this.text;
+  }
+}
+
+describe("the HTTP/1.1 door", () => {
+  let gateway: Gateway;
+  let server: HttpServer;
+  let port: number;
+  let authorization: string;
+
+  beforeAll(async () => {
+    gateway = await startGateway();
+    ({ server, port } = await openHttpDoor(gateway, {}));
+    ({ authorization } = gateway.key());
+  });
+  afterAll(async () => {
+    server.destroy();
+    await Promise.all([server.close(), gateway.close()]);
+  });
+
+  const head = (...more: string[]) =>
+    [
+      "POST /v1/mcp/tools/call HTTP/1.1",
+      "Host: 127.0.0.1",
+      `Authorization: ${authorization}`,
+      "Content-Type: application/json",
+      ...more,
+      "",
+      "",
+    ].join("\r\n");
+  const call = (params: unknown, tool = "echo") => JSON.stringify({ tool, params });
+  const post = (body: string) => head(`Content-Length: ${Buffer.byteLength(body)}`) + body;
+  const chunked = (pieces: readonly string[]) =>
+    head("Transfer-Encoding: chunked") +
+    [...pieces, ""].map((piece) => `${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`).join("");
+  const resultOf = ({ body }: Reply) => JSON.parse(body).result;
+
+  it.each([
+    ["plain", "x"],
+    ["of several bytes", "é ü ı"],
+    ["of four bytes", "😀"],
+    ["escaped", '\0\u2028"'],
+    ["long", "é".repeat(20_000)],
+  ])("gives back text that is %s, with its length in bytes", async (_, message) => {
+    const client = new Client(port);
+    client.socket.write(post(call({ message })) + post(call({ message: "next" })));
+    expect(resultOf(await client.next())).toEqual({ echo: message });
+    expect(resultOf(await client.next())).toEqual({ echo: "next" });
+    client.socket.destroy();
+  });
+
+  it("reads bodies as they come: whole, in chunks, byte by byte, after an expectation", async () => {
+    const client = new Client(port);
+    client.socket.setNoDelay(true);
+    const body = call({ message: "é😀" });
+    client.socket.write(chunked([...body]));
+    expect(resultOf(await client.next())).toEqual({ echo: "é😀" });
+    for (const byte of Buffer.from(post(body))) {
+      client.socket.write(Uint8Array.of(byte));
+      await turn();
+    }
+    expect(resultOf(await client.next())).toEqual({ echo: "é😀" });
+    client.socket.write(head(`Content-Length: ${Buffer.byteLength(body)}`, "Expect: 100-continue"));
+    expect((await client.next()).status).toBe(100);
+    client.socket.write(body);
+    expect(resultOf(await client.next())).toEqual({ echo: "é😀" });
+    client.socket.destroy();
+  });
+
+  it("answers ten requests that come at once, in their order", async () => {
+    const client = new Client(port);
+    const numbers = Array.from({ length: 10 }, (_, number) => `number ${number}`);
+    client.socket.write(
+      numbers.map((message, index) => (index % 2 ? post(call({ message })) : chunked([call({ message })]))).join(""),
+    );
+    for (const echo of numbers) expect(resultOf(await client.next())).toEqual({ echo });
+    client.socket.destroy();
+  });
+
+  it.each(["at once", "in pieces"])("refuses a body in chunks that is too long, sent %s", async (how) => {
+    const client = new Client(port);
+    const pieces = Array.from({ length: 9 }, () => "x".repeat(BODY_LIMIT / 8));
+    if (how === "at once") client.socket.write(chunked(pieces));
+    else client.socket.write(chunked(pieces).slice(0, BODY_LIMIT + 9_000));
+    expect((await client.next()).status).toBe(413);
+    client.socket.destroy();
+  });
+
+  it("takes no body for whole that is shorter than announced", async () => {
+    const client = new Client(port);
+    client.socket.write(post(call({ message: "" })).slice(0, -1));
+    client.socket.end();
+    expect(await client.ended()).not.toContain("200 OK");
+    client.socket.destroy();
+  });
+
+  it("answers at shutdown what came after it on an open connection, too", async () => {
+    const door = await openHttpDoor(gateway, {});
+    const client = new Client(door.port);
+    const started = once(gateway.tools.events, "started");
+    client.socket.write(post(call({}, "wait")));
+    await started;
+    const closed = door.server.close();
+    const second = once(gateway.tools.events, "started");
+    client.socket.write(post(call({}, "wait")));
+    await second;
+    const [releaseFirst] = gateway.tools.events.listeners("release");
+    releaseFirst?.();
+    expect(resultOf(await client.next())).toEqual({ waited: true });
+    gateway.tools.events.emit("release");
+    expect(resultOf(await client.next())).toEqual({ waited: true });
+    expect(await client.ended()).toBe("");
+    client.socket.destroy();
+    await closed;
+  });
+});
+
+it("a body of a caller who has gone already is not waited for", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const asked = once(server, "request") as Promise<[IncomingMessage]>;
+  const socket = connect(port, "127.0.0.1");
+  socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf");
+  const [request] = await asked;
+  request.on("error", () => undefined);
+  const gone = once(request, "close");
+  socket.destroy();
+  await gone.catch(() => undefined);
+  expect(() => readBody(request, 9)).toThrow(expect.objectContaining({ code: "CANCELLED" }));
+  server.close();
+});
