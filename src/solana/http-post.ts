@@ -63,23 +63,25 @@ export class HttpPost {
    * @throws RpcFailure when there is no answer, MalformedAnswer when it is too long or not as it was asked for, the signal's reason when it aborts
    */
   async send(posting: Posting): Promise<HttpAnswer> {
+    const until = performance.now() + posting.timeoutMs;
     try {
-      return await this.#exchange(posting);
+      return await this.#exchange(posting, posting.timeoutMs);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
-      return this.#exchange(posting);
+      posting.signal.throwIfAborted();
+      return this.#exchange(posting, until - performance.now());
     }
   }
 
-  /** One request and its answer, with its time limit. */
-  #exchange({ body, longest, timeoutMs, signal }: Posting): Promise<HttpAnswer> {
+  /** One request and its answer. @param leftMs of the time for all of it */
+  #exchange({ body, longest, timeoutMs, signal }: Posting, leftMs: number): Promise<HttpAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
     const request = this.#open(Buffer.byteLength(body));
     const stop = (reason: unknown) => {
       reject(reason);
       request.destroy();
     };
-    const timer = setTimeout(() => stop(this.#failure("timeout", `no answer within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => stop(this.#failure("timeout", `no answer within ${timeoutMs} ms`)), leftMs);
     const abort = () => stop(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     const settled = () => {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { Endpoint, retryAfterMs } from "../../src/solana/endpoint.ts";
@@ -17,12 +18,12 @@ afterEach(() => {
 });
 
 /** An endpoint whose server does what it is told. */
-async function serve(listener: RequestListener, credentials = ""): Promise<Endpoint> {
+async function serve(listener: RequestListener, credentials = "", attemptMs = 400): Promise<Endpoint> {
   server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const url = parseEndpointUrl(`http://${credentials}127.0.0.1:${port}/`, 1);
-  return new Endpoint(url, { clock: Date, log: silent, attemptMs: 400 });
+  return new Endpoint(url, { clock: Date, log: silent, attemptMs });
 }
 
 const ask = (endpoint: Endpoint) =>
@@ -47,6 +48,8 @@ async function respond(
   response.end(chunked ? text.slice(5) : text);
 }
 
+const answerOf = (id: number) => JSON.stringify({ jsonrpc: "2.0", id, result: id });
+
 async function expectFailure(endpoint: Endpoint, kind: RpcFailure["kind"]): Promise<void> {
   const error: unknown = await ask(endpoint).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(RpcFailure);
@@ -69,6 +72,34 @@ describe("an endpoint", () => {
     expect([await ask(endpoint), await ask(endpoint)]).toEqual([1, 3]);
   });
 
+  it("has no more time when it asks once more", async () => {
+    let requests = 0;
+    const endpoint = await serve((request, response) => {
+      requests += 1;
+      const late = () => (requests === 2 ? request.socket.destroy() : response.end(answerOf(2)));
+      if (requests === 1) response.end(answerOf(1));
+      else setTimeout(late, 300);
+    });
+    await ask(endpoint);
+    await expectFailure(endpoint, "timeout");
+    expect(requests).toBe(3);
+  });
+
+  it("leaves nothing open when it is told to stop, at whatever time", async () => {
+    const open = new Set<Socket>();
+    const endpoint = await serve((_request, response) => void response.writeHead(200).write("{"));
+    server?.on("connection", (socket: Socket) => open.add(socket.once("close", () => open.delete(socket))));
+    for (const turns of [0, 1, 3, 10, 300]) {
+      const stop = new AbortController();
+      const asked = endpoint.ask({ method: "getSlot", params: [], read: (result) => result, signal: stop.signal });
+      for (let turn = 0; turn < turns; turn++) await nextTurn();
+      stop.abort(new Error("enough"));
+      await expect(asked).rejects.toThrow("enough");
+    }
+    await expect.poll(() => open.size).toBe(0);
+    await expect.poll(() => process.getActiveResourcesInfo()).not.toContain("TCPSocketWrap");
+  });
+
   it("fails when the server closes every connection", async () => {
     await expectFailure(await serve((request) => request.socket.destroy()), "network");
   });
@@ -89,6 +120,8 @@ describe("an endpoint", () => {
   it.each([true, false])("reads no endless answer, chunked: %s", async (chunked) => {
     const endpoint = await serve(
       (request, response) => void respond(request, response, "x".repeat(5_000_000), chunked),
+      "",
+      10_000,
     );
     await expectFailure(endpoint, "malformed");
   });
