@@ -8,8 +8,10 @@ import type { ServedGateway, World } from "./world.ts";
 /** What every part of the benchmark works with. */
 export interface Bench {
   readonly world: World;
-  /** Started for this part alone, so that it matters not which parts ran before; the short form has one for all. */
+  /** Started for this part alone, so that it matters not which parts ran before; in the short form, parts share one. */
   readonly gateway: ServedGateway;
+  /** The superuser's connection string of its database. */
+  readonly databaseUrl: string;
   readonly plan: Plan;
   readonly scale: Scale;
   readonly signal: AbortSignal;
@@ -27,5 +29,9 @@ export interface Part {
   readonly title: string;
   /** Whether it loads the gateway it is given, through one door: its CPU profile then tells of that door. */
   readonly door?: true;
+  /** Settings of its gateway; the one that parts share has those of all of them. */
+  readonly settings?: (world: World) => Readonly<Record<string, string>>;
+  /** Whether it needs a database of its own, and so a gateway. */
+  readonly ownDatabase?: true;
   readonly run: (bench: Bench) => Promise<Line[]>;
 }

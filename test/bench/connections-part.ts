@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bench } from "./bench.ts";
 import { askOnce, toolCallRequest } from "./http-request.ts";
+import type { LoadProcess } from "./load.ts";
 import { loaded } from "./measure.ts";
 import type { Line } from "./report.ts";
 import type { ServerProcess } from "./server-process.ts";
@@ -28,8 +29,9 @@ export async function idleConnections(bench: Bench): Promise<Line[]> {
   const answer = await askOnce(gateway.httpPort, key, CALL, 200);
   const peer = await bench.peer("test/bench/http-peer/main.ts", { args: ["200", answer] });
   const request = toolCallRequest(key, CALL);
-  const ours = await measure(bench, gateway.server, gateway.httpPort, request);
-  const bare = await measure(bench, peer.server, peer.port, request);
+  const load = bench.load("http");
+  const ours = await measure(bench, load, gateway.server, gateway.httpPort, request);
+  const bare = await measure(bench, load, peer.server, peer.port, request);
   return scale.idleConnections.flatMap((count, index): Line[] => {
     const [took, bareTook] = [ours[index], bare[index]];
     if (took === undefined || bareTook === undefined) return [];
@@ -47,7 +49,13 @@ export async function idleConnections(bench: Bench): Promise<Line[]> {
 }
 
 /** MB more with each number of connections; none where memory cannot be measured. */
-async function measure(bench: Bench, server: ServerProcess, port: number, request: string): Promise<number[]> {
+async function measure(
+  bench: Bench,
+  load: LoadProcess,
+  server: ServerProcess,
+  port: number,
+  request: string,
+): Promise<number[]> {
   const { scale, plan, signal } = bench;
   const settledMs = Math.min(SETTLED_MS, plan.windowMs);
   const sockets: Socket[] = [];
@@ -58,7 +66,7 @@ async function measure(bench: Bench, server: ServerProcess, port: number, reques
   try {
     // Until then the heap grows with every call, whatever the connections take.
     const job = { host: "127.0.0.1", port, connections: 64, requests: [request], expect: { status: 200, body: "{" } };
-    await loaded(bench.load("http"), server, job, plan, signal)();
+    await loaded(load, server, job, plan, signal)();
     const before = await resident();
     const took: number[] = [];
     for (const count of scale.idleConnections) {

@@ -26,17 +26,18 @@ export async function growth(bench: Bench): Promise<Line[]> {
 
 /** @param ledgers the smallest first */
 async function growthOf(
-  { world, plan, signal, load }: Pick<Bench, "world" | "plan" | "signal" | "load">,
+  { world, plan, scale, signal, load }: Pick<Bench, "world" | "plan" | "scale" | "signal" | "load">,
   ledgers: readonly GrownLedger[],
 ): Promise<Line[]> {
   const grown: { ledger: GrownLedger; gateway: ServedGateway }[] = [];
   try {
-    for (const ledger of ledgers) grown.push({ ledger, gateway: await world.serve({ databaseUrl: ledger.url }) });
+    const serve = async (ledger: GrownLedger) => ({ ledger, gateway: await world.serve({ databaseUrl: ledger.url }) });
+    grown.push(...(await Promise.all(ledgers.map(serve))));
     const [smallest] = ledgers;
     if (!smallest) return [];
     const generator = load("http");
     const lines: Line[] = [];
-    for (const question of questionsFor(smallest)) {
+    for (const question of questionsFor(smallest, scale.farPage)) {
       const sides: Side[] = [];
       for (const { ledger, gateway } of grown)
         sides.push(await sideOf(question, ledger, gateway, { load: generator, plan, signal }));

@@ -17,12 +17,12 @@ const PAID = { status: 200, body: '"receipt_id":"rcpt_' };
 /** Items on a page, at most. */
 const LIMIT = 20;
 
-/** The page that has 99 before it. */
-const HUNDREDTH = 100;
-
-/** A fifth of the transfers are receipts of the account that is asked for; as many pages as are asked for must fit in. */
-export function questionsFor(smallest: GrownLedger): Question[] {
-  const limit = Math.min(LIMIT, Math.floor(smallest.transfers / 8 / (HUNDREDTH + 1)));
+/**
+ * A fifth of the transfers are receipts of the account that is asked for; as many pages as are asked for must fit in.
+ * @param farPage the page of each list that is asked for besides the first
+ */
+export function questionsFor(smallest: GrownLedger, farPage: number): Question[] {
+  const limit = Math.min(LIMIT, Math.floor(smallest.transfers / 8 / (farPage + 1)));
   return [
     {
       name: "paid call, one account",
@@ -51,9 +51,9 @@ export function questionsFor(smallest: GrownLedger): Question[] {
       expect: { status: 200, body: '"note":"xxx' },
     },
     list("receipts", 1, limit),
-    list("receipts", HUNDREDTH, limit),
+    list("receipts", farPage, limit),
     list("runs", 1, limit),
-    list("runs", HUNDREDTH, limit),
+    list("runs", farPage, limit),
   ];
 }
 

@@ -22,12 +22,15 @@ const CALLS_A_MS = 5;
 
 const NOTHING_REMOVED = "nothing removed";
 
+/** The settings of the gateway that does not remove by itself. */
+export function retentionSettings(): Record<string, string> {
+  return { RUN_LEASE_MS: String(LEASE_MS) };
+}
+
 /** Paid calls with keys while expired records are removed, against the same calls while they lie where they are. */
 export async function retention(bench: Bench): Promise<Line[]> {
-  const { world, plan, scale } = bench;
-  const url = await world.createDatabase("retention");
+  const { world, gateway, databaseUrl: url, plan, scale } = bench;
   const keys = await world.createAccounts(scale.accounts, USDC, url);
-  const gateway = await world.serve({ databaseUrl: url, env: { RUN_LEASE_MS: String(LEASE_MS) } });
   const pool = openPool(url, { max: 1, applicationName: "toolgate bench" });
   try {
     await askOnce(gateway.httpPort, keys[0] ?? "", { ...PAID_CALL, idempotency_key: "first" }, 200);
@@ -51,7 +54,6 @@ export async function retention(bench: Bench): Promise<Line[]> {
     ];
   } finally {
     await pool.end();
-    await gateway.server.stop();
   }
 }
 

@@ -24,7 +24,7 @@ export async function instances(bench: Bench): Promise<Line[]> {
   const url = await world.createDatabase("instances");
   const keys = await world.createAccounts(scale.accounts, String(USDC), url);
   const fleet = await Fleet.start(bench, url, Math.max(...scale.instances));
-  const scenarios = scenariosOf(keys, scale.instances);
+  const scenarios = scenariosOf(keys, scale);
   const measured = await measureAll(bench, fleet, scenarios, url);
 
   await sameKeyEverywhere(fleet.gateways, keys[0] ?? "", SAME_KEY);

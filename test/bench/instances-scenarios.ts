@@ -1,5 +1,6 @@
 import { PAID_CALL, toolCallRequest } from "./http-request.ts";
 import type { FleetJob, FleetRate } from "./instances-fleet.ts";
+import type { Scale } from "./scale.ts";
 
 /** Connections over all instances. */
 export const CONNECTIONS = 64;
@@ -30,7 +31,7 @@ export interface Measured {
  * The same calls on one instance and on more, with as many connections in all; on most of them with as many connections each, too; and
  * few on one.
  */
-export function scenariosOf(keys: readonly string[], counts: readonly number[]): Scenario[] {
+export function scenariosOf(keys: readonly string[], { instances: counts, everyLoad }: Scale): Scenario[] {
   const everyone = keys.map((key) => toolCallRequest(key, PAID_CALL));
   const paid = { paid: true, expect: { status: 200, body: '"receipt_id":"rcpt_' } };
   const most = Math.max(...counts);
@@ -43,12 +44,15 @@ export function scenariosOf(keys: readonly string[], counts: readonly number[]):
     requests: [toolCallRequest(keys[0] ?? "", { tool: "echo", params: { message: "hello, gateway" } })],
     expect: { status: 200, body: '{"ok":true,"result":{"echo":"hello, gateway"}' },
   };
+  const kinds = everyLoad ? [many, hot, echo] : [many, echo];
   return [
     ...[many, echo].map((kind): Scenario => ({ ...kind, instances: 1, connections: FEW })),
-    ...[many, hot, echo].flatMap((kind) =>
-      counts.map((instances): Scenario => ({ ...kind, instances, connections: CONNECTIONS })),
-    ),
-    ...[many, hot].map((kind): Scenario => ({ ...kind, instances: most, connections: CONNECTIONS * most })),
+    ...kinds.flatMap((kind) => counts.map((instances): Scenario => ({ ...kind, instances, connections: CONNECTIONS }))),
+    ...(everyLoad ? [many, hot] : []).map((kind): Scenario => ({
+      ...kind,
+      instances: most,
+      connections: CONNECTIONS * most,
+    })),
   ];
 }
 

@@ -16,13 +16,14 @@ import { barTable, callTable } from "./tables.ts";
 /** Lines of a profile that are told in the terminal. */
 const PROFILE_LINES = 25;
 
-const { parts, form, json, write, profile, circumstances } = benchOptions();
+const { parts, form, json, write, verbose, profile, circumstances } = benchOptions();
 const stop = stopOnSignals();
 let failed = 0;
 if (!json) process.stdout.write(`${circumstances.machine}\n`);
 await runParts(parts, {
   ...{ form, profile, signal: stop.signal },
   async ended(outcome) {
+    if (verbose) process.stderr.write(`${outcome.part.name}: ${outcome.seconds.toFixed(1)} s\n`);
     try {
       await take(outcome);
     } catch (error) {

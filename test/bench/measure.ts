@@ -12,7 +12,7 @@ export interface Plan {
   readonly warmUpMs: number;
 }
 
-/** How long a round waits for its first answer beyond its own time, ms. */
+/** How long a round waits for its first answer, and the first tick, beyond its own time, ms. */
 const PATIENCE_MS = 20_000;
 
 /** What one side did in one round. */
@@ -47,8 +47,8 @@ export function loaded(load: LoadProcess, server: ServerProcess, job: LoadJob, p
     const [before, cpuBefore] = await Promise.all([load.sample(), server.cpuSeconds()]);
     let [after, cpuAfter] = [before, cpuBefore];
     const patience = performance.now() + plan.windowMs + PATIENCE_MS;
-    // A round without an answer, as short ones may be on a busy machine, goes on until there is one.
-    while (after.answers === before.answers) {
+    // A round without an answer, or without a tick of the clock for CPU time, as short ones may be on a busy machine, goes on.
+    while (after.answers === before.answers || cpuAfter === cpuBefore) {
       if (performance.now() > patience) throw new Error("nothing was answered in a whole round");
       await sleep(plan.windowMs, undefined, { signal });
       [after, cpuAfter] = await Promise.all([load.sample(), server.cpuSeconds()]);

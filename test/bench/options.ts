@@ -16,6 +16,7 @@ const USAGE = `npm run bench [-- options]: measures the gateway against bare pee
                  into DIR (for Chrome or VS Code), and with --write the shares are kept. The profiler slows calls: their figures are not kept
   --json         one JSON object a line
   --huge         growth with a ledger of ten million transfers too: 15 GB of disk, and a quarter of an hour
+  --verbose      tells on standard error how long each part took
   --short        seconds; shows that the benchmark works, its figures mean nothing
   --help         this`;
 
@@ -29,6 +30,7 @@ const CONFIG = {
     write: { type: "boolean", default: false },
     profile: { type: "string" },
     json: { type: "boolean", default: false },
+    verbose: { type: "boolean", default: false },
     short: { type: "boolean", default: false },
     huge: { type: "boolean", default: false },
   },
@@ -40,6 +42,8 @@ export interface BenchOptions {
   readonly form: Form;
   readonly json: boolean;
   readonly write: boolean;
+  /** Whether the time of each part is told. */
+  readonly verbose: boolean;
   /** The folder for CPU profiles. */
   readonly profile: string | undefined;
   readonly circumstances: Circumstances;
@@ -47,7 +51,7 @@ export interface BenchOptions {
 
 /** Reads the options; `--help` and options that mean nothing end the process. */
 export function benchOptions(): BenchOptions {
-  return readOptions(USAGE, CONFIG, ({ values: { only, rounds, write, profile, json, short, huge } }) => {
+  return readOptions(USAGE, CONFIG, ({ values: { only, rounds, write, profile, json, verbose, short, huge } }) => {
     if (short && write) throw new UsageError("--short measures nothing that could be kept; leave it out, or --write");
     const usual = short ? SHORT : LONG;
     const form = huge ? enlarged(usual) : usual;
@@ -60,7 +64,7 @@ export function benchOptions(): BenchOptions {
       ...(profile === undefined ? [] : ["--profile DIR"]),
     ];
     return {
-      ...{ parts: chosenParts(chosen), form: { ...form, plan }, json, write, profile },
+      ...{ parts: chosenParts(chosen), form: { ...form, plan }, json, write, verbose, profile },
       circumstances: {
         date: new Date().toISOString().slice(0, 10),
         command: ["npm run bench", ...(told.length > 0 ? ["--", ...told] : [])].join(" "),

@@ -1,5 +1,6 @@
 import type { Bench } from "./bench.ts";
 import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
+import type { LoadProcess } from "./load.ts";
 import type { LoadJob } from "./load-messages.ts";
 import { compare, loaded, type Side } from "./measure.ts";
 import { p99Line, throughputLine, type Line } from "./report.ts";
@@ -22,6 +23,7 @@ interface Paid {
   readonly bench: Bench;
   readonly keys: readonly string[];
   readonly sql: SqlPeer;
+  readonly load: LoadProcess;
   /** The gateway answering calls of these accounts. */
   calls(of: { readonly accounts: number; readonly connections: number }): Side;
 }
@@ -36,7 +38,7 @@ export async function paidCalls(bench: Bench): Promise<Line[]> {
   const sql = await openSqlPeer(world, scale.accounts);
   const load = bench.load("http");
   const paid: Paid = {
-    ...{ bench, keys, sql },
+    ...{ bench, keys, sql, load },
     calls: ({ accounts, connections }) => {
       const requests = keys.slice(0, accounts).map((key) => toolCallRequest(key, PAID_CALL));
       return loaded(load, gateway.server, jobOf(gateway.httpPort, connections, requests), plan, signal);
@@ -68,12 +70,12 @@ function leastOf(accounts: number, connections: number): number {
 }
 
 /** Absolute, as it is one of the costs of a call; a bare server beside it tells how fast this machine is now. */
-async function serverCpu({ bench, keys, calls }: Paid): Promise<Line[]> {
+async function serverCpu({ bench, keys, load, calls }: Paid): Promise<Line[]> {
   const { gateway, plan, signal } = bench;
   const answer = await askOnce(gateway.httpPort, keys[0] ?? "", PAID_CALL, 200);
   const peer = await bench.peer("test/bench/http-peer/main.ts", { args: ["200", answer] });
   const job = jobOf(peer.port, MANY, [toolCallRequest(keys[0] ?? "", PAID_CALL)]);
-  const bare = loaded(bench.load("http"), peer.server, job, plan, signal);
+  const bare = loaded(load, peer.server, job, plan, signal);
   const comparison = await compare(calls({ accounts: 1, connections: MANY }), bare, plan);
   const { cpuMicros } = comparison.gateway;
   if (cpuMicros === undefined) return [];
@@ -98,13 +100,13 @@ async function latencies({ bench: { plan, scale }, sql, calls }: Paid): Promise<
 }
 
 /** What was answered before is read: nothing is locked or written for it. Of one key, one repeat is judged at a time. */
-async function replays({ bench, keys, calls }: Paid): Promise<Line> {
+async function replays({ bench, keys, load, calls }: Paid): Promise<Line> {
   const { gateway, plan, signal } = bench;
   const [key = ""] = keys;
   const repeats = Array.from({ length: MANY }, (_, n) => ({ ...PAID_CALL, idempotency_key: `answered before ${n}` }));
   await Promise.all(repeats.map((call) => askOnce(gateway.httpPort, key, call, 200)));
   const requests = repeats.map((call) => toolCallRequest(key, call));
-  const repeated = loaded(bench.load("http"), gateway.server, jobOf(gateway.httpPort, MANY, requests), plan, signal);
+  const repeated = loaded(load, gateway.server, jobOf(gateway.httpPort, MANY, requests), plan, signal);
   const comparison = await compare(repeated, calls({ accounts: 1, connections: MANY }), plan);
   return throughputLine(`replay of a paid call, one account, ${MANY} connections`, comparison, "fresh calls", 3);
 }

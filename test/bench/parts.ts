@@ -2,7 +2,7 @@ import { auditOfLedger } from "./audit-part.ts";
 import type { Part } from "./bench.ts";
 import { idleConnections } from "./connections-part.ts";
 import { growth } from "./growth-part.ts";
-import { retention } from "./growth-retention.ts";
+import { retention, retentionSettings } from "./growth-retention.ts";
 import { cost } from "./cost-part.ts";
 import { grpcEcho } from "./grpc-part.ts";
 import { echo, paymentRequired } from "./http-part.ts";
@@ -12,7 +12,7 @@ import { paidCalls } from "./paid-part.ts";
 import { proofs } from "./proof-part.ts";
 import { sandbox } from "./sandbox-part.ts";
 import { start } from "./start-part.ts";
-import { x402 } from "./x402-part.ts";
+import { x402, x402Settings } from "./x402-part.ts";
 
 /** Every part of the benchmark, in the order of docs/performance.md. */
 export const PARTS: readonly Part[] = [
@@ -20,7 +20,7 @@ export const PARTS: readonly Part[] = [
   { name: "echo", title: "HTTP/JSON: a free call", door: true, run: echo },
   { name: "mcp", title: "MCP: a free call", door: true, run: mcp },
   { name: "402", title: "HTTP/JSON: a call without money", door: true, run: paymentRequired },
-  { name: "x402", title: "Selling by x402", run: x402 },
+  { name: "x402", title: "Selling by x402", settings: x402Settings, run: x402 },
   { name: "grpc", title: "gRPC: a free call", door: true, run: grpcEcho },
   { name: "connections", title: "Idle connections", run: idleConnections },
   { name: "paid", title: "A paid call", door: true, run: paidCalls },
@@ -29,6 +29,9 @@ export const PARTS: readonly Part[] = [
   { name: "instances", title: "Several instances", run: instances },
   { name: "audit", title: "The audit", run: auditOfLedger },
   { name: "growth", title: "A ledger that grows", run: growth },
-  { name: "retention", title: "Removing what is old", run: retention },
+  {
+    ...{ name: "retention", title: "Removing what is old" },
+    ...{ settings: retentionSettings, ownDatabase: true, run: retention },
+  },
   { name: "sandbox", title: "The sandbox", run: sandbox },
 ];

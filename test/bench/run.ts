@@ -5,14 +5,15 @@ import { profileFolder } from "./profile/take.ts";
 import type { Line } from "./report.ts";
 import type { Form } from "./scale.ts";
 import { ServerProcess } from "./server-process.ts";
-import { startWorld, type ServedGateway } from "./world.ts";
+import { startWorld, type World } from "./world.ts";
 
 const peerReady = z.object({ port: z.int() });
 
-/** What came of a part. */
-export type Outcome =
-  | { readonly part: Part; readonly lines: Line[] }
-  | { readonly part: Part; readonly error: unknown };
+/** What came of a part, and how long it took with all that was started for it. */
+export type Outcome = { readonly part: Part; readonly seconds: number } & (
+  | { readonly lines: Line[] }
+  | { readonly error: unknown }
+);
 
 /** How the parts run. */
 export interface RunOptions {
@@ -28,13 +29,17 @@ export interface RunOptions {
 export async function runParts(parts: readonly Part[], { form, signal, profile, ended }: RunOptions): Promise<void> {
   const world = await startWorld();
   try {
-    const shared = form.sideBySide === undefined || profile !== undefined ? undefined : await world.serve();
-    const left = [...parts];
+    const shared = form.sideBySide === undefined || profile !== undefined ? undefined : await serveAll(world, parts);
+    // Side by side, the longest begin, which are the last ones: nothing else may be left to run beside them.
+    const left = form.sideBySide === undefined ? [...parts] : parts.toReversed();
     const next = async (): Promise<void> => {
       for (let part = left.shift(); part && !signal.aborted; part = left.shift()) {
-        const folder = profile === undefined ? {} : { profile: profileFolder(profile, part.name) };
-        const outcome = await runPart(part, { ...form, world, signal }, shared, () => world.serve(folder));
-        if (!signal.aborted) await ended(outcome);
+        const folder = profile === undefined ? undefined : profileFolder(profile, part.name);
+        const began = performance.now();
+        const common = part.ownDatabase ? undefined : shared;
+        const made = await runPart(part, { ...form, world, signal }, common, () => serveOne(world, part, folder));
+        const seconds = (performance.now() - began) / 1000;
+        if (!signal.aborted) await ended({ part, seconds, ...made });
       }
     };
     await Promise.all(Array.from({ length: form.sideBySide ?? 1 }, next));
@@ -43,19 +48,37 @@ export async function runParts(parts: readonly Part[], { form, signal, profile, 
   }
 }
 
+/** The gateway that a part works with, and its database. */
+type Served = Pick<Bench, "gateway" | "databaseUrl">;
+
+/** One gateway for all parts. */
+async function serveAll(world: World, parts: readonly Part[]): Promise<Served> {
+  const env = Object.assign(
+    {},
+    ...parts.filter(({ ownDatabase }) => !ownDatabase).map(({ settings }) => settings?.(world)),
+  );
+  return { gateway: await world.serve({ env }), databaseUrl: world.databaseUrl };
+}
+
+/** A part's own gateway. */
+async function serveOne(world: World, part: Part, profile: string | undefined): Promise<Served> {
+  const databaseUrl = part.ownDatabase ? await world.createDatabase(part.name) : world.databaseUrl;
+  return { gateway: await world.serve({ profile, databaseUrl, env: part.settings?.(world) ?? {} }), databaseUrl };
+}
+
 /** Runs a part against a gateway that others use as well, or one of its own. */
 async function runPart(
   part: Part,
   { plan, scale, world, signal }: Form & Pick<Bench, "world" | "signal">,
-  shared: ServedGateway | undefined,
-  serve: () => Promise<ServedGateway>,
-): Promise<Outcome> {
+  shared: Served | undefined,
+  serve: () => Promise<Served>,
+): Promise<{ lines: Line[] } | { error: unknown }> {
   const started: { stop(): Promise<void> }[] = [];
   try {
-    const gateway = shared ?? (await serve());
-    if (!shared) started.push(gateway.server);
+    const served = shared ?? (await serve());
+    if (!shared) started.push(served.gateway.server);
     const bench: Bench = {
-      ...{ world, gateway, plan, scale, signal },
+      ...{ ...served, world, plan, scale, signal },
       load(kind) {
         const load = new LoadProcess(kind);
         started.push(load);
@@ -67,9 +90,9 @@ async function runPart(
         return { server, port: peerReady.parse(server.ready).port };
       },
     };
-    return { part, lines: await part.run(bench) };
+    return { lines: await part.run(bench) };
   } catch (error) {
-    return { part, error };
+    return { error };
   } finally {
     await Promise.allSettled(started.map((each) => each.stop()));
   }

@@ -20,8 +20,10 @@ const CODE = {
   python: "sum(n ** 2 for n in range(1000))\n",
 };
 const RESULT = 332_833_500;
-/** Runs of each kind for one round. */
+/** Runs of each kind for one round. A short run has one. */
 const RUNS_A_ROUND = 4;
+/** Executions from which on a run is a long one. */
+const MANY = 100;
 /** Time that code which never ends is given, ms, and how much later it may be told of. */
 const DEADLINE_MS = 300;
 const LATE_MS = 100;
@@ -34,11 +36,13 @@ export async function sandbox({ plan, scale, signal }: Bench): Promise<Line[]> {
   const engine = ProcessEngine.open({ log: silent, idle, limits: { outputBytes: 65_536 } });
   try {
     await msOf(engine, "javascript");
-    const javascript = await againstDeno(engine, plan.rounds * RUNS_A_ROUND, signal);
-    const kill = await killing(engine, plan.rounds * RUNS_A_ROUND, signal);
+    const isLong = scale.executions >= MANY;
+    const runs = plan.rounds * (isLong ? RUNS_A_ROUND : 1);
+    const javascript = await againstDeno(engine, runs, signal);
+    const kill = await killing(engine, runs, signal);
     const left = await leavings(engine, idle.javascript, scale.executions);
     // Python's interpreter takes seconds to start: a short run shows nothing of it.
-    const python = scale.executions >= 100 ? [await pythonWarm(plan.rounds, signal)] : [];
+    const python = isLong ? [await pythonWarm(plan.rounds, signal)] : [];
     return [javascript, ...python, kill, ...left];
   } finally {
     await engine.close();

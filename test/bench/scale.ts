@@ -10,6 +10,8 @@ export interface Scale {
   readonly transfers: number;
   /** How many transfers the ledgers have that are compared with each other, the smallest first. */
   readonly ledgers: readonly number[];
+  /** The page of a list that is far from its beginning, as many pages as the smallest of them has. */
+  readonly farPage: number;
   /** How many accounts each of them has. */
   readonly ledgerAccounts: number;
   /** How many records have expired and are removed. */
@@ -18,6 +20,8 @@ export interface Scale {
   readonly executions: number;
   /** How many gateways share a database, one measurement each; one of them is 1. */
   readonly instances: readonly number[];
+  /** Whether several instances are measured with every load, or with those alone that a prediction needs. */
+  readonly everyLoad: boolean;
   /** Purchases by x402 in a round. */
   readonly purchases: number;
   /** How many payments are proved in a round. */
@@ -45,10 +49,12 @@ export const LONG: Form = {
     connections: [16, 64],
     transfers: 1_000_000,
     ledgers: [10_000, 1_000_000],
+    farPage: 100,
     ledgerAccounts: 100_000,
     expired: 1_000_000,
     executions: 500,
     instances: [1, 2, 4],
+    everyLoad: true,
     purchases: 60,
     proofs: 6_000,
     proofsAtOnce: 1_000,
@@ -59,16 +65,18 @@ export const LONG: Form = {
 
 /** The one that shows that everything works. */
 export const SHORT: Form = {
-  plan: { rounds: 1, windowMs: 200, warmUpMs: 50 },
+  plan: { rounds: 1, windowMs: 100, warmUpMs: 20 },
   scale: {
     accounts: 5,
     connections: [16],
     transfers: 5_000,
     ledgers: [2_000, 8_000],
+    farPage: 10,
     ledgerAccounts: 500,
     expired: 20_000,
-    executions: 20,
+    executions: 10,
     instances: [1, 2],
+    everyLoad: false,
     purchases: 4,
     proofs: 100,
     proofsAtOnce: 50,

@@ -12,6 +12,9 @@ import type { World } from "./world.ts";
 
 const run = promisify(execFile);
 
+/** What a connection does in a short window. */
+const FEW_TRANSACTIONS = 10;
+
 /** How a round is driven. */
 export interface SqlLoad {
   readonly accounts: number;
@@ -97,8 +100,7 @@ function runPgbenchOf(pgbench: string) {
     try {
       const script = path.join(folder, "script.sql");
       await writeFile(script, scriptOf(job));
-      const seconds = String(Math.max(1, Math.round(windowMs / 1000)));
-      const load = ["-c", String(job.connections), "-j", "2", "-T", seconds];
+      const load = ["-c", String(job.connections), "-j", "2", ...endOf(windowMs)];
       const log = ["--log", "--log-prefix", path.join(folder, "log")];
       const { stdout } = await run(pgbench, ["-n", "-M", "prepared", ...load, ...log, "-f", script, url]);
       const perSecond = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
@@ -109,6 +111,11 @@ function runPgbenchOf(pgbench: string) {
       await rm(folder, { recursive: true });
     }
   };
+}
+
+/** When it ends: it knows whole seconds only. A window that is shorter than one has so many transactions a connection. */
+function endOf(windowMs: number): string[] {
+  return windowMs < 1_000 ? ["-t", String(FEW_TRANSACTIONS)] : ["-T", String(Math.round(windowMs / 1_000))];
 }
 
 /** The latencies in pgbench's logs: the third field of a line is what a script took, in microseconds. */

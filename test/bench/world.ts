@@ -1,22 +1,23 @@
-import { spawn } from "node:child_process";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import process from "node:process";
 import { Keypair } from "@solana/web3.js";
 import { z } from "zod";
 import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
-import { ROOT } from "../tooling/command.ts";
+import { makeAccounts } from "./accounts.ts";
+import { askChain } from "./chain-request.ts";
 import { ServerProcess } from "./server-process.ts";
 
 const chainReady = z.object({ url: z.string() });
 const gatewayReady = z.object({ base_url: z.string(), grpc_address: z.string() });
-const madeAccount = z.object({ account_id: z.string(), api_key: z.string() });
 
-/** Requests per minute and at once of every account here: the limit is asked, and never reached. */
-const UNLIMITED = ["--rate", "10000000", "--burst", "10000000"];
+/** The database that all others are copies of: to migrate each takes a second. */
+const TEMPLATE = "bench_template";
+
+/** What the wallet that pays fees has, lamports. */
+const FEES = 1_000_000_000;
 
 /** The gateway as `serve` runs it. */
 export interface ServedGateway {
@@ -43,11 +44,13 @@ export interface World {
   readonly rpcUrl: string;
   /** The wallet that is paid, base58. */
   readonly treasuryOwner: string;
+  /** The file of a wallet with SOL. */
+  readonly feePayerFile: string;
   /** Another database on the same server, migrated alike. */
   createDatabase(name: string): Promise<string>;
   /** `node src/main.ts serve`. */
   serve(options?: ServeOptions): Promise<ServedGateway>;
-  /** API keys of new accounts, made by `accounts create`. @param usdc starting balance; undefined: none. @param url of another database */
+  /** API keys of new accounts, whose limits are never reached. @param usdc starting balance; undefined: none. @param url of another database */
   createAccounts(count: number, usdc?: string, url?: string): Promise<string[]>;
   /** Ends everything that was started and deletes its data. */
   close(): Promise<void>;
@@ -64,12 +67,19 @@ export async function startWorld(): Promise<World> {
     const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-bench-"));
     closing.push(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
     await chmod(dataDir, 0o755); // as root, the server's account has to get in
-    const postgres = await startEmbeddedPostgres({ dataDir, settings: { max_connections: "200" } });
-    closing.push(() => postgres.stop());
-    const chain = await ServerProcess.start("src/localchain/main.ts", { args: ["--port", "0"] });
-    closing.push(() => chain.stop());
+    const [postgres, chain] = await Promise.all([
+      startEmbeddedPostgres({ dataDir, settings: { max_connections: "200" } }).then((server) => {
+        closing.push(() => server.stop());
+        return server;
+      }),
+      ServerProcess.start("src/localchain/main.ts", { args: ["--port", "0"] }).then((server) => {
+        closing.push(() => server.stop());
+        return server;
+      }),
+    ]);
     const rpcUrl = chainReady.parse(chain.ready).url;
     const treasuryOwner = await makeTreasury(rpcUrl);
+    const feePayerFile = await makeFeePayer(rpcUrl, path.join(dataDir, "fee-payer"));
     const env = {
       HOST: "127.0.0.1",
       PORT: "0",
@@ -81,15 +91,15 @@ export async function startWorld(): Promise<World> {
       SANDBOX_ISOLATION: "off",
     };
     await migrate(postgres.url);
+    await query(databaseUrl(postgres.url, "postgres"), `CREATE DATABASE ${TEMPLATE} TEMPLATE toolgate`);
     return {
       databaseUrl: postgres.url,
       rpcUrl,
       treasuryOwner,
+      feePayerFile,
       async createDatabase(name) {
-        await query(postgres.url, `CREATE DATABASE ${name}`);
-        const url = databaseUrl(postgres.url, name);
-        await migrate(url);
-        return url;
+        await query(postgres.url, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+        return databaseUrl(postgres.url, name);
       },
       async serve({ profile, databaseUrl: url = postgres.url, env: own } = {}) {
         const nodeOptions = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
@@ -102,17 +112,7 @@ export async function startWorld(): Promise<World> {
         const { base_url, grpc_address } = gatewayReady.parse(server.ready);
         return { server, httpPort: portOf(base_url), grpcPort: portOf(`http://${grpc_address}`) };
       },
-      async createAccounts(count, usdc, url = postgres.url) {
-        const funds = usdc === undefined ? [] : ["--usdc", usdc];
-        const output = await runCommand(
-          ["accounts", "create", "--count", String(count), ...UNLIMITED, ...funds, "--json"],
-          { ...env, DATABASE_URL: url },
-        );
-        return output
-          .trim()
-          .split("\n")
-          .map((line) => madeAccount.parse(JSON.parse(line)).api_key);
-      },
+      createAccounts: (count, usdc, url = postgres.url) => makeAccounts(url, count, usdc),
       close,
     };
   } catch (error) {
@@ -124,31 +124,20 @@ export async function startWorld(): Promise<World> {
 /** A wallet whose USDC token account is there. */
 async function makeTreasury(rpcUrl: string): Promise<string> {
   const owner = Keypair.generate().publicKey.toBase58();
-  const response = await fetch(rpcUrl, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "local_mintUsdc", params: [owner, 0] }),
-  });
-  z.object({ result: z.string() }).parse(await response.json());
+  await askChain(rpcUrl, "local_mintUsdc", [owner, 0]);
   return owner;
+}
+
+/** @returns the file that it is kept in, in a folder that is its owner's alone */
+async function makeFeePayer(rpcUrl: string, folder: string): Promise<string> {
+  const wallet = Keypair.generate();
+  await mkdir(folder, { mode: 0o700 });
+  const file = path.join(folder, "fee-payer.json");
+  await writeFile(file, JSON.stringify([...wallet.secretKey]), { mode: 0o600 });
+  await askChain(rpcUrl, "local_airdrop", [wallet.publicKey.toBase58(), FEES]);
+  return file;
 }
 
 function portOf(url: string): number {
   return Number(new URL(url).port);
-}
-
-/** Runs a command of the project's and gives what it printed. */
-async function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
-  const child = spawn(process.execPath, ["src/main.ts", ...args], {
-    cwd: ROOT,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-  });
-  const code = await new Promise((resolve) => child.once("close", resolve));
-  if (code !== 0) throw new Error(`${args.join(" ")} ended with ${String(code)}`);
-  return output;
 }

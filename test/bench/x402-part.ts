@@ -1,60 +1,48 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-import { Keypair } from "@solana/web3.js";
 import { z } from "zod";
 import type { Bench } from "./bench.ts";
-import { askChain } from "./chain-request.ts";
 import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
 import { compare, loaded, type Side } from "./measure.ts";
 import { cpuLine, throughputLine, type Line } from "./report.ts";
+import type { World } from "./world.ts";
 import { openX402Buyers, type Seller } from "./x402-buyers.ts";
 
 const CONNECTIONS = 64;
 const PEER = "official x402 library";
 /** What is put in the place of an answer, so that the peer spends nothing on the tool. */
 const SOLD = { ok: true, result: {} };
-const LAMPORTS = 1_000_000_000;
 
 const offer = z.object({
   quote: z.object({ price_usdc_microusd: z.coerce.string() }),
 });
 
+/** What a gateway needs to sell by x402. */
+export function x402Settings({ feePayerFile }: World): Record<string, string> {
+  return { FEE_PAYER_KEYPAIR: feePayerFile };
+}
+
 /** Selling by x402 against the official library: the offer, and a whole purchase by its own client, which the seller's fee payer sends. */
 export async function x402(bench: Bench): Promise<Line[]> {
-  const { world, plan, scale, signal } = bench;
-  const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-bench-"));
-  try {
-    const keyFile = path.join(folder, "fee-payer.json");
-    const feePayer = Keypair.generate();
-    await writeFile(keyFile, JSON.stringify([...feePayer.secretKey]), { mode: 0o600 });
-    await chmod(folder, 0o700);
-    await askChain(world.rpcUrl, "local_airdrop", [feePayer.publicKey.toBase58(), LAMPORTS]);
-    const gateway = await world.serve({ env: { FEE_PAYER_KEYPAIR: keyFile } });
-    const [key = ""] = await world.createAccounts(1);
-    const { price_usdc_microusd: price } = offer.parse(
-      JSON.parse(await askOnce(gateway.httpPort, key, PAID_CALL, 402)),
-    ).quote;
-    const args = [JSON.stringify(SOLD), price, world.treasuryOwner, world.rpcUrl, keyFile];
-    const peer = await bench.peer("test/bench/x402-peer/main.ts", { args });
-    const ours = { server: gateway.server, port: gateway.httpPort };
-    const load = bench.load("http");
-    const asked = ({ server, port }: Seller): Side => {
-      const job = { host: "127.0.0.1", port, connections: CONNECTIONS, requests: [toolCallRequest(key, PAID_CALL)] };
-      return loaded(load, server, { ...job, expect: { status: 402, body: "{" } }, plan, signal);
-    };
-    const offers = await compare(asked(ours), asked(peer), plan);
-    const buyers = await openX402Buyers(world.rpcUrl, key);
-    const bought = (seller: Seller): Side => buyers.side(seller, scale.purchases);
-    const purchases = await compare(bought(ours), bought(peer), plan);
-    await gateway.server.stop();
-    return [
-      ...cpuLine("x402: offer", offers, PEER, 1),
-      throughputLine("x402: offer", offers, PEER, 1),
-      ...cpuLine("x402: purchase", purchases, PEER, 1),
-      throughputLine("x402: purchase", purchases, PEER, 1),
-    ];
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  const { world, gateway, plan, scale, signal } = bench;
+  const [key = ""] = await world.createAccounts(1);
+  const { price_usdc_microusd: price } = offer.parse(
+    JSON.parse(await askOnce(gateway.httpPort, key, PAID_CALL, 402)),
+  ).quote;
+  const args = [JSON.stringify(SOLD), price, world.treasuryOwner, world.rpcUrl, world.feePayerFile];
+  const peer = await bench.peer("test/bench/x402-peer/main.ts", { args });
+  const ours = { server: gateway.server, port: gateway.httpPort };
+  const load = bench.load("http");
+  const asked = ({ server, port }: Seller): Side => {
+    const job = { host: "127.0.0.1", port, connections: CONNECTIONS, requests: [toolCallRequest(key, PAID_CALL)] };
+    return loaded(load, server, { ...job, expect: { status: 402, body: "{" } }, plan, signal);
+  };
+  const offers = await compare(asked(ours), asked(peer), plan);
+  const buyers = await openX402Buyers(world.rpcUrl, key);
+  const bought = (seller: Seller): Side => buyers.side(seller, scale.purchases);
+  const purchases = await compare(bought(ours), bought(peer), plan);
+  return [
+    ...cpuLine("x402: offer", offers, PEER, 1),
+    throughputLine("x402: offer", offers, PEER, 1),
+    ...cpuLine("x402: purchase", purchases, PEER, 1),
+    throughputLine("x402: purchase", purchases, PEER, 1),
+  ];
 }

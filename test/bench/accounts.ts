@@ -1,0 +1,41 @@
+import { randomUUID } from "node:crypto";
+import { Keypair } from "@solana/web3.js";
+import { parseUsdc } from "../../src/domain/money.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+
+/** Requests per minute and at once of every account here: the limit is asked, and never reached. */
+const UNLIMITED = { ratePerMinute: 10_000_000, burst: 10_000_000 };
+
+/** Accounts that are made at once, and the connections for that. */
+const AT_ONCE = 4;
+
+/** Makes accounts with a key each, as `accounts create --count` does. @param usdc starting balance; undefined: none. @returns the keys */
+export async function makeAccounts(url: string, count: number, usdc: string | undefined): Promise<string[]> {
+  const amount = usdc === undefined ? undefined : parseUsdc(usdc);
+  const postgres = await openPostgres({
+    ...{ url, instanceId: randomUUID(), clock: systemClock, random: systemRandom, leaseMs: 60_000, poolSize: AT_ONCE },
+    log: { warn: () => {}, error: () => {} },
+  });
+  try {
+    const keys: string[] = [];
+    let left = count;
+    const make = async (): Promise<void> => {
+      while (left-- > 0) keys.push(await makeAccount(postgres, amount));
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, make));
+    return keys;
+  } finally {
+    await postgres.close();
+  }
+}
+
+async function makeAccount({ accounts, apiKeys }: Postgres, amount: bigint | undefined): Promise<string> {
+  const { accountId } = await accounts.create(Keypair.generate().publicKey.toBase58());
+  await accounts.setTier(accountId, UNLIMITED);
+  if (amount !== undefined)
+    await accounts.adjust({ accountId, amount, reason: "starting balance", idempotencyKey: randomUUID() });
+  const { secret } = await apiKeys.create({ accountId, name: "load test", scopes: DEFAULT_SCOPES });
+  return secret;
+}
