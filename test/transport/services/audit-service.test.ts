@@ -76,6 +76,12 @@ describe("the audit over gRPC", { timeout: 30_000 }, () => {
     expect(late.code).toBe(status.DEADLINE_EXCEEDED);
     await expect.poll(underWay).toEqual([]);
     await locker.end();
-    expect((await runAudit()).clean).toBe(true);
+    // The database is done with it a moment before the gateway is.
+    const next = () =>
+      runAudit().then(
+        ({ clean }) => clean,
+        () => undefined,
+      );
+    await expect.poll(next).toBe(true);
   });
 });
