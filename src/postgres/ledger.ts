@@ -58,11 +58,17 @@ export class PostgresLedger implements Ledger {
     this.#balances = new Batcher({ max: 500, run: (accounts) => this.#balancesOf(accounts) });
     this.#looking = new Batcher({ max: BATCH, run: (queries) => this.#priorAll(queries) });
     this.#beginning = new Batcher({
-      ...{ max: BATCH, lanes: LANES, keys: exclusiveKeys, lane: ({ accountId }) => accountId },
+      max: BATCH,
+      lanes: LANES,
+      keys: exclusiveKeys,
+      lane: ({ accountId }) => accountId,
       run: (calls) => this.#beginAll(calls),
     });
     this.#finishing = new Batcher({
-      ...{ max: BATCH, lanes: LANES, keys: ({ runId }) => [runId], lane: ({ runId }) => runId },
+      max: BATCH,
+      lanes: LANES,
+      keys: ({ runId }) => [runId],
+      lane: ({ runId }) => runId,
       run: (calls) => this.#finishAll(calls),
     });
   }
@@ -151,11 +157,15 @@ export class PostgresLedger implements Ledger {
     return rows[0].available;
   }
 
+  /** In the order of their claims, of which it may write some: so does whoever begins calls, and none of them waits for the other. */
   async #priorAll(queries: readonly PriorQuery[]): Promise<{ prior: Prior }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",
       `select asked.n::integer as n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).*
-       from json_array_elements($1) with ordinality asked (call, n) cross join ledger_prior(asked.call) prior`,
+       from (
+         select * from json_array_elements($1) with ordinality asked (call, n)
+         order by (call ->> 'account_id')::uuid, call ->> 'claim_key' offset 0
+       ) asked cross join lateral ledger_prior(asked.call) prior`,
       [JSON.stringify(queries.map(priorRecord))],
     );
     return inOrder(rows, (row) => ({ prior: priorOf(row) }));

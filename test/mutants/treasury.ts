@@ -97,7 +97,7 @@ export const TREASURY: readonly Mutant[] = [
     name: "reversed-buys-nothing",
     guard: "A payment that was taken back buys nothing.",
     file: "src/postgres/migrations/0003-judge.ts",
-    find: "when payment.reversed then 'reversed'\n            when payment.settled",
+    find: "when payment.reversed then 'reversed'\n        when payment.settled",
     replace: "when payment.settled",
     tests: ["test/postgres/corrections.test.ts"],
   },

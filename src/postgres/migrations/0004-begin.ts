@@ -1,5 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
+import { RECEIPT_OF } from "./0002-receipts.ts";
 
 /**
  * Kinds are those of the port, and "again": another transaction came between, so the call is to be judged anew. On the way a
@@ -137,10 +138,10 @@ export const LEDGER_BEGIN = /* sql */ `
         for item in
           select call.n from unnest(calls) call
           where kinds[call.n] in ('new', 'quote_paid') and call.deposit is not null and call.tx_signature <> all (deposited || adopted)
-            and (kinds[call.n] = 'new' or not exists (select from payment where payment.tx_signature = call.tx_signature and not payment.settled))
+            and (kinds[call.n] = 'new' or coalesce((select payment.settled from payment where payment.tx_signature = call.tx_signature), true))
           union all
-          select call.n from unnest(calls) call join payment on payment.tx_signature = call.tx_signature
-          where kinds[call.n] = 'credited' and payment.reversed
+          select call.n from unnest(calls) call
+          where kinds[call.n] = 'credited' and (select payment.reversed from payment where payment.tx_signature = call.tx_signature)
         loop
           kinds[item.n] := 'again';
         end loop;
@@ -209,21 +210,27 @@ export const LEDGER_BEGIN = /* sql */ `
       if claimed then
         -- Claims that start: take over the retryable ones. Claims that do not: leave those of a credited payment for the retry.
         -- A claim that a payment points to, or once did, never expires.
-        update idempotency claim
-        set state = 'running', run_id = call.run_id, tx_signature = coalesce(call.tx_signature, claim.tx_signature),
-            expires_at = case when call.tx_signature is null then greatest(claim.expires_at, now() + interval '48 hours') else 'infinity' end
-        from unnest(calls) call
-        where claim.account_id = call.account_id and claim.key = call.claim_key and claim.state = 'retryable' and kinds[call.n] = 'granted';
+        for item in
+          select call.* from unnest(calls) call
+          cross join lateral (select state from idempotency where account_id = call.account_id and key = call.claim_key offset 0) claim
+          where kinds[call.n] = 'granted' and claim.state = 'retryable'
+        loop
+          update idempotency claim
+          set state = 'running', run_id = item.run_id, tx_signature = coalesce(item.tx_signature, claim.tx_signature),
+              expires_at = case when item.tx_signature is null then greatest(claim.expires_at, now() + interval '48 hours') else 'infinity' end
+          where claim.account_id = item.account_id and claim.key = item.claim_key;
+        end loop;
 
-        if not kinds <@ array['granted', 'started'] then
-          update idempotency claim set state = 'retryable', tx_signature = call.tx_signature, expires_at = 'infinity'
-          from unnest(calls) call
-          where claim.account_id = call.account_id and claim.key = call.claim_key
-            and kinds[call.n] = 'insufficient' and call.tx_signature = any (deposited || adopted);
-          delete from idempotency claim using unnest(calls) call
-          where claim.account_id = call.account_id and claim.key = call.claim_key and claim.run_id = call.run_id
-            and claim.state = 'running' and kinds[call.n] not in ('granted', 'started');
-        end if;
+        for item in
+          select call.* from unnest(calls) call where kinds[call.n] not in ('granted', 'started') and call.claim_key is not null
+        loop
+          if kinds[item.n] = 'insufficient' and item.tx_signature = any (deposited || adopted) then
+            update idempotency claim set state = 'retryable', tx_signature = item.tx_signature, expires_at = 'infinity'
+            where claim.account_id = item.account_id and claim.key = item.claim_key;
+          end if;
+          delete from idempotency claim
+          where claim.account_id = item.account_id and claim.key = item.claim_key and claim.run_id = item.run_id and claim.state = 'running';
+        end loop;
       end if;
 
       if proved then
@@ -243,7 +250,8 @@ export const LEDGER_BEGIN = /* sql */ `
         id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, started_at, key_id, budget_id)
       select call.run_id, call.account_id, call.tool, 'active', instance, now() + lease, call.price, call.claim_key,
              call.quote_id, call.step_id, call.tx_signature, coalesce(payment.paid_by, 'balance'), now(), call.key_id, call.budget_id
-      from unnest(calls) call left join payment on payment.tx_signature = call.tx_signature
+      from unnest(calls) call
+      left join lateral (select paid_by from payment where tx_signature = call.tx_signature offset 0) payment on true
       where kinds[call.n] = 'granted';
 
       insert into hold (run_id, account_id, amount, state)
@@ -273,9 +281,9 @@ export const LEDGER_BEGIN = /* sql */ `
     end if;
 
     return query
-      select call.n, case kinds[call.n] when 'granted' then 'started' else kinds[call.n] end, balances[call.n], results[call.n], receipt
-      from unnest(calls) call
-      left join issued_receipt receipt on kinds[call.n] = 'replay' and receipt.run_id = replays[call.n];
+      select call.n, case kinds[call.n] when 'granted' then 'started' else kinds[call.n] end, balances[call.n], results[call.n],
+        case kinds[call.n] when 'replay' then ${RECEIPT_OF("replays[call.n]")} end
+      from unnest(calls) call;
   end $$`;
 
 /**
@@ -284,6 +292,8 @@ export const LEDGER_BEGIN = /* sql */ `
  * Every function of the ledger takes its locks in one order: run, idempotency, payment, account, key_budget; within a table by primary key.
  * They rely on READ COMMITTED, where each statement sees what was committed before it, so what is read after a lock is current.
  * They use nested loops over indexes whatever the statistics say: plans are kept, and a new database grows faster than it is analysed.
+ * Whether a table that is empty is read by a key or as a whole costs the same: what must not be read as a whole is looked up in a subquery
+ * that PostgreSQL leaves as it is ("offset 0", or for one value), or row by row.
  */
 export class Begin extends Migration {
   override name = "0004-begin";

@@ -1,5 +1,6 @@
 import { Migration } from "@mikro-orm/migrations";
 import { SYSTEM_ACCOUNTS } from "../system-accounts.ts";
+import { RECEIPT_OF } from "./0002-receipts.ts";
 
 /**
  * Forgets expired keys, oldest first, along the index of those that expire and then by the place of each row: a plan that no
@@ -16,11 +17,15 @@ export const LEDGER_RELEASE = /* sql */ `
   create or replace function ledger_release(runs uuid[]) returns void
   language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  declare
+    item record;
   begin
-    update idempotency claim set state = 'retryable'
-    from run
-    where run.id = any (runs) and claim.account_id = run.account_id and claim.key = run.claim_key
-      and claim.run_id = run.id and claim.state = 'running';
+    for item in
+      select run.account_id, run.claim_key, run.id from run where run.id = any (runs) and run.claim_key is not null
+    loop
+      update idempotency claim set state = 'retryable'
+      where claim.account_id = item.account_id and claim.key = item.claim_key and claim.run_id = item.id and claim.state = 'running';
+    end loop;
 
     perform from account where id in (select hold.account_id from hold where hold.run_id = any (runs)) order by id for update;
 
@@ -36,7 +41,7 @@ export const LEDGER_RELEASE = /* sql */ `
       from (
         select run.budget_id, (run.started_at at time zone 'utc')::date as day, sum(hold.amount) as amount
         from run join hold on hold.run_id = run.id and hold.state = 'open'
-        where run.id = any (runs) and run.budget_id is not null
+        where run.id = any (runs) and hold.run_id = any (runs) and run.budget_id is not null
         group by 1, 2
       ) back
       where budget.budget_id = back.budget_id and budget.day = back.day;
@@ -79,21 +84,24 @@ export const LEDGER_FINISH = /* sql */ `
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
   #variable_conflict use_column
   declare
+    asked constant uuid[] = array(select ending.run_id from unnest(endings) ending);
+    mine uuid[];            -- those that end now
     ended uuid[];
     captured uuid[];
     claimed uuid[];
     item record;
   begin
-    perform from run where id in (select ending.run_id from unnest(endings) ending) order by id for update;
+    perform from run where id = any (asked) order by id for update;
+    select array_agg(run.id) filter (where run.status = 'active' and run.owner = instance) into mine from run where run.id = any (asked);
 
     with changed as (
       update run set status = ending.outcome, ended_at = now(), error_code = ending.error_code, error_message = ending.error_message
       from unnest(endings) ending
-      where run.id = ending.run_id and run.status = 'active' and run.owner = instance
+      where run.id = any (mine) and run.id = ending.run_id
       returning run.id, run.status, run.tool, run.quote_id, run.step_id, run.tx_signature, run.price, run.paid_by, run.claim_key, ending.receipt_id
     ), charged as (
       update hold set state = 'captured' from changed
-      where hold.run_id = changed.id and changed.status = 'completed' and hold.state = 'open'
+      where hold.run_id = any (mine) and hold.run_id = changed.id and changed.status = 'completed' and hold.state = 'open'
       returning hold.run_id, hold.account_id, hold.amount, changed.*, nextval('transfer_id_seq') as transfer_id
     ), booked as (
       insert into transfer (id, debit, credit, amount, kind, ref)
@@ -130,10 +138,9 @@ export const LEDGER_FINISH = /* sql */ `
         case when run.owner = instance and run.status = ending.outcome
           then case run.status when 'completed' then 'captured' else 'released' end
           else 'lost' end,
-        receipt
+        case when run.owner = instance and ending.outcome = 'completed' then ${RECEIPT_OF("run.id")} end
       from unnest(endings) ending
-      left join run on run.id = ending.run_id
-      left join issued_receipt receipt on receipt.run_id = run.id and run.owner = instance and ending.outcome = 'completed';
+      left join lateral (select id, status, owner from run where id = ending.run_id offset 0) run on true;
   end $$`;
 
 /** Ending runs: capture with receipt and stored result, or release; by the owner, or by the sweep once the owner's lease has expired. */
