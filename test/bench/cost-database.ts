@@ -1,5 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { query } from "../support/database-server.ts";
+
+/** How long sessions may take to end, ms. */
+const PATIENCE_MS = 20_000;
 
 /** A moment in the life of a database. */
 interface Mark {
@@ -57,10 +61,7 @@ export interface Counters {
 
 /** Reads them. Sessions that idle have told all they did once they have ended, so those of gateways are ended: they open others. */
 export async function counters(url: string): Promise<Counters> {
-  await query(
-    url,
-    "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
-  );
+  await endSessions(url);
   const { rows } = await query(
     url,
     `select (select xact_commit + xact_rollback from pg_stat_database where datname = current_database())::float as transactions,
@@ -69,6 +70,19 @@ export async function counters(url: string): Promise<Counters> {
              where relkind = 'r' and relnamespace = 'public'::regnamespace) as bytes`,
   );
   return rows[0];
+}
+
+/** All of this database, at once: PostgreSQL itself would wait for one after the other. */
+async function endSessions(url: string): Promise<void> {
+  const others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+  const { rows } = await query(url, `select pid, pg_terminate_backend(pid) ${others}`);
+  const pids = rows.map(({ pid }) => Number(pid)).join(",");
+  if (pids === "") return;
+  const patience = performance.now() + PATIENCE_MS;
+  while ((await query(url, `select ${others} and pid in (${pids})`)).rows.length > 0) {
+    if (performance.now() > patience) throw new Error("sessions that were ended are still there");
+    await sleep(10);
+  }
 }
 
 /** How long a commit waits for the disk, ms: the least that a transaction can write, durably, one after the other. */

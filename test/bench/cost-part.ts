@@ -29,15 +29,22 @@ export async function cost(bench: Bench): Promise<Line[]> {
   // A process that has just started compiles while it works.
   for (const job of jobs) await fleet.measure(job);
   const costs: Cost[] = [];
+  let before = await counters(url);
   for (const job of jobs) {
     signal.throwIfAborted();
-    costs.push(await costOf(bench, fleet, url, job));
+    const measured = await costOf(bench, fleet, url, { job, before });
+    costs.push(measured);
+    before = measured.after;
   }
   return costLines(costs);
 }
 
-async function costOf({ plan }: Bench, fleet: Fleet, url: string, job: CostJob): Promise<Cost> {
-  const before = await counters(url);
+async function costOf(
+  { plan }: Bench,
+  fleet: Fleet,
+  url: string,
+  { job, before }: Pick<Cost, "job" | "before">,
+): Promise<Cost> {
   const [rates, batches]: [FleetRate[], Batches[]] = [[], []];
   let answered = 0;
   // What is counted from the first call to the last one needs no rounds; they are for what the machine does besides.
