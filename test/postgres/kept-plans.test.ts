@@ -1,9 +1,10 @@
-import pg from "pg";
+import type { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall, FinishCall } from "../../src/app/ports.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { Leases } from "../../src/postgres/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
+import { openPool } from "../../src/postgres/pool.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, depositOf, expireLeases, failed, makeAccount, newRunId, paymentOf } from "./fixture.ts";
@@ -15,17 +16,17 @@ const WHOLE = /(?:Seq|Index|Index Only|Bitmap Index) Scan\b [^\n]*\bon \w+[^\n]*
 
 let database: TestDatabase;
 /** The one connection of a gateway whose plans are from when all tables were empty, and known to be. */
-let pool: pg.Pool;
+let pool: Pool;
 /** For what the test itself does. */
-let outside: pg.Pool;
+let outside: Pool;
 let ledger: PostgresLedger;
 /** The plans of what it runs, also within functions. */
 const plans: string[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = new pg.Pool({ connectionString: database.url, max: 1 });
-  outside = new pg.Pool({ connectionString: database.url, max: 1 });
+  pool = openPool(database.url, { max: 1, applicationName: "kept plans" });
+  outside = openPool(database.url, { max: 1, applicationName: "outside" });
   await outside.query("analyze");
   await pool.query(
     `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
