@@ -67,13 +67,14 @@ export const LEDGER_BEGIN = /* sql */ `
         order by call.account_id, call.claim_key
         on conflict do nothing;
 
-        perform from idempotency claim
-        join (
+        perform from (
           select call.account_id, call.claim_key from unnest(calls) call where kinds[call.n] in ('new', 'credited')
           union select call.account_id, payment_claims[call.n] from unnest(calls) call where kinds[call.n] in ('new', 'credited')
-        ) wanted on wanted.account_id = claim.account_id and wanted.claim_key = claim.key
-        order by claim.account_id, claim.key
-        for update of claim;
+          order by account_id, claim_key
+        ) wanted
+        cross join lateral (
+          select from idempotency claim where claim.account_id = wanted.account_id and claim.key = wanted.claim_key for update of claim
+        ) locked;
 
         -- Judge again, now that the claims stand still. Left for the next turn is a call whose claim was forgotten meanwhile, and
         -- one whose payment points elsewhere than before, or where an earlier call of this batch has to do with it.
@@ -149,7 +150,7 @@ export const LEDGER_BEGIN = /* sql */ `
 
       -- Accounts.
       perform from account
-      where id in (select call.account_id from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid'))
+      where id = any (array(select call.account_id from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')))
       order by id
       for update;
 

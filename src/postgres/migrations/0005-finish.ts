@@ -27,7 +27,7 @@ export const LEDGER_RELEASE = /* sql */ `
       where claim.account_id = item.account_id and claim.key = item.claim_key and claim.run_id = item.id and claim.state = 'running';
     end loop;
 
-    perform from account where id in (select hold.account_id from hold where hold.run_id = any (runs)) order by id for update;
+    perform from account where id = any (array(select hold.account_id from hold where hold.run_id = any (runs))) order by id for update;
 
     -- What the keys' limits have counted goes back to the day that it was counted on.
     if exists (select from run where id = any (runs) and budget_id is not null) then
