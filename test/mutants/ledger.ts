@@ -156,7 +156,7 @@ export const LEDGER: readonly Mutant[] = [
     file: BEGIN,
     find: "for update of claim",
     replace: "",
-    tests: CALLS,
+    tests: LOCKS,
   },
   {
     name: "balance-covers",

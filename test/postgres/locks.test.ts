@@ -19,24 +19,30 @@ import {
 let database: TestDatabase;
 let one: Instance;
 let two: Instance;
+let three: Instance;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  [one, two] = [openInstance(database.url), openInstance(database.url)];
+  [one, two, three] = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
 });
 afterAll(async () => {
-  await Promise.all([one.close(), two.close()]);
+  await Promise.all([one.close(), two.close(), three.close()]);
   await database.drop();
 });
 
-/** Does something while another transaction has done its own and not committed yet, which it does once it is waited for. */
-async function during<Result>(statement: string, values: unknown[], work: () => Promise<Result>): Promise<Result> {
+/** Does something while another transaction has done its own and not committed yet, which it does once these wait for it. */
+async function during<Result>(
+  statement: string,
+  values: unknown[],
+  work: () => Promise<Result>,
+  waiting: readonly Instance[] = [one],
+): Promise<Result> {
   const other = await two.pool.connect();
   try {
     await other.query("begin");
     await other.query(statement, values);
     const done = work();
-    await untilWaiting(two.pool, one);
+    for (const instance of waiting) await untilWaiting(two.pool, instance);
     await other.query("commit");
     return await done;
   } finally {
@@ -69,6 +75,20 @@ describe("a call that begins", () => {
     expect(begun).toEqual({ kind: "insufficient", balance: 0n });
     expect(await one.ledger.balance(account)).toBe(0n);
     await expectCleanAudit(one.pool);
+  });
+
+  it("starts a failed call once, whoever else has found it failed at the same time", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const retry = () => callOf(account, { idempotencyKey: "taken over" });
+    const first = retry();
+    await one.ledger.begin(first);
+    await one.ledger.finish(failed(first));
+    // Held up before anything is decided: both have seen by then how the call stands.
+    const both = () => Promise.all([one.ledger.begin(retry()), three.ledger.begin(retry())]);
+    const row = [uuidFrom("acct", account)];
+    const begun = await during("select from account where id = $1 for update", row, both, [one, three]);
+    expect(begun.map(({ kind }) => kind).sort()).toEqual(["in_progress", "started"]);
+    expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
   const reverse = "select * from treasury_reverse($1)";
