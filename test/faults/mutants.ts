@@ -15,8 +15,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "finish-not-fenced",
     within: "ledger_finish",
-    from: "where run.id = ending.run_id and run.status = 'active' and run.owner = instance",
-    to: "where run.id = ending.run_id",
+    from: "filter (where run.status = 'active' and run.owner = instance)",
+    to: "",
   },
   {
     name: "sweep-keeps-the-hold",
