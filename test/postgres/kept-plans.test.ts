@@ -27,6 +27,14 @@ beforeAll(async () => {
   database = await createTestDatabase();
   pool = openPool(database.url, { max: 1, applicationName: "kept plans" });
   outside = openPool(database.url, { max: 1, applicationName: "outside" });
+  // Autovacuum would make the plans those of some other moment.
+  await outside.query(
+    `do $$ declare name text; begin
+       for name in select tablename from pg_tables where schemaname = 'public' loop
+         execute format('alter table %I set (autovacuum_enabled = off)', name);
+       end loop;
+     end $$`,
+  );
   await outside.query("analyze");
   await pool.query(
     `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
