@@ -29,12 +29,19 @@ const SIGNING_IN: ReadonlySet<unknown> = new Set([
 /** Whether the session ended without having been asked to. */
 let ended = false;
 
-/** A session that has ended is found out by whatever asks next: the page then asks for a new sign-in. */
+/** How often the page has become somebody else's. */
+let changes = 0;
+
+/**
+ * A session that has ended is found out by whatever asks next: the page then asks for a new sign-in. What was still asked for the one before
+ * ends nobody's session.
+ */
 const endOfSession: Interceptor = (next) => async (request) => {
+  const asked = changes;
   try {
     return await next(request);
   } catch (error) {
-    if (isUnauthenticated(error) && !SIGNING_IN.has(request.method)) {
+    if (isUnauthenticated(error) && asked === changes && !SIGNING_IN.has(request.method)) {
       ended = true;
       changeSession({});
     }
@@ -63,6 +70,7 @@ const sessionKey = createConnectQueryKey({
  * sent to get them.
  */
 export function changeSession(now: MessageInitShape<typeof GetSessionResponseSchema>): void {
+  changes++;
   queryClient.setQueryData(sessionKey, create(GetSessionResponseSchema, now));
   queryClient.removeQueries({ predicate: ({ queryHash }) => queryHash !== hashKey(sessionKey) });
   queryClient.getMutationCache().clear();

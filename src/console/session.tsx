@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { createContext, use, type ReactNode } from "react";
 import { SessionService, type Installation, type Session } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { changeSession } from "./rpc.ts";
+import { changeSession, queryClient } from "./rpc.ts";
 
 /** Who is signed in, and where. */
 export interface SignedIn {
@@ -28,7 +28,22 @@ export function useSessionQuery() {
   return useQuery(SessionService.method.getSession, {}, { staleTime: 60_000 });
 }
 
-/** Ends the own session and forgets all that was shown. */
+/**
+ * What goes with the end of a session: what is still being asked is not waited for, for it would be refused, and all that was shown is
+ * forgotten.
+ */
+const endingSession = {
+  onMutate: () => queryClient.cancelQueries(),
+  onSuccess: () => changeSession({}),
+  onError: () => queryClient.invalidateQueries(),
+};
+
+/** Ends the own session. */
 export function useSignOut() {
-  return useMutation(SessionService.method.signOut, { onSuccess: () => changeSession({}) });
+  return useMutation(SessionService.method.signOut, endingSession);
+}
+
+/** Ends all sessions of the account. */
+export function useSignOutEverywhere() {
+  return useMutation(SessionService.method.signOutEverywhere, endingSession);
 }

@@ -1,3 +1,4 @@
+import type { Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { goTo, type ConsoleWorld } from "./console-world.ts";
 import { ledger, testWallet, walletWithoutSignIn } from "./wallet.ts";
@@ -47,6 +48,36 @@ export function signInFlows(here: () => ConsoleWorld): void {
     wallet.refuses = false;
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await leave();
+  });
+
+  test("what is still being asked when somebody signs out is given up, and ends nobody's session", async () => {
+    const world = here();
+    const [first, next] = [await world.agent(), await world.agent()];
+    const wallets = [testWallet(first.wallet, { name: "First" }), testWallet(next.wallet, { name: "Next" })];
+    const { page, context, leave } = await world.visitor({ wallets });
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const late: Promise<void>[] = [];
+    const answer = async (route: Route) => route.fulfill({ response: await route.fetch() });
+    // Refused after the session has ended, and before the page hears that it has.
+    await context.route(/ListKeys/, (route) => late.push(held.then(() => answer(route)).catch(() => {})));
+    await context.route(/SignOut/, async (route) => {
+      const response = await route.fetch();
+      release();
+      await Promise.all(late);
+      await route.fulfill({ response });
+    });
+    await page.goto("");
+    await page.getByRole("button", { name: "First" }).click();
+    await goTo(page, "keys");
+    await expect.poll(() => late.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Next" }).waitFor();
+    await context.unroute(/ListKeys/);
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
+    expect(await page.getByText("Your session has ended").count()).toBe(0);
     await leave();
   });
 

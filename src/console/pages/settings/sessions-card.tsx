@@ -1,7 +1,8 @@
 import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { SessionService, type Session } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { changeSession, queryClient } from "../../rpc.ts";
+import { queryClient } from "../../rpc.ts";
+import { useSignOutEverywhere } from "../../session.tsx";
 import { Button, Card, Dialog, EmptyState, ErrorNote, Status, Table, tell, Time, type Column } from "../../ui/index.ts";
 import { browserOf } from "./browser.ts";
 
@@ -76,9 +77,7 @@ function Name({ session: { userAgent, current } }: { session: Session }) {
 }
 
 function SignOutEverywhere({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const { mutate, error, isPending } = useMutation(SessionService.method.signOutEverywhere, {
-    onSuccess: () => changeSession({}),
-  });
+  const { mutate, error, isPending } = useSignOutEverywhere();
   return (
     <Dialog
       open={open}
