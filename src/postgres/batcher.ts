@@ -17,6 +17,9 @@ const MAX_QUEUE = 10_000;
 /** Items of a batch that failed which are tried at once, each alone: what blocks one of them must not hold up the others. */
 const ALONE = 4;
 
+/** Turns of the event loop at most in which a batch may grow before it goes: many short turns must not hold up its first item. */
+const MAX_GATHERED = 8;
+
 /** How batches are made and run. */
 export interface BatcherOptions<Item, Answer> {
   /** Items in a batch at most. */
@@ -89,8 +92,7 @@ export class Batcher<Item, Answer> {
     this.#active++;
     while (!this.#gathering && this.#queue.length > 0) {
       this.#gathering = true;
-      // Let the calls that arrived in the same turn of the event loop go together.
-      await setImmediate();
+      await this.#gather();
       this.#gathering = false;
       const batch = this.#take();
       // What is left waits for a batch under way, whose lane takes it afterwards.
@@ -99,6 +101,14 @@ export class Batcher<Item, Answer> {
       await this.#runApart(batch);
     }
     this.#active--;
+  }
+
+  /** Waits while each turn of the event loop brings more: what arrives together goes together. A lone item waits for one turn. */
+  async #gather(): Promise<void> {
+    for (let turn = 0, before = -1; turn < MAX_GATHERED && this.#queue.length > before; turn++) {
+      before = this.#queue.length;
+      await setImmediate();
+    }
   }
 
   async #runApart(batch: readonly Waiting<Item, Answer>[]): Promise<void> {

@@ -41,6 +41,21 @@ describe("a batcher", () => {
     expect(batches).toEqual([["a"], ["b", "c", "d"]]);
   });
 
+  it("lets a batch grow while each turn of the event loop brings more, but not for ever", async () => {
+    const { batches, batcher } = recording();
+    const answers: Promise<string>[] = [];
+    // Asked for first, a turn comes before the batcher looks again, as what comes from sockets does.
+    let next = turn();
+    for (const item of "abcdefghijkl") {
+      answers.push(batcher.submit(item));
+      await next;
+      next = turn();
+    }
+    await Promise.all(answers);
+    expect(batches[0]?.join("")).toBe("abcdefghi");
+    expect(batches.flat().join("")).toBe("abcdefghijkl");
+  });
+
   it("fills batches up to their size, in order of arrival", async () => {
     const { batches, batcher } = recording({ max: 2 });
     await all(batcher, "abcde");
