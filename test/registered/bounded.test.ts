@@ -19,10 +19,12 @@ it("is begun again where the machine did something else instead, but not for eve
     if (begun <= times) Atomics.wait(never, 0, 0, 10_000);
     return begun;
   };
-  expect(withinMs(20, idle(2))).toBe(3);
+  expect(withinMs(100, idle(2))).toBe(3);
   begun = 0;
-  expect(() => withinMs(20, idle(100))).toThrow(TookTooLongError);
-  expect(begun).toBe(5);
+  expect(() => withinMs(100, idle(100))).toThrow(TookTooLongError);
+  // A busy machine may count time as the work's own that it spent on waking it: then it is given up sooner.
+  expect(begun).toBeGreaterThan(1);
+  expect(begun).toBeLessThanOrEqual(5);
 });
 
 it("throws what it throws", () => {
