@@ -1,5 +1,4 @@
 import { readdir, readFile } from "node:fs/promises";
-import os from "node:os";
 import { query } from "../support/database-server.ts";
 
 /** Clock ticks a second in /proc/<pid>/stat, as in server-process.ts. */
@@ -51,9 +50,4 @@ async function statOf(pid: number): Promise<Stat | undefined> {
     .map(Number);
   const [parent = 0, utime = 0, stime = 0, cutime = 0, cstime = 0] = [1, 11, 12, 13, 14].map((index) => fields[index]);
   return { pid, parent, own: (utime + stime) / USER_HZ, waitedFor: (cutime + cstime) / USER_HZ };
-}
-
-/** CPU time that the whole machine has spent up to now, seconds. */
-export function machineCpuSeconds(): number {
-  return os.cpus().reduce((total, { times }) => total + (times.user + times.nice + times.sys + times.irq) / 1000, 0);
 }

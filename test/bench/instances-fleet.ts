@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bench } from "./bench.ts";
-import { DatabaseProcesses, machineCpuSeconds } from "./cost-processes.ts";
+import { DatabaseProcesses } from "./cost-processes.ts";
 import type { LoadProcess } from "./load.ts";
 import type { LoadJob } from "./load-messages.ts";
+import { machineCpuSeconds } from "./machine.ts";
 import type { ServedGateway } from "./world.ts";
 
 /** How long a round waits for the first answers beyond its own time, ms. */

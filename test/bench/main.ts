@@ -2,7 +2,7 @@ import process from "node:process";
 import { stopOnSignals } from "../tooling/signals.ts";
 import type { Part } from "./bench.ts";
 import { benchOptions } from "./options.ts";
-import { writePage } from "./page.ts";
+import { stolenText, writePage } from "./page.ts";
 import { takeProfile } from "./profile/take.ts";
 import { profileText } from "./profile/text.ts";
 import { isMet, type Line } from "./report.ts";
@@ -23,7 +23,8 @@ if (!json) process.stdout.write(`${circumstances.machine}\n`);
 await runParts(parts, {
   ...{ form, profile, signal: stop.signal },
   async ended(outcome) {
-    if (verbose) process.stderr.write(`${outcome.part.name}: ${outcome.seconds.toFixed(1)} s\n`);
+    if (verbose)
+      process.stderr.write(`${outcome.part.name}: ${outcome.seconds.toFixed(1)} s${stolenText(outcome.stolen)}\n`);
     try {
       await take(outcome);
     } catch (error) {
@@ -37,17 +38,18 @@ process.exit(stop.exitCode() ?? (failed > 0 ? 1 : 0));
 /** Tells of a part, and keeps it. @throws what it failed with */
 async function take(outcome: Outcome): Promise<void> {
   if ("error" in outcome) throw outcome.error;
-  const { part } = outcome;
+  const { part, stolen } = outcome;
   const lines = checkedLines(outcome.lines);
+  const now = { ...circumstances, stolen };
   tell(part, lines);
   if (profile === undefined) {
-    if (write) await writePage(await changeResults({ parts: { [part.name]: { ...circumstances, lines } } }), SECTIONS);
+    if (write) await writePage(await changeResults({ parts: { [part.name]: { ...now, lines } } }), SECTIONS);
     return;
   }
   const summary = await takeProfile(profile, part.name);
   process.stdout.write(`\n${profileText(summary, PROFILE_LINES)}`);
   const { groups, functions } = summary;
-  const kept = { ...circumstances, groups: [...groups], functions: functions.slice(0, PROFILE_LINES) };
+  const kept = { ...now, groups: [...groups], functions: functions.slice(0, PROFILE_LINES) };
   if (write) await writePage(await changeResults({ profiles: { [part.name]: kept } }), SECTIONS);
 }
 

@@ -1,7 +1,6 @@
-import os from "node:os";
-import process from "node:process";
 import { readOptions, UsageError, wholeNumber } from "../tooling/options.ts";
 import type { Part } from "./bench.ts";
+import { machine } from "./machine.ts";
 import { PARTS } from "./parts.ts";
 import type { Circumstances } from "./results.ts";
 import { LONG, SHORT, type Form } from "./scale.ts";
@@ -89,10 +88,4 @@ function chosenParts(only: string | undefined): readonly Part[] {
     if (part) return part;
     throw new UsageError(`there is no part ${name}; there are ${PARTS.map((each) => each.name).join(", ")}`);
   });
-}
-
-/** What measurements were made on. */
-export function machine(): string {
-  const cpus = os.cpus();
-  return `Node ${process.version}, ${os.type()} ${os.arch()}, ${cpus.length} x ${cpus[0]?.model}, ${(os.totalmem() / 2 ** 30).toFixed(0)} GiB`;
 }

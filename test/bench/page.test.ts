@@ -15,7 +15,13 @@ const line = (value: number, bar: Line["bar"]): Line => ({
   ...{ measure: "echo <CPU>", gateway: "38 us", peer: "bare 19 us" },
   ...{ value, bar },
 });
-const part = (lines: Line[], date = "2026-11-22") => ({ date, machine: "a machine", command: "npm run bench", lines });
+const part = (lines: Line[], date = "2026-11-22") => ({
+  date,
+  machine: "a machine",
+  command: "npm run bench",
+  stolen: 0.421,
+  lines,
+});
 const NOTHING: Results = { parts: {}, profiles: {} };
 
 let folder: string;
@@ -53,7 +59,7 @@ describe("docs/performance.md", () => {
     const results = { ...NOTHING, parts: { audit: part([line(2, { atMost: 1 })]) } };
     const { text } = renderPage(place("others"), results, SECTIONS);
     expect(text).toMatch(
-      /^before\n<!-- measured: others -->\n\n### The audit\n\n2026-11-22, `npm run bench`, a machine:/,
+      /^before\n<!-- measured: others -->\n\n### The audit\n\n2026-11-22, `npm run bench`, a machine, 42 % of its processor time taken by other machines:/,
     );
     expect(text).toContain("missed by 100 %");
     expect(text).not.toContain("old");

@@ -95,8 +95,13 @@ function profileSection(name: string, results: Results): string {
   ].join("\n");
 }
 
-function circumstancesText({ date, command, machine }: Circumstances): string {
-  return `${date}, \`${command}\`, ${machine}:`;
+function circumstancesText({ date, command, machine, stolen }: Circumstances): string {
+  return `${date}, \`${command}\`, ${machine}${stolenText(stolen)}:`;
+}
+
+/** How much the figures of a virtual machine may owe to its neighbours. */
+export function stolenText(stolen: number | undefined): string {
+  return stolen === undefined ? "" : `, ${(stolen * 100).toFixed(0)} % of its processor time taken by other machines`;
 }
 
 function groupOf({ name, title }: Section, results: Results): PlotGroup {

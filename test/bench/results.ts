@@ -24,7 +24,11 @@ const line = z.strictObject({
 });
 const share = z.strictObject({ place: z.string(), share: z.number() });
 /** When, where and how it was measured. */
-const circumstances = { date: z.iso.date(), machine: z.string(), command: z.string() };
+const circumstances = {
+  ...{ date: z.iso.date(), machine: z.string(), command: z.string() },
+  /** Of the processor time that was wanted meanwhile, what the host gave to others (machine.ts); absent where that is not known. */
+  stolen: z.number().optional(),
+};
 
 const results = z.strictObject({
   parts: z.record(z.string(), z.strictObject({ ...circumstances, lines: z.array(line) })),
@@ -36,7 +40,7 @@ const results = z.strictObject({
 });
 
 export type Results = z.output<typeof results>;
-export type Circumstances = Pick<Results["parts"][string], "date" | "machine" | "command">;
+export type Circumstances = Pick<Results["parts"][string], "date" | "machine" | "command" | "stolen">;
 
 /** Reads them. */
 export async function readResults(file = FILE): Promise<Results> {

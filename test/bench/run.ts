@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Bench, Part } from "./bench.ts";
 import { LoadProcess } from "./load.ts";
+import { countStolen } from "./machine.ts";
 import { profileFolder } from "./profile/take.ts";
 import type { Line } from "./report.ts";
 import type { Form } from "./scale.ts";
@@ -9,8 +10,8 @@ import { startWorld, type World } from "./world.ts";
 
 const peerReady = z.object({ port: z.int() });
 
-/** What came of a part, and how long it took with all that was started for it. */
-export type Outcome = { readonly part: Part; readonly seconds: number } & (
+/** What came of a part, and how long it took with all that was started for it; `stolen` as in results.ts. */
+export type Outcome = { readonly part: Part; readonly seconds: number; readonly stolen: number | undefined } & (
   | { readonly lines: Line[] }
   | { readonly error: unknown }
 );
@@ -35,11 +36,11 @@ export async function runParts(parts: readonly Part[], { form, signal, profile, 
     const next = async (): Promise<void> => {
       for (let part = left.shift(); part && !signal.aborted; part = left.shift()) {
         const folder = profile === undefined ? undefined : profileFolder(profile, part.name);
-        const began = performance.now();
+        const [began, stolen] = [performance.now(), await countStolen()];
         const common = part.ownDatabase ? undefined : shared;
         const made = await runPart(part, { ...form, world, signal }, common, () => serveOne(world, part, folder));
         const seconds = (performance.now() - began) / 1000;
-        if (!signal.aborted) await ended({ part, seconds, ...made });
+        if (!signal.aborted) await ended({ part, seconds, stolen: await stolen?.(), ...made });
       }
     };
     await Promise.all(Array.from({ length: form.sideBySide ?? 1 }, next));

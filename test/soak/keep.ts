@@ -1,4 +1,4 @@
-import { machine } from "../bench/options.ts";
+import { machine } from "../bench/machine.ts";
 import { writePage } from "../bench/page.ts";
 import { changeResults } from "../bench/results.ts";
 import { SECTIONS } from "../bench/sections.ts";
@@ -7,6 +7,11 @@ import { soakLines, type SoakResult } from "./report.ts";
 /** Keeps the figures that docs/performance.md is made of, and makes it anew. */
 export async function keep(result: SoakResult): Promise<void> {
   const command = `npm run soak -- --minutes ${Math.round(result.minutes)}`;
-  const circumstances = { date: new Date().toISOString().slice(0, 10), machine: machine(), command };
+  const circumstances = {
+    date: new Date().toISOString().slice(0, 10),
+    machine: machine(),
+    command,
+    stolen: result.stolen,
+  };
   await writePage(await changeResults({ parts: { soak: { ...circumstances, lines: soakLines(result) } } }), SECTIONS);
 }

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { countStolen } from "../bench/machine.ts";
 import { stopOnSignals } from "../tooling/signals.ts";
 import { auditApart } from "../../src/postgres/audit.ts";
 import { keep } from "./keep.ts";
@@ -47,6 +48,7 @@ async function play(stage: Stage): Promise<SoakResult | undefined> {
   load.answered();
 
   const perSecond = fullLoad * options.share;
+  const stolen = await countStolen();
   const began = performance.now();
   const loading = load.paced(perSecond, options.durationMs, signal);
   const moments = await watch(stage, load, began);
@@ -60,7 +62,7 @@ async function play(stage: Stage): Promise<SoakResult | undefined> {
   const unexpected = Object.fromEntries(load.unexpected);
   const acts = moments.reduce((sum, { answers }) => sum + answers.answers, 0);
   return {
-    ...{ fullLoad, load: perSecond, minutes, moments, unexpected },
+    ...{ fullLoad, load: perSecond, minutes, moments, unexpected, stolen: await stolen?.() },
     bytesPerAct: ((after.databaseMb - before.databaseMb) * 1e6) / acts,
     played: Object.fromEntries(load.played),
     checks: verdict({

@@ -22,6 +22,8 @@ export interface SoakResult {
   readonly bytesPerAct: number;
   readonly played: Readonly<Record<string, number>>;
   readonly unexpected: Readonly<Record<string, { count: number; first: string }>>;
+  /** Of the processor time that was wanted, what the host gave to others; undefined where that is not known. */
+  readonly stolen: number | undefined;
   readonly checks: readonly Check[];
 }
 
