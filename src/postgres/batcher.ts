@@ -57,8 +57,8 @@ interface Waiting<Item, Answer> {
 export class Batcher<Item, Answer> {
   readonly #options: BatcherOptions<Item, Answer>;
   #queue: Waiting<Item, Answer>[] = [];
-  /** Of a batch that failed, what is to be tried alone. */
-  #alone: Waiting<Item, Answer>[] = [];
+  /** Of each batch that failed, what is to be tried alone: apart, as a lane is free again only when all that was in it is answered. */
+  readonly #alone = new Set<Waiting<Item, Answer>[]>();
   /** Lanes that work or wait for their turn. */
   #active = 0;
   /** Whether one of them waits for its turn, and takes whatever comes before it. */
@@ -161,7 +161,8 @@ export class Batcher<Item, Answer> {
 
   async #recover(batch: readonly Waiting<Item, Answer>[], error: unknown): Promise<void> {
     if (error instanceof DatabaseAwayError) {
-      for (const { reject } of [...batch, ...this.#alone.splice(0), ...this.#queue.splice(0)]) reject(error);
+      const alone = [...this.#alone].flatMap((waiting) => waiting.splice(0));
+      for (const { reject } of [...batch, ...alone, ...this.#queue.splice(0)]) reject(error);
       return;
     }
     const [only, ...others] = batch;
@@ -171,11 +172,13 @@ export class Batcher<Item, Answer> {
       return;
     }
     // One bad item must not fail its neighbours.
-    this.#alone.push(...batch);
-    await Promise.all(Array.from({ length: ALONE }, () => this.#runAlone()));
+    const alone = [...batch];
+    this.#alone.add(alone);
+    await Promise.all(Array.from({ length: ALONE }, () => this.#runAlone(alone)));
+    this.#alone.delete(alone);
   }
 
-  async #runAlone(): Promise<void> {
-    for (let next = this.#alone.shift(); next; next = this.#alone.shift()) await this.#runBatch([next]);
+  async #runAlone(alone: Waiting<Item, Answer>[]): Promise<void> {
+    for (let next = alone.shift(); next; next = alone.shift()) await this.#runBatch([next]);
   }
 }

@@ -125,30 +125,48 @@ describe("a batcher", () => {
 describe("a batcher with several lanes", () => {
   /** Batches that end when they are told to, in the order of their beginning. */
   function held(lanes: number) {
-    const ends: (() => void)[] = [];
-    const recorded = recording({
+    const begun: string[] = [];
+    const ends: PromiseWithResolvers<void>[] = [];
+    const { batcher } = recording({
       lanes,
       lane: (item) => item.toLowerCase(),
       run: async (items) => {
-        await new Promise<void>((resolve) => ends.push(resolve));
+        begun.push(items.join(""));
+        const end = Promise.withResolvers<void>();
+        ends.push(end);
+        await end.promise;
         return [...items];
       },
     });
-    const begun = (batches: string[][]) => expect.poll(() => recorded.batches).toEqual(batches);
-    return { ...recorded, begun, end: (nth: number) => ends[nth]?.() };
+    const answered: string[] = [];
+    return {
+      batcher,
+      begun: (...batches: string[]) => expect.poll(() => begun).toEqual(batches),
+      /** Hears each item as often as it is answered, with `!` when that was an error. */
+      answered,
+      submit: (items: string) => {
+        for (const item of items)
+          batcher.submit(item).then(
+            (answer) => answered.push(answer),
+            () => answered.push(`${item}!`),
+          );
+      },
+      end: (nth: number) => ends[nth]?.resolve(),
+      fail: (nth: number, error = new Error("bad")) => ends[nth]?.reject(error),
+    };
   }
 
   it("begins one while another is under way, as many as there are lanes", async () => {
     const { batcher, begun, end } = held(2);
     const answers = [batcher.submit("a")];
-    await begun([["a"]]);
+    await begun("a");
     answers.push(batcher.submit("b"));
-    await begun([["a"], ["b"]]);
+    await begun("a", "b");
     answers.push(batcher.submit("c"), batcher.submit("d"));
     await turn();
-    await begun([["a"], ["b"]]);
+    await begun("a", "b");
     end(1);
-    await begun([["a"], ["b"], ["c", "d"]]);
+    await begun("a", "b", "cd");
     end(0);
     end(2);
     expect(await Promise.all(answers)).toEqual(["a", "b", "c", "d"]);
@@ -157,15 +175,79 @@ describe("a batcher with several lanes", () => {
   it("leaves what has to do with a batch under way for the lane that has it, and lets others pass", async () => {
     const { batcher, begun, end } = held(2);
     const answers = [batcher.submit("a")];
-    await begun([["a"]]);
+    await begun("a");
     answers.push(batcher.submit("A"), batcher.submit("b"), batcher.submit("a"));
-    await begun([["a"], ["b"]]);
+    await begun("a", "b");
     end(1);
     await turn();
-    await begun([["a"], ["b"]]);
+    await begun("a", "b");
     end(0);
-    await begun([["a"], ["b"], ["A", "a"]]);
+    await begun("a", "b", "Aa");
     end(2);
     expect(await Promise.all(answers)).toEqual(["a", "A", "b", "a"]);
+  });
+
+  it("tries alone what was in a batch that failed, and leaves the one beside it as it is", async () => {
+    const { submit, begun, end, fail, answered } = held(2);
+    submit("ab");
+    await begun("ab");
+    submit("cd");
+    await begun("ab", "cd");
+    fail(0);
+    await begun("ab", "cd", "a", "b");
+    fail(2);
+    end(3);
+    end(1);
+    await expect.poll(() => answered.toSorted()).toEqual(["a!", "b", "c", "d"]);
+    submit("abcd");
+    await begun("ab", "cd", "a", "b", "abcd");
+    end(4);
+    await expect.poll(() => answered.length).toBe(8);
+  });
+
+  it("keeps what has to do with an item apart while that is tried alone, whichever lane's it was", async () => {
+    const { submit, begun, end, fail, answered } = held(2);
+    submit("ax");
+    await begun("ax");
+    submit("bcdefg");
+    await begun("ax", "bcdefg");
+    submit("AG");
+    fail(1);
+    await begun("ax", "bcdefg", "b", "c", "d", "e");
+    // Of two lanes that try theirs alone at once, the one that is done must not end the other's.
+    fail(0);
+    await begun("ax", "bcdefg", "b", "c", "d", "e", "a", "x");
+    end(6);
+    end(7);
+    await begun("ax", "bcdefg", "b", "c", "d", "e", "a", "x", "A");
+    for (const nth of [2, 3, 4, 5]) end(nth);
+    await begun("ax", "bcdefg", "b", "c", "d", "e", "a", "x", "A", "f", "g");
+    expect(answered.toSorted().join("")).toBe("abcdex");
+    for (const nth of [8, 9]) end(nth);
+    await turn();
+    expect(answered).not.toContain("G");
+    end(10);
+    await begun("ax", "bcdefg", "b", "c", "d", "e", "a", "x", "A", "f", "g", "G");
+    end(11);
+    await expect.poll(() => answered.toSorted().join("")).toBe("AGabcdefgx");
+  });
+
+  it("that finds the database away turns away what waits, and leaves what is under way to find out for itself", async () => {
+    const { submit, begun, end, fail, answered } = held(2);
+    submit("ax");
+    await begun("ax");
+    submit("bcdefg");
+    await begun("ax", "bcdefg");
+    submit("AY");
+    fail(1);
+    await begun("ax", "bcdefg", "b", "c", "d", "e");
+    fail(0, new DatabaseAwayError(new Error("gone")));
+    await expect.poll(() => answered.toSorted().join("")).toBe("A!Y!a!f!g!x!");
+    for (const nth of [2, 3, 4, 5]) end(nth);
+    await expect.poll(() => answered.slice(6).toSorted().join("")).toBe("bcde");
+    submit("ab");
+    await begun("ax", "bcdefg", "b", "c", "d", "e", "ab");
+    end(6);
+    await expect.poll(() => answered.slice(10).toSorted().join("")).toBe("ab");
   });
 });
