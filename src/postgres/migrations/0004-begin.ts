@@ -39,7 +39,8 @@ export const LEDGER_BEGIN = /* sql */ `
         case when (judged.call).day_limit is not null then coalesce((
           select budget.spent from key_budget budget where budget.budget_id = (judged.call).budget_id and budget.day = today
         ), 0) end as spent
-      from ledger_judge(calls, instance) judged left join account on account.id = (judged.call).account_id
+      from ledger_judge(calls, instance) judged
+      left join lateral (select available from account where id = (judged.call).account_id offset 0) account on true
     loop
       kinds[item.n] := case
         when item.tx_signature is not null and item.deposit is null and coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'
@@ -118,7 +119,9 @@ export const LEDGER_BEGIN = /* sql */ `
           where kinds[call.n] = 'credited' or (kinds[call.n] = 'new' and call.deposit is not null and call.tx_signature <> all (deposited))
           union
           select claim.tx_signature from unnest(calls) call
-          join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
+          cross join lateral (
+            select tx_signature from idempotency where account_id = call.account_id and key = call.claim_key offset 0
+          ) claim
           where kinds[call.n] = 'new' and payment_claims[call.n] <> call.claim_key);
         if credited <> '{}' then
           perform from payment where tx_signature = any (credited) order by tx_signature for update;
@@ -126,7 +129,8 @@ export const LEDGER_BEGIN = /* sql */ `
             with adoption as (
               update payment set settled = true, fingerprint = call.fingerprint, claim_key = call.claim_key
               from unnest(calls) call
-              where kinds[call.n] = 'new' and payment.tx_signature = call.tx_signature and payment.tx_signature <> all (deposited)
+              where payment.tx_signature = any (credited)
+                and kinds[call.n] = 'new' and payment.tx_signature = call.tx_signature and payment.tx_signature <> all (deposited)
                 and payment.account_id = call.account_id and payment.quote_id = call.quote_id and not payment.settled and not payment.reversed
               returning payment.tx_signature
             )
@@ -171,7 +175,8 @@ export const LEDGER_BEGIN = /* sql */ `
       -- Grant in order of arrival whatever the balance and the key's limit for the day still cover.
       for item in
         select call.*, account.available
-        from unnest(calls) call join account on account.id = call.account_id
+        from unnest(calls) call
+        cross join lateral (select available from account where id = call.account_id offset 0) account
         where kinds[call.n] in ('new', 'credited', 'quote_paid')
         order by call.account_id, call.n
       loop
@@ -238,8 +243,11 @@ export const LEDGER_BEGIN = /* sql */ `
         -- The payment of a claim that starts points to it: whatever keys it came with stand for one call.
         update payment set claim_key = claim.key
         from unnest(calls) call
-        join idempotency claim on claim.account_id = call.account_id and claim.key = call.claim_key
-        where kinds[call.n] = 'granted' and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;
+        cross join lateral (
+          select key, tx_signature from idempotency where account_id = call.account_id and key = call.claim_key offset 0
+        ) claim
+        where payment.tx_signature = any (credited || deposited)
+          and kinds[call.n] = 'granted' and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;
 
         -- The money.
         insert into transfer (debit, credit, amount, kind, ref)
@@ -268,7 +276,8 @@ export const LEDGER_BEGIN = /* sql */ `
         from unnest(calls) call
         group by call.account_id
       ) change
-      where account.id = change.account_id and change.amount <> 0;
+      where account.id = any (array(select call.account_id from unnest(calls) call))
+        and account.id = change.account_id and change.amount <> 0;
 
       if budgets <> '{}' then
         insert into key_budget as budget (budget_id, day, spent)
@@ -294,7 +303,7 @@ export const LEDGER_BEGIN = /* sql */ `
  * They rely on READ COMMITTED, where each statement sees what was committed before it, so what is read after a lock is current.
  * They use nested loops over indexes whatever the statistics say: plans are kept, and a new database grows faster than it is analysed.
  * Whether a table that is empty is read by a key or as a whole costs the same: what must not be read as a whole is looked up in a subquery
- * that PostgreSQL leaves as it is ("offset 0", or for one value), or row by row.
+ * that PostgreSQL leaves as it is ("offset 0", or for one value), or row by row; and what is changed is named by an array of its keys.
  */
 export class Begin extends Migration {
   override name = "0004-begin";

@@ -31,20 +31,15 @@ export const LEDGER_RELEASE = /* sql */ `
 
     -- What the keys' limits have counted goes back to the day that it was counted on.
     if exists (select from run where id = any (runs) and budget_id is not null) then
-      perform from key_budget budget
-      where (budget.budget_id, budget.day) in (
-        select run.budget_id, (run.started_at at time zone 'utc')::date from run where run.id = any (runs) and run.budget_id is not null)
-      order by budget.budget_id, budget.day
-      for update;
-
-      update key_budget budget set spent = budget.spent - back.amount
-      from (
+      for item in
         select run.budget_id, (run.started_at at time zone 'utc')::date as day, sum(hold.amount) as amount
         from run join hold on hold.run_id = run.id and hold.state = 'open'
         where run.id = any (runs) and hold.run_id = any (runs) and run.budget_id is not null
-        group by 1, 2
-      ) back
-      where budget.budget_id = back.budget_id and budget.day = back.day;
+        group by 1, 2 order by 1, 2
+      loop
+        update key_budget budget set spent = budget.spent - item.amount
+        where budget.budget_id = item.budget_id and budget.day = item.day;
+      end loop;
     end if;
 
     with released as (
@@ -52,7 +47,8 @@ export const LEDGER_RELEASE = /* sql */ `
     ), total as (
       select account_id, sum(amount) as amount from released group by account_id
     )
-    update account set available = available + total.amount from total where account.id = total.account_id;
+    update account set available = available + total.amount from total
+    where account.id = any (array(select hold.account_id from hold where hold.run_id = any (runs))) and account.id = total.account_id;
   end $$`;
 
 /** Locks the claims of runs, which are locked already: along the order of the claims' keys, and along their index, whatever is known of how many there are. */
@@ -62,8 +58,9 @@ export const LEDGER_LOCK_CLAIMS = /* sql */ `
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
   begin
     perform from (
-      select run.account_id, run.claim_key from run where run.id = any (runs) and run.claim_key is not null
-      order by run.account_id, run.claim_key
+      select ended.account_id, ended.claim_key
+      from (select account_id, claim_key from run where id = any (runs) and claim_key is not null offset 0) ended
+      order by ended.account_id, ended.claim_key
     ) mine
     cross join lateral (
       select from idempotency claim where claim.account_id = mine.account_id and claim.key = mine.claim_key for update
@@ -143,6 +140,20 @@ export const LEDGER_FINISH = /* sql */ `
       left join lateral (select id, status, owner from run where id = ending.run_id offset 0) run on true;
   end $$`;
 
+/**
+ * Extends the leases of an instance's runs. In order, and past what is being finished: a heartbeat never waits. The status is told by a
+ * subquery, so that no plan takes the index of all active runs for it.
+ */
+export const LEDGER_BEAT = /* sql */ `
+  create or replace function ledger_beat(runs uuid[], instance uuid, lease interval) returns void
+  language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  begin
+    update run set lease_until = now() + lease
+    where id = any (array(
+      select id from run where id = any (runs) and owner = instance and status = (select 'active') order by id for update skip locked));
+  end $$`;
+
 /** Ending runs: capture with receipt and stored result, or release; by the owner, or by the sweep once the owner's lease has expired. */
 export class Finish extends Migration {
   override name = "0005-finish";
@@ -200,14 +211,6 @@ export class Finish extends Migration {
         return forgotten;
       end $$`);
 
-    // Extends the leases of an instance's runs. In order, and past what is being finished: a heartbeat never waits.
-    this.addSql(/* sql */ `
-      create function ledger_beat(runs uuid[], instance uuid, lease interval) returns void
-      language plpgsql
-      set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-      begin
-        update run set lease_until = now() + lease
-        where id in (select id from run where id = any (runs) and owner = instance and status = 'active' order by id for update skip locked);
-      end $$`);
+    this.addSql(LEDGER_BEAT);
   }
 }

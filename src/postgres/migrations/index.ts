@@ -19,6 +19,7 @@ import { Operations } from "./0018-operations.ts";
 import { Statement } from "./0019-statement.ts";
 import { Retention } from "./0020-retention.ts";
 import { KeptPlans } from "./0021-kept-plans.ts";
+import { ReadByKeys } from "./0022-read-by-keys.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -43,4 +44,5 @@ export const MIGRATIONS = [
   Statement,
   Retention,
   KeptPlans,
+  ReadByKeys,
 ];

@@ -21,4 +21,5 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0019-statement",
   "0020-retention",
   "0021-kept-plans",
+  "0022-read-by-keys",
 ];
