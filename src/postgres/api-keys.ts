@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { InferEntity } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
@@ -12,6 +11,7 @@ import { isScope } from "../domain/scope.ts";
 import { AccountEntity } from "./entities/account.ts";
 import { ApiKeyEntity } from "./entities/api-key.ts";
 import { KeyUseEntity } from "./entities/key-use.ts";
+import { hashOf } from "./key-hash.ts";
 import { limitsOf, limitsRow } from "./key-limits.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
 import { Turns } from "./turns.ts";
@@ -50,15 +50,6 @@ const FIGURES = /* sql */ `
     where account_id = ? and status = 'completed' and price > 0 group by key_id
   ) charged on charged.key_id = key.id
   where key.id = any (?::uuid[])`;
-
-/**
- * What is stored of a key, and what it is looked up by. A key has 256 random bits, so a plain hash cannot be reversed. Nor does the
- * time of a look-up help to guess: an index or a map compares hashes, and who could choose the hash of a guess could break SHA-256.
- * @returns SHA-256 in hex, the form that costs a call the least
- */
-export function hashOf(secret: string): string {
-  return hash("sha256", secret, "hex");
-}
 
 /** The work with API keys. What changes here reaches every instance's memory of API keys by a trigger. */
 export class PostgresApiKeys implements ApiKeys {

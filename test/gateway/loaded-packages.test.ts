@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import path from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { ROOT } from "../tooling/command.ts";
+
+/** What only some commands, settings or rare requests need: it is imported where they are known. */
+const RARE = [
+  "@mikro-orm/core",
+  "@mikro-orm/migrations",
+  "@mikro-orm/postgresql",
+  "openai",
+  "@kubernetes/client-node",
+  "@modelcontextprotocol/client",
+  "@apidevtools/swagger-parser",
+  "ajv",
+  "prom-client",
+  "undici",
+];
+
+/** Imports what `serve` imports, and prints the packages that came along. */
+const PROGRAM = /* js */ `
+  import { registerHooks } from "node:module";
+  const packages = new Set();
+  registerHooks({
+    load(url, context, next) {
+      const [, name] = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url) ?? [];
+      if (name !== undefined) packages.add(name);
+      return next(url, context);
+    },
+  });
+  await Promise.all(["start-checks.ts", "gateway.ts"].map((file) => import(new URL(file, process.argv[1]))));
+  process.stdout.write([...packages].join("\\n"));
+  process.exit();
+`;
+
+it("loads no package that an idle gateway does without", { timeout: 120_000 }, async () => {
+  const source = pathToFileURL(path.join(ROOT, "src/")).href;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", PROGRAM, source]);
+  const loaded = stdout.split("\n");
+  expect(loaded, "what it does need").toEqual(expect.arrayContaining(["pg", "@grpc/grpc-js", "zod"]));
+  expect(loaded.filter((name) => RARE.includes(name))).toEqual([]);
+});
