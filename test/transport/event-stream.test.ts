@@ -1,5 +1,12 @@
 import { once } from "node:events";
-import { createServer, request as startRequest, type IncomingMessage, type Server } from "node:http";
+import {
+  createServer,
+  request as startRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { EventStream } from "../../src/transport/http/event-stream.ts";
 
@@ -7,10 +14,15 @@ import { EventStream } from "../../src/transport/http/event-stream.ts";
 
 let server: Server;
 let streams: EventStream[];
+let responses: ServerResponse[];
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   streams = [];
-  server = createServer((_, response) => streams.push(new EventStream(response, [["x-own", "yes"]])));
+  responses = [];
+  server = createServer((_, response) => {
+    responses.push(response);
+    streams.push(new EventStream(response, [["x-own", "yes"]]));
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 });
@@ -64,4 +76,18 @@ it("lets go of a caller that has gone", async () => {
   await vi.waitFor(() => expect(vi.getTimerCount()).toBe(0), { timeout: 10_000 });
   stream.send({ n: 2 });
   stream.end({});
+});
+
+it("keeps next to nothing for a caller that does not read", async () => {
+  const { response, stream } = await begin();
+  response.pause();
+  response.socket.pause();
+  const [kept] = responses;
+  // What the system takes for the connection is a few megabytes; this is 64.
+  for (let sent = 0; sent < 1_000; sent++) {
+    stream.send({ text: "x".repeat(64 * 1024) });
+    if (sent % 10 === 0) await turn();
+  }
+  expect(kept?.writableLength).toBeGreaterThan(0);
+  expect(kept?.writableLength).toBeLessThan(1024 * 1024);
 });

@@ -48,7 +48,9 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
   const ledger = new MemoryLedger();
   const tools = new TestTools();
   const callers = new Map<string, Caller>();
-  const rate: { decision: RateDecision } = {
+  const rate: { decision: RateDecision; asked: number; before: Promise<void> | undefined } = {
+    asked: 0,
+    before: undefined,
     decision: { allowed: true, limit: 60, remaining: 9, resetAt: 1_800_000_000, retryAfterSeconds: 0 },
   };
   const health = {
@@ -85,7 +87,13 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
   };
   const access = new Access(
     { authenticate: async (key) => callers.get(key) },
-    { take: async () => rate.decision },
+    {
+      async take() {
+        rate.asked++;
+        await rate.before;
+        return rate.decision;
+      },
+    },
     new AddressLimit({ clock }),
   );
   const pages = pagesOf(ledger);

@@ -1,14 +1,15 @@
 import { EventEmitter, once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Tool } from "../../src/domain/tool.ts";
 import { echo } from "../../src/tools/echo.ts";
 
 /** Price of one call of `paid`, micro-USD. */
 const PRICE = 10_000n;
 
-/** Tools that show what the doors do: one free, one paid, one that waits, one that breaks, one that is only announced. */
+/** Tools that show what the doors do: one free, one paid, one that waits, one that tells, one that breaks, one that is only announced. */
 export class TestTools {
-  /** `started` when a call of `wait` runs, with its signal; emit `release` to let it end. */
-  readonly events = new EventEmitter<{ started: [AbortSignal]; release: [] }>();
+  /** `started` when a call of `wait` runs, with its signal; emit `release` to let it end. `telling` likewise for `tell`. */
+  readonly events = new EventEmitter<{ started: [AbortSignal]; release: []; telling: [AbortSignal] }>();
 
   list(): Tool[] {
     const { events } = this;
@@ -27,6 +28,16 @@ export class TestTools {
           events.emit("started", signal);
           await once(events, "release", { signal }).catch(() => signal.throwIfAborted());
           return { waited: true };
+        },
+      }),
+      tool({
+        name: "tell",
+        async run({ signal, progress }) {
+          events.emit("telling", signal);
+          for (let step = 1; ; step++) {
+            progress?.({ progress: step, message: "x".repeat(64 * 1024) });
+            await sleep(1, undefined, { signal });
+          }
         },
       }),
       tool({

@@ -1,3 +1,4 @@
+import { Server as Listener } from "node:net";
 import type { DescService } from "@bufbuild/protobuf";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
@@ -5,6 +6,7 @@ import { ServerReflection as ServerReflectionV1Alpha } from "#gen/grpc/reflectio
 import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
 import type * as ports from "../../app/ports.ts";
 import type { Random } from "../../domain/clock.ts";
+import { MAX_CONNECTIONS } from "../max-connections.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { RequestIds } from "../request-context.ts";
 import { HealthEndpoint } from "./health.ts";
@@ -24,11 +26,11 @@ export interface GrpcDeps {
   readonly bodyLimit: number;
   /** How often the state is looked at for those who watch it, ms; default 1000. */
   readonly watchIntervalMs?: number;
-  /** How long callers and connections may take; as {@link GRPC_LIMITS} where left out. */
+  /** What callers and connections may take; as {@link GRPC_LIMITS} where left out. */
   readonly limits?: Partial<GrpcLimits>;
 }
 
-/** How long callers and connections may take, ms. */
+/** What callers and connections may take; times in ms. */
 export interface GrpcLimits extends CallLimits {
   /** For a connection without calls. */
   readonly idleMs: number;
@@ -38,6 +40,8 @@ export interface GrpcLimits extends CallLimits {
   /** Between two signs of life that are asked for, and until one comes. */
   readonly pingMs: number;
   readonly pongMs: number;
+  /** How many there may be. */
+  readonly connections: number;
 }
 
 /** The grace is longer than any tool may take. */
@@ -49,6 +53,7 @@ const GRPC_LIMITS: GrpcLimits = {
   graceMs: 600_000,
   pingMs: 60_000,
   pongMs: 20_000,
+  connections: MAX_CONNECTIONS,
 };
 
 /** Largest response message, bytes: what clients take unless they say otherwise. */
@@ -58,10 +63,12 @@ const MAX_SEND_BYTES = 4 * 1024 * 1024;
 export class GrpcServer {
   readonly #server: Server;
   readonly #health: HealthEndpoint;
+  readonly #connections: number;
   #address: string | undefined;
 
   constructor({ pipeline, services, health, random, bodyLimit, watchIntervalMs = 1000, limits }: GrpcDeps) {
     const within = { ...GRPC_LIMITS, ...limits };
+    this.#connections = within.connections;
     const { interceptor } = new OpenCalls(within);
     this.#server = new Server({ ...optionsOf(bodyLimit, within), interceptors: [interceptor] });
     const requestIds = new RequestIds(random);
@@ -91,6 +98,7 @@ export class GrpcServer {
       error ? reject(error) : resolve(bound),
     );
     const bound = await promise;
+    for (const listener of listenersOf(this.#server)) listener.maxConnections = this.#connections;
     this.#address = `${name}:${bound}`;
     return bound;
   }
@@ -106,6 +114,12 @@ export class GrpcServer {
     this.#server.tryShutdown(() => resolve());
     await promise;
   }
+}
+
+/** What a server listens by, which grpc-js has no word for. */
+function listenersOf(server: Server): Listener[] {
+  const listeners: unknown = Reflect.get(server, "http2Servers");
+  return listeners instanceof Map ? [...listeners.keys()].filter((one) => one instanceof Listener) : [];
 }
 
 function optionsOf(bodyLimit: number, { idleMs, ageMs, graceMs, pingMs, pongMs }: GrpcLimits): ServerOptions {

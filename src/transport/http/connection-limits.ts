@@ -1,3 +1,5 @@
+import { MAX_CONNECTIONS } from "../max-connections.ts";
+
 /** What connections of the HTTP/1.1 door may take; times in ms. */
 export interface ConnectionLimits {
   /** For the head of a request. */
@@ -26,6 +28,6 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   idleMs: 75_000,
   lingerMs: 2_000,
   lookMs: 5_000,
-  connections: 10_000,
+  connections: MAX_CONNECTIONS,
   pipelined: 32,
 };

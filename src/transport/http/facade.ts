@@ -40,6 +40,15 @@ export interface FacadeDeps {
   readonly bodyLimit: number;
 }
 
+/** A request, and what there is of its answer. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly gone: AbortSignal;
+  readonly requestId: string;
+  readonly headers: Header[];
+}
+
 /** The MCP endpoint (specification 4.2): JSON-RPC and plain tool calls, told apart by their shape. */
 const MCP_PATH = "/mcp";
 
@@ -55,12 +64,15 @@ export class Facade {
     this.#errorBody = createErrorBody(deps.errorBindings);
   }
 
-  /** Serves one request, whatever it is. Never throws. */
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /**
+   * Serves one request, whatever it is. Never throws.
+   * @param gone aborts when the caller goes away before it has its answer
+   */
+  async handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
     const requestId = this.#requestIds.next();
     const headers: Header[] = [["x-request-id", requestId]];
     try {
-      send(response, headers, await this.#serve(request, response, requestId, headers));
+      send(response, headers, await this.#serve({ request, response, gone, requestId, headers }));
     } catch (error) {
       if (error instanceof MethodNotAllowedError) headers.push(["allow", error.allow]);
       if (!request.complete) headers.push(["connection", "close"]);
@@ -83,12 +95,7 @@ export class Facade {
     return { status: body?.status ?? failure.error.status, json, headers: failure.headers };
   };
 
-  async #serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    headers: Header[],
-  ): Promise<HttpAnswer> {
+  async #serve({ request, response, gone, requestId, headers }: Exchange): Promise<HttpAnswer> {
     const { pipeline, transcoder, bodyLimit, mcp, callerOrigin } = this.#deps;
     demandHost(request);
     const { path, query } = splitTarget(request.url ?? "/");
@@ -108,7 +115,7 @@ export class Facade {
     const context: RequestContext = {
       caller,
       requestId,
-      signal: goneSignal(response),
+      signal: gone,
       xPayment: oneHeader(request, "x-payment"),
       paymentSignature: oneHeader(request, "payment-signature"),
       path,
@@ -157,14 +164,4 @@ function splitTarget(target: string): { path: string; query: string } {
 /** A message, a batch of them, or nothing at all: only an object without `jsonrpc` can be a plain tool call. */
 function isJsonRpc(body: unknown): boolean {
   return !isJsonObject(body) || Object.hasOwn(body, "jsonrpc");
-}
-
-/** Aborts when the caller goes away before it has its answer. */
-function goneSignal(response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  // Comes once anyway, and taking the listener off again costs more than putting it on.
-  response.on("close", () => {
-    if (!response.writableFinished) controller.abort();
-  });
-  return controller.signal;
 }

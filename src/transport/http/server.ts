@@ -6,6 +6,7 @@ import type { DocumentDoor } from "../documents/document-door.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
 import type { Cors } from "./cors.ts";
 import type { Facade } from "./facade.ts";
+import { OpenAnswers } from "./open-answers.ts";
 import { originForm } from "./request-head.ts";
 import { HEAD_LIMIT, readingError } from "./unreadable.ts";
 
@@ -29,18 +30,18 @@ export interface HttpServerParts {
 /** The HTTP/1.1 door: documents by their paths, console, Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
 export class HttpServer {
   readonly #server: Server;
-  /** What each connection is answering right now: of several answers the last. */
-  readonly #answering = new Map<Duplex, ServerResponse>();
-  /** All answers of those that ask before they have one, as far as these are known to be out. */
-  readonly #pipelines = new Map<Duplex, ServerResponse[]>();
+  readonly #answers: OpenAnswers;
   readonly #limits: ConnectionLimits;
 
   /** @param limits other than {@link CONNECTION_LIMITS} */
   constructor(parts: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
     const { documents, console, cors, connect, facade } = parts;
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
+    this.#answers = new OpenAnswers(this.#limits.pipelined);
     const handle = (request: IncomingMessage, response: ServerResponse) => {
-      if (!this.#letIn(request.socket, response)) return;
+      const gone = this.#answers.add(request.socket, response);
+      // Many requests fit into one packet, and all of them would be worked on.
+      if (!gone) return void request.socket.destroy();
       if (!this.#server.listening) this.#endAfter(response, request.socket);
       const url = originForm(request.url ?? "/");
       request.url = url;
@@ -48,12 +49,12 @@ export class HttpServer {
       if (isFor(console, url)) return console.handle(request, response);
       if (cors.handle(request, response)) return;
       if (isFor(connect, url)) connect.handle(request, response);
-      else void facade.handle(request, response);
+      else void facade.handle(request, response, gone);
     };
     this.#server = createServer(optionsOf(this.#limits), handle);
     this.#server.maxConnections = this.#limits.connections;
     this.#server.setTimeout(this.#limits.stallMs, (socket) => this.#quiet(socket));
-    this.#server.on("connection", (socket) => socket.on("close", () => this.#forget(socket)));
+    this.#server.on("connection", (socket) => socket.on("close", () => this.#answers.forget(socket)));
     // A server may ignore an expectation that it does not know (RFC 9110 section 10.1.1).
     this.#server.on("checkExpectation", handle);
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -61,40 +62,15 @@ export class HttpServer {
     });
   }
 
-  /** Cuts a connection that asks on and on before it has its answers. Many fit into one packet, and all of them would be worked on. */
-  #letIn(socket: Duplex, response: ServerResponse): boolean {
-    const latest = this.#answering.get(socket);
-    this.#answering.set(socket, response);
-    response.on("close", () => this.#letGo(socket, response));
-    if (!latest) return true;
-    const { pipelined } = this.#limits;
-    const all = [...(this.#pipelines.get(socket) ?? [latest]), response];
-    const waiting = all.length > pipelined ? all.filter(({ writableFinished }) => !writableFinished) : all;
-    this.#pipelines.set(socket, waiting);
-    if (waiting.length <= pipelined) return true;
-    socket.destroy();
-    return false;
-  }
-
-  /** An idle connection keeps nothing of the answers that it had. */
-  #letGo(socket: Duplex, response: ServerResponse): void {
-    if (this.#answering.get(socket) === response) this.#forget(socket);
-  }
-
-  #forget(socket: Duplex): void {
-    this.#answering.delete(socket);
-    this.#pipelines.delete(socket);
-  }
-
   /** Hears of a connection that was quiet for as long as it may be. Only what is worked on may take longer. */
   #quiet(socket: Socket): void {
-    if (this.#answering.has(socket) && socket.writableLength === 0) socket.setTimeout(this.#limits.stallMs);
+    if (this.#answers.latest(socket) && socket.writableLength === 0) socket.setTimeout(this.#limits.stallMs);
     else socket.destroy();
   }
 
   /** Ends a connection that cannot be read on. What was asked before is answered first: it may have been paid for. */
   #refuse(socket: Duplex, code: string | undefined, answer: (code: string | undefined) => string): void {
-    const latest = this.#answering.get(socket);
+    const latest = this.#answers.latest(socket);
     const pending = latest && !latest.writableFinished ? latest : undefined;
     if (pending?.req.complete) {
       if (pending.shouldKeepAlive) this.#endAfter(pending, socket);
@@ -110,7 +86,7 @@ export class HttpServer {
   /** Ends a connection with an answer, once that is out, unless more was asked in the meantime: then with the answer to that. */
   #endAfter(response: ServerResponse, socket: Duplex): void {
     response.once("finish", () => {
-      if (this.#answering.get(socket) === response) socket.end();
+      if (this.#answers.latest(socket) === response) socket.end();
     });
   }
 
@@ -127,7 +103,9 @@ export class HttpServer {
     const closed = once(this.#server, "close");
     this.#server.close();
     // Once nobody new is let in, a connection has had its last answer.
-    for (const [socket, response] of this.#answering) if (!response.writableFinished) this.#endAfter(response, socket);
+    for (const [socket, response] of this.#answers.all()) {
+      if (!response.writableFinished) this.#endAfter(response, socket);
+    }
     this.#server.closeIdleConnections();
     await closed;
   }

@@ -154,6 +154,7 @@ describe("a call over gRPC", () => {
       ["echo", 1, false],
       ["paid", 1, true],
       ["wait", 1, false],
+      ["tell", 1, false],
       ["break", 1, false],
       ["later", 2, false],
     ]);

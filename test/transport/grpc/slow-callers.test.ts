@@ -9,6 +9,9 @@ import type { GrpcLimits } from "../../../src/transport/grpc/server.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
 import { openSockets } from "../open-sockets.ts";
 
+/** Longer than any limit, and than a busy machine takes. */
+const SOON = { timeout: 10_000 };
+
 const { input } = ToolService.method.callTool;
 
 describe("the gRPC door lets go of", () => {
@@ -61,15 +64,20 @@ describe("the gRPC door lets go of", () => {
     return { told, code: stream.rstCode };
   }
 
+  /** What an echo brings back. */
+  async function said(to: ClientHttp2Session): Promise<string> {
+    const stream = call(to);
+    stream.end(message("echo", { message: "still here" }));
+    return String(Buffer.concat(await stream.toArray()));
+  }
+
   it("a request that never comes to its end, and serves the others of its connection", async () => {
     const to = await opened({ requestMs: 100 });
     const [nothing, half] = [call(to), call(to)];
     half.write(message("echo").subarray(0, 7));
     const late = { told: String(status.DEADLINE_EXCEEDED), code: 0 };
     expect(await Promise.all([endOf(nothing.resume()), endOf(half.resume())])).toEqual([late, late]);
-    const other = call(to);
-    other.end(message("echo", { message: "still here" }));
-    expect(String(Buffer.concat(await other.toArray()))).toContain("still here");
+    expect(await said(to)).toContain("still here");
   });
 
   it("such a request when its own deadline passes", async () => {
@@ -92,7 +100,7 @@ describe("the gRPC door lets go of", () => {
   it("a connection without calls", async () => {
     const to = await opened({ idleMs: 50 });
     await once(to, "close");
-    await expect.poll(openSockets).toBe(before);
+    await expect.poll(openSockets, SOON).toBe(before);
   });
 
   it("a connection that is old, with whatever still goes on over it", async () => {
@@ -101,7 +109,7 @@ describe("the gRPC door lets go of", () => {
     watching.end(Buffer.alloc(5));
     watching.resume();
     await once(to, "close");
-    await expect.poll(openSockets).toBe(before);
+    await expect.poll(openSockets, SOON).toBe(before);
   });
 
   it("a connection over which nobody gives a sign of life", async () => {
@@ -110,7 +118,22 @@ describe("the gRPC door lets go of", () => {
     const [host = "", port = ""] = gateway.grpcAddress.split(":");
     const silent = connectTcp({ host, port: Number(port), allowHalfOpen: true }).on("error", () => undefined);
     await once(silent, "connect");
-    await expect.poll(openSockets).toBe(before + 1);
+    await expect.poll(openSockets, SOON).toBe(before + 1);
     silent.destroy();
+  });
+
+  it("a connection that is one too many, until another leaves", async () => {
+    const to = await opened({ connections: 1 });
+    await once(to, "connect");
+    const late = connect(`http://${gateway.grpcAddress}`).on("error", () => undefined);
+    await once(late, "close");
+    expect(await said(to)).toContain("still here");
+    to.destroy();
+    const again = () => {
+      session?.destroy();
+      session = connect(`http://${gateway.grpcAddress}`).on("error", () => undefined);
+      return said(session);
+    };
+    await expect.poll(again, SOON).toContain("still here");
   });
 });

@@ -19,6 +19,9 @@ const LIMITS = {
   pipelined: 8,
 };
 
+/** Longer than any limit, and than a busy machine takes. */
+const SOON = { timeout: 10_000 };
+
 /** Somebody who never ends a connection. */
 class Caller {
   readonly socket: Socket;
@@ -56,7 +59,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
   });
   afterEach(async () => {
     for (const { socket } of callers.splice(0)) socket.destroy();
-    await expect.poll(openSockets).toBe(before);
+    await expect.poll(openSockets, SOON).toBe(before);
   });
   afterAll(async () => {
     server.destroy();
@@ -67,13 +70,13 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
   async function connected(): Promise<Caller> {
     const caller = new Caller(port);
     callers.push(caller);
-    await expect.poll(openSockets).toBe(before + 2);
+    await expect.poll(openSockets, SOON).toBe(before + 2);
     return caller;
   }
 
   /** The gateway's end is gone, the caller's is not. */
   function letGo(): Promise<void> {
-    return expect.poll(openSockets).toBe(before + 1);
+    return expect.poll(openSockets, SOON).toBe(before + 1);
   }
 
   /** Sends a piece again and again, faster than any limit, until the gateway has had enough. */
@@ -142,13 +145,25 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     expect(caller.text).toBe("");
   });
 
+  it("does not read its events, whose tool goes on telling", async () => {
+    const told = once(gateway.tools.events, "telling");
+    const caller = await connected();
+    caller.socket.pause();
+    const call = { name: "tell", arguments: {}, _meta: { progressToken: 1 } };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
+    caller.socket.write(post("/mcp", `Content-Length: ${body.length}`) + body);
+    const [signal] = await told;
+    await letGo();
+    await expect.poll(() => signal.aborted, SOON).toBe(true);
+  });
+
   it("asks more than it may before it has an answer, but not of one that asks less", async () => {
     const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const patient = await connected();
     patient.socket.write(question.repeat(LIMITS.pipelined));
-    await expect.poll(() => patient.text.split("HTTP/1.1 200").length - 1).toBe(LIMITS.pipelined);
+    await expect.poll(() => patient.text.split("HTTP/1.1 200").length - 1, SOON).toBe(LIMITS.pipelined);
     patient.socket.destroy();
-    await expect.poll(openSockets).toBe(before);
+    await expect.poll(openSockets, SOON).toBe(before);
     const caller = await connected();
     caller.socket.write(question.repeat(LIMITS.pipelined + 1));
     await letGo();
@@ -162,10 +177,10 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await late.ended;
     expect(late.text).toBe("");
     for (const { socket } of [...others, late]) socket.destroy();
-    await expect.poll(openSockets).toBe(before);
+    await expect.poll(openSockets, SOON).toBe(before);
     const next = await connected();
     next.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
-    await expect.poll(() => next.status).toBe("200");
+    await expect.poll(() => next.status, SOON).toBe("200");
   });
 
   it("but not of one whose call takes long", async () => {
@@ -176,6 +191,6 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await started;
     await sleep(STALL_MS * 3);
     gateway.tools.events.emit("release");
-    await expect.poll(() => caller.text).toContain('"waited":true');
+    await expect.poll(() => caller.text, SOON).toContain('"waited":true');
   });
 });

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { HttpServer } from "../../../src/transport/http/server.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import { openHttpDoor } from "../http-door.ts";
+import { openSockets } from "../open-sockets.ts";
+
+/** Each waits for the other: a busy machine takes its time. */
+const SOON = { timeout: 10_000 };
+
+describe("a caller that leaves", () => {
+  let gateway: Gateway;
+  let server: HttpServer;
+  let port: number;
+  let authorization: string;
+  let before: number;
+  /** Of each call of `wait` that runs. */
+  let signals: AbortSignal[];
+
+  beforeAll(async () => {
+    gateway = await startGateway();
+    ({ server, port } = await openHttpDoor(gateway, {}));
+    ({ authorization } = gateway.key());
+    gateway.tools.events.on("started", (signal) => signals.push(signal));
+  });
+  beforeEach(() => {
+    before = openSockets();
+    signals = [];
+  });
+  afterEach(() => {
+    gateway.rate.before = undefined;
+    gateway.tools.events.emit("release");
+  });
+  afterAll(async () => {
+    server.destroy();
+    await Promise.all([server.close(), gateway.close()]);
+  });
+
+  async function connected(): Promise<Socket> {
+    const socket = connect({ port, host: "127.0.0.1" }).on("error", () => undefined);
+    await once(socket, "connect");
+    return socket;
+  }
+
+  /** Both ends of the connection are gone. */
+  async function leave(socket: Socket): Promise<void> {
+    socket.destroy();
+    await expect.poll(openSockets, SOON).toBe(before);
+  }
+
+  function whole(path: string, message: object): string {
+    const body = JSON.stringify(message);
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      "Host: 127.0.0.1",
+      `Authorization: ${authorization}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+    ];
+    return [...head, "", body].join("\r\n");
+  }
+
+  const plain = () => whole("/v1/mcp/tools/call", { tool: "wait", params: {} });
+  const mcp = () =>
+    whole("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "wait", arguments: {} } });
+  const connectCall = () => whole("/toolgate.v1.ToolService/CallTool", { tool: "wait", params: {} });
+
+  it.each([
+    ["of JSON", plain],
+    ["to MCP", mcp],
+    ["in Connect", connectCall],
+  ])("while it is let in, with a whole call %s sent, keeps nobody at work", async (_, call) => {
+    const gate = Promise.withResolvers<void>();
+    gateway.rate.before = gate.promise;
+    const { asked } = gateway.rate;
+    const socket = await connected();
+    socket.write(call());
+    await expect.poll(() => gateway.rate.asked, SOON).toBe(asked + 1);
+    await leave(socket);
+    gate.resolve();
+    // Work that nobody waits for would begin in these turns.
+    for (let turns = 0; turns < 20; turns++) await turn();
+    expect(signals.filter(({ aborted }) => !aborted)).toEqual([]);
+    await gateway.pipeline.idle();
+  });
+
+  it.each([
+    ["of JSON", plain],
+    ["in Connect", connectCall],
+  ])("has all of its calls %s given up, also those whose turn to be answered has not come", async (_, call) => {
+    const socket = await connected();
+    socket.write(call().repeat(3));
+    await expect.poll(() => signals.length, SOON).toBe(3);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
+    await leave(socket);
+    await expect.poll(() => signals.map(({ aborted }) => aborted), SOON).toEqual([true, true, true]);
+    await gateway.pipeline.idle();
+  });
+});
