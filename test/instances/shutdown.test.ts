@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { base58 } from "@scure/base";
+import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { uuidOf } from "../../src/domain/ids.ts";
+import { query } from "../support/database-server.ts";
 import { request, startGround, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
-import { callAt, expectCleanAudit } from "./calls.ts";
+import { callAt, expectCleanAudit, PRICE } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
 import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
 
@@ -74,6 +77,39 @@ it("finishes and charges the run of a caller that has gone", async () => {
   model.letGo();
   expect(await instance.ended).toBe(0);
   expect(await statusesOfRuns(agent)).toEqual(["completed"]);
+});
+
+it("answers the calls whose batches are with the database, in both lanes, and those that wait behind them", async () => {
+  const instance = await instances.serve(settings);
+  const agents = await Promise.all([1, 2, 3].map(() => ground.agent({ balance: PRICE })));
+  const [first, second, third] = agents;
+  if (!first || !second || !third) throw new Error("no agents");
+  const client = new pg.Client({ connectionString: ground.database.url });
+  await client.connect();
+  /** How many statements wait for the accounts that are held. */
+  const blocked = async () => {
+    const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    return (await query(ground.database.url, waiting)).rowCount;
+  };
+  try {
+    await client.query("begin");
+    await client.query("select from account where id = any ($1) for update", [
+      [first, second].map(({ accountId }) => uuidOf("acct", accountId)),
+    ]);
+    const answers = [callAt(instance, first)];
+    await expect.poll(blocked, { timeout: 10_000, interval: 10 }).toBe(1);
+    answers.push(callAt(instance, second));
+    await expect.poll(blocked, { timeout: 10_000, interval: 10 }).toBe(2);
+    answers.push(callAt(instance, third));
+    instance.signal("SIGTERM");
+    await expect.poll(() => instance.log(), { timeout: 5_000, interval: 10 }).toContain("stopping");
+    await client.query("commit");
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await instance.ended).toBe(0);
+  } finally {
+    await client.end();
+  }
+  for (const agent of agents) expect(await statusesOfRuns(agent)).toEqual(["completed"]);
 });
 
 it("sends those away who wait for their transaction, with an invitation to repeat the call", async () => {

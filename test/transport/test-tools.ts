@@ -8,7 +8,10 @@ const PRICE = 10_000n;
 
 /** Tools that show what the doors do: one free, one paid, one that waits, one that tells, one that breaks, one that is only announced. */
 export class TestTools {
-  /** `started` when a call of `wait` runs, with its signal; emit `release` to let it end. `telling` likewise for `tell`. */
+  /**
+   * `started` when a call of `wait` runs, with its signal; emit `release` to let it end. `telling` when one of `tell` runs, which tells on
+   * and on after the `release`.
+   */
   readonly events = new EventEmitter<{ started: [AbortSignal]; release: []; telling: [AbortSignal] }>();
 
   list(): Tool[] {
@@ -34,6 +37,7 @@ export class TestTools {
         name: "tell",
         async run({ signal, progress }) {
           events.emit("telling", signal);
+          await once(events, "release", { signal });
           for (let step = 1; ; step++) {
             progress?.({ progress: step, message: "x".repeat(64 * 1024) });
             await sleep(1, undefined, { signal });

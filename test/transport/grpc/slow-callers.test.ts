@@ -87,14 +87,19 @@ describe("the gRPC door lets go of", () => {
   });
 
   it("an answer that nobody takes, but not of a call that takes long", async () => {
-    const to = await opened({ answerMs: 100, requestMs: 100 }, { settings: { initialWindowSize: 0 } });
+    const answerMs = 200;
+    const to = await opened({ answerMs, requestMs: 100 }, { settings: { initialWindowSize: 0 } });
     const [unread, long] = [call(to), call(to)];
     unread.end(message("echo", { message: "hello" }));
     const started = once(gateway.tools.events, "started");
     long.end(message("wait"));
     await started;
     expect((await endOf(unread)).code).toBe(8);
-    expect(long.closed).toBe(false);
+    expect(long.resume().closed).toBe(false);
+    const released = performance.now();
+    gateway.tools.events.emit("release");
+    expect((await endOf(long)).code).toBe(8);
+    expect(performance.now() - released).toBeGreaterThan(answerMs);
   });
 
   it("a connection without calls", async () => {

@@ -134,6 +134,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     caller.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     await caller.ended;
     expect(caller.status).toBe("200");
+    expect(caller.text, "told in seconds, for those who keep to it").toMatch(/^keep-alive: timeout=0\r$/im);
     await letGo();
   });
 
@@ -153,6 +154,9 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
     caller.socket.write(post("/mcp", `Content-Length: ${body.length}`) + body);
     const [signal] = await told;
+    // Quiet for longer than an answer may wait, which is no reason to let it wait afterwards.
+    await sleep(STALL_MS * 3);
+    gateway.tools.events.emit("release");
     await letGo();
     await expect.poll(() => signal.aborted, SOON).toBe(true);
   });
@@ -168,6 +172,23 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     caller.socket.write(question.repeat(LIMITS.pipelined + 1));
     await letGo();
     expect(caller.text).toBe("");
+  });
+
+  it("but not of one that asks on as it gets its answers", async () => {
+    const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    const caller = await connected();
+    const answers = () => expect.poll(() => caller.text.split("HTTP/1.1 200").length - 1, SOON);
+    const body = '{"tool":"wait","params":{}}';
+    const started = once(gateway.tools.events, "started");
+    const others = question.repeat(LIMITS.pipelined - 1);
+    caller.socket.write(others + post("/v1/mcp/tools/call", `Content-Length: ${body.length}`) + body);
+    await started;
+    await answers().toBe(LIMITS.pipelined - 1);
+    const { checks } = gateway.health;
+    caller.socket.write(others);
+    await expect.poll(() => gateway.health.checks, SOON).toBe(checks + LIMITS.pipelined - 1);
+    gateway.tools.events.emit("release");
+    await answers().toBe(LIMITS.pipelined * 2 - 1);
   });
 
   it("is one too many, until another leaves", async () => {
