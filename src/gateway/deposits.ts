@@ -9,7 +9,7 @@ import type { Quotes } from "../domain/quote.ts";
 import type { Logger } from "../log.ts";
 import { signedPaymentReader } from "../payments/wallet/signed-payment.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { SolanaDeposits, SolanaTreasury, SolanaWalletPayments, type SolanaChain } from "../solana/index.ts";
+import { lazyWalletPayments, SolanaDeposits, SolanaTreasury, type SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { depositService } from "../transport/services/deposit-service.ts";
 import type { ServiceBinding } from "../transport/services/service-impl.ts";
@@ -54,7 +54,7 @@ export function makeDepositService(parts: DepositParts): ServiceBinding<typeof D
   const accountDeposits = new AccountDeposits({
     deposits,
     looks,
-    payments: new SolanaWalletPayments(rpc, treasury),
+    payments: lazyWalletPayments(rpc, treasury),
     readSigned: signedPaymentReader({ payTo: treasury.tokenAccount, memoPrefix }),
     quotes,
     memoPrefix,

@@ -10,6 +10,8 @@ export const USDC_DECIMALS = 6;
 
 /** The SPL Token program. USDC lives here, and not under Token-2022. */
 export const TOKEN_PROGRAM = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
+/** Gives every wallet one token account of each mint, at an address that is derived. */
+export const ASSOCIATED_TOKEN_PROGRAM = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
 
 /** The SPL Memo program, first version. */
 export const MEMO_V1_PROGRAM = "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo";

@@ -1,10 +1,10 @@
-import { AccountLayout, AccountState, MintLayout } from "@solana/spl-token";
 import { z } from "zod";
 import { MAINNET_GENESIS_HASH, TOKEN_PROGRAM, USDC_DECIMALS } from "./addresses.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { printable } from "./printable.ts";
-import { MalformedAnswer, RpcError, RpcFailure } from "./rpc-failure.ts";
+import { RpcError, RpcFailure } from "./rpc-failure.ts";
 import type { SolanaRpc } from "./rpc.ts";
+import { readMint, readTokenAccount } from "./token-layouts.ts";
 import type { Treasury } from "./treasury.ts";
 
 /** Why payments cannot be verified through an endpoint. */
@@ -112,7 +112,7 @@ function mintProblems(mint: AccountJson, treasury: Treasury): Problem[] {
   if (!mint) return unfit("does not exist");
   if (mint.owner !== TOKEN_PROGRAM)
     return unfit(`belongs to the program ${told(mint.owner)} instead of the SPL Token program`);
-  const { decimals, isInitialized } = MintLayout.decode(bytesOf(mint.data[0], MintLayout.span));
+  const { decimals, isInitialized } = readMint(Buffer.from(mint.data[0], "base64"));
   if (!isInitialized) return unfit("is not initialized");
   return decimals === USDC_DECIMALS ? [] : unfit(`has ${decimals} decimals instead of ${USDC_DECIMALS}`);
 }
@@ -131,20 +131,14 @@ function accountProblems(account: AccountJson, treasury: Treasury): Problem[] {
   }
   if (account.owner !== TOKEN_PROGRAM)
     return unfit(`belongs to the program ${told(account.owner)} instead of the SPL Token program`);
-  const { mint, owner, state } = AccountLayout.decode(bytesOf(account.data[0], AccountLayout.span));
-  if (mint.toBase58() !== treasury.mint) return unfit(`holds the mint ${mint.toBase58()} instead of USDC`);
-  if (owner.toBase58() !== treasury.owner) return unfit(`was handed over to ${owner.toBase58()}`);
-  if (state === AccountState.Frozen) return unfit("is frozen");
-  return state === AccountState.Initialized ? [] : unfit("is not initialized");
+  const { mint, owner, state } = readTokenAccount(Buffer.from(account.data[0], "base64"));
+  if (mint !== treasury.mint) return unfit(`holds the mint ${mint} instead of USDC`);
+  if (owner !== treasury.owner) return unfit(`was handed over to ${owner}`);
+  if (state === "frozen") return unfit("is frozen");
+  return state === "initialized" ? [] : unfit("is not initialized");
 }
 
 /** What should be 32 bytes in base58, and may be anything. */
 function told(text: string): string {
   return printable(text.slice(0, 44));
-}
-
-function bytesOf(data: string, length: number): Buffer {
-  const bytes = Buffer.from(data, "base64");
-  if (bytes.length !== length) throw new MalformedAnswer(`an account has ${bytes.length} bytes instead of ${length}`);
-  return bytes;
 }

@@ -5,7 +5,7 @@ import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { Connection, Keypair, PublicKey, Transaction } from "@solana/web3.js";
 import { Pool } from "undici";
 import { USDC_MINT } from "../../src/solana/addresses.ts";
-import { paymentInstructions } from "../../src/solana/index.ts";
+import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
 import { PAID_CALL, postRequest } from "./http-request.ts";
 import { askRpc, type Landed, type MadePayment } from "./rpc-stand-in.ts";
 import type { World } from "./world.ts";

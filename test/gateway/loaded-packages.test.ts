@@ -11,6 +11,7 @@ const RARE = [
   "@mikro-orm/core",
   "@mikro-orm/migrations",
   "@mikro-orm/postgresql",
+  "@solana/spl-token",
   "openai",
   "@kubernetes/client-node",
   "@modelcontextprotocol/client",

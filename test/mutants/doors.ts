@@ -27,7 +27,7 @@ export const DOORS: readonly Mutant[] = [
   {
     name: "key-whole",
     guard: "An API key is known by the hash of all its characters.",
-    file: "src/postgres/api-keys.ts",
+    file: "src/postgres/key-hash.ts",
     find: 'hash("sha256", secret,',
     replace: 'hash("sha256", secret.slice(0, 20),',
     tests: KEYS,

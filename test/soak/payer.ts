@@ -3,7 +3,7 @@ import { Connection, Keypair, PublicKey, Transaction } from "@solana/web3.js";
 import { z } from "zod";
 import type { World } from "../bench/world.ts";
 import { USDC_MINT } from "../../src/solana/addresses.ts";
-import { paymentInstructions } from "../../src/solana/index.ts";
+import { paymentInstructions } from "../../src/solana/payment-instructions.ts";
 
 const response = z.object({ result: z.unknown() });
 

@@ -1,0 +1,22 @@
+import type { WalletPayments } from "../app/deposit-ports.ts";
+import type { SolanaRpc } from "./rpc.ts";
+import type { Treasury } from "./treasury.ts";
+
+/**
+ * Payments by wallets that pay the fee themselves, imported with the library that builds them when somebody first pays so: calls need
+ * none of it.
+ * @param rpc shared with the chain that verifies payments, so that each endpoint has one circuit breaker
+ */
+export function lazyWalletPayments(rpc: SolanaRpc, treasury: Treasury): WalletPayments {
+  let opened: Promise<WalletPayments> | undefined;
+  const open = () => (opened ??= openWalletPayments(rpc, treasury));
+  return {
+    build: async (payment, signal) => (await open()).build(payment, signal),
+    send: async (transaction, signal) => (await open()).send(transaction, signal),
+  };
+}
+
+async function openWalletPayments(rpc: SolanaRpc, treasury: Treasury): Promise<WalletPayments> {
+  const { SolanaWalletPayments } = await import("./wallet-payments.ts");
+  return new SolanaWalletPayments(rpc, treasury);
+}

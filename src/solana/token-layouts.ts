@@ -1,0 +1,43 @@
+import { base58 } from "@scure/base";
+import { MalformedAnswer } from "./rpc-failure.ts";
+
+/** A mint, as the SPL Token program writes it. */
+export interface Mint {
+  readonly decimals: number;
+  readonly isInitialized: boolean;
+}
+
+/** A token account, as the SPL Token program writes it. */
+export interface TokenAccount {
+  /** base58 */
+  readonly mint: string;
+  /** base58 */
+  readonly owner: string;
+  readonly state: "uninitialized" | "initialized" | "frozen" | "unknown";
+}
+
+/** Bytes of each. */
+const [MINT_SIZE, ACCOUNT_SIZE] = [82, 165];
+
+/** The states, by the number that stands for them. */
+const STATES = ["uninitialized", "initialized", "frozen"] as const;
+
+/** @throws MalformedAnswer for bytes that are no mint's */
+export function readMint(bytes: Buffer): Mint {
+  demandSize(bytes, MINT_SIZE);
+  return { decimals: bytes.readUInt8(44), isInitialized: bytes.readUInt8(45) === 1 };
+}
+
+/** @throws MalformedAnswer for bytes that are no token account's */
+export function readTokenAccount(bytes: Buffer): TokenAccount {
+  demandSize(bytes, ACCOUNT_SIZE);
+  return {
+    mint: base58.encode(bytes.subarray(0, 32)),
+    owner: base58.encode(bytes.subarray(32, 64)),
+    state: STATES[bytes.readUInt8(108)] ?? "unknown",
+  };
+}
+
+function demandSize(bytes: Buffer, size: number): void {
+  if (bytes.length !== size) throw new MalformedAnswer(`an account has ${bytes.length} bytes instead of ${size}`);
+}
