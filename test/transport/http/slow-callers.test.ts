@@ -67,8 +67,8 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
   });
 
   /** A caller whose connection both ends have. */
-  async function connected(): Promise<Caller> {
-    const caller = new Caller(port);
+  async function connected(to = port): Promise<Caller> {
+    const caller = new Caller(to);
     callers.push(caller);
     await expect.poll(openSockets, SOON).toBe(before + 2);
     return caller;
@@ -100,12 +100,15 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
   });
 
   it("sends its head bit by bit", async () => {
-    const caller = await connected();
+    // For the whole request there is time enough.
+    const door = await openHttpDoor(gateway, { ...LIMITS, requestMs: 600_000 });
+    const caller = await connected(door.port);
     caller.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n");
     await drip(caller, "X: y\r\n");
     expect(caller.status).toBe("408");
     expect(caller.text).toContain("the request did not arrive in time");
     await letGo();
+    await door.server.close();
   });
 
   it.each([
