@@ -64,8 +64,8 @@ export class HttpServer {
 
   /** Hears of a connection that was quiet for as long as it may be. Only what is worked on may take longer. */
   #quiet(socket: Socket): void {
-    if (this.#answers.latest(socket) && socket.writableLength === 0) socket.setTimeout(this.#limits.stallMs);
-    else socket.destroy();
+    // The next byte of its answer begins the time anew.
+    if (!this.#answers.latest(socket) || socket.writableLength > 0) socket.destroy();
   }
 
   /** Ends a connection that cannot be read on. What was asked before is answered first: it may have been paid for. */
