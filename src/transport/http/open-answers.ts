@@ -44,6 +44,13 @@ export class OpenAnswers {
     return this.#latest.get(socket)?.response;
   }
 
+  /** The answers of a connection that are not out yet, in their order. */
+  waiting(socket: Duplex): ServerResponse[] {
+    const latest = this.#latest.get(socket);
+    const all = this.#pipelines.get(socket) ?? (latest ? [latest] : []);
+    return all.map(({ response }) => response).filter(({ writableFinished }) => !writableFinished);
+  }
+
   /** Of each connection that is not idle, the answer to what was asked last. */
   *all(): Iterable<[Duplex, ServerResponse]> {
     for (const [socket, { response }] of this.#latest) yield [socket, response];

@@ -70,17 +70,22 @@ export class HttpServer {
 
   /** Ends a connection that cannot be read on. What was asked before is answered first: it may have been paid for. */
   #refuse(socket: Duplex, code: string | undefined, answer: (code: string | undefined) => string): void {
-    const latest = this.#answers.latest(socket);
-    const pending = latest && !latest.writableFinished ? latest : undefined;
-    if (pending?.req.complete) {
-      if (pending.shouldKeepAlive) this.#endAfter(pending, socket);
-      pending.shouldKeepAlive = false;
-    } else if (socket.writable && !pending?.headersSent) {
-      socket.end(answer(code));
-      setTimeout(() => socket.destroy(), this.#limits.lingerMs).unref();
+    const waiting = this.#answers.waiting(socket);
+    const last = waiting.findLast(({ req, writableEnded }) => req.complete || writableEnded);
+    if (last) {
+      if (last.shouldKeepAlive) last.once("finish", () => this.#end(socket));
+      last.shouldKeepAlive = false;
+    } else if (socket.writable && !waiting[0]?.headersSent) {
+      this.#end(socket, answer(code));
     } else {
       socket.destroy();
     }
+  }
+
+  /** @param text the last of it */
+  #end(socket: Duplex, text = ""): void {
+    socket.end(text);
+    setTimeout(() => socket.destroy(), this.#limits.lingerMs).unref();
   }
 
   /** Ends a connection with an answer, once that is out, unless more was asked in the meantime: then with the answer to that. */
