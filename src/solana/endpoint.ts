@@ -15,6 +15,8 @@ export interface RpcRequest<Result> {
   readonly read: (result: unknown) => Result;
   /** Longest answer, bytes; 4 MiB when left out. */
   readonly longestAnswer?: number;
+  /** Whether a lost connection is a failure also where it had been kept: somebody has to know whether the request may have arrived. */
+  readonly once?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -87,7 +89,14 @@ export class Endpoint {
     }
   }
 
-  async #attempt<Result>({ method, params, read, longestAnswer, signal }: RpcRequest<Result>): Promise<Result> {
+  async #attempt<Result>({
+    method,
+    params,
+    read,
+    longestAnswer,
+    once = false,
+    signal,
+  }: RpcRequest<Result>): Promise<Result> {
     this.#lastId += 1;
     const id = this.#lastId;
     const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
@@ -97,6 +106,7 @@ export class Endpoint {
         longest: longestAnswer ?? LONGEST_ANSWER,
         timeoutMs: this.#options.attemptMs,
         signal,
+        once,
       });
       if (answer.status !== 200) throw this.#httpFailure(answer);
       return read(openResponse(this.host, id, answer.body));

@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { Pieces } from "../domain/pieces.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
 import { MalformedAnswer, RpcFailure, type RpcFailureKind } from "./rpc-failure.ts";
 
@@ -18,6 +19,8 @@ export interface Posting {
   /** Longest time for all of it, ms. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Not once more over a new connection: what is answered then would not tell what became of the first. */
+  readonly once?: boolean;
 }
 
 /** Idle connections are closed after this long, ms, unless the server says sooner (Keep-Alive: timeout). */
@@ -59,7 +62,7 @@ export class HttpPost {
   }
 
   /**
-   * Sends once, and once more when the server has closed the connection that was kept.
+   * Sends once, and once more when the server has closed the connection that was kept, unless told not to.
    * @throws RpcFailure when there is no answer, MalformedAnswer when it is too long or not as it was asked for, the signal's reason when it aborts
    */
   async send(posting: Posting): Promise<HttpAnswer> {
@@ -67,7 +70,7 @@ export class HttpPost {
     try {
       return await this.#exchange(posting, posting.timeoutMs);
     } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw error;
+      if (!(error instanceof ConnectionLost) || posting.once) throw error;
       posting.signal.throwIfAborted();
       return this.#exchange(posting, until - performance.now());
     }
@@ -125,14 +128,12 @@ function readBody(
 ): void {
   const encoding = response.headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") return stop(new MalformedAnswer(`the answer is encoded as ${encoding}, unasked`));
-  const chunks: Buffer[] = [];
-  let length = 0;
-  response.on("data", (chunk: Buffer) => {
-    length += chunk.length;
-    if (length > longest) stop(new MalformedAnswer("the answer is too long"));
-    else chunks.push(chunk);
+  const pieces = new Pieces();
+  response.on("data", (piece: Buffer) => {
+    if (pieces.length + piece.length > longest) stop(new MalformedAnswer("the answer is too long"));
+    else pieces.add(piece);
   });
-  response.on("end", () => done(Buffer.concat(chunks).toString("utf8")));
+  response.on("end", () => done(pieces.whole().toString("utf8")));
 }
 
 function answerOf({ statusCode = 0, headers }: IncomingMessage, body: string): HttpAnswer {

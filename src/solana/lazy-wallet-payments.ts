@@ -8,15 +8,13 @@ import type { Treasury } from "./treasury.ts";
  * @param rpc shared with the chain that verifies payments, so that each endpoint has one circuit breaker
  */
 export function lazyWalletPayments(rpc: SolanaRpc, treasury: Treasury): WalletPayments {
-  let opened: Promise<WalletPayments> | undefined;
-  const open = () => (opened ??= openWalletPayments(rpc, treasury));
+  // Not kept: modules are loaded once anyway, and one that could not be loaded now may be later.
+  const open = async (): Promise<WalletPayments> => {
+    const { SolanaWalletPayments } = await import("./wallet-payments.ts");
+    return new SolanaWalletPayments(rpc, treasury);
+  };
   return {
     build: async (payment, signal) => (await open()).build(payment, signal),
     send: async (transaction, signal) => (await open()).send(transaction, signal),
   };
-}
-
-async function openWalletPayments(rpc: SolanaRpc, treasury: Treasury): Promise<WalletPayments> {
-  const { SolanaWalletPayments } = await import("./wallet-payments.ts");
-  return new SolanaWalletPayments(rpc, treasury);
 }

@@ -66,9 +66,9 @@ export function sendRequest(signedTransaction: Uint8Array, signal: AbortSignal):
   return sendingRequest(signedTransaction, { skipPreflight: true }, signal);
 }
 
-/** Brings it to the network if it would succeed there. */
+/** Brings it to the network if it would succeed there. A refusal says that it was not sent, also not just before. */
 export function preflightRequest(signedTransaction: Uint8Array, signal: AbortSignal): RpcRequest<void> {
-  return sendingRequest(signedTransaction, { preflightCommitment: "confirmed" }, signal);
+  return { ...sendingRequest(signedTransaction, { preflightCommitment: "confirmed" }, signal), once: true };
 }
 
 function sendingRequest(

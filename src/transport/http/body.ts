@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
+import { Pieces } from "../../domain/pieces.ts";
 
 const EMPTY = Buffer.alloc(0);
 
@@ -24,21 +25,16 @@ export function readBody(request: IncomingMessage, limit: number): Buffer | Prom
   // Nobody tells of it once more.
   if (request.destroyed) throw new ToolgateError("CANCELLED", "the caller went away");
   return new Promise((resolve, reject) => {
-    let size = 0;
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limit) {
-        chunks.length = 0;
+    const pieces = new Pieces();
+    request.on("data", (piece: Buffer) => {
+      if (pieces.length + piece.length > limit) {
+        pieces.clear();
         reject(tooLarge(limit));
       } else {
-        chunks.push(chunk);
+        pieces.add(piece);
       }
     });
-    request.on("end", () => {
-      const [first = EMPTY] = chunks;
-      resolve(chunks.length < 2 ? first : Buffer.concat(chunks, size));
-    });
+    request.on("end", () => resolve(pieces.whole()));
     request.on("error", (cause) => reject(new ToolgateError("CANCELLED", "the caller went away", { cause })));
     request.on("close", () => {
       if (!request.complete) reject(new ToolgateError("CANCELLED", "the caller went away"));
