@@ -4,6 +4,9 @@ import { CommandError } from "./command-error.ts";
 /** SQLSTATE of a table that is not there. */
 const UNDEFINED_TABLE = "42P01";
 
+/** SQLSTATE of a table that somebody else has had for too long. */
+const LOCK_NOT_AVAILABLE = "55P03";
+
 /**
  * A {@link CommandError} where the user can do something about the database. It names host and port only: the address holds the password.
  */
@@ -13,6 +16,11 @@ export function explained(error: unknown, databaseUrl: string): unknown {
   const { host } = new URL(databaseUrl);
   if (code === UNDEFINED_TABLE)
     return new CommandError(`The database at ${host} has no schema of Toolgate: run migrate first.`, { cause: error });
+  if (code === LOCK_NOT_AVAILABLE)
+    return new CommandError(
+      `The database at ${host} is in use by a transaction that does not end (a backup, an open psql; see pg_stat_activity): repeat this once it has.`,
+      { cause: error },
+    );
   if (code === undefined || !isConnection(code)) return error;
   return new CommandError(
     `The database at ${host} cannot be reached (${code}): run npm start if it is that of dev, or else check DATABASE_URL.`,

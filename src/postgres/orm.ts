@@ -6,10 +6,12 @@ import { MIGRATIONS } from "./migrations/index.ts";
 /**
  * MikroORM on that database, for the schema and for queries outside the money path.
  * @param max connections at most
+ * @param lockTimeoutMs longest time that a statement waits for a lock, ms; without it, for ever
  */
-export function openOrm(url: string, max: number): Promise<MikroORM> {
+export function openOrm(url: string, max: number, lockTimeoutMs = 0): Promise<MikroORM> {
   return MikroORM.init({
     clientUrl: url,
+    driverOptions: { lock_timeout: lockTimeoutMs },
     entities: ENTITIES,
     extensions: [Migrator],
     // Listed, not discovered: nothing depends on where the files lie.

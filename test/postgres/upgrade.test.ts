@@ -16,6 +16,8 @@ const [running, forgotten] = [randomUUID(), randomUUID()];
 let fresh: TestDatabase;
 let upgraded: Instance;
 let url: string;
+/** What came of other work on a table that a migration had to wait for. */
+let beside: PromiseSettledResult<unknown>;
 
 /** A ledger as it was before keys had limits, with functions that said other things. */
 const BEFORE = `
@@ -44,7 +46,7 @@ beforeAll(async () => {
   upgraded = openInstance(url);
   // What an instance that stays open has prepared is good for the new schema too.
   await expect(upgraded.ledger.begin(callOf(idFrom("acct", account)))).rejects.toThrow("without an answer");
-  await migrate(url);
+  await migrateBesideReader();
   await grantServing(url, SERVING.role);
   fresh = await createTestDatabase();
 }, 30_000);
@@ -52,6 +54,21 @@ afterAll(async () => {
   await upgraded.close();
   await Promise.all([fresh.drop(), query(inject("postgresUrl"), `drop database ${name} with (force)`)]);
 });
+
+/** Migrates while somebody has read runs and stays in that transaction, as a backup does, until a migration has waited for it. */
+async function migrateBesideReader(): Promise<void> {
+  const { pool } = upgraded;
+  const reader = await pool.connect();
+  await reader.query("begin");
+  await reader.query("select from run");
+  const migrated = migrate(url);
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  while ((await pool.query(waiting)).rowCount === 0);
+  [beside] = await Promise.allSettled([pool.query("select from run for update")]);
+  await reader.query("commit");
+  reader.release();
+  await migrated;
+}
 
 describe("a database that was made before keys had limits", () => {
   it.each([
@@ -74,6 +91,10 @@ describe("a database that was made before keys had limits", () => {
     const of = async (database: string) => (await query(database, `${text} order by 1`)).rows;
     expect((await of(fresh.url)).length).toBeGreaterThan(3);
     expect(await of(url)).toEqual(await of(fresh.url));
+  });
+
+  it("has held up nobody for long while its migrations had to wait", () => {
+    expect(beside).toMatchObject({ status: "fulfilled" });
   });
 
   it("lets the calls end that were under way, and others begin", async () => {
