@@ -119,19 +119,19 @@ export class Batcher<Item, Answer> {
   }
 
   /**
-   * The next batch, in order of arrival; what shares a key with an earlier item waits, and so does what shares one with that, and what
-   * has to do with a batch under way.
+   * The next batch, in order of arrival; what shares a key with an earlier item waits, and so does what shares one with that. What has to
+   * do with a batch under way waits too, and has nobody wait for its keys: there may be thousands of one lane, passed over each time.
    */
   #take(): Waiting<Item, Answer>[] {
     const taken: Waiting<Item, Answer>[] = [];
     const left: Waiting<Item, Answer>[] = [];
     const keys = new Set<string>();
     for (const waiting of this.#queue) {
-      const { lane } = waiting;
-      const goes =
-        taken.length < this.#options.max &&
-        !waiting.keys.some((key) => keys.has(key)) &&
-        (lane === undefined || !this.#taken.has(lane));
+      if (waiting.lane !== undefined && this.#taken.has(waiting.lane)) {
+        left.push(waiting);
+        continue;
+      }
+      const goes = taken.length < this.#options.max && !waiting.keys.some((key) => keys.has(key));
       (goes ? taken : left).push(waiting);
       for (const key of waiting.keys) keys.add(key);
     }

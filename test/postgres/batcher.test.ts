@@ -187,6 +187,26 @@ describe("a batcher with several lanes", () => {
     expect(await Promise.all(answers)).toEqual(["a", "A", "b", "a"]);
   });
 
+  it("passes over what waits for a lane, with whatever keys: there may be thousands of it", async () => {
+    const end = Promise.withResolvers<void>();
+    const { batches, batcher } = recording({
+      lanes: 2,
+      lane: (item) => item[0] ?? "",
+      keys: (item) => [item[1] ?? ""],
+      run: async (items) => {
+        if (items.includes("a1")) await end.promise;
+        return [...items];
+      },
+    });
+    const first = batcher.submit("a1");
+    await expect.poll(() => batches).toEqual([["a1"]]);
+    const waiting = batcher.submit("a2");
+    expect(await Promise.all([batcher.submit("b2"), batcher.submit("c2")])).toEqual(["b2", "c2"]);
+    end.resolve();
+    expect(await Promise.all([first, waiting])).toEqual(["a1", "a2"]);
+    expect(batches).toEqual([["a1"], ["b2"], ["c2"], ["a2"]]);
+  });
+
   it("tries alone what was in a batch that failed, and leaves the one beside it as it is", async () => {
     const { submit, begun, end, fail, answered } = held(2);
     submit("ab");
