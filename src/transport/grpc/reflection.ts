@@ -18,10 +18,11 @@ export function serverReflection(services: readonly DescService[]): handleBidiSt
     const sent = new Set<DescFile>();
     call.on("data", (originalRequest: Request) => {
       const messageResponse = answer(originalRequest, index, names, sent);
-      call.write(
-        create(ServerReflectionResponseSchema, { validHost: originalRequest.host, originalRequest, messageResponse }),
-      );
+      const response = { validHost: originalRequest.host, originalRequest, messageResponse };
+      // Answers that nobody takes would be kept, as many as are asked for.
+      if (!call.write(create(ServerReflectionResponseSchema, response))) call.pause();
     });
+    call.on("drain", () => call.resume());
     call.on("end", () => call.end());
   };
 }
