@@ -20,6 +20,7 @@ import { createErrorBody } from "#httpjson/runtime/index.ts";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Admission, Arrival } from "../gate.ts";
+import { joinedPieces } from "./joined-pieces.ts";
 import type { Header } from "../header.ts";
 import { send } from "../http/answer.ts";
 import { arrivalOf } from "../http/request-head.ts";
@@ -96,7 +97,8 @@ export function connectDoor({ pipeline, services, random, bodyLimit, under = "" 
       if (!handler) return tell(UNKNOWN_METHOD.error);
       demandUrl(request);
       const values = createContextValues().set(REQUEST_ID, requestId).set(ARRIVAL, arrivalOf(request));
-      const answer = await handler(universalRequestFromNodeRequest(request, response, undefined, values));
+      const asked = universalRequestFromNodeRequest(request, response, undefined, values);
+      const answer = await handler({ ...asked, body: isIterable(asked.body) ? joinedPieces(asked.body) : asked.body });
       const refusal = refusalOf(handler, answer);
       if (refusal) return tell(refusal.error, refusal.headers);
       response.setHeader("x-request-id", requestId);
@@ -111,6 +113,10 @@ export function connectDoor({ pipeline, services, random, bodyLimit, under = "" 
     prefixes: services.map(({ typeName }) => `${under}/${typeName}/`),
     handle: (request, response) => void serve(request, response),
   };
+}
+
+function isIterable<Body>(body: Body): body is Extract<Body, AsyncIterable<Uint8Array>> {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 }
 
 /** Connect makes a URL of target and Host. @throws ToolgateError INVALID_REQUEST when they are none (RFC 9112 section 3.3) */

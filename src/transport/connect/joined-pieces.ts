@@ -1,0 +1,16 @@
+import { Pieces } from "../../domain/pieces.ts";
+
+/** Bytes that are handed on together, unless they are the last. */
+const ENOUGH = 16 * 1024;
+
+/** The body of a request for one message, in fewer pieces: Connect looks at all that it has with each new one, which may be one byte. */
+export async function* joinedPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let pieces = new Pieces();
+  for await (const { buffer, byteOffset, byteLength } of body) {
+    pieces.add(Buffer.from(buffer, byteOffset, byteLength));
+    if (pieces.length < ENOUGH) continue;
+    yield Uint8Array.from(pieces.whole());
+    pieces = new Pieces();
+  }
+  if (pieces.length > 0) yield Uint8Array.from(pieces.whole());
+}
