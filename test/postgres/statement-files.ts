@@ -56,10 +56,10 @@ export function describeFiles(
       const { world } = get();
       const [whole, early, late] = [
         await saved("statement.csv"),
-        await saved(`statement.csv?from=${dayOf(39)}&to=${dayOf(9)}`),
+        await saved(`statement.csv?from=${dayOf(38)}&to=${dayOf(9)}`),
         await saved(`statement.csv?from=${dayOf(9)}`),
       ];
-      const before = world.transfers.filter(({ time }) => time < dayOf(39));
+      const before = world.transfers.filter(({ time }) => time < dayOf(38));
       const opening = (ago: number, balance: string) => ({
         ...expectedRow(undefined, world),
         time_utc: `${dayOf(ago)}T00:00:00.000Z`,
@@ -67,10 +67,10 @@ export function describeFiles(
         balance_usdc: balance,
       });
       expect(before.length).toBeGreaterThan(100);
-      expect(early[0]).toEqual(opening(39, usdc(before.reduce((sum, { amount }) => sum + amount, 0n))));
+      expect(early[0]).toEqual(opening(38, usdc(before.reduce((sum, { amount }) => sum + amount, 0n))));
       expect(late[0]).toEqual(opening(9, early.at(-1)?.["balance_usdc"] ?? ""));
       expect([...whole.slice(0, before.length), ...early.slice(1), ...late.slice(1)]).toEqual(whole);
-      expect(await saved(`statement.csv?to=${dayOf(39)}`)).toEqual(whole.slice(0, before.length));
+      expect(await saved(`statement.csv?to=${dayOf(38)}`)).toEqual(whole.slice(0, before.length));
       expect(await saved("statement.csv?from=2099-01-01")).toEqual([
         { ...opening(0, whole.at(-1)?.["balance_usdc"] ?? ""), time_utc: "2099-01-01T00:00:00.000Z" },
       ]);
