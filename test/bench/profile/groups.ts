@@ -4,8 +4,14 @@ export interface Frame {
   readonly url: string;
 }
 
-/** Which code belongs to what, as a reader of the profile knows it; the first that fits. */
+/** Which code belongs to what, as a reader of the profile knows it; the first that fits: packages have folders named `src`, too. */
 const GROUPS: readonly (readonly [group: string, urls: RegExp])[] = [
+  ["PostgreSQL client", /\/node_modules\/pg[^/]*\/|\/node_modules\/postgres-/],
+  ["log and metrics libraries", /\/node_modules\/(?:pino|sonic-boom|prom-client|thread-stream)/],
+  ["Protobuf and its validation", /\/node_modules\/@bufbuild\//],
+  ["Connect and gRPC libraries", /\/node_modules\/(?:@connectrpc|@grpc)\//],
+  ["Solana libraries", /\/node_modules\/(?:@solana|@noble|@scure|bn\.js|borsh)/],
+  ["other libraries", /\/node_modules\//],
   [
     "our JSON and gRPC doors",
     /\/(?:src\/transport|src\/httpjson|gen|src\/gateway|src\/console)(?:\/|\.ts$)|\/src\/gateway\.ts/,
@@ -15,12 +21,6 @@ const GROUPS: readonly (readonly [group: string, urls: RegExp])[] = [
   ["our use cases and domain", /\/src\/(?:app|domain|tools|payments|registered|inference|sandbox)\//],
   ["our chain client", /\/src\/(?:solana|outbound)\//],
   ["the rest of ours", /\/src\/|\/test\//],
-  ["PostgreSQL client", /\/node_modules\/pg[^/]*\/|\/node_modules\/postgres-/],
-  ["log and metrics libraries", /\/node_modules\/(?:pino|sonic-boom|prom-client|thread-stream)/],
-  ["Protobuf and its validation", /\/node_modules\/@bufbuild\//],
-  ["Connect and gRPC libraries", /\/node_modules\/(?:@connectrpc|@grpc)\//],
-  ["Solana libraries", /\/node_modules\/(?:@solana|@noble|@scure|bn\.js|borsh)/],
-  ["other libraries", /\/node_modules\//],
   ["Node's crypto", /^node:(?:internal\/)?crypto/],
   ["Node's HTTP", /^node:(?:_http|internal\/http|http|internal\/url|internal\/http2|internal\/per_context)/],
   [
