@@ -61,6 +61,7 @@ async function measure(
   const sockets: Socket[] = [];
   const resident = async () => {
     await sleep(settledMs, undefined, { signal });
+    await server.collectGarbage();
     return server.residentMegabytes();
   };
   try {

@@ -23,6 +23,7 @@ export async function waves(
   const seen: Wave[] = [];
   for (let wave = 0; wave < count; wave++) {
     const calls = await stand.pay(size);
+    await server.collectGarbage();
     const before = await server.residentMegabytes();
     if (before === undefined) return [];
     let peak = before;

@@ -70,6 +70,13 @@ export class ServerProcess {
     return (Number(fields[11]) + Number(fields[12])) / USER_HZ;
   }
 
+  /** Has it give back what it does not hold any more, so that its resident memory is what it needs. */
+  async collectGarbage(): Promise<void> {
+    const answer = once(this.#child, "message");
+    this.#child.send("collect");
+    await answer;
+  }
+
   /** Resident memory in MB (10^6 bytes); undefined where the system has no /proc. */
   async residentMegabytes(): Promise<number | undefined> {
     const status = await this.#proc("status");
