@@ -1,6 +1,6 @@
 import type { Bench } from "./bench.ts";
 import type { LoadProcess } from "./load.ts";
-import { compare, type Comparison, type Rate } from "./measure.ts";
+import { compare, median, type Comparison, type Rate } from "./measure.ts";
 import { LoopProcess } from "./proof-loop.ts";
 import { ProofStand } from "./proof-stand.ts";
 import { waves } from "./proof-waves.ts";
@@ -90,15 +90,15 @@ function requestsLine(perProof: number): Line {
   };
 }
 
-/** What proofs under way hold, and what waves of them leave behind. The first one makes room, which is kept. */
+/** What proofs under way hold, and what waves of them leave behind. */
 async function memoryLines(stand: ProofStand, load: LoadProcess, size: number, count: number): Promise<Line[]> {
   // A thousand proofs pile up before a node that takes a second for an answer.
   await stand.node.slow(size);
-  const [, ...seen] = await waves(stand, load, { count, size });
-  const [first, last] = [seen[0], seen.at(-1)];
-  if (!first || !last) return [];
-  const held = Math.max(...seen.map(({ before, peak }) => peak - before));
-  const left = last.before - first.before;
+  const { seen, left } = (await waves(stand, load, { count, size })) ?? { seen: [], left: 0 };
+  const last = seen.at(-1);
+  // The median: the first of them begins with a heap that has just been collected, and has its garbage besides.
+  const held = median(seen.map(({ before, peak }) => peak - before));
+  if (!last || held === undefined) return [];
   return [
     {
       measure: `proofs under way, ${size} at once: memory held`,

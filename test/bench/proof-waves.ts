@@ -13,19 +13,31 @@ export interface Wave {
   readonly ms: number;
 }
 
-/** Sends waves of proofs, all of a wave at once, and looks at the gateway's memory. Empty where the system does not tell. */
+/** What waves held while they were under way, and left behind. The first one makes room, which is kept: it is not among them. */
+export interface Waves {
+  readonly seen: readonly Wave[];
+  /** MB, garbage collected. */
+  readonly left: number;
+}
+
+/** Sends waves of proofs, all of a wave at once, and looks at the gateway's memory. Undefined where the system does not tell. */
 export async function waves(
   stand: ProofStand,
   load: LoadProcess,
   { count, size }: { count: number; size: number },
-): Promise<Wave[]> {
+): Promise<Waves | undefined> {
   const { server } = stand.gateway;
+  const collected = async () => {
+    await server.collectGarbage();
+    return server.residentMegabytes();
+  };
   const seen: Wave[] = [];
+  let rest: number | undefined;
   for (let wave = 0; wave < count; wave++) {
     const calls = await stand.pay(size);
-    await server.collectGarbage();
+    if (wave === 1) rest = await collected();
     const before = await server.residentMegabytes();
-    if (before === undefined) return [];
+    if (before === undefined) return undefined;
     let peak = before;
     const looking = new AbortController();
     const look = async (): Promise<void> => {
@@ -37,7 +49,8 @@ export async function waves(
     const looked = look();
     const ms = await stand.send(load, calls, size).finally(() => looking.abort());
     await looked;
-    seen.push({ before, peak, ms });
+    if (wave > 0) seen.push({ before, peak, ms });
   }
-  return seen;
+  const after = await collected();
+  return rest === undefined || after === undefined ? undefined : { seen, left: after - rest };
 }
