@@ -4,7 +4,6 @@ import { ConfigError, readConfig, readEnvironment, readServeConfig, redactedConf
 import { secretsIn } from "../config/secrets.ts";
 import type { Gateway } from "../gateway.ts";
 import { createLogger, type Logger } from "../log.ts";
-import { collectLoadingGarbage } from "./loading-garbage.ts";
 import { outputFor } from "./output.ts";
 import { onStop } from "./signals.ts";
 
@@ -30,7 +29,6 @@ export function addServeCommand(program: Command): void {
       const { problems, warnings } = await checkWorld(config, log);
       if (problems.length > 0) throw new ConfigError(problems);
       for (const warning of warnings) log.warn(warning);
-      await collectLoadingGarbage();
       const gateway = await startGateway(config, log);
       const { baseUrl, grpcAddress, metricsAddress, payTo } = gateway;
       log.info({ baseUrl, grpcAddress, metricsAddress, payTo }, "ready");
