@@ -15,5 +15,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What a poll waits for comes late on a machine that is busy with the other files.
+    expect: { poll: { timeout: 10_000 } },
   },
 });

@@ -50,6 +50,12 @@ async function statusesOfRuns({ accountId }: Agent): Promise<string[]> {
   return (await ground.postgres.runs.list(page)).items.map(({ status }) => status);
 }
 
+/** Whether a call of the agent was counted against its limit: it has reached the gateway, and its money comes next. */
+async function hasTakenItsLimit({ accountId }: Agent): Promise<boolean> {
+  const counted = `select from rate_bucket join api_key on id = key_id where account_id = '${uuidOf("acct", accountId)}'`;
+  return (await query(ground.database.url, counted)).rowCount === 1;
+}
+
 it("finishes the call that runs when the whole process group is told to stop", async () => {
   const [instance, agent] = await Promise.all([
     instances.serveInGroup(settings),
@@ -101,6 +107,7 @@ it("answers the calls whose batches are with the database, in both lanes, and th
     answers.push(callAt(instance, second));
     await expect.poll(blocked, { timeout: 10_000, interval: 10 }).toBe(2);
     answers.push(callAt(instance, third));
+    await expect.poll(() => hasTakenItsLimit(third), { timeout: 10_000, interval: 10 }).toBe(true);
     instance.signal("SIGTERM");
     await expect.poll(() => instance.log(), { timeout: 5_000, interval: 10 }).toContain("stopping");
     await client.query("commit");
