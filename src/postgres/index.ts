@@ -25,6 +25,7 @@ import { PostgresOperatorActions } from "./operator-actions.ts";
 import { lazyOperatorWork } from "./operator-work.ts";
 import { checkDurability, openPool } from "./pool.ts";
 import { PostgresRateLimiter } from "./rate-limiter.ts";
+import { RecentAnswers } from "./recent-answers.ts";
 import { PostgresReceipts } from "./receipts.ts";
 import { PostgresRefunds } from "./refunds.ts";
 import { PostgresRelays } from "./relays.ts";
@@ -113,7 +114,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       await Promise.all([leases.stop(), sweeper.stop(), keyUses.stop(), sandboxRuns.stop(), notifications.stop()]);
     };
     return {
-      ledger: new PostgresLedger({ pool, instanceId, leaseMs, leases }),
+      ledger: new PostgresLedger({
+        pool,
+        instanceId,
+        leaseMs,
+        leases,
+        answers: new RecentAnswers({ clock, notifications }),
+      }),
       authenticator,
       rateLimiter: new PostgresRateLimiter({ pool, clock }),
       receipts: new PostgresReceipts(pool),

@@ -81,8 +81,9 @@ export function endingRecord(call: FinishCall, index: number): object {
   return { ...common, error_code: call.error.code, error_message: message };
 }
 
-export function resultText(call: FinishCall): string | null {
-  return call.outcome === "completed" ? JSON.stringify(call.result) : null;
+/** The result of a call as it is stored; undefined for one that has none. */
+export function resultText(call: FinishCall): string | undefined {
+  return call.outcome === "completed" ? JSON.stringify(call.result) : undefined;
 }
 
 /** Bytes in PostgreSQL's hex form. */

@@ -19,6 +19,7 @@ import {
   type FinishedRow,
   type PriorRow,
 } from "./ledger-records.ts";
+import type { RecentAnswers } from "./recent-answers.ts";
 import { PATIENCE_MS, patientQuery } from "./retry.ts";
 import { signatureFrom, uuidFrom } from "./rows.ts";
 
@@ -30,6 +31,8 @@ export interface LedgerOptions {
   /** How long a run may go without a heartbeat, ms. */
   leaseMs: number;
   leases: Leases;
+  /** Answers that were stored a short while ago; without it, every repeat asks the database. */
+  answers?: RecentAnswers;
 }
 
 /** Calls in one transaction at most. */
@@ -37,6 +40,12 @@ const BATCH = 200;
 
 /** Transactions of each kind under way at once, of different accounts each. */
 const LANES = 2;
+
+/** How a run ends, and its result as it is stored; undefined where it is not. */
+interface Ending {
+  readonly call: FinishCall;
+  readonly stored: string | undefined;
+}
 
 /**
  * The ledger on PostgreSQL. The rules are in the functions `ledger_*` of the migrations; here calls are batched, sent, and sent
@@ -46,12 +55,12 @@ export class PostgresLedger implements Ledger {
   readonly #options: LedgerOptions;
   readonly #looking: Batcher<PriorQuery, { prior: Prior }>;
   readonly #beginning: Batcher<BeginCall, Begun>;
-  readonly #finishing: Batcher<FinishCall, Finished>;
+  readonly #finishing: Batcher<Ending, Finished>;
   readonly #balances: Batcher<string, MicroUsd>;
   /** Accounts whose last call was refused for their balance. */
   readonly #short = new Lru<string, true>(10_000);
-  /** Runs under way that claimed nothing: nobody can ask for their result again, so it is not stored. */
-  readonly #unclaimed = new Set<string>();
+  /** The calls of the runs under way that were begun here. */
+  readonly #begun = new Map<string, BeginCall>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -67,9 +76,9 @@ export class PostgresLedger implements Ledger {
     this.#finishing = new Batcher({
       max: BATCH,
       lanes: LANES,
-      keys: ({ runId }) => [runId],
-      lane: ({ runId }) => runId,
-      run: (calls) => this.#finishAll(calls),
+      keys: ({ call: { runId } }) => [runId],
+      lane: ({ call: { runId } }) => runId,
+      run: (endings) => this.#finishAll(endings),
     });
   }
 
@@ -79,6 +88,8 @@ export class PostgresLedger implements Ledger {
   }
 
   async begin(call: BeginCall): Promise<Begun> {
+    const known = knownByKey(call) ? this.#options.answers?.recall(call) : undefined;
+    if (known) return known;
     const short = await this.#stillShort(call);
     if (short) return short;
     const begun = await this.#beginning.submit(call);
@@ -89,7 +100,7 @@ export class PostgresLedger implements Ledger {
     }
     if (begun.kind === "started") {
       this.#options.leases.add(uuidFrom("run", call.runId));
-      if (claimKey(call) === undefined) this.#unclaimed.add(call.runId);
+      this.#begun.set(call.runId, call);
     }
     return begun;
   }
@@ -120,11 +131,18 @@ export class PostgresLedger implements Ledger {
   }
 
   async finish(call: FinishCall): Promise<Finished> {
+    const begun = this.#begun.get(call.runId);
+    // Of a run that claimed nothing nobody can ask for the result again, so it is not stored.
+    const stored = begun && claimKey(begun) === undefined ? undefined : resultText(call);
+    const remember =
+      begun && stored !== undefined && knownByKey(begun) ? this.#options.answers?.storing(begun, stored) : undefined;
     try {
-      return await this.#finishing.submit(call);
+      const finished = await this.#finishing.submit({ call, stored });
+      if (finished.kind === "captured") remember?.(finished.receipt);
+      return finished;
     } finally {
       this.#options.leases.remove(uuidFrom("run", call.runId));
-      this.#unclaimed.delete(call.runId);
+      this.#begun.delete(call.runId);
     }
   }
 
@@ -181,23 +199,28 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, begunOf);
   }
 
-  async #finishAll(calls: readonly FinishCall[]): Promise<Finished[]> {
+  async #finishAll(endings: readonly Ending[]): Promise<Finished[]> {
     const rows = await this.#query<FinishedRow>(
       "ledger-finish",
       `select finished.n, finished.kind, (finished.receipt).*
        from ledger_finish(array(select ending from json_populate_recordset(null::ledger_ending, $1) ending), $2::text[]::json[], $3) finished`,
-      [JSON.stringify(calls.map(endingRecord)), this.#resultsOf(calls), this.#options.instanceId],
+      [
+        JSON.stringify(endings.map(({ call }, index) => endingRecord(call, index))),
+        endings.map(({ stored }) => stored),
+        this.#options.instanceId,
+      ],
       // The end of a run waits for as long as it keeps its lease.
       Math.max(PATIENCE_MS, this.#options.leaseMs),
     );
     return inOrder(rows, finishedOf);
   }
 
-  #resultsOf(calls: readonly FinishCall[]): (string | null)[] {
-    return calls.map((call) => (this.#unclaimed.has(call.runId) ? null : resultText(call)));
-  }
-
   #query<Row extends object>(name: string, text: string, values: unknown[], patienceMs?: number): Promise<Row[]> {
     return patientQuery(this.#options.pool, { name, text, values }, patienceMs);
   }
+}
+
+/** Whether a call is known by its key, and by nothing else: a payment may be taken back, and then there is more to tell. */
+function knownByKey({ idempotencyKey, payment }: BeginCall): boolean {
+  return idempotencyKey !== undefined && payment === undefined;
 }

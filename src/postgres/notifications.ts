@@ -64,7 +64,7 @@ export class Notifications {
         if (!signal.aborted) {
           this.#options.log.warn(
             { err: error },
-            "the connection that hears of revoked keys and cancelled executions was lost; they are looked up until it is back",
+            "the connection that hears of revoked keys, refunds and cancelled executions was lost; they are looked up until it is back",
           );
         }
       }

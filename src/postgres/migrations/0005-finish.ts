@@ -141,8 +141,8 @@ export const LEDGER_FINISH = /* sql */ `
   end $$`;
 
 /**
- * Extends the leases of an instance's runs. In order, and past what is being finished: a heartbeat never waits. The status is told by a
- * subquery, so that no plan takes the index of all active runs for it.
+ * Extends the leases of an instance's runs. In order, and past what is being finished: a heartbeat never waits. The status is told
+ * by an expression, so that no plan takes an index of it.
  */
 export const LEDGER_BEAT = /* sql */ `
   create or replace function ledger_beat(runs uuid[], instance uuid, lease interval) returns void
@@ -151,7 +151,7 @@ export const LEDGER_BEAT = /* sql */ `
   begin
     update run set lease_until = now() + lease
     where id = any (array(
-      select id from run where id = any (runs) and owner = instance and status = (select 'active') order by id for update skip locked));
+      select id from run where id = any (runs) and owner = instance and status || '' = 'active' order by id for update skip locked));
   end $$`;
 
 /** Ending runs: capture with receipt and stored result, or release; by the owner, or by the sweep once the owner's lease has expired. */

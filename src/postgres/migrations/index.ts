@@ -20,6 +20,8 @@ import { Statement } from "./0019-statement.ts";
 import { Retention } from "./0020-retention.ts";
 import { KeptPlans } from "./0021-kept-plans.ts";
 import { ReadByKeys } from "./0022-read-by-keys.ts";
+import { RefundNotices } from "./0023-refund-notices.ts";
+import { BeatByKey } from "./0024-beat-by-key.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -45,4 +47,6 @@ export const MIGRATIONS = [
   Retention,
   KeptPlans,
   ReadByKeys,
+  RefundNotices,
+  BeatByKey,
 ];

@@ -22,4 +22,6 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0020-retention",
   "0021-kept-plans",
   "0022-read-by-keys",
+  "0023-refund-notices",
+  "0024-beat-by-key",
 ];

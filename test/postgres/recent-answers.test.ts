@@ -1,0 +1,166 @@
+import { randomUUID } from "node:crypto";
+import type { Pool } from "pg";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import type { BeginCall, Finished } from "../../src/app/ports.ts";
+import { Leases } from "../../src/postgres/leases.ts";
+import { PostgresLedger } from "../../src/postgres/ledger.ts";
+import { Notifications } from "../../src/postgres/notifications.ts";
+import { openPool } from "../../src/postgres/pool.ts";
+import { RecentAnswers } from "../../src/postgres/recent-answers.ts";
+import { PostgresRefunds } from "../../src/postgres/refunds.ts";
+import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  expectCleanAudit,
+  fingerprintOf,
+  makeAccount,
+  newRunId,
+  paymentOf,
+  PRICE,
+} from "./fixture.ts";
+
+const silent = { warn: () => {}, error: () => {} };
+
+let database: TestDatabase;
+let pool: Pool;
+let notifications: Notifications;
+let answers: RecentAnswers;
+let ledger: PostgresLedger;
+let now: number;
+/** How often the ledger asked the database. */
+let asked = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = openPool(database.url, { max: 4, applicationName: "test" });
+});
+beforeEach(async () => {
+  const instanceId = randomUUID();
+  const own = openPool(database.url, { max: 2, applicationName: `test ${instanceId}` }).on("acquire", () => asked++);
+  now = Date.now();
+  notifications = new Notifications({ url: database.url, log: silent });
+  answers = new RecentAnswers({ clock: { now: () => now }, notifications });
+  const leases = new Leases({ pool: own, instanceId, leaseMs: 15_000, log: silent });
+  ledger = new PostgresLedger({ pool: own, instanceId, leaseMs: 15_000, leases, answers });
+  notifications.start();
+  await expect.poll(() => notifications.live).toBe(true);
+  return async () => {
+    await notifications.stop();
+    await own.end();
+  };
+});
+afterAll(async () => {
+  await expectCleanAudit(pool);
+  await pool.end();
+  await database.drop();
+});
+
+/** A call with a key that was charged, and what came of it. */
+async function charged(change: Partial<BeginCall> = {}): Promise<{ call: BeginCall; finished: Finished }> {
+  const call = callOf(await makeAccount(pool, 3n * PRICE), { idempotencyKey: "mine", ...change });
+  expect(await ledger.begin(call)).toEqual({ kind: "started" });
+  return { call, finished: await ledger.finish(completed(call)) };
+}
+
+/** The same call once more. @returns what the ledger says, and how often it asked the database for that */
+async function repeat(call: BeginCall, change: Partial<BeginCall> = {}) {
+  const before = asked;
+  const begun = await ledger.begin({ ...call, runId: newRunId(), ...change });
+  return { begun, asked: asked - before };
+}
+
+function receiptIn(finished: Finished) {
+  if (finished.kind !== "captured" || !finished.receipt) throw new Error("it was not charged");
+  return finished.receipt;
+}
+
+it("answers a repeat without the database, with what was stored", async () => {
+  const { call, finished } = await charged();
+  const replay = { kind: "replay", result: { answer: 42 }, receipt: receiptIn(finished) };
+  expect(await repeat(call)).toEqual({ begun: replay, asked: 0 });
+  // What is told from memory is what the database tells.
+  now += 300_000;
+  const { begun, asked: again } = await repeat(call);
+  expect(begun).toEqual(replay);
+  expect(again).toBeGreaterThan(0);
+});
+
+it("answers a free call with a key, which has no receipt", async () => {
+  const { call } = await charged({ price: 0n });
+  expect(await repeat(call)).toEqual({
+    begun: { kind: "replay", result: { answer: 42 }, receipt: undefined },
+    asked: 0,
+  });
+});
+
+it("knows a call by its account, its key and its parameters", async () => {
+  const { call } = await charged();
+  expect((await repeat(call, { fingerprint: fingerprintOf("another") })).begun).toEqual({ kind: "mismatch" });
+  expect((await repeat(call, { idempotencyKey: "other" })).begun).toEqual({ kind: "started" });
+  const stranger = await makeAccount(pool, 0n);
+  expect((await repeat(call, { accountId: stranger })).begun).toEqual({ kind: "insufficient", balance: 0n });
+});
+
+it("asks the database for a call that was paid by a transaction, as that may be reversed", async () => {
+  const deposit = depositOf();
+  const { call } = await charged({ payment: paymentOf(deposit) });
+  const { begun, asked: times } = await repeat(call, { payment: undefined });
+  expect(begun).toMatchObject({ kind: "replay", receipt: { txSignature: deposit.txSignature } });
+  expect(times).toBeGreaterThan(0);
+});
+
+it("tells of a refund from then on, wherever it was given", async () => {
+  const { call, finished } = await charged();
+  const { receiptId } = receiptIn(finished);
+  await new PostgresRefunds(pool).refund({ receiptId, reason: "test" });
+  await expect
+    .poll(async () => (await repeat(call)).begun, { interval: 10 })
+    .toMatchObject({ kind: "replay", receipt: { status: "refunded", refunded: PRICE } });
+});
+
+it("asks the database as long as it may have missed a refund, and for what it knew before", async () => {
+  const { call } = await charged();
+  await notifications.stop();
+  await expect.poll(() => notifications.live).toBe(false);
+  expect((await repeat(call)).asked).toBeGreaterThan(0);
+  notifications.start();
+  await expect.poll(() => notifications.live).toBe(true);
+  expect((await repeat(call)).asked).toBeGreaterThan(0);
+});
+
+it("tells and remembers nothing while the connection on which it hears of refunds is silent", async () => {
+  const { call } = await charged();
+  const connection = { live: true, subscribe: () => {} };
+  const own = new RecentAnswers({ clock: { now: () => now }, notifications: connection });
+  own.storing(call, "{}")(undefined);
+  connection.live = false;
+  expect(own.recall(call)).toBeUndefined();
+  own.storing({ ...call, idempotencyKey: "late" }, "{}")(undefined);
+  connection.live = true;
+  expect(own.recall(call)).toBeDefined();
+  expect(own.recall({ ...call, idempotencyKey: "late" })).toBeUndefined();
+});
+
+it("does not remember an answer whose charge was given back while it was on its way", async () => {
+  const { call, finished } = await charged({ idempotencyKey: "first" });
+  const receipt = receiptIn(finished);
+  const late = { ...call, idempotencyKey: "second" };
+  const remember = answers.storing(late, "{}");
+  await new PostgresRefunds(pool).refund({ receiptId: receipt.receiptId, reason: "test" });
+  await expect.poll(() => answers.recall(call), { interval: 10 }).toBeUndefined();
+  remember(receipt);
+  expect(answers.recall(late)).toBeUndefined();
+  answers.storing(late, "{}")(receipt);
+  expect(answers.recall(late)).toMatchObject({ kind: "replay" });
+});
+
+it("remembers no answers that are long", async () => {
+  const call = callOf(await makeAccount(pool, PRICE), { idempotencyKey: "mine" });
+  await ledger.begin(call);
+  await ledger.finish({ ...completed(call), result: { answer: "x".repeat(20_000) } });
+  const { begun, asked: times } = await repeat(call);
+  expect(begun).toMatchObject({ kind: "replay" });
+  expect(times).toBeGreaterThan(0);
+});
