@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { batchSize, costAt, costThrough, freePerSecond, paidPerSecond, type Site } from "./cost-model.ts";
+import { batchSize, beside, costAt, costThrough, freePerSecond, paidPerSecond, type Site } from "./cost-model.ts";
 
-const site: Site = { cores: 2, commitMs: 1, instances: 1, connections: 64 };
+const site: Site = { cores: 2, commitMs: 1, instances: 1, batchesAtOnce: 2, connections: 64 };
 
 describe("the model of what calls take", () => {
   it("finds what a call and what a batch costs from two measurements", () => {
@@ -24,6 +24,20 @@ describe("the model of what calls take", () => {
   it("has a lone call wait for its work and for two commits", () => {
     // 3 ms of work, and 2 of waiting for the disk.
     expect(paidPerSecond({ fixed: 1, perBatch: 2 }, 2.5, { ...site, connections: 1 })).toBeCloseTo(1000 / 5);
+  });
+
+  it("does more where batches overlap, as long as they wait for the disk", () => {
+    const cost = { fixed: 0.1, perBatch: 1 };
+    const slow = { ...site, commitMs: 20 };
+    const doubled = paidPerSecond(cost, 2, { ...slow, batchesAtOnce: 4 }) / paidPerSecond(cost, 2, slow);
+    expect(doubled).toBeGreaterThan(1.5);
+    expect(doubled).toBeLessThanOrEqual(2);
+  });
+
+  it("has work last twice as long where other machines take half of the time", () => {
+    const cost = { fixed: 1, perBatch: 2 };
+    expect(costAt(beside(0.5, cost), 4)).toBeCloseTo(2 * costAt(cost, 4));
+    expect(beside(0, cost)).toEqual(cost);
   });
 
   it("comes near what the cores can do with many instances, and never above", () => {

@@ -4,6 +4,11 @@ interface CallCost {
   readonly perBatch: number;
 }
 
+/** The same work where other machines take a share of the processor time: all of it lasts longer. */
+export function beside(stolen: number, { fixed, perBatch }: CallCost): CallCost {
+  return { fixed: fixed / (1 - stolen), perBatch: perBatch / (1 - stolen) };
+}
+
 /** A machine and what runs on it. */
 export interface Site {
   /** Cores for all that is in the costs. */
@@ -11,6 +16,8 @@ export interface Site {
   /** What a durable commit waits for the disk, ms. */
   readonly commitMs: number;
   readonly instances: number;
+  /** Batches of paid calls that an instance has under way at once, at most. */
+  readonly batchesAtOnce: number;
   /** Calls under way at once, over all instances. */
   readonly connections: number;
 }
@@ -32,19 +39,19 @@ export function costThrough(one: { batch: number; ms: number }, other: { batch: 
 }
 
 /**
- * Paid calls per second. Each instance has a batch of beginnings and one of endings under way; these are the customers of a closed
+ * Paid calls per second. The batches of beginnings and of endings that the instances have under way are the customers of a closed
  * network of two stations, all cores and the disk, which is solved by mean value analysis. Several cores are one that is as fast, and
  * a delay for what one batch cannot use of them (Seidmann's approximation). Commits of several batches share a flush of the log, so the
  * disk is a delay, and no queue.
  * @param perBatch how many connections there are for each call in a batch: the others wait for the next one, or for their answer
  */
 export function paidPerSecond(cost: CallCost, perBatch: number, site: Site): number {
-  const { cores, commitMs, instances, connections } = site;
+  const { cores, commitMs, instances, batchesAtOnce, connections } = site;
   const batch = batchSize(perBatch, site);
   const workMs = (batch * costAt(cost, batch)) / COMMITS;
   const queued = workMs / cores;
   const delay = workMs - queued + commitMs;
-  const customers = Math.min(COMMITS * instances, connections);
+  const customers = Math.min(batchesAtOnce * instances, connections);
   let [waiting, perMs] = [0, 0];
   for (let customer = 1; customer <= customers; customer++) {
     const atCores = queued * (1 + waiting);

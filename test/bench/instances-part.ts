@@ -5,6 +5,7 @@ import { Fleet } from "./instances-fleet.ts";
 import { instanceLines } from "./instances-lines.ts";
 import { predictionLines } from "./instances-prediction.ts";
 import { scenariosOf, type Measured, type Scenario } from "./instances-scenarios.ts";
+import { countStolen } from "./machine.ts";
 import type { Line } from "./report.ts";
 
 /** Starting balance of every account, USDC: more than any run spends. */
@@ -41,17 +42,25 @@ async function measureAll(
   scenarios: readonly Scenario[],
   url: string,
 ): Promise<Measured[]> {
-  const measured = scenarios.map((scenario): Measured => ({ scenario, rates: [], batches: [], charged: 0 }));
+  const measured = scenarios.map((scenario): Measured => ({
+    scenario,
+    rates: [],
+    batches: [],
+    stolen: [],
+    charged: 0,
+  }));
   for (let round = -1; round < plan.rounds; round++) {
     for (const each of round % 2 === 0 ? measured : measured.toReversed()) {
       signal.throwIfAborted();
       // A process that has just started compiles while it works: the first time does not count.
       if (round < 0 && each.scenario.instances < fleet.gateways.length) continue;
-      const since = await mark(url);
+      const [since, stolen] = [await mark(url), await countStolen()];
       const { rate, answered } = await fleet.measure(each.scenario);
       if (each.scenario.paid) each.charged += answered;
       if (round < 0) continue;
       each.rates.push(rate);
+      const share = await stolen?.();
+      if (share !== undefined) each.stolen.push(share);
       each.batches.push((await batchesSince(url, since)).batch);
     }
   }

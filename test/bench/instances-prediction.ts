@@ -1,6 +1,6 @@
 import os from "node:os";
 import { commitMs } from "./cost-database.ts";
-import { costThrough, freePerSecond, paidPerSecond, type Site } from "./cost-model.ts";
+import { beside, costThrough, freePerSecond, paidPerSecond, type Site } from "./cost-model.ts";
 import type { FleetRate } from "./instances-fleet.ts";
 import { CONNECTIONS, titleOf, type Measured, type Scenario } from "./instances-scenarios.ts";
 import { median } from "./measure.ts";
@@ -8,12 +8,15 @@ import type { Line } from "./report.ts";
 
 /** How far off a prediction may be, of what was measured. */
 const ERROR = 0.25;
+/** Batches under way at an instance: two of beginnings, but of one account only one, and two of endings (src/postgres/ledger.ts). */
+const BATCHES = { many: 4, hot: 3, echo: 0 };
 /** Commits that are timed. */
 const COMMITS = 50;
 
 /**
  * What the model of docs/scaling.md says of each scenario, from what one instance costs alone with few and with many connections: the
- * rest it has not seen. The load generators share the machine, so their work is in the costs, too.
+ * rest it has not seen. The load generators share the machine, so their work is in the costs, too, and so does whoever else is on the
+ * same host: what those took meanwhile is no processor of ours.
  */
 export async function predictionLines(measured: readonly Measured[], url: string): Promise<Line[]> {
   const [few, usual] = alone(measured, "many");
@@ -30,14 +33,17 @@ export async function predictionLines(measured: readonly Measured[], url: string
   return measured
     .filter((each) => each !== few && each !== fewFree)
     .map((each): Line => {
-      const { instances, connections, paid } = each.scenario;
-      const site: Site = { ...machine, instances, connections };
-      const predicted = paid ? paidPerSecond(cost, perBatch, site) : freePerSecond(freeAll, freeGateway, site);
+      const { calls, instances, connections, paid } = each.scenario;
+      const site: Site = { ...machine, instances, batchesAtOnce: BATCHES[calls], connections };
+      const stolen = median(each.stolen) ?? 0;
+      const predicted = paid
+        ? paidPerSecond(beside(stolen, cost), perBatch, site)
+        : freePerSecond(beside(stolen, freeAll), beside(stolen, freeGateway), site);
       const real = figureOf(each, (rate) => rate.perSecond);
       return {
         measure: `${titleOf(each.scenario)}: prediction`,
         gateway: `${real.toFixed(0)}/s`,
-        peer: `predicted ${predicted.toFixed(0)}/s${each === usual ? `: ${told}` : ""}`,
+        peer: `predicted ${predicted.toFixed(0)}/s, ${(stolen * 100).toFixed(0)} % taken by others${each === usual ? `: ${told}` : ""}`,
         value: Math.abs(predicted / real - 1),
         bar: { atMost: ERROR },
       };

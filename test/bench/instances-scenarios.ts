@@ -23,6 +23,8 @@ export interface Measured {
   readonly rates: FleetRate[];
   /** Calls in a batch. */
   readonly batches: number[];
+  /** The share of the processor time that other machines took; empty where the system does not tell. */
+  readonly stolen: number[];
   /** Paid calls that were answered, those of the warm-up too. */
   charged: number;
 }
