@@ -27,7 +27,8 @@ export interface Authenticator {
 
 /** The token buckets, one per key, shared by all instances on one database. */
 export interface RateLimiter {
-  take(keyId: string, tier: RateTier): Promise<RateDecision>;
+  /** One token, if there is one; at once where that is known from memory. */
+  take(keyId: string, tier: RateTier): RateDecision | Promise<RateDecision>;
 }
 
 /** A transfer into the treasury that was verified on the chain. It is a fact: whoever it belongs to gets the credit, once. */

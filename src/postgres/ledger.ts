@@ -134,8 +134,7 @@ export class PostgresLedger implements Ledger {
     const begun = this.#begun.get(call.runId);
     // Of a run that claimed nothing nobody can ask for the result again, so it is not stored.
     const stored = begun && claimKey(begun) === undefined ? undefined : resultText(call);
-    const remember =
-      begun && stored !== undefined && knownByKey(begun) ? this.#options.answers?.storing(begun, stored) : undefined;
+    const remember = this.#remembering(begun, stored);
     try {
       const finished = await this.#finishing.submit({ call, stored });
       if (finished.kind === "captured") remember?.(finished.receipt);
@@ -144,6 +143,11 @@ export class PostgresLedger implements Ledger {
       this.#options.leases.remove(uuidFrom("run", call.runId));
       this.#begun.delete(call.runId);
     }
+  }
+
+  #remembering(begun: BeginCall | undefined, stored: string | undefined) {
+    if (!begun || stored === undefined || !knownByKey(begun)) return undefined;
+    return this.#options.answers?.storing(begun, stored);
   }
 
   async credit(accountId: string, deposit: Deposit): Promise<{ credited: boolean; balance: MicroUsd }> {
@@ -220,7 +224,7 @@ export class PostgresLedger implements Ledger {
   }
 }
 
-/** Whether a call is known by its key, and by nothing else: a payment may be taken back, and then there is more to tell. */
+/** Whether a call is known by its key, and by nothing else: a payment may be taken back, and then its receipt says so. */
 function knownByKey({ idempotencyKey, payment }: BeginCall): boolean {
   return idempotencyKey !== undefined && payment === undefined;
 }

@@ -5,6 +5,7 @@ import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 import { Batcher } from "./batcher.ts";
 import { retrying } from "./retry.ts";
 import { uuidFrom } from "./rows.ts";
+import { Grant, interval, TokensAhead } from "./tokens-ahead.ts";
 
 /** What the rate limiter needs. */
 export interface RateLimiterOptions {
@@ -30,16 +31,7 @@ interface Ask {
   tier: RateTier;
   wanted: number;
   /** What came of it. */
-  taken?: Taken;
-  /** Takes that have their decision. */
-  decided: number;
-}
-
-/** What the bucket gave to all takes of a batch. Microseconds are numbers: exact until the year 2255. */
-interface Taken {
-  granted: number;
-  tatUs: number;
-  nowUs: number;
+  grant?: Grant;
 }
 
 interface TakenRow {
@@ -59,11 +51,13 @@ interface Denial {
 
 /**
  * The token buckets in PostgreSQL, by its clock (migration 0007). Many takes are one statement, and several of one key in it are
- * granted exactly as many as the bucket holds. An empty bucket is remembered until a token is due, which can only deny.
+ * granted exactly as many as the bucket holds. An empty bucket is remembered until a token is due, which can only deny; for a key that is
+ * used all the time a few are taken ahead.
  */
 export class PostgresRateLimiter implements RateLimiter {
   readonly #options: RateLimiterOptions;
   readonly #takes: Batcher<Take, RateDecision>;
+  readonly #ahead = new TokensAhead();
   readonly #denied = new Map<string, Denial>();
 
   constructor(options: RateLimiterOptions) {
@@ -71,15 +65,16 @@ export class PostgresRateLimiter implements RateLimiter {
     this.#takes = new Batcher({ max: 500, run: (takes) => this.#takeAll(takes) });
   }
 
-  take(keyId: string, tier: RateTier): Promise<RateDecision> {
-    const denial = this.#recallDenial(keyId, tier);
-    return denial ? Promise.resolve(denial) : this.#takes.submit({ keyId, tier });
+  take(keyId: string, tier: RateTier): RateDecision | Promise<RateDecision> {
+    const now = this.#options.clock.now();
+    return (
+      this.#ahead.take(keyId, tier, now) ?? this.#recallDenial(keyId, tier, now) ?? this.#takes.submit({ keyId, tier })
+    );
   }
 
-  #recallDenial(keyId: string, tier: RateTier): RateDecision | undefined {
+  #recallDenial(keyId: string, tier: RateTier, now: number): RateDecision | undefined {
     const denial = this.#denied.get(keyId);
     if (!denial) return undefined;
-    const now = this.#options.clock.now();
     const holds =
       denial.tier.ratePerMinute === tier.ratePerMinute &&
       denial.tier.burst === tier.burst &&
@@ -94,24 +89,35 @@ export class PostgresRateLimiter implements RateLimiter {
   }
 
   async #takeAll(takes: readonly Take[]): Promise<RateDecision[]> {
+    const sentAt = this.#options.clock.now();
+    // While they waited, the batch before may have brought more than was asked for then.
+    const decided = takes.map(({ keyId, tier }) => this.#ahead.spend(keyId, tier, sentAt));
     const asks = new Map<string, Ask>();
-    for (const { keyId, tier } of takes) {
+    for (const [index, { keyId, tier }] of takes.entries()) {
+      if (decided[index]) continue;
       const ask = asks.get(keyId);
-      if (!ask) asks.set(keyId, { tier, wanted: 1, decided: 0 });
+      if (!ask) asks.set(keyId, { tier, wanted: 1 });
       else {
         ask.tier = tier;
         ask.wanted++;
       }
     }
-    const { pool, clock } = this.#options;
-    const sentAt = clock.now();
+    if (asks.size > 0) await this.#ask(asks);
+    const decisions = takes.map(({ keyId }, index) => decided[index] ?? this.#decide(keyId, asks.get(keyId), sentAt));
+    const now = this.#options.clock.now();
+    for (const [keyId, { grant }] of asks) if (grant) this.#ahead.keep(keyId, grant, now);
+    return decisions;
+  }
+
+  /** Asks the buckets for all that is wanted, and for what is worth being taken ahead. */
+  async #ask(asks: ReadonlyMap<string, Ask>): Promise<void> {
     const { rows } = await retrying(PATIENCE_MS, () =>
-      pool.query<TakenRow>({
+      this.#options.pool.query<TakenRow>({
         name: "rate-limiter-take",
         text: "select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, now_us from rate_take($1, $2, $3, $4) taken",
         values: [
           Array.from(asks.keys(), (keyId) => uuidFrom("key", keyId)),
-          Array.from(asks.values(), ({ wanted }) => wanted),
+          Array.from(asks, ([keyId, { wanted, tier }]) => wanted + this.#ahead.worth(keyId, tier)),
           Array.from(asks.values(), ({ tier }) => interval(tier)),
           Array.from(asks.values(), ({ tier }) => tier.burst),
         ],
@@ -119,29 +125,18 @@ export class PostgresRateLimiter implements RateLimiter {
     );
     for (const { key_id, granted, tat, now_us } of rows) {
       const ask = asks.get(`key_${key_id}`);
-      if (ask) ask.taken = { granted, tatUs: Number(tat), nowUs: Number(now_us) };
+      if (ask) ask.grant = new Grant(ask.tier, { granted, tatUs: Number(tat), nowUs: Number(now_us) });
     }
-    return takes.map(({ keyId }) => this.#decide(keyId, asks.get(keyId), sentAt));
   }
 
   /** The next decision of one key: first come those that were granted, each with what was left after it, then the denials. */
   #decide(keyId: string, ask: Ask | undefined, sentAt: number): RateDecision {
-    if (!ask?.taken) throw new Error("a bucket was not answered for");
-    const { tier, taken } = ask;
-    const { granted, tatUs, nowUs } = taken;
-    const period = interval(tier);
-    const after = granted - ++ask.decided;
-    if (after >= 0) {
-      const tat = tatUs - after * period;
-      return {
-        allowed: true,
-        limit: tier.ratePerMinute,
-        remaining: tier.burst - Math.ceil((tat - nowUs) / period),
-        resetAt: Math.ceil(tat / SECOND_US),
-        retryAfterSeconds: 0,
-      };
-    }
-    const waitUs = tatUs - (tier.burst - 1) * period - nowUs;
+    if (!ask?.grant) throw new Error("a bucket was not answered for");
+    return ask.grant.spend() ?? this.#deny(keyId, ask.grant, sentAt);
+  }
+
+  #deny(keyId: string, { tier, given: { tatUs, nowUs } }: Grant, sentAt: number): RateDecision {
+    const waitUs = tatUs - (tier.burst - 1) * interval(tier) - nowUs;
     const resetAt = Math.ceil(tatUs / SECOND_US);
     this.#remember(keyId, { tier, sinceMs: sentAt, untilMs: sentAt + Math.trunc(waitUs / 1000), resetAt });
     return {
@@ -157,9 +152,4 @@ export class PostgresRateLimiter implements RateLimiter {
     if (this.#denied.size >= MAX_DENIED) this.#denied.clear();
     this.#denied.set(keyId, denial);
   }
-}
-
-/** Microseconds between two tokens. */
-function interval(tier: RateTier): number {
-  return Math.floor((60 * SECOND_US) / tier.ratePerMinute);
 }

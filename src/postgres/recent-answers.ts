@@ -9,7 +9,7 @@ import { idFrom } from "./rows.ts";
 /** The channel on which the database tells of runs whose charge was given back, in hex (migration 0023). */
 const REFUND_CHANNEL = "toolgate_refund";
 
-/** Answers that are remembered at most, and the longest of them, characters of JSON: 16 MB in all. */
+/** Answers that are remembered at most, and the longest of them, characters of JSON: 33 MB in all, and half of it for plain text. */
 const [MOST, LONGEST] = [1_000, 16_384];
 
 /** How long an answer is remembered at most, ms: callers who lost one ask again soon. A record in the database lies for days. */
@@ -23,7 +23,10 @@ interface Answer {
   readonly since: number;
 }
 
-/** A call with a key that pays with nothing but its balance, if with anything: its answer is never another one, except for a refund. */
+/**
+ * A call with a key that pays with nothing but its balance, if with anything, to which callers see: its answer is never another one, except
+ * for a refund.
+ */
 export type KeyedCall = Pick<BeginCall, "accountId" | "idempotencyKey" | "fingerprint">;
 
 /** What is needed to remember answers. */

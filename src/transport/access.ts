@@ -71,7 +71,8 @@ export class Access implements Gate {
     if (demand === "none" || (demand === "optional" && arrival.authorization === undefined)) return ANYONE;
     const found = this.#identify(secretOf(arrival.authorization), arrival);
     const caller = found instanceof Promise ? await found : found;
-    const rate = await this.#rateLimiter.take(caller.keyId, caller.tier);
+    const taken = this.#rateLimiter.take(caller.keyId, caller.tier);
+    const rate = taken instanceof Promise ? await taken : taken;
     if (!rate.allowed) throw new RateLimitedError(rate);
     if (caller.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);
     return { caller, rate };

@@ -298,7 +298,7 @@ export const LEDGER: readonly Mutant[] = [
     name: "leases-owned",
     guard: "A heartbeat keeps only runs that this instance still owns.",
     file: FINISH,
-    find: "id = any (runs) and owner = instance and status = (select 'active')",
+    find: "id = any (runs) and owner = instance and status || '' = 'active'",
     replace: "id = any (runs)",
     tests: FENCE,
   },

@@ -5,6 +5,7 @@ import { GASLESS } from "./gasless.ts";
 import { KEY_LIMITS } from "./key-limits.ts";
 import { LEDGER } from "./ledger.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
+import { MEMORY } from "./memory.ts";
 import type { Mutant } from "./mutant.ts";
 import { PAYMENTS } from "./payments.ts";
 import { RELAY } from "./relays.ts";
@@ -24,4 +25,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...RELAY,
   ...DOORS,
   ...KEY_LIMITS,
+  ...MEMORY,
 ];

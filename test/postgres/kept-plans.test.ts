@@ -138,6 +138,22 @@ const STATES: readonly [string, () => Promise<unknown>][] = [
     },
   ],
   [
+    "there were a few, one of them under way",
+    async () => {
+      await empty();
+      const { ledger: first, ...instance } = openInstance(database.url);
+      const accountId = await makeAccount(outside, 1_000_000n);
+      const [active, ...others] = Array.from({ length: 6 }, () => callOf(accountId));
+      if (active) await first.begin(active);
+      for (const call of others) {
+        await first.begin(call);
+        await first.finish(completed(call));
+      }
+      await instance.close();
+      await outside.query("analyze");
+    },
+  ],
+  [
     "nobody knew how much there is",
     async () => {
       await empty();
@@ -173,6 +189,13 @@ describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
   });
   afterAll(() => pool.end());
 
+  it("read the runs of a heartbeat by their key", async () => {
+    plans.length = 0;
+    await pool.query("select ledger_beat($1, $2, interval '1 minute')", [[newRunId().slice(4)], INSTANCE]);
+    expect(plans.length).toBeGreaterThan(0);
+    expect(otherReads()).toEqual([]);
+  });
+
   it.each(KINDS)("read a call %s, its end and its repetition by keys alone", async (_kind, make) => {
     const accountId = await makeAccount(outside, 1_000_000_000n);
     plans.length = 0;
@@ -205,7 +228,6 @@ describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
     const call = callOf(accountId, { payment: paymentOf(credited), idempotencyKey: newRunId() });
     const swept = callOf(accountId, { idempotencyKey: newRunId(), budget: { id: newKey(), perDay: 1_000_000n } });
     expect(await begin([call, swept])).toEqual(["started", "started"]);
-    await pool.query("select ledger_beat($1, $2, interval '1 minute')", [[call.runId.slice(4)], INSTANCE]);
     await expireLeases(outside, call, swept);
     await pool.query("select ledger_sweep(100)");
     expect(otherReads()).toEqual([]);
@@ -216,7 +238,7 @@ describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
     const rates = new PostgresRateLimiter({ pool, clock: systemClock });
     const tier = { ratePerMinute: 60, burst: 10 };
     for (let turn = 0; turn < 2; turn++) {
-      await Promise.all([newKey(), newKey(), newKey()].map((key) => rates.take(key, tier)));
+      await Promise.all([newKey(), newKey(), newKey()].map(async (key) => rates.take(key, tier)));
     }
     expect(plans.length).toBeGreaterThan(3);
     expect(otherReads()).toEqual([]);

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RateDecision } from "../../src/domain/rate-limit.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { RateDecision, RateTier } from "../../src/domain/rate-limit.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { PostgresRateLimiter } from "../../src/postgres/rate-limiter.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
@@ -22,6 +22,8 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** A take that is always waited for. */
+const takeFrom = async (limiter: PostgresRateLimiter, keyId: string, tier: RateTier) => limiter.take(keyId, tier);
 const newKey = () => newId("key", systemClock, systemRandom);
 const allowed = (decisions: RateDecision[]) => decisions.filter((decision) => decision.allowed);
 
@@ -37,7 +39,7 @@ describe("a token bucket", () => {
   it("lets 10 of 40 at once through, in order, and says what is left", async () => {
     const keyId = newKey();
     const before = Math.floor(Date.now() / 1000);
-    const decisions = await Promise.all(Array.from({ length: 40 }, () => limiters[0]!.take(keyId, TIER)));
+    const decisions = await Promise.all(Array.from({ length: 40 }, () => takeFrom(limiters[0]!, keyId, TIER)));
     expect(decisions.map((decision) => decision.allowed)).toEqual(Array.from({ length: 40 }, (_, n) => n < 10));
     expect(allowed(decisions).map(({ remaining }) => remaining)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
     for (const [index, decision] of decisions.entries()) {
@@ -52,7 +54,7 @@ describe("a token bucket", () => {
     const keyId = newKey();
     for (let round = 0; round < 8; round++) {
       const fresh = instances.map(({ pool }) => new PostgresRateLimiter({ pool, clock: systemClock }));
-      const decisions = await Promise.all(Array.from({ length: 60 }, (_, n) => fresh[n % 2]!.take(keyId, TIER)));
+      const decisions = await Promise.all(Array.from({ length: 60 }, (_, n) => takeFrom(fresh[n % 2]!, keyId, TIER)));
       expect(allowed(decisions)).toHaveLength(10);
       await pass(keyId, 3_600);
     }
@@ -62,7 +64,7 @@ describe("a token bucket", () => {
     const keyId = newKey();
     const takeMany = (count: number) => {
       const limiter = new PostgresRateLimiter({ pool: instances[0]!.pool, clock: systemClock });
-      return Promise.all(Array.from({ length: count }, () => limiter.take(keyId, TIER)));
+      return Promise.all(Array.from({ length: count }, () => takeFrom(limiter, keyId, TIER)));
     };
     expect(allowed(await takeMany(20))).toHaveLength(10);
     await pass(keyId, 3);
@@ -75,7 +77,7 @@ describe("a token bucket", () => {
     const keyId = newKey();
     const tier = { ratePerMinute: 600, burst: 2 };
     const limiter = limiters[0]!;
-    await Promise.all(Array.from({ length: 3 }, () => limiter.take(keyId, tier)));
+    await Promise.all(Array.from({ length: 3 }, () => takeFrom(limiter, keyId, tier)));
     const { pool } = instances[0]!;
     const query = pool.query;
     let asked = 0;
@@ -94,19 +96,118 @@ describe("a token bucket", () => {
 
   it("of a changed tier counts by that tier at once", async () => {
     const keyId = newKey();
-    await Promise.all(Array.from({ length: 11 }, () => limiters[0]!.take(keyId, TIER)));
+    await Promise.all(Array.from({ length: 11 }, () => takeFrom(limiters[0]!, keyId, TIER)));
     const more = { ratePerMinute: 6_000, burst: 2_000 };
     expect(await limiters[0]!.take(keyId, more)).toMatchObject({ allowed: true, limit: 6_000 });
   });
 
   it("is full after the database lost it in a crash", async () => {
     const keyId = newKey();
-    await Promise.all(Array.from({ length: 10 }, () => limiters[0]!.take(keyId, TIER)));
+    await Promise.all(Array.from({ length: 10 }, () => takeFrom(limiters[0]!, keyId, TIER)));
     await instances[0]!.pool.query("truncate rate_bucket");
     expect(await limiters[0]!.take(keyId, TIER)).toMatchObject({ allowed: true, remaining: 9 });
     const { rows } = await instances[0]!.pool.query(
       "select relpersistence from pg_class where relname = 'rate_bucket'",
     );
     expect(rows).toEqual([{ relpersistence: "u" }]);
+  });
+});
+
+describe("a key that is used all the time", () => {
+  const BUSY = { ratePerMinute: 1, burst: 1_000 };
+  let now = Date.now();
+  let asked = 0;
+  let limiter: PostgresRateLimiter;
+  beforeEach(() => {
+    const { pool } = openInstance(database.url);
+    pool.on("acquire", () => asked++);
+    limiter = new PostgresRateLimiter({ pool, clock: { now: () => now } });
+    return () => pool.end();
+  });
+
+  const takeAll = (keyId: string, count: number, tier = BUSY) =>
+    Promise.all(Array.from({ length: count }, () => takeFrom(limiter, keyId, tier)));
+  /** Takes one token, and tells what came of it and how often the database was asked for it. */
+  async function takeOne(keyId: string, tier = BUSY) {
+    const before = asked;
+    const { allowed: yes, remaining } = await limiter.take(keyId, tier);
+    return { yes, remaining, asked: asked - before };
+  }
+  /** A key that took 100 tokens in one window, and the first of the next: 10 of its burst of 1,000 are there for it besides. */
+  async function busyKey(): Promise<string> {
+    const keyId = newKey();
+    await takeAll(keyId, 100);
+    now += 100;
+    expect(await takeOne(keyId)).toEqual({ yes: true, remaining: 899, asked: 1 });
+    return keyId;
+  }
+
+  it("has tokens taken ahead, which are no more than the bucket holds", async () => {
+    const keyId = await busyKey();
+    for (let n = 1; n <= 10; n++) expect(await takeOne(keyId)).toEqual({ yes: true, remaining: 899 - n, asked: 0 });
+    expect(await takeOne(keyId)).toMatchObject({ yes: true, asked: 1 });
+    const rest = await takeAll(keyId, 1_000);
+    // 112 were taken before; a minute that passes meanwhile gives one back.
+    expect(allowed(rest).length).toBeGreaterThanOrEqual(888);
+    expect(allowed(rest).length).toBeLessThanOrEqual(898);
+  });
+
+  it("loses what it does not take within a tenth of a second, also when the clock is set back", async () => {
+    for (const change of [100, -1]) {
+      const keyId = await busyKey();
+      now += change;
+      expect(await takeOne(keyId)).toMatchObject({ yes: true, asked: 1 });
+    }
+  });
+
+  it("counts by a changed tier at once", async () => {
+    const keyId = await busyKey();
+    expect(await takeOne(keyId, { ...BUSY, burst: 500 })).toMatchObject({ yes: true, asked: 1 });
+    const other = await busyKey();
+    expect(await takeOne(other, { ...BUSY, ratePerMinute: 2 })).toMatchObject({ yes: true, asked: 1 });
+  });
+
+  it("asks each time where its burst is small, and where it was not used for a while", async () => {
+    const keyId = newKey();
+    const small = { ratePerMinute: 1, burst: 99 };
+    await takeAll(keyId, 50, small);
+    now += 100;
+    expect(await takeOne(keyId, small)).toMatchObject({ asked: 1 });
+    expect(await takeOne(keyId, small)).toMatchObject({ asked: 1 });
+    const idle = newKey();
+    await takeAll(idle, 100);
+    now += 200;
+    expect(await takeOne(idle)).toMatchObject({ asked: 1 });
+    expect(await takeOne(idle)).toMatchObject({ asked: 1 });
+  });
+
+  it("takes what waits meanwhile from what was taken ahead", async () => {
+    const keyId = newKey();
+    await takeAll(keyId, 100);
+    now += 100;
+    const first = limiter.take(keyId, BUSY);
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    const before = asked;
+    const waiting = takeAll(keyId, 5);
+    expect((await first).allowed).toBe(true);
+    expect(allowed(await waiting)).toHaveLength(5);
+    expect(asked - before).toBe(0);
+  });
+
+  it("gets no more on two instances than its bucket holds, and hardly less", async () => {
+    const keyId = newKey();
+    const other = openInstance(database.url);
+    const clock = { now: () => now };
+    const both = [limiter, new PostgresRateLimiter({ pool: other.pool, clock })];
+    let granted = 0;
+    for (let round = 0; round < 120; round++) {
+      const takes = both.flatMap((each) => Array.from({ length: 5 }, () => takeFrom(each, keyId, BUSY)));
+      granted += allowed(await Promise.all(takes)).length;
+      now += 20;
+    }
+    await other.close();
+    expect(granted).toBeGreaterThan(950);
+    expect(granted).toBeLessThanOrEqual(1_020);
   });
 });

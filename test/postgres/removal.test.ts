@@ -41,28 +41,28 @@ async function counted(table: "idempotency" | "console_session"): Promise<number
 
 describe("what is old", () => {
   it("is removed in small batches, with rests in between", async () => {
-    await expired(120);
+    await expired(220);
     const left: number[] = [];
     const rest = async () => void left.push(await counted("idempotency"));
-    expect(await new Removal({ pool: instance.pool, log: silent, rest }).remove(["claims"])).toBe(120);
-    expect(left).toEqual([70, 20]);
+    expect(await new Removal({ pool: instance.pool, log: silent, rest }).remove(["claims"])).toBe(220);
+    expect(left).toEqual([120, 20]);
     expect(await counted("idempotency")).toBe(0);
   });
 
   it("is removed from where the batch before ended, and what turns up before that in the next round", async () => {
-    await expired(120);
+    await expired(220);
     let late = expired;
     const rest = async () => {
       await late(1, 1);
       late = async () => {};
     };
     const removal = new Removal({ pool: instance.pool, log: silent, rest });
-    expect(await removal.remove(["claims"])).toBe(120);
+    expect(await removal.remove(["claims"])).toBe(220);
     expect(await removal.remove(["claims"])).toBe(1);
   });
 
   it("does not wait for other things of which there are many", async () => {
-    await expired(170);
+    await expired(320);
     const account = await makeAccount(instance.pool, 0n);
     await instance.pool.query(
       `insert into console_session (id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at)
@@ -76,7 +76,7 @@ describe("what is old", () => {
   });
 
   it("is left where it is once the instance stops, at once", async () => {
-    await expired(120);
+    await expired(220);
     const resting = Promise.withResolvers<void>();
     const removal = new Removal({
       ...{ pool: instance.pool, log: silent },
@@ -89,7 +89,7 @@ describe("what is old", () => {
     await resting.promise;
     removal.stop();
     await round;
-    expect(await counted("idempotency")).toBe(70);
+    expect(await counted("idempotency")).toBe(120);
   });
 });
 

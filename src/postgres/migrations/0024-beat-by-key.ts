@@ -1,7 +1,7 @@
 import { Migration } from "@mikro-orm/migrations";
 import { LEDGER_BEAT } from "./0005-finish.ts";
 
-/** A heartbeat finds its runs by their key also when few of those that were analysed last were active. */
+/** A heartbeat finds its runs by their key, also in a small table that was analysed while runs of several states were in it. */
 export class BeatByKey extends Migration {
   override name = "0024-beat-by-key";
 
