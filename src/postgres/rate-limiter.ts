@@ -5,7 +5,7 @@ import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 import { Batcher } from "./batcher.ts";
 import { retrying } from "./retry.ts";
 import { uuidFrom } from "./rows.ts";
-import { Grant, interval, TokensAhead } from "./tokens-ahead.ts";
+import { Grant, interval, SECOND_US, TokensAhead } from "./tokens-ahead.ts";
 
 /** What the rate limiter needs. */
 export interface RateLimiterOptions {
@@ -19,11 +19,11 @@ const PATIENCE_MS = 2_000;
 /** Keys at most whose denial is remembered. */
 const MAX_DENIED = 10_000;
 
-const SECOND_US = 1_000_000;
-
 interface Take {
-  keyId: string;
-  tier: RateTier;
+  readonly keyId: string;
+  readonly tier: RateTier;
+  /** Known before the bucket was asked, for good: also when those that it waits with have to be asked for again. */
+  known?: RateDecision | undefined;
 }
 
 /** All takes of one key in a batch. */
@@ -91,10 +91,10 @@ export class PostgresRateLimiter implements RateLimiter {
   async #takeAll(takes: readonly Take[]): Promise<RateDecision[]> {
     const sentAt = this.#options.clock.now();
     // While they waited, the batch before may have brought more than was asked for then.
-    const decided = takes.map(({ keyId, tier }) => this.#ahead.spend(keyId, tier, sentAt));
+    for (const take of takes) take.known ??= this.#ahead.spend(take.keyId, take.tier, sentAt);
     const asks = new Map<string, Ask>();
-    for (const [index, { keyId, tier }] of takes.entries()) {
-      if (decided[index]) continue;
+    for (const { keyId, tier, known } of takes) {
+      if (known) continue;
       const ask = asks.get(keyId);
       if (!ask) asks.set(keyId, { tier, wanted: 1 });
       else {
@@ -103,7 +103,7 @@ export class PostgresRateLimiter implements RateLimiter {
       }
     }
     if (asks.size > 0) await this.#ask(asks);
-    const decisions = takes.map(({ keyId }, index) => decided[index] ?? this.#decide(keyId, asks.get(keyId), sentAt));
+    const decisions = takes.map(({ keyId, known }) => known ?? this.#decide(keyId, asks.get(keyId), sentAt));
     const now = this.#options.clock.now();
     for (const [keyId, { grant }] of asks) if (grant) this.#ahead.keep(keyId, grant, now);
     return decisions;
@@ -117,7 +117,7 @@ export class PostgresRateLimiter implements RateLimiter {
         text: "select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, now_us from rate_take($1, $2, $3, $4) taken",
         values: [
           Array.from(asks.keys(), (keyId) => uuidFrom("key", keyId)),
-          Array.from(asks, ([keyId, { wanted, tier }]) => wanted + this.#ahead.worth(keyId, tier)),
+          Array.from(asks, ([keyId, { wanted }]) => wanted + this.#ahead.worth(keyId)),
           Array.from(asks.values(), ({ tier }) => interval(tier)),
           Array.from(asks.values(), ({ tier }) => tier.burst),
         ],

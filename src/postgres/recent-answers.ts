@@ -24,8 +24,8 @@ interface Answer {
 }
 
 /**
- * A call with a key that pays with nothing but its balance, if with anything, to which callers see: its answer is never another one, except
- * for a refund.
+ * A call with a key that pays with nothing but its balance, if with anything (callers make sure of it): its answer is never another one,
+ * except for a refund.
  */
 export type KeyedCall = Pick<BeginCall, "accountId" | "idempotencyKey" | "fingerprint">;
 
@@ -37,7 +37,7 @@ export interface RecentAnswersOptions {
 }
 
 /**
- * The answers that this instance has just stored, so that a repeat is answered without a transaction. They are only looked at while it
+ * The answers that this instance has stored a short while ago, so that a repeat is answered without a transaction. They are only looked at while it
  * is certain to hear of refunds: a receipt tells of its own. What is not found here the database knows.
  */
 export class RecentAnswers {

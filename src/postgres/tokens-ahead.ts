@@ -1,13 +1,13 @@
 import { Lru } from "../domain/lru.ts";
 import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 
-const SECOND_US = 1_000_000;
+export const SECOND_US = 1_000_000;
 
 /** How long tokens that were taken ahead are good, and what a key's pace is measured by, ms. */
 const WINDOW_MS = 100;
 
-/** What is taken ahead: of what a key took in the window before, and of its burst, these shares at most, and no more than so many. */
-const [OF_PACE, OF_BURST, MOST] = [1 / 8, 1 / 100, 128];
+/** What is taken ahead: of what a key asked for in the window before, and of what its bucket has left, these shares; and so many at most. */
+const [OF_PACE, OF_LEFT, MOST] = [1 / 8, 1 / 100, 128];
 
 /** Keys at most whose pace is known. */
 const MAX_KEYS = 10_000;
@@ -32,11 +32,22 @@ export class Grant {
     this.given = given;
   }
 
+  /** Tokens that are not spent yet. */
+  get left(): number {
+    return this.given.granted - this.#spent;
+  }
+
+  /** How many the bucket holds besides. */
+  get besides(): number {
+    return this.tier.burst - Math.ceil((this.given.tatUs - this.given.nowUs) / interval(this.tier));
+  }
+
   /** Lets one request through; what it tells is what was left of the bucket after it. Undefined: all are spent. */
   spend(): RateDecision | undefined {
+    if (this.left <= 0) return undefined;
     const { tier, given } = this;
-    if (this.#spent >= given.granted) return undefined;
-    const after = given.granted - ++this.#spent;
+    this.#spent++;
+    const after = this.left;
     const period = interval(tier);
     const tatUs = given.tatUs - after * period;
     return {
@@ -60,15 +71,19 @@ interface Use {
   /** Takes since then, and in the window before. */
   takes: number;
   before: number;
-  grant?: Grant;
+  /** What its bucket had left when it was last asked. */
+  besides: number;
+  /** What may be taken ahead at most: twice as much after each grant that was spent in time, one after one that was not. */
+  most: number;
+  grant: Grant | undefined;
   grantedMs: number;
 }
 
 /**
- * Tokens that were taken from buckets before they are asked for: a key that is used all the time need not ask the database each time. They
- * are out of the bucket, so no more is ever granted than it holds; what is not asked for within a tenth of a second is lost, at most an
- * eighth of what the key took in such a time and a hundredth of its burst. Keys that are used less than eighty times a second, or may not
- * be used a hundred times at once, ask each time.
+ * Tokens that were taken from buckets before they are asked for: a key that is used all the time need not ask the database each time. These
+ * tokens are out of the bucket, so that in the long run no more is granted than it gives. What is not asked for within a tenth of a second
+ * is lost, and then the next time one token at most. Nothing is taken ahead for a key that was asked for less than eight times on this
+ * instance in the window before, or whose bucket holds less than a hundred.
  */
 export class TokensAhead {
   readonly #uses = new Lru<string, Use>(MAX_KEYS);
@@ -77,7 +92,8 @@ export class TokensAhead {
   take(keyId: string, tier: RateTier, nowMs: number): RateDecision | undefined {
     const use = this.#uses.get(keyId);
     if (!use) {
-      this.#uses.set(keyId, { sinceMs: nowMs, takes: 1, before: 0, grantedMs: nowMs });
+      const fresh = { sinceMs: nowMs, takes: 1, before: 0, besides: 0, most: 1, grant: undefined, grantedMs: nowMs };
+      this.#uses.set(keyId, fresh);
       return undefined;
     }
     const age = nowMs - use.sinceMs;
@@ -97,15 +113,18 @@ export class TokensAhead {
   }
 
   /** How many tokens to take beyond those that are asked for. */
-  worth(keyId: string, { burst }: RateTier): number {
-    const before = this.#uses.get(keyId)?.before ?? 0;
-    return Math.trunc(Math.min(before * OF_PACE, burst * OF_BURST, MOST));
+  worth(keyId: string): number {
+    const use = this.#uses.get(keyId);
+    return use ? Math.trunc(Math.min(use.before * OF_PACE, use.besides * OF_LEFT, use.most)) : 0;
   }
 
   /** Keeps what is left of a grant. */
   keep(keyId: string, grant: Grant, nowMs: number): void {
     const use = this.#uses.get(keyId);
     if (!use) return;
+    use.besides = grant.besides;
+    // Several are asked for at once only where a batch of them failed.
+    if (grant.left <= (use.grant?.left ?? 0)) return;
     use.grant = grant;
     use.grantedMs = nowMs;
   }
@@ -117,7 +136,15 @@ function spendOf(use: Use, tier: RateTier, nowMs: number): RateDecision | undefi
   const age = nowMs - use.grantedMs;
   const good =
     age >= 0 && age < WINDOW_MS && grant.tier.ratePerMinute === tier.ratePerMinute && grant.tier.burst === tier.burst;
-  const decision = good ? grant.spend() : undefined;
-  if (!decision) delete use.grant;
+  if (!good) {
+    use.grant = undefined;
+    use.most = 1;
+    return undefined;
+  }
+  const decision = grant.spend();
+  if (grant.left === 0) {
+    use.grant = undefined;
+    use.most = Math.min(2 * use.most, MOST);
+  }
   return decision;
 }

@@ -15,9 +15,9 @@ const offer = z.object({
   quote: z.object({ price_usdc_microusd: z.coerce.string() }),
 });
 
-/** What a gateway needs to sell by x402. */
+/** What a gateway needs to sell by x402, to one buyer as often as it likes. */
 export function x402Settings({ feePayerFile }: World): Record<string, string> {
-  return { FEE_PAYER_KEYPAIR: feePayerFile };
+  return { FEE_PAYER_KEYPAIR: feePayerFile, GASLESS_PER_KEY_HOURLY: "1000000" };
 }
 
 /** Selling by x402 against the official library: the offer, and a whole purchase by its own client, which the seller's fee payer sends. */

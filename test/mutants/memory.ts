@@ -68,8 +68,8 @@ export const MEMORY: readonly Mutant[] = [
     name: "tokens-once",
     guard: "A token that was taken ahead is spent once.",
     file: TOKENS,
-    find: "this.#spent >= given.granted",
-    replace: "this.#spent < 0",
+    find: "if (this.left <= 0) return undefined;",
+    replace: "",
     tests: RATES,
   },
   {
@@ -78,6 +78,14 @@ export const MEMORY: readonly Mutant[] = [
     file: TOKENS,
     find: "grant.tier.ratePerMinute === tier.ratePerMinute && grant.tier.burst === tier.burst",
     replace: "grant.tier !== undefined && tier !== undefined",
+    tests: RATES,
+  },
+  {
+    name: "tokens-in-time",
+    guard: "A token that was taken ahead is not spent once its bucket may be full again.",
+    file: TOKENS,
+    find: "age >= 0 && age < WINDOW_MS && grant.tier",
+    replace: "grant.tier",
     tests: RATES,
   },
 ];
