@@ -13,9 +13,9 @@ export default defineConfig({
     // Files share a worker's modules: to load them anew for each file would take a third of the time of all tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // What a poll waits for comes late on a machine that is busy with the other files.
-    expect: { poll: { timeout: 10_000 } },
+    // A limit ends a test that hangs; it must not end one whose machine is busy with the other files, or lends its processors to others.
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 });

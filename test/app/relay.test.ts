@@ -35,7 +35,7 @@ const hashOf = (payment: Payment) => scene.sponsor().decode(payment.bytes).messa
 const claimOf = async (payment: Payment) => (await one!.book.find(hashOf(payment)))!;
 
 async function expectState(payment: Payment, state: string): Promise<void> {
-  await expect.poll(async () => (await claimOf(payment)).state, { timeout: 15_000 }).toBe(state);
+  await expect.poll(async () => (await claimOf(payment)).state).toBe(state);
 }
 
 describe("a payment", () => {

@@ -207,7 +207,7 @@ describe("a quote identifier", () => {
       `insert into sealing_key (version, secret, active_from) values (9, '\\x${hex}', now() + interval '1 day')`,
     );
     await expect
-      .poll(async () => (await callWith(world, agent, tx, offer.quoteId)).status, { timeout: 10_000, interval: 300 })
+      .poll(async () => (await callWith(world, agent, tx, offer.quoteId)).status, { interval: 300 })
       .toBe(200);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });

@@ -208,7 +208,7 @@ describe("the x402 client is not made to pay twice", () => {
     const paymentSignature = payer.exchanges.at(-1)?.proofs.paymentSignature ?? "";
     world.chain.chain.advance(64);
     const balance = async () => (await world.call(agent, "get_status", {})).body.result.balance_usdc;
-    await expect.poll(balance, { timeout: 20_000 }).toBe(formatUsdc(PRICE));
+    await expect.poll(balance).toBe(formatUsdc(PRICE));
     const bought = await callWith(paymentSignature);
     expect(bought, JSON.stringify(bought.body)).toMatchObject({
       status: 200,

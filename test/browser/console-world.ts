@@ -18,7 +18,7 @@ export interface ConsoleWorld extends World {
 }
 
 /** How long is waited for what comes soon, however busy the machine is. */
-export const SOON = { timeout: 20_000, interval: 100 };
+export const SOON = { interval: 100 };
 
 /** Goes to another page of the console as a link does: what is loaded stays loaded. */
 export async function goTo(page: Page, at: string): Promise<void> {

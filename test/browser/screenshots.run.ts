@@ -110,7 +110,7 @@ async function take(page: Page, { name, at, first }: Sight, look: string): Promi
   await page.getByRole("heading", { level: 1 }).waitFor();
   await first?.(page);
   // What loads says so.
-  await expect.poll(() => page.locator("[aria-label=Loading]").count(), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => page.locator("[aria-label=Loading]").count()).toBe(0);
   // As on a screen that all of it fits on: what stays in sight while the page scrolls is as high as that.
   const before = page.viewportSize() ?? WIDE;
   const height = await page.locator("html").evaluate(({ scrollHeight }) => scrollHeight);

@@ -71,7 +71,7 @@ export function signInFlows(here: () => ConsoleWorld): void {
     await page.goto("");
     await page.getByRole("button", { name: "First" }).click();
     await goTo(page, "keys");
-    await expect.poll(() => late.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => late.length).toBeGreaterThan(0);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Next" }).waitFor();
     await context.unroute(/ListKeys/);

@@ -35,7 +35,7 @@ afterAll(async () => {
 const toolgate = (...args: string[]) => runToolgate({ DATA_DIR: dataDir }, args);
 const CALL = ["vram_estimate", { model: "llama-3.1-8b" }] as const;
 
-describe("pay", { timeout: 60_000 }, () => {
+describe("pay", () => {
   it("pays a quote and prints the value of X-Payment", async () => {
     const { body } = await world.call(agent, ...CALL);
     const { stdout, code } = await toolgate("pay", body.quote.quote_id);
@@ -60,7 +60,7 @@ describe("pay", { timeout: 60_000 }, () => {
     });
     const named = await toolgate("pay", "--usdc", "0.000001", "--memo", "for lunch", "--json");
     await expect
-      .poll(async () => (await toolgate("suspense", "list", "--json")).rows, { timeout: 30_000, interval: 500 })
+      .poll(async () => (await toolgate("suspense", "list", "--json")).rows, { interval: 500 })
       .toMatchObject([
         { tx_signature: named.rows[0]?.["tx_signature"], memos: expect.stringContaining("for lunch") },
         { tx_signature: bare.stdout.trim(), amount_usdc: "0.250000", memos: null },
@@ -80,7 +80,7 @@ describe("pay", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the demo agent", { timeout: 60_000 }, () => {
+describe("the demo agent", () => {
   const buy = async (balance?: bigint) => {
     const { apiKey, wallet } = await world.agent(balance === undefined ? {} : { balance });
     const told: string[] = [];

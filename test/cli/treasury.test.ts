@@ -16,7 +16,7 @@ afterAll(() => world.close());
 const toolgate = (...args: string[]) =>
   runToolgate({ DATABASE_URL: world.database.url, TREASURY_OWNER: world.treasury.publicKey.toBase58() }, args);
 
-describe("the operator's commands for the treasury", { timeout: 60_000 }, () => {
+describe("the operator's commands for the treasury", () => {
   it("list a transfer that names no quote, and give it to its owner once", async () => {
     expect(await toolgate("suspense", "list")).toMatchObject({
       code: 0,

@@ -59,7 +59,7 @@ async function buyer({
 const tried = new Set<string>();
 
 describe.concurrent("an example of docs/clients.md buys a call", () => {
-  it.for(CELLS)("$name", { timeout: 90_000 }, async (cell, { skip, expect }) => {
+  it.for(CELLS)("$name", async (cell, { skip, expect }) => {
     const { name, file, way } = cell;
     const reason = missing.get(path.extname(file));
     if (reason !== undefined) {
@@ -129,7 +129,7 @@ describe.concurrent("an example whose payment is not confirmed yet repeats the s
 
 describe.concurrent("an example that is refused says why, and nothing else", () => {
   const files = ["node/fetch.ts", "node/x402.ts", "curl/http.sh", "curl/mcp.sh", "curl/connect.sh", "curl/buf.sh"];
-  it.for(files)("%s", { timeout: 90_000 }, async (file, { skip, expect }) => {
+  it.for(files)("%s", async (file, { skip, expect }) => {
     const reason = missing.get(path.extname(file));
     if (reason !== undefined) skip(reason);
     const { variables } = await buyer({ way: "gasless" });

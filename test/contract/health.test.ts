@@ -61,7 +61,7 @@ describe("503", () => {
   });
   afterEach(async () => {
     link.mend();
-    await expect.poll(async () => (await get("/health")).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await get("/health")).status).toBe(200);
   });
   afterAll(() => link.close());
 

@@ -380,7 +380,7 @@ describe("progress", () => {
     const { request, response } = await watched("endless");
     await once(response, "data");
     request.destroy();
-    await expect.poll(() => deeds, { timeout: 10_000 }).toContain("endless was cancelled");
+    await expect.poll(() => deeds).toContain("endless was cancelled");
   });
 });
 

@@ -76,7 +76,7 @@ async function postmasterOf(data: string): Promise<number> {
 }
 
 async function hasGone(pid: number): Promise<void> {
-  await expect.poll(() => isAlive(pid), { timeout: 25_000 }).toBe(false);
+  await expect.poll(() => isAlive(pid)).toBe(false);
 }
 
 describe("the embedded PostgreSQL", () => {

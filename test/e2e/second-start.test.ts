@@ -68,7 +68,7 @@ it(
     const dataDir = path.join(folder, "one");
     const first = toolgate(dataDir, START, ANY_PORT);
     // The second comes while the first one is still on its way, and again when it is ready.
-    await expect.poll(() => existsSync(path.join(dataDir, "dev.lock")), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => existsSync(path.join(dataDir, "dev.lock"))).toBe(true);
     const early = toolgate(dataDir, START, ANY_PORT);
     expect(await early.ended).toBe(1);
     expect(early.output()).toMatch(/^Toolgate is already running on .*one \(process \d+\)\. Stop it first.*\n$/);
@@ -87,7 +87,7 @@ it(
       return `${await ended} ${output()}`;
     };
     await expect
-      .poll(audit, { timeout: 30_000, interval: 500 })
+      .poll(audit, { interval: 500 })
       .toMatch(/^1 .*database .*cannot be reached \(ECONNREFUSED\).*npm start.*\n$/);
 
     const again = toolgate(dataDir, START, ANY_PORT);
@@ -120,7 +120,7 @@ it(
       ["SIGTERM", 143],
     ] as const) {
       const interrupted = toolgate(dataDir, START);
-      await expect.poll(interrupted.output, { timeout: 10_000 }).toContain("Starting PostgreSQL");
+      await expect.poll(interrupted.output).toContain("Starting PostgreSQL");
       interrupted.child.kill(signal);
       expect(await interrupted.ended).toBe(code);
       expect(interrupted.output()).not.toMatch(/error|EPIPE|\n\s+at /i);

@@ -43,13 +43,13 @@ async function stopWhen({ tells, processes }: { tells: RegExp; processes: number
 }
 
 describe("a signal", () => {
-  it("ends the fault lab while it starts, and what it has started", { timeout: 120_000 }, async () => {
+  it("ends the fault lab while it starts, and what it has started", async () => {
     const { code, report, left, told } = await stopWhen({ tells: /^/, processes: 1 }, "SIGINT");
     expect([code, left], told).toEqual([130, []]);
     expect(report).toMatch(/broken promises +0\n/);
   });
 
-  it("ends it while faults strike, and calls nothing broken that was not finished", { timeout: 120_000 }, async () => {
+  it("ends it while faults strike, and calls nothing broken that was not finished", async () => {
     const { code, report, left, told } = await stopWhen({ tells: /kills [1-9]/, processes: 10 }, "SIGTERM");
     expect([code, left], told + report).toEqual([143, []]);
     expect(report).toMatch(/ended by a signal/);

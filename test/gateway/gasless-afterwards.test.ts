@@ -83,9 +83,7 @@ describe("a gasless payment that is on its way when gasless is switched off", ()
 
     world.chain.faults.clear();
     const state = `select state from relay where quote_id = '${quoteId}'`;
-    await expect
-      .poll(async () => (await query(world.database.url, state)).rows, { timeout: 30_000 })
-      .toEqual([{ state: "confirmed" }]);
+    await expect.poll(async () => (await query(world.database.url, state)).rows).toEqual([{ state: "confirmed" }]);
     expect(await callAt(world.gateway, headers)).toMatchObject({
       status: 200,
       body: { receipt: { paid_by: "gasless" } },

@@ -63,7 +63,7 @@ describe("a model server's answer", () => {
   it("is not waited for beyond its end, and a server that does not hang up is hung up on", async () => {
     const { hungUp } = await server.seen();
     await ask("open-after-done");
-    await expect.poll(async () => (await server.seen()).hungUp, { timeout: 10_000 }).toBeGreaterThan(hungUp);
+    await expect.poll(async () => (await server.seen()).hungUp).toBeGreaterThan(hungUp);
   });
 
   it.each([
@@ -160,7 +160,7 @@ describe("what is no answer", () => {
   it("ends the connection, also where the server would go on", async () => {
     const { hungUp } = await server.seen();
     await failure(ask("bad-json-open", { stallTimeoutMs: 60_000 }));
-    await expect.poll(async () => (await server.seen()).hungUp, { timeout: 10_000 }).toBeGreaterThan(hungUp);
+    await expect.poll(async () => (await server.seen()).hungUp).toBeGreaterThan(hungUp);
   });
 
   it("is not waited for where the stream begins with nothing, longer than that may take", async () => {
@@ -198,11 +198,11 @@ describe("what is no answer", () => {
     const options = { signal: gone.signal, runId: undefined };
     const asking = Array.from({ length: 200 }, () => failure(upstream.complete(chat, options)));
     const reached = async () => (await server.seen()).asked.filter(({ body }) => body.messages.length === 0).length;
-    await expect.poll(reached, { timeout: 20_000 }).toBe(200);
+    await expect.poll(reached).toBe(200);
     gone.abort();
     for (const error of await Promise.all(asking)) expect(error.code).toBe("UNAVAILABLE");
-    await expect.poll(async () => (await server.seen()).hungUp, { timeout: 20_000 }).toBe(hungUp + 200);
-    await expect.poll(() => resources() - before, { timeout: 20_000 }).toBeLessThanOrEqual(2);
+    await expect.poll(async () => (await server.seen()).hungUp).toBe(hungUp + 200);
+    await expect.poll(() => resources() - before).toBeLessThanOrEqual(2);
     expect(getEventListeners(gone.signal, "abort")).toEqual([]);
     await upstream.close();
   });

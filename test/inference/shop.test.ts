@@ -143,7 +143,7 @@ describe("an upstream that fails", () => {
     const first = shop.complete(request, { signal: gone.signal, runId: undefined }).catch(() => "gone");
     await expect.poll(() => server.asked(name("a"))).toBe(6);
     await server.become(name("a"), "good");
-    await expect.poll(() => buy(shop).catch(() => undefined), { timeout: 5_000 }).toMatchObject(GOOD);
+    await expect.poll(() => buy(shop).catch(() => undefined)).toMatchObject(GOOD);
     gone.abort();
     expect(await first).toBe("gone");
   });
@@ -179,7 +179,7 @@ describe("an upstream without a table", () => {
       const names = () => shop.models.map(({ id }) => id);
       expect(names(), "the others' models are there").toEqual(["m1"]);
       status = 200;
-      await expect.poll(names, { timeout: 5_000 }).toEqual(["a", "m1"]);
+      await expect.poll(names).toEqual(["a", "m1"]);
       const { models } = shop;
       const asked = lists.received.length;
       await expect.poll(() => lists.received.length).toBeGreaterThan(asked + 1);

@@ -124,7 +124,7 @@ describe("inference_chat", () => {
     expect(await server.asked("busy"), "the server is left alone").toBe(1);
     expect((await chat("good")).status, "but not for its other models").toBe(200);
     await server.become("busy", "good");
-    await expect.poll(async () => (await chat("busy")).status, { timeout: 10_000, interval: 200 }).toBe(200);
+    await expect.poll(async () => (await chat("busy")).status, { interval: 200 }).toBe(200);
     await expectCharged(2n);
   });
 
@@ -164,7 +164,7 @@ describe("inference_chat", () => {
     while (failures.at(-1) !== "UNAVAILABLE" && failures.length < 9) failures.push((await chat("fails")).body.code);
     expect(failures).toEqual([...Array.from({ length: 5 }, () => "TOOL_FAILED"), "UNAVAILABLE"]);
     expect(await server.asked("fails")).toBe(5);
-    await expect.poll(async () => (await chat("good")).status, { timeout: 10_000, interval: 200 }).toBe(200);
+    await expect.poll(async () => (await chat("good")).status, { interval: 200 }).toBe(200);
     await expectCharged(2n);
   });
 });
@@ -188,7 +188,7 @@ describe("what is offered", () => {
     const early = await request(gateway, agent, "/v1/mcp/tools/call", call);
     expect(early).toMatchObject({ status: 404, body: { code: "TOOL_UNAVAILABLE" } });
     listed = 200;
-    await expect.poll(async () => (await offered(gateway)).status, { timeout: 15_000 }).toBe("active");
+    await expect.poll(async () => (await offered(gateway)).status).toBe("active");
     const { input_schema } = await offered(gateway);
     expect(input_schema.properties.model.enum).toEqual(["listed"]);
     const quoted = await request(gateway, await world.agent(), "/v1/mcp/tools/call", call);

@@ -10,7 +10,7 @@ import { Instances } from "./process.ts";
 
 /** An instance that is killed while it credits a deposit, and others that come after it. */
 const AMOUNT = 2_500_000n;
-const soon = { timeout: 20_000, interval: 20 };
+const soon = { interval: 20 };
 let ground: Ground;
 let settings: Record<string, string>;
 let database: Client;

@@ -59,10 +59,10 @@ async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<v
       () => "lost",
     );
     const waiting = async () => (await watcher.query(WAITING)).rowCount;
-    await expect.poll(waiting, { timeout: 5_000, interval: 10 }).toBe(1);
+    await expect.poll(waiting, { interval: 10 }).toBe(1);
     doomed.signal("SIGSTOP");
     await holder.query("rollback");
-    await expect.poll(waiting, { timeout: 5_000, interval: 10 }).toBe(0);
+    await expect.poll(waiting, { interval: 10 }).toBe(0);
     // The statement that waited has its locks; what reads them after it waits for its end.
     await watcher.query("select from account where id = $1 for update", [uuidOf("acct", agent.accountId)]);
     await watcher.query("select from idempotency where account_id = $1 for update", [uuidOf("acct", agent.accountId)]);
@@ -86,7 +86,7 @@ describe("an instance that dies with the answer", () => {
     model.holdBack();
     const asked = model.asked();
     const answer = callAt(doomed, agent, { ...CHAT, headers, key: "k" });
-    await expect.poll(() => model.asked(), { timeout: 5_000 }).toBe(asked + 1);
+    await expect.poll(() => model.asked()).toBe(asked + 1);
     await dieUnheard("select from idempotency where account_id = $1 for update", () => {
       model.letGo();
       return answer;

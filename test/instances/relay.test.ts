@@ -80,7 +80,7 @@ async function relaysOf(quoteId: string): Promise<string[]> {
 }
 
 const untilRelay = (quoteId: string, state: string) =>
-  expect.poll(() => relaysOf(quoteId), { timeout: 20_000, interval: 20 }).toEqual([state]);
+  expect.poll(() => relaysOf(quoteId), { interval: 20 }).toEqual([state]);
 
 /** Transactions on the chain that the wallet signed, or that gave it its USDC. */
 const transactions = () => ground.chain.chain.history.touching(address(wallet.publicKey.toBase58())).length;
@@ -93,7 +93,7 @@ async function retryUntilBought(door: Door, headers: Record<string, string>): Pr
     expect([200, 409, 503], JSON.stringify(last.body)).toContain(last.status);
     return last.status;
   };
-  await expect.poll(retry, { timeout: 20_000, interval: 100 }).toBe(200);
+  await expect.poll(retry, { interval: 100 }).toBe(200);
   if (!last) throw new Error("there was an answer");
   return last;
 }
@@ -127,7 +127,7 @@ async function stopAt([method, state]: Moment) {
   const { headers, quoteId } = await signedPayment();
   const answer = callAt(doomed, agent, { headers }).catch(() => undefined);
   await untilRelay(quoteId, state);
-  if (state === "broadcast") await expect.poll(transactions, { timeout: 10_000, interval: 20 }).toBe(funded + 1);
+  if (state === "broadcast") await expect.poll(transactions, { interval: 20 }).toBe(funded + 1);
   return { headers, quoteId, answer };
 }
 
@@ -204,6 +204,6 @@ describe("an instance that is killed", () => {
 
 async function untilPaid(quoteId: string) {
   const payments = () => query(ground.database.url, `select paid_by from payment where quote_id = '${quoteId}'`);
-  await expect.poll(async () => (await payments()).rowCount, { timeout: 20_000, interval: 50 }).toBe(1);
+  await expect.poll(async () => (await payments()).rowCount, { interval: 50 }).toBe(1);
   return payments();
 }

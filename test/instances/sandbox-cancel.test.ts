@@ -75,7 +75,7 @@ function parentOf(pid: number): number | undefined {
 
 /** The processes of an instance that runs code. */
 async function processesOf({ pid }: Instance): Promise<number[]> {
-  await expect.poll(() => descendants(pid).length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => descendants(pid).length).toBeGreaterThan(0);
   return descendants(pid);
 }
 
@@ -99,7 +99,7 @@ it("ends with an instance that is killed: its hold is released, nothing is charg
   const started = await processesOf(one);
   one.signal("SIGKILL");
   await expect(answer).rejects.toThrow();
-  await expect.poll(() => started.filter(isThere), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => started.filter(isThere)).toEqual([]);
   await expect.poll(() => activeRuns(two, agent), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual([]);
   expect(await accountOf(two, agent)).toEqual(before);
   const cancelled = await callTool(two, agent, "sandbox_cancel", { run_id: "doomed" });
@@ -116,6 +116,6 @@ it("is aborted at the end of a shutdown's grace period, costs nothing, and leave
   expect([aborted.status, aborted.body.code]).toEqual([503, "UNAVAILABLE"]);
   expect(aborted.body.message).toMatch(/stopping; nothing was charged, repeat the call/);
   expect(await two.ended).toBe(0);
-  await expect.poll(() => started.filter(isThere), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => started.filter(isThere)).toEqual([]);
   expect(await accountOf(three, agent)).toEqual(before);
 });

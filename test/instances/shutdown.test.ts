@@ -41,7 +41,7 @@ async function beginSlowCall(
   const init = { method: "POST", body, ...(signal && { signal }) };
   const answer = request(instance, agent, "/v1/mcp/tools/call", init);
   answer.catch(() => {});
-  await expect.poll(() => model.asked(), { timeout: 10_000 }).toBe(asked + 1);
+  await expect.poll(() => model.asked()).toBe(asked + 1);
   return { answer };
 }
 
@@ -63,7 +63,7 @@ it("finishes the call that runs when the whole process group is told to stop", a
   ]);
   const { answer } = await beginSlowCall(instance, agent);
   instance.signalGroup("SIGTERM");
-  await expect.poll(() => instance.log(), { timeout: 5_000, interval: 10 }).toContain("stopping");
+  await expect.poll(() => instance.log(), { interval: 10 }).toContain("stopping");
   // What the bootstrap forwards may come before the program has heard of the first, or after: this one comes after.
   instance.signalGroup("SIGTERM");
   model.letGo();
@@ -78,7 +78,7 @@ it("finishes and charges the run of a caller that has gone", async () => {
   leaving.abort();
   await expect(answer).rejects.toThrow();
   instance.signal("SIGTERM");
-  await expect.poll(() => instance.log(), { timeout: 5_000 }).toContain("stopping");
+  await expect.poll(() => instance.log()).toContain("stopping");
   expect(await statusesOfRuns(agent)).toEqual(["active"]);
   model.letGo();
   expect(await instance.ended).toBe(0);
@@ -103,13 +103,13 @@ it("answers the calls whose batches are with the database, in both lanes, and th
       [first, second].map(({ accountId }) => uuidOf("acct", accountId)),
     ]);
     const answers = [callAt(instance, first)];
-    await expect.poll(blocked, { timeout: 10_000, interval: 10 }).toBe(1);
+    await expect.poll(blocked, { interval: 10 }).toBe(1);
     answers.push(callAt(instance, second));
-    await expect.poll(blocked, { timeout: 10_000, interval: 10 }).toBe(2);
+    await expect.poll(blocked, { interval: 10 }).toBe(2);
     answers.push(callAt(instance, third));
     await expect.poll(() => hasTakenItsLimit(third), { timeout: 10_000, interval: 10 }).toBe(true);
     instance.signal("SIGTERM");
-    await expect.poll(() => instance.log(), { timeout: 5_000, interval: 10 }).toContain("stopping");
+    await expect.poll(() => instance.log(), { interval: 10 }).toContain("stopping");
     await client.query("commit");
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(await instance.ended).toBe(0);

@@ -36,9 +36,7 @@ describe("sealing keys", () => {
     expect(await one.sealingKeys.rotate()).toBe(2);
     expect(one.sealingKeys.current().version).toBe(1);
     expect(two.sealingKeys.version(3)).toBeUndefined();
-    await expect
-      .poll(() => two.sealingKeys.version(2), { interval: 100, timeout: 5_000 })
-      .toMatchObject({ version: 2 });
+    await expect.poll(() => two.sealingKeys.version(2), { interval: 100 }).toMatchObject({ version: 2 });
     expect(issue(two).open(old.quoteId)).toMatchObject({ accountId, price: 1n });
 
     const { pool, close } = openInstance(database.url);
@@ -71,7 +69,7 @@ describe("an instance", () => {
     expect(await instances[1]!.runs.find(account, call.runId)).toMatchObject({ status: "active" });
     await instances[0]!.stop();
     await expect
-      .poll(() => instances[1]!.runs.find(account, call.runId), { timeout: 5_000 })
+      .poll(() => instances[1]!.runs.find(account, call.runId))
       .toMatchObject({
         status: "failed",
         error: { code: "UNAVAILABLE", message: expect.stringContaining("instance") },

@@ -116,7 +116,7 @@ async function newTrial() {
   return { accounts, txs, deposit, call, movement };
 }
 
-describe("the ledger", { timeout: 30_000 + RUNS * 1_000 }, () => {
+describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
   it("does what the reference does, step by step", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (trial) => {

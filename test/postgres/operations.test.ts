@@ -219,7 +219,7 @@ describe("failed payments", () => {
   });
 });
 
-describe("with a hundred thousand accounts, and many of all else", { timeout: 60_000 }, () => {
+describe("with a hundred thousand accounts, and many of all else", () => {
   const [ACCOUNTS, ROWS] = [100_000, 20_000];
 
   it("every list and search reads no more than what it shows", async () => {

@@ -52,7 +52,7 @@ async function readBy(client: PoolClient, statement: string, values: readonly st
   return { rows: sum(/rows=(\d+)/), read: sum(/shared hit=(\d+)/) + sum(/read=(\d+)/) };
 }
 
-describe("with a hundred thousand rows", { timeout: 120_000 }, () => {
+describe("with a hundred thousand rows", () => {
   it("keys are forgotten along their index, whether few or all of them have expired", async () => {
     const client = await pool.connect();
     try {

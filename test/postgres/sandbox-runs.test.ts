@@ -169,7 +169,7 @@ describe("a cancel", () => {
     const { start } = await started(one);
     await one.runs.begin(start);
     expect(await two.runs.requestCancel(start.runId)).toBe(true);
-    await expect.poll(() => one.heard, { timeout: 10_000 }).toContain(start.runId);
+    await expect.poll(() => one.heard).toContain(start.runId);
     expect(two.heard).not.toContain(start.runId);
     await one.runs.end(start.runId, "cancelled");
   });
@@ -181,7 +181,7 @@ describe("a cancel", () => {
       await told.runs.begin(start);
       // It may not listen yet.
       const heard = async () => (await two.runs.requestCancel(start.runId)) && told.heard;
-      await expect.poll(heard, { timeout: 10_000 }).toContain(start.runId);
+      await expect.poll(heard).toContain(start.runId);
       await told.runs.end(start.runId, "cancelled");
     } finally {
       await told.close();
@@ -195,7 +195,7 @@ describe("a cancel", () => {
       uuidOf("run", start.runId),
     ]);
     const times = () => one.heard.filter((runId) => runId === start.runId).length;
-    await expect.poll(times, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(times).toBeGreaterThan(1);
     await one.runs.end(start.runId, "succeeded");
     const before = times();
     await sleep(1_200);

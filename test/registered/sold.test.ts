@@ -84,7 +84,7 @@ const balanceOf = async (agent: Parameters<World["call"]>[0]) =>
   (await world.call(agent, "get_status", {})).body.result.balance_usdc;
 
 describe("a registered tool", () => {
-  it("whose server does not say yet what it takes is announced until it does", { timeout: 120_000 }, async () => {
+  it("whose server does not say yet what it takes is announced until it does", async () => {
     const agent = await world.agent({ balance: 1_000n });
     const statusOf = async () => (await world.get(undefined, "/mcp/capabilities")).body.tools.at(-1).status;
     expect(await statusOf()).toBe("coming_soon");

@@ -84,7 +84,7 @@ describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ is
     },
   );
 
-  it("left the host as it was: no file, no connection, no process", { timeout: 60_000 }, async () => {
+  it("left the host as it was: no file, no connection, no process", async () => {
     await engine.close();
     expect(await watch.end()).toEqual([]);
     expect(await host.traces()).toEqual([]);

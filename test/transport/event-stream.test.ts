@@ -39,7 +39,7 @@ async function begin(): Promise<{ response: IncomingMessage; stream: EventStream
   request.end();
   request.on("error", () => {});
   // The head is on its way as soon as something follows it.
-  await vi.waitFor(() => expect(streams).toHaveLength(1), { timeout: 10_000 });
+  await vi.waitFor(() => expect(streams).toHaveLength(1), { timeout: 30_000 });
   const [stream] = streams;
   if (!stream) throw new Error("no stream");
   stream.send({ n: 1 });
@@ -65,7 +65,7 @@ it("is a head, messages and the answer, after which nothing comes", async () => 
 it("says something now and then while there is nothing to say, until it ends", async () => {
   const { stream, received } = await begin();
   vi.advanceTimersByTime(31_000);
-  await vi.waitFor(() => expect(received().split(": \n\n")).toHaveLength(3), { timeout: 10_000 });
+  await vi.waitFor(() => expect(received().split(": \n\n")).toHaveLength(3), { timeout: 30_000 });
   stream.end({});
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -73,7 +73,7 @@ it("says something now and then while there is nothing to say, until it ends", a
 it("lets go of a caller that has gone", async () => {
   const { response, stream } = await begin();
   response.destroy();
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(0), { timeout: 10_000 });
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(0), { timeout: 30_000 });
   stream.send({ n: 2 });
   stream.end({});
 });

@@ -18,7 +18,7 @@ const FINAL = 40;
 /** Milliseconds between two looks; the other works follow it. */
 const WATCH = { WATCH_INTERVAL_MS: "100", METRICS_PORT: "0" };
 
-export const soon = { timeout: 25_000, interval: 50 };
+export const soon = { interval: 50 };
 
 /** A line of a gateway's log. */
 export interface Line {

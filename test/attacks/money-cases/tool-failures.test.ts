@@ -175,7 +175,6 @@ describe("a model server that is too busy", () => {
     await expectAccount(world, agent, { balance: paid.price, receipts: 0 });
     await expect
       .poll(async () => (await chat(world, agent, { headers: paid.headers })).status, {
-        timeout: 10_000,
         interval: 200,
       })
       .toBe(200);

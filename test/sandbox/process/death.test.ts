@@ -16,7 +16,7 @@ async function until(holds: () => boolean, mostMs: number): Promise<void> {
 }
 
 describe.each(isolations())("a gateway that is killed, isolation $isolation", ({ isolation }) => {
-  it("takes its guests and its waiting workers along", { timeout: 120_000 }, async () => {
+  it("takes its guests and its waiting workers along", async () => {
     const host = spawn(process.execPath, [path.join(import.meta.dirname, "host", "main.ts"), isolation, "1"], {
       stdio: ["ignore", "pipe", "inherit"],
     });

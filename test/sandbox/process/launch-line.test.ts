@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await rm(hidden, { recursive: true }));
 
-describe.runIf(isRoot)("as root", { timeout: 120_000 }, () => {
+describe.runIf(isRoot)("as root", () => {
   it("runs workers as a user without rights, who can read copies of what only root can", async () => {
     const found = { ...findPrograms(), guest: path.join(hidden, "guest") };
     const programs = await readablePrograms(found, true);
@@ -81,7 +81,7 @@ describe.runIf(isRoot)("as root", { timeout: 120_000 }, () => {
 const asPlainUser = (line: LaunchLine): LaunchLine =>
   isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", ...line] : line;
 
-describe("as a user without rights", { timeout: 120_000 }, () => {
+describe("as a user without rights", () => {
   const enclosures = [
     { bubblewrap: "", setpriv: true, dropTo: undefined },
     ...(hasBubblewrap() ? [{ bubblewrap: "as-user", setpriv: false, dropTo: undefined } as const] : []),

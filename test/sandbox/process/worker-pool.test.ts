@@ -32,7 +32,7 @@ const until = async (holds: () => boolean) => {
 
 const runOn = async (worker: Worker) => await new Run(worker, jobOf("export default 1;"), parts.limits, NEVER).done;
 
-describe("the pool of workers", { timeout: 120_000 }, () => {
+describe("the pool of workers", () => {
   it("starts nothing before it is asked", async () => {
     open();
     await sleep(50);

@@ -79,7 +79,7 @@ const ask = (runId: string, account = accountId) =>
     .prepare({ run_id: runId })
     .run({ caller: callerOf(account), runId: undefined, signal: new AbortController().signal });
 
-const begun = (count: number) => expect.poll(() => engine.jobs, { timeout: 10_000 }).toHaveLength(count);
+const begun = (count: number) => expect.poll(() => engine.jobs).toHaveLength(count);
 
 describe("an execution", () => {
   it("hands the code to the engine under its run, and tells what came of it under the caller's name", async () => {
@@ -154,9 +154,9 @@ describe("a cancel", () => {
     const place = Promise.withResolvers<void>();
     engine.place = place.promise;
     const { runId, answer } = await begin();
-    await expect.poll(() => postgres.sandboxRuns.find(accountId, runId), { timeout: 10_000 }).toBeDefined();
+    await expect.poll(() => postgres.sandboxRuns.find(accountId, runId)).toBeDefined();
     const asked = ask(runId);
-    await expect.poll(() => engine.cancelled, { timeout: 10_000 }).toContain(runId);
+    await expect.poll(() => engine.cancelled).toContain(runId);
     await expect(answer).rejects.toMatchObject({ code: "CANCELLED" });
     expect(await asked).toMatchObject({ cancelled: true, status: "cancelled" });
     expect(await ask(runId)).toMatchObject({ cancelled: true, status: "cancelled" });
@@ -171,7 +171,7 @@ describe("a cancel", () => {
     const caller = callerOf(accountId);
     await postgres.sandboxRuns.begin({ runId, accountId, keyId: caller.keyId, name: undefined, mostPerKey: 1 });
     expect(await postgres.sandboxRuns.requestCancel(runId)).toBe(true);
-    await expect.poll(() => engine.cancelled, { timeout: 10_000 }).toContain(runId);
+    await expect.poll(() => engine.cancelled).toContain(runId);
     const { signal } = new AbortController();
     const answer = execute.prepare({ language: "python", code: "1" }).run({ caller, runId, signal });
     expect(await answer).toMatchObject({ status: "cancelled" });

@@ -60,7 +60,7 @@ it(
 );
 
 describe("an execution", () => {
-  it("is paid from the balance, and its result is told over HTTP", { timeout: 90_000 }, async () => {
+  it("is paid from the balance, and its result is told over HTTP", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const code = 'import sys\nprint("said", sys.stdin.read())\n{"six": 6 * 7}';
     const { status, body } = await patiently(() => execute(agent, { language: "python", code, stdin: "in" }));
@@ -198,9 +198,7 @@ describe("the executions of one key", () => {
   it("are as many as it may have, however many are asked for at once; the others cost nothing", async () => {
     const agent = await world.agent({ balance: 100_000n });
     const answers = Promise.all(Array.from({ length: 10 }, () => execute(agent, WAITS)));
-    await expect
-      .poll(async () => (await world.get(agent, "/runs?status=failed")).body.items.length, { timeout: 20_000 })
-      .toBe(8);
+    await expect.poll(async () => (await world.get(agent, "/runs?status=failed")).body.items.length).toBe(8);
     const active = await activeRuns(world.gateway, agent);
     expect(active).toHaveLength(2);
     await untilRunning(world.gateway, 2);

@@ -68,7 +68,7 @@ export async function beginWaiting(door: Door, agent: Agent, params: JsonObject 
   const answer = callTool(door, agent, "sandbox_execute", { ...WAITS, ...params }, key === undefined ? {} : { key });
   answer.catch(() => {});
   const newOnes = async () => (await activeRuns(door, agent)).filter(({ run_id }) => !known.has(run_id));
-  await expect.poll(newOnes, { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(newOnes).toHaveLength(1);
   const [run] = await newOnes();
   if (!run) throw new Error("there is a run");
   return { answer, runId: run.run_id };
@@ -84,7 +84,7 @@ export async function beginRunning(door: Door, agent: Agent, params: JsonObject 
 
 /** Until the code of so many executions runs there. */
 export async function untilRunning(door: Door, count: number): Promise<void> {
-  await expect.poll(() => runningAt(door), { timeout: 30_000 }).toBe(count);
+  await expect.poll(() => runningAt(door)).toBe(count);
 }
 
 async function runningAt({ metricsAddress }: Door): Promise<number> {

@@ -8,7 +8,6 @@ import { openHttpDoor } from "../http-door.ts";
 import { openSockets } from "../open-sockets.ts";
 
 /** Each waits for the other: a busy machine takes its time. */
-const SOON = { timeout: 10_000 };
 
 describe("a caller that leaves", () => {
   let gateway: Gateway;
@@ -47,7 +46,7 @@ describe("a caller that leaves", () => {
   /** Both ends of the connection are gone. */
   async function leave(socket: Socket): Promise<void> {
     socket.destroy();
-    await expect.poll(openSockets, SOON).toBe(before);
+    await expect.poll(openSockets).toBe(before);
   }
 
   function whole(path: string, message: object): string {
@@ -77,7 +76,7 @@ describe("a caller that leaves", () => {
     const { asked } = gateway.rate;
     const socket = await connected();
     socket.write(call());
-    await expect.poll(() => gateway.rate.asked, SOON).toBe(asked + 1);
+    await expect.poll(() => gateway.rate.asked).toBe(asked + 1);
     await leave(socket);
     gate.resolve();
     // Work that nobody waits for would begin in these turns.
@@ -92,10 +91,10 @@ describe("a caller that leaves", () => {
   ])("has all of its calls %s given up, also those whose turn to be answered has not come", async (_, call) => {
     const socket = await connected();
     socket.write(call().repeat(3));
-    await expect.poll(() => signals.length, SOON).toBe(3);
+    await expect.poll(() => signals.length).toBe(3);
     expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
     await leave(socket);
-    await expect.poll(() => signals.map(({ aborted }) => aborted), SOON).toEqual([true, true, true]);
+    await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([true, true, true]);
     await gateway.pipeline.idle();
   });
 });

@@ -20,7 +20,6 @@ const LIMITS = {
 };
 
 /** Longer than any limit, and than a busy machine takes. */
-const SOON = { timeout: 10_000 };
 
 /** Somebody who never ends a connection. */
 class Caller {
@@ -59,7 +58,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
   });
   afterEach(async () => {
     for (const { socket } of callers.splice(0)) socket.destroy();
-    await expect.poll(openSockets, SOON).toBe(before);
+    await expect.poll(openSockets).toBe(before);
   });
   afterAll(async () => {
     server.destroy();
@@ -70,13 +69,13 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
   async function connected(to = port): Promise<Caller> {
     const caller = new Caller(to);
     callers.push(caller);
-    await expect.poll(openSockets, SOON).toBe(before + 2);
+    await expect.poll(openSockets).toBe(before + 2);
     return caller;
   }
 
   /** The gateway's end is gone, the caller's is not. */
   function letGo(): Promise<void> {
-    return expect.poll(openSockets, SOON).toBe(before + 1);
+    return expect.poll(openSockets).toBe(before + 1);
   }
 
   /** Sends a piece again and again, faster than any limit, until the gateway has had enough. */
@@ -161,16 +160,16 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await sleep(STALL_MS * 3);
     gateway.tools.events.emit("release");
     await letGo();
-    await expect.poll(() => signal.aborted, SOON).toBe(true);
+    await expect.poll(() => signal.aborted).toBe(true);
   });
 
   it("asks more than it may before it has an answer, but not of one that asks less", async () => {
     const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const patient = await connected();
     patient.socket.write(question.repeat(LIMITS.pipelined));
-    await expect.poll(() => patient.text.split("HTTP/1.1 200").length - 1, SOON).toBe(LIMITS.pipelined);
+    await expect.poll(() => patient.text.split("HTTP/1.1 200").length - 1).toBe(LIMITS.pipelined);
     patient.socket.destroy();
-    await expect.poll(openSockets, SOON).toBe(before);
+    await expect.poll(openSockets).toBe(before);
     const caller = await connected();
     caller.socket.write(question.repeat(LIMITS.pipelined + 1));
     await letGo();
@@ -180,7 +179,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
   it("but not of one that asks on as it gets its answers", async () => {
     const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const caller = await connected();
-    const answers = () => expect.poll(() => caller.text.split("HTTP/1.1 200").length - 1, SOON);
+    const answers = () => expect.poll(() => caller.text.split("HTTP/1.1 200").length - 1);
     const body = '{"tool":"wait","params":{}}';
     const started = once(gateway.tools.events, "started");
     const others = question.repeat(LIMITS.pipelined - 1);
@@ -189,7 +188,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await answers().toBe(LIMITS.pipelined - 1);
     const { checks } = gateway.health;
     caller.socket.write(others);
-    await expect.poll(() => gateway.health.checks, SOON).toBe(checks + LIMITS.pipelined - 1);
+    await expect.poll(() => gateway.health.checks).toBe(checks + LIMITS.pipelined - 1);
     gateway.tools.events.emit("release");
     await answers().toBe(LIMITS.pipelined * 2 - 1);
   });
@@ -201,10 +200,10 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await late.ended;
     expect(late.text).toBe("");
     for (const { socket } of [...others, late]) socket.destroy();
-    await expect.poll(openSockets, SOON).toBe(before);
+    await expect.poll(openSockets).toBe(before);
     const next = await connected();
     next.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
-    await expect.poll(() => next.status, SOON).toBe("200");
+    await expect.poll(() => next.status).toBe("200");
   });
 
   it("but not of one whose call takes long", async () => {
@@ -215,6 +214,6 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await started;
     await sleep(STALL_MS * 3);
     gateway.tools.events.emit("release");
-    await expect.poll(() => caller.text, SOON).toContain('"waited":true');
+    await expect.poll(() => caller.text).toContain('"waited":true');
   });
 });

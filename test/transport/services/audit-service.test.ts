@@ -38,7 +38,7 @@ async function underWay() {
   return rows.map(({ waits }) => String(waits));
 }
 
-describe("the audit over gRPC", { timeout: 30_000 }, () => {
+describe("the audit over gRPC", () => {
   it("tells of every invariant, and which one is violated", async () => {
     const clean = await runAudit();
     expect(clean.clean).toBe(true);

@@ -12,8 +12,6 @@ export async function gift(world: World, agent: Agent, amount: bigint, memo: str
   const tx = await world.pay(agent, amount, memo);
   world.chain.chain.advance(FINAL);
   const newest = { limit: 1, cursor: undefined, status: undefined };
-  await expect
-    .poll(async () => (await world.postgres.suspense.list(newest)).items[0]?.txSignature, { timeout: 20_000 })
-    .toBe(tx);
+  await expect.poll(async () => (await world.postgres.suspense.list(newest)).items[0]?.txSignature).toBe(tx);
   return tx;
 }

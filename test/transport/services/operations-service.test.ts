@@ -22,8 +22,6 @@ import { WATCHFUL } from "./gift.ts";
 
 const { getStatus, listFailedPayments, listActions } = OperationsService.method;
 
-const SOON = { timeout: 20_000 };
-
 let world: World;
 let client: Client;
 let operator: Agent;
@@ -61,13 +59,13 @@ const statusThat = async (holds: (told: Told) => boolean) => {
     .poll(async () => {
       told = await call(getStatus, {});
       return holds(told);
-    }, SOON)
+    })
     .toBe(true);
   if (!told) throw new Error("nothing was told");
   return told;
 };
 
-describe("the status", { timeout: 60_000 }, () => {
+describe("the status", () => {
   it("tells treasury, fee payer, endpoints, calls, debts and revenue, all at once", async () => {
     expect((await buy()).status).toBe(200);
     expect((await buy()).status).toBe(200);
@@ -104,7 +102,7 @@ describe("the status", { timeout: 60_000 }, () => {
   });
 });
 
-describe("endpoints of the chain that fail", { timeout: 60_000 }, () => {
+describe("endpoints of the chain that fail", () => {
   let servers: Server[] = [];
   afterAll(() => {
     for (const server of servers) {
@@ -167,7 +165,7 @@ describe("endpoints of the chain that fail", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the last audit", { timeout: 60_000 }, () => {
+describe("the last audit", () => {
   it("is told from its end on", async () => {
     expect((await call(getStatus, {})).audit).toBeUndefined();
     const found = await call(AuditService.method.runAudit, {});
@@ -177,7 +175,7 @@ describe("the last audit", { timeout: 60_000 }, () => {
   });
 });
 
-describe("payments that bought nothing", { timeout: 60_000 }, () => {
+describe("payments that bought nothing", () => {
   it("are listed with the reason, newest first, page by page", async () => {
     const offered = async () =>
       (await world.call(await world.agent(), "vram_estimate", { model: "llama-3.1-8b" })).body.quote;
@@ -187,7 +185,7 @@ describe("payments that bought nothing", { timeout: 60_000 }, () => {
     const idle = await world.pay(customer, BigInt(dear.price_usdc_microusd), memoOf(dear));
     world.chain.chain.advance(40);
     const credited = async () => (await query(world.database.url, "select from payment")).rowCount;
-    await expect.poll(credited, SOON).toBe(2);
+    await expect.poll(credited).toBe(2);
     expect((await call(listFailedPayments, {})).items).toEqual([]);
     await query(world.database.url, "update payment set created_at = created_at - interval '61 seconds'");
     const { items } = await call(listFailedPayments, {});
@@ -211,7 +209,7 @@ describe("payments that bought nothing", { timeout: 60_000 }, () => {
   });
 });
 
-describe("who is no operator", { timeout: 60_000 }, () => {
+describe("who is no operator", () => {
   it("is refused, and so is who was one, on the next request", async () => {
     for (const method of [getStatus, listFailedPayments, listActions])
       expect(await codeOf(call<DescMessage, DescMessage>(method, {}, customer))).toBe("PERMISSION_DENIED");
@@ -223,7 +221,7 @@ describe("who is no operator", { timeout: 60_000 }, () => {
         () => "OK",
         () => "refused",
       );
-    await expect.poll(answer, { timeout: 5_000 }).toBe("refused");
+    await expect.poll(answer).toBe("refused");
   });
 
   it("at the console's door too, where an operator's session may do what their key may", async () => {
@@ -254,14 +252,14 @@ describe("who is no operator", { timeout: 60_000 }, () => {
         () => undefined,
         (error: unknown) => ConnectError.from(error).code,
       );
-    await expect.poll(answer, { timeout: 5_000 }).toBe(Code.PermissionDenied);
+    await expect.poll(answer).toBe(Code.PermissionDenied);
     expect(await accounts.listAccounts({}).catch((error: unknown) => ConnectError.from(error).code)).toBe(
       Code.PermissionDenied,
     );
   });
 });
 
-describe("the command line", { timeout: 60_000 }, () => {
+describe("the command line", () => {
   const toolgate = (...args: string[]) =>
     runToolgate(
       {

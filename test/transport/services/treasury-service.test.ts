@@ -44,7 +44,7 @@ async function refusalOf(answer: Promise<unknown>) {
 
 const buy = (agent: Agent) => world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
 
-describe("a transfer that names no quote", { timeout: 30_000 }, () => {
+describe("a transfer that names no quote", () => {
   it("is listed, given to an account once, and spent", async () => {
     const tx = await gift(world, payer, 1_500n, "for lunch");
     const open = await call(listSuspense, { status: SuspenseStatus.OPEN });
