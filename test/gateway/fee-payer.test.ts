@@ -44,7 +44,7 @@ const configOf = (file: string | undefined, owner = treasury) => ({
 });
 
 const check = (file: string | undefined, owner = treasury) =>
-  checkFeePayer(configOf(file, owner), rpc, AbortSignal.timeout(5_000));
+  checkFeePayer(configOf(file, owner), rpc, AbortSignal.timeout(60_000));
 
 /** A fee payer with that much, and its key. */
 function funded(lamports: bigint): { address: string; bytes: number[] } {

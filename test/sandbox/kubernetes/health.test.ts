@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => cluster.close());
 
-const healthy = () => engine.health(AbortSignal.timeout(20_000));
+const healthy = () => engine.health(AbortSignal.timeout(100_000));
 
 /** A canary that reached these. */
 function canary(reached: string[]): Play {
@@ -134,7 +134,7 @@ describe("the check of a cluster", () => {
     cluster.server.store.remove("runtimeclasses", "gvisor");
     cluster.node.plays.push(canary([]));
     const naked = await cluster.engine({ runtime_class: null });
-    await naked.health(AbortSignal.timeout(20_000));
+    await naked.health(AbortSignal.timeout(100_000));
     expect((await naked.capabilities()).walls).not.toContain("runtime class gvisor");
   });
 });
