@@ -302,4 +302,41 @@ export const LEDGER: readonly Mutant[] = [
     replace: "id = any (runs)",
     tests: FENCE,
   },
+  {
+    name: "glance-payment",
+    guard: "A call with a payment is judged by it.",
+    file: BEGIN,
+    find: `where call.tx_signature is not null
+        or (select true from run where id = call.run_id)
+        or (select true from idempotency`,
+    replace: `where (select true from run where id = call.run_id)
+        or (select true from idempotency`,
+    tests: PAID,
+  },
+  {
+    name: "glance-run",
+    guard: "A call that is sent again, as its answer was lost, is known by its run.",
+    file: BEGIN,
+    find: `or (select true from run where id = call.run_id)
+        or (select true from idempotency where account_id = call.account_id and key = call.claim_key)`,
+    replace: "or (select true from idempotency where account_id = call.account_id and key = call.claim_key)",
+    tests: LOCKS,
+  },
+  {
+    name: "glance-claim",
+    guard: "A repeat is known by its claim, without a lock.",
+    file: BEGIN,
+    find: `or (select true from idempotency where account_id = call.account_id and key = call.claim_key)
+      limit 1`,
+    replace: "limit 1",
+    tests: LOCKS,
+  },
+  {
+    name: "glance-claim-locked",
+    guard: "A claim that another call made meanwhile is judged once it is locked.",
+    file: BEGIN,
+    find: "where kinds[call.n] = 'new' and call.claim_key is not null",
+    replace: "where false and call.claim_key is not null",
+    tests: LOCKS,
+  },
 ];

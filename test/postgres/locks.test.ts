@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall, CallPayment } from "../../src/app/ports.ts";
+import { callRecord } from "../../src/postgres/ledger-records.ts";
 import { signatureFrom, uuidFrom } from "../../src/postgres/rows.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
+  completed,
   depositOf,
   expectCleanAudit,
   failed,
@@ -89,6 +91,49 @@ describe("a call that begins", () => {
     const begun = await during("select from account where id = $1 for update", row, both, [one, three]);
     expect(begun.map(({ kind }) => kind).sort()).toEqual(["in_progress", "started"]);
     expect(await one.ledger.balance(account)).toBe(PRICE);
+  });
+
+  const claim =
+    "insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at) values ($1, $2, $3, 'running', $4, now() + '1 hour')";
+  const claimOf = ({ accountId, fingerprint, runId }: BeginCall, key: string) => [
+    ...[uuidFrom("acct", accountId), `key:${key}`, fingerprint, uuidFrom("run", runId)],
+  ];
+
+  it("is a repeat of the call that made its claim while it waited for that", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const call = callOf(account, { idempotencyKey: "claimed meanwhile" });
+    const begun = await beginDuring(call, claim, claimOf(callOf(account), "claimed meanwhile"));
+    expect(begun).toEqual({ kind: "in_progress" });
+    expect(await one.ledger.balance(account)).toBe(2n * PRICE);
+  });
+
+  it("is known by its run, when it is sent a second time", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const call = callOf(account);
+    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+    await expect(one.ledger.begin(call)).resolves.toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
+  });
+
+  it("is known by its run, when it was sent a second time while the first sending was under way", async () => {
+    const account = await makeAccount(one.pool, 2n * PRICE);
+    const call = callOf(account, { idempotencyKey: "sent twice" });
+    const send = `select from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, '1 minute')`;
+    const begun = await beginDuring(call, send, [JSON.stringify([callRecord(call, 0)]), one.instanceId]);
+    expect(begun).toEqual({ kind: "started" });
+    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
+  });
+
+  it("is told as a repeat while somebody else has its claim locked", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const call = callOf(account, { idempotencyKey: "answered" });
+    await one.ledger.begin(call);
+    await one.ledger.finish(completed(call));
+    const lock = "select from idempotency where account_id = $1 for update";
+    const again = () => one.ledger.begin(callOf(account, { idempotencyKey: "answered" }));
+    expect(await during(lock, [uuidFrom("acct", account)], again, [])).toMatchObject({ kind: "replay" });
   });
 
   const reverse = "select * from treasury_reverse($1)";

@@ -22,6 +22,7 @@ import { KeptPlans } from "./0021-kept-plans.ts";
 import { ReadByKeys } from "./0022-read-by-keys.ts";
 import { RefundNotices } from "./0023-refund-notices.ts";
 import { BeatByKey } from "./0024-beat-by-key.ts";
+import { Glance } from "./0025-glance.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -49,4 +50,5 @@ export const MIGRATIONS = [
   ReadByKeys,
   RefundNotices,
   BeatByKey,
+  Glance,
 ];

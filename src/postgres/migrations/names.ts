@@ -24,4 +24,5 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0022-read-by-keys",
   "0023-refund-notices",
   "0024-beat-by-key",
+  "0025-glance",
 ];
