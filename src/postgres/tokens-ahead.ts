@@ -7,7 +7,7 @@ export const SECOND_US = 1_000_000;
 const WINDOW_MS = 100;
 
 /** What is taken ahead: of what a key asked for in the window before, and of what its bucket has left, these shares; and so many at most. */
-const [OF_PACE, OF_LEFT, MOST] = [1 / 8, 1 / 100, 128];
+const [OF_PACE, OF_LEFT, MOST] = [1 / 4, 1 / 100, 512];
 
 /** Keys at most whose pace is known. */
 const MAX_KEYS = 10_000;
@@ -82,7 +82,7 @@ interface Use {
 /**
  * Tokens that were taken from buckets before they are asked for: a key that is used all the time need not ask the database each time. These
  * tokens are out of the bucket, so that in the long run no more is granted than it gives. What is not asked for within a tenth of a second
- * is lost, and then the next time one token at most. Nothing is taken ahead for a key that was asked for less than eight times on this
+ * is lost, and then the next time one token at most. Nothing is taken ahead for a key that was asked for less than four times on this
  * instance in the window before, or whose bucket holds less than a hundred.
  */
 export class TokensAhead {
