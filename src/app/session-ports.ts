@@ -52,14 +52,14 @@ export interface Sessions {
 /** A message as the chain knows it, for wallets that sign nothing else. */
 export interface SignInForms {
   /** The text that wallets show and sign (Sign In With Solana). */
-  textOf(input: SignInInput, address: string): string;
+  textOf(input: SignInInput, address: string): Promise<string>;
   /** A transaction, unsigned, that says the text and does nothing. */
-  transactionOf(text: string, address: string): Uint8Array;
+  transactionOf(text: string, address: string): Promise<Uint8Array>;
   /**
    * What a signed transaction says, if it can be one of {@link transactionOf}.
    * @returns the reason otherwise
    */
-  readTransaction(transaction: Uint8Array, address: string): SignedText | string;
+  readTransaction(transaction: Uint8Array, address: string): Promise<SignedText | string>;
 }
 
 /** A text that was signed as a transaction. */

@@ -61,7 +61,7 @@ export class SignIn {
     keyOf(address);
     const input = isNonce(nonce) ? this.#good(await challenges.find(nonce)) : undefined;
     if (!input) throw invalidField("nonce", OVER);
-    return forms.transactionOf(forms.textOf(input, address), address);
+    return forms.transactionOf(await forms.textOf(input, address), address);
   }
 
   /**
@@ -73,9 +73,9 @@ export class SignIn {
     const key = keyOf(address);
     const input = isNonce(nonce) ? this.#good(await challenges.take(nonce)) : undefined;
     if (!input) throw unauthorized(`nonce: ${OVER}`);
-    const text = forms.textOf(input, address);
+    const text = await forms.textOf(input, address);
     if (proof.kind === "message") demandMessage(proof, text, key);
-    else this.#demandTransaction(proof.transaction, text, address, key);
+    else await this.#demandTransaction(proof.transaction, text, address, key);
     const { accountId } = await accounts.create(address);
     return sessions.begin({ accountId, ...from });
   }
@@ -85,8 +85,8 @@ export class SignIn {
     return input && isGood(input, place(), clock) ? input : undefined;
   }
 
-  #demandTransaction(transaction: Uint8Array, text: string, address: string, key: Uint8Array): void {
-    const read = this.#deps.forms.readTransaction(transaction, address);
+  async #demandTransaction(transaction: Uint8Array, text: string, address: string, key: Uint8Array): Promise<void> {
+    const read = await this.#deps.forms.readTransaction(transaction, address);
     if (typeof read === "string") throw unauthorized(`transaction: ${read}; sign the one of BuildSignInTransaction`);
     if (read.text !== text) throw unauthorized("transaction: its memo is not the challenge's text");
     if (!isSignedBy(key, read.message, read.signature)) throw unauthorized("transaction: is not signed by the address");

@@ -4,7 +4,7 @@ import { SignIn } from "../app/sign-in.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { signInForms, type SolanaChain } from "../solana/index.ts";
+import { lazySignInForms, type SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { connectDoor } from "../transport/connect/connect-door.ts";
 import { ConsoleDoor, RPC_PATH, type ConsoleDoorOptions } from "../transport/console-door/console-door.ts";
@@ -90,7 +90,7 @@ function sessionsOf({ postgres, deps, chain, addresses }: ConsoleOptions, place:
     challenges,
     sessions,
     accounts,
-    forms: signInForms,
+    forms: lazySignInForms,
     clock: systemClock,
     random: systemRandom,
     place: () => ({ domain: place.url.host, uri: place.url.href }),

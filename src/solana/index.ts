@@ -3,7 +3,7 @@ export { SolanaDeposits } from "./deposit-chain.ts";
 export { SolanaStatus } from "./chain-status.ts";
 export type { Log } from "./log.ts";
 export { SolanaRelayChain } from "./relay-chain.ts";
-export { signInForms } from "./sign-in-forms.ts";
+export { lazySignInForms } from "./lazy-sign-in-forms.ts";
 export { SolanaTreasury, type SolanaTreasuryOptions } from "./treasury-chain.ts";
 export { adviseOnEndpoints, checkChain, type ChainProblem } from "./startup-checks.ts";
 export { lazyWalletPayments } from "./lazy-wallet-payments.ts";

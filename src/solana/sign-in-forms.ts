@@ -18,9 +18,9 @@ type Message = VersionedTransaction["message"];
 
 /** What wallets are given to sign when people sign in. */
 export const signInForms: SignInForms = {
-  textOf: (input, address) => createSignInMessageText({ ...input, address }),
+  textOf: async (input, address) => createSignInMessageText({ ...input, address }),
 
-  transactionOf(text, address) {
+  async transactionOf(text, address) {
     const payerKey = new PublicKey(address);
     const memo = new TransactionInstruction({
       programId: new PublicKey(MEMO_V2_PROGRAM),
@@ -31,7 +31,7 @@ export const signInForms: SignInForms = {
     return new VersionedTransaction(message.compileToLegacyMessage()).serialize();
   },
 
-  readTransaction(bytes, address) {
+  async readTransaction(bytes, address) {
     const transaction = opened(bytes);
     if (!transaction) return "cannot be read as a Solana transaction";
     const { message, signatures } = transaction;

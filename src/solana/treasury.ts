@@ -1,6 +1,6 @@
-import { PublicKey } from "@solana/web3.js";
 import { parseAddress } from "../domain/base58.ts";
-import { ASSOCIATED_TOKEN_PROGRAM, TOKEN_PROGRAM, USDC_MINT } from "./addresses.ts";
+import { USDC_MINT } from "./addresses.ts";
+import { associatedTokenAccount } from "./associated-token-account.ts";
 
 /** Where payments go. */
 export interface Treasury {
@@ -19,12 +19,5 @@ export interface Treasury {
  */
 export function treasuryOf(owner: string): Treasury {
   if (!parseAddress(owner)) throw new TypeError("TREASURY_OWNER: must be a Solana address (base58 of 32 bytes)");
-  return { owner, tokenAccount: usdcAccountOf(owner), mint: USDC_MINT };
-}
-
-/** As the program derives it. spl-token can, too, but is 150 modules that nothing else at the start asks for. */
-function usdcAccountOf(owner: string): string {
-  const seeds = [owner, TOKEN_PROGRAM, USDC_MINT].map((address) => new PublicKey(address).toBytes());
-  const [account] = PublicKey.findProgramAddressSync(seeds, new PublicKey(ASSOCIATED_TOKEN_PROGRAM));
-  return account.toBase58();
+  return { owner, tokenAccount: associatedTokenAccount(owner, USDC_MINT), mint: USDC_MINT };
 }

@@ -12,6 +12,8 @@ const RARE = [
   "@mikro-orm/migrations",
   "@mikro-orm/postgresql",
   "@solana/spl-token",
+  "@solana/wallet-standard-util",
+  "@solana/web3.js",
   "openai",
   "@kubernetes/client-node",
   "@modelcontextprotocol/client",
