@@ -335,8 +335,8 @@ export const LEDGER: readonly Mutant[] = [
     name: "glance-claim-locked",
     guard: "A claim that another call made meanwhile is judged once it is locked.",
     file: BEGIN,
-    find: "where kinds[call.n] = 'new' and call.claim_key is not null",
-    replace: "where false and call.claim_key is not null",
+    find: "where known or made < (",
+    replace: "where known or 0 > (",
     tests: LOCKS,
   },
 ];

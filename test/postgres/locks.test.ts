@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall, CallPayment } from "../../src/app/ports.ts";
+import { newId } from "../../src/domain/ids.ts";
 import { callRecord } from "../../src/postgres/ledger-records.ts";
 import { signatureFrom, uuidFrom } from "../../src/postgres/rows.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
@@ -105,6 +107,7 @@ describe("a call that begins", () => {
     const begun = await beginDuring(call, claim, claimOf(callOf(account), "claimed meanwhile"));
     expect(begun).toEqual({ kind: "in_progress" });
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
+    await one.pool.query("delete from idempotency where account_id = $1", [uuidFrom("acct", account)]);
   });
 
   it("is known by its run, when it is sent a second time", async () => {
@@ -116,14 +119,46 @@ describe("a call that begins", () => {
     expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
   });
 
-  it("is known by its run, when it was sent a second time while the first sending was under way", async () => {
+  const send = `select from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, '1 minute')`;
+  const records = (...calls: BeginCall[]) => JSON.stringify(calls.map(callRecord));
+  /** The calls are sent, and sent again by the same instance before that is committed, as when an answer is lost. */
+  const sendTwice = (...calls: BeginCall[]) =>
+    during(send, [records(...calls), one.instanceId], () => Promise.all(calls.map((call) => one.ledger.begin(call))));
+
+  it.each(["a balance", "a limit"])("is known by its run, when it was sent before with %s for one", async (what) => {
+    const account = await makeAccount(one.pool, what === "a balance" ? PRICE : 2n * PRICE);
+    const budget = what === "a balance" ? undefined : { id: newId("key", systemClock, systemRandom), perDay: PRICE };
+    const call = callOf(account, { idempotencyKey: "sent twice", budget });
+    expect(await sendTwice(call)).toEqual([{ kind: "started" }]);
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "sent twice" }))).toEqual({ kind: "in_progress" });
+    expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+    await expectCleanAudit(one.pool);
+  });
+
+  it("is known by its run, when it was sent before in a batch with a call without a key", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
-    const call = callOf(account, { idempotencyKey: "sent twice" });
-    const send = `select from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, '1 minute')`;
-    const begun = await beginDuring(call, send, [JSON.stringify([callRecord(call, 0)]), one.instanceId]);
-    expect(begun).toEqual({ kind: "started" });
-    expect(await one.ledger.balance(account)).toBe(PRICE);
-    expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
+    const calls = [callOf(account, { idempotencyKey: "sent twice" }), callOf(account)];
+    expect(await sendTwice(...calls)).toEqual([{ kind: "started" }, { kind: "started" }]);
+    expect(await one.ledger.balance(account)).toBe(0n);
+  });
+
+  it("is a repeat of the call that another instance has begun since it was looked at, and not short of what that holds", async () => {
+    const account = await makeAccount(one.pool, PRICE);
+    const [first, second] = [0, 1].map(() => callOf(account, { idempotencyKey: "at once" }));
+    const other = await two.pool.connect();
+    try {
+      await other.query("begin");
+      await other.query(send, [records(first!), two.instanceId]);
+      // Holds up whoever reads a balance until it is committed.
+      await other.query("lock table account in access exclusive mode");
+      const begun = one.ledger.begin(second!);
+      await untilWaiting(two.pool, one);
+      await other.query("commit");
+      expect(await begun).toEqual({ kind: "in_progress" });
+    } finally {
+      await other.query("rollback");
+      other.release();
+    }
   });
 
   it("is told as a repeat while somebody else has its claim locked", async () => {

@@ -11,7 +11,7 @@ const FEATURES: Readonly<Record<string, RegExp>> = {
   "arrays of composite types": /\b(ledger_call|ledger_ending)\[\]/,
   "`json_populate_recordset`": /json_populate_record/,
   "`#variable_conflict`": /#variable_conflict/,
-  "loops over queries": /^\s*for \w+ in$/m,
+  "loops over queries, cursors": /^\s*for \w+ in$|refcursor/m,
   "`perform` and `get diagnostics`": /\bperform\b|get diagnostics/,
   "exception blocks": /exception when/,
   "settings of a function": /enable_seqscan = off/,

@@ -40,6 +40,7 @@ export const LEDGER_BEGIN = /* sql */ `
     adopted bytea[] = '{}'; -- those of them that bought nothing, and buy their call now
     known boolean;          -- whether anything is known of any call
     judgement refcursor;
+    made bigint;            -- claims that this transaction makes
     item record;
     current_account uuid;
     available bigint;
@@ -49,7 +50,9 @@ export const LEDGER_BEGIN = /* sql */ `
     spent bigint;
   begin
     -- Most calls are new, and a glance at their runs and claims shows it. To judge is to look for everything that calls may be known by,
-    -- which for one call takes a third of all that is done here.
+    -- which for one call takes a third of all that is done here. The balances are those of before the glance: a call that was begun
+    -- meanwhile is seen by it, and not by its hold alone.
+    open judgement for ${FUNDED(UNKNOWN)};
     known := (
       select true from unnest(calls) call
       where call.tx_signature is not null
@@ -57,9 +60,8 @@ export const LEDGER_BEGIN = /* sql */ `
         or (select true from idempotency where account_id = call.account_id and key = call.claim_key)
       limit 1);
     if known then
+      close judgement;
       open judgement for ${FUNDED("ledger_judge(calls, instance)")};
-    else
-      open judgement for ${FUNDED(UNKNOWN)};
     end if;
 
     -- Repeats and refusals need no lock and write nothing.
@@ -92,6 +94,7 @@ export const LEDGER_BEGIN = /* sql */ `
         where kinds[call.n] in ('new', 'credited') and call.claim_key is not null
         order by call.account_id, call.claim_key
         on conflict do nothing;
+        get diagnostics made = row_count;
 
         perform from (
           select call.account_id, call.claim_key from unnest(calls) call where kinds[call.n] in ('new', 'credited')
@@ -102,17 +105,12 @@ export const LEDGER_BEGIN = /* sql */ `
           select from idempotency claim where claim.account_id = wanted.account_id and claim.key = wanted.claim_key for update of claim
         ) locked;
 
-        -- Judge again, now that the claims stand still, unless each was made for its call. Left for the next turn is a call whose claim was
+        -- Judge again, now that the claims stand still, unless all are new. Left for the next turn is a call whose claim was
         -- forgotten meanwhile, and one whose payment points elsewhere than before, or where an earlier call of this batch has to do with it.
-        known := known or (
-          select true from unnest(calls) call
-          where kinds[call.n] = 'new' and call.claim_key is not null
-            and (select run_id from idempotency where account_id = call.account_id and key = call.claim_key) is distinct from call.run_id
-          limit 1);
         for item in
           select (judged.call).*, judged.*
           from ledger_judge(array(select call from unnest(calls) call where kinds[call.n] in ('new', 'credited', 'quote_paid')), instance) judged
-          where known
+          where known or made < (select count(claim_key) from unnest(calls) call where kinds[call.n] in ('new', 'credited'))
         loop
           kinds[item.n] := case
             when coalesce(item.verdict, 'credited') = 'credited' and (
