@@ -20,6 +20,12 @@ const ALONE = 4;
 /** Turns of the event loop at most in which a batch may grow before it goes: many short turns must not hold up its first item. */
 const MAX_GATHERED = 8;
 
+/**
+ * So many items that wait, or more, are shared by the lanes that are free. All in one batch they would be answered together and come back
+ * together, and the database would have nothing to do while they are.
+ */
+const SHARED = 32;
+
 /** How batches are made and run. */
 export interface BatcherOptions<Item, Answer> {
   /** Items in a batch at most. */
@@ -94,7 +100,7 @@ export class Batcher<Item, Answer> {
       this.#gathering = true;
       await this.#gather();
       this.#gathering = false;
-      const batch = this.#take();
+      const batch = this.#take(this.#share());
       // What is left waits for a batch under way, whose lane takes it afterwards.
       if (batch.length === 0) break;
       if (this.#queue.length > 0) this.#open();
@@ -111,6 +117,13 @@ export class Batcher<Item, Answer> {
     }
   }
 
+  /** How many items the next batch has at most. */
+  #share(): number {
+    const { max, lanes = 1 } = this.#options;
+    const waiting = this.#queue.length;
+    return waiting < SHARED ? max : Math.min(max, Math.ceil(waiting / (lanes - this.#active + 1)));
+  }
+
   async #runApart(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
     const lanes = new Set(batch.flatMap(({ lane }) => lane ?? []));
     for (const lane of lanes) this.#taken.add(lane);
@@ -122,7 +135,7 @@ export class Batcher<Item, Answer> {
    * The next batch, in order of arrival; what shares a key with an earlier item waits, and so does what shares one with that. What has to
    * do with a batch under way waits too, and has nobody wait for its keys: there may be thousands of one lane, passed over each time.
    */
-  #take(): Waiting<Item, Answer>[] {
+  #take(most: number): Waiting<Item, Answer>[] {
     const taken: Waiting<Item, Answer>[] = [];
     const left: Waiting<Item, Answer>[] = [];
     const keys = new Set<string>();
@@ -131,7 +144,7 @@ export class Batcher<Item, Answer> {
         left.push(waiting);
         continue;
       }
-      const goes = taken.length < this.#options.max && !waiting.keys.some((key) => keys.has(key));
+      const goes = taken.length < most && !waiting.keys.some((key) => keys.has(key));
       (goes ? taken : left).push(waiting);
       for (const key of waiting.keys) keys.add(key);
     }

@@ -172,6 +172,27 @@ describe("a batcher with several lanes", () => {
     expect(await Promise.all(answers)).toEqual(["a", "b", "c", "d"]);
   });
 
+  it("shares many that wait among the lanes that are free, in order, and few not", async () => {
+    const items = (first: number, count: number) =>
+      Array.from({ length: count }, (_, n) => String.fromCharCode(first + n)).join("");
+    const [many, more, few] = [items(0x4e00, 33), items(0x5000, 40), items(0x6000, 31)];
+    const { begun, submit, end, answered } = held(2);
+    submit(many);
+    const shared = [many.slice(0, 17), many.slice(17)];
+    await begun(...shared);
+    end(0);
+    await turn();
+    submit(more);
+    await begun(...shared, more);
+    end(1);
+    end(2);
+    await turn();
+    submit(few);
+    await begun(...shared, more, few);
+    end(3);
+    await expect.poll(() => answered.length).toBe(104);
+  });
+
   it("leaves what has to do with a batch under way for the lane that has it, and lets others pass", async () => {
     const { batcher, begun, end } = held(2);
     const answers = [batcher.submit("a")];
