@@ -138,6 +138,8 @@ export function totals(here: () => ConsoleWorld): void {
     const newest = page.getByRole("table", { name: "Statement" }).getByRole("row").nth(1);
     expect(micro(await newest.getByRole("cell").last().innerText())).toBe(balance);
 
+    await turnPages(page);
+
     await goTo(page, "operator");
     await expect.poll(() => figure(page, "Owed to accounts"), SOON).toBe(await sums.liabilities());
     await expect.poll(() => figure(page, "Revenue"), SOON).toBe(await sums.balance(SYSTEM_ACCOUNTS.revenue));
@@ -146,6 +148,33 @@ export function totals(here: () => ConsoleWorld): void {
     await leave();
     await tellPages(world, agent.wallet);
   }, 120_000);
+}
+
+/** A list of thousands is told page by page: the fortieth has as many rows as the first, and each took one question. */
+async function turnPages(page: Page): Promise<void> {
+  let asked = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("/ListReceipts")) asked++;
+  });
+  await goTo(page, "activity");
+  const table = page.getByRole("table", { name: "Receipts" });
+  await page.getByText("25 receipts, page 1", { exact: true }).waitFor();
+  const [first] = await table.getByRole("link").all();
+  const newest = await first?.getAttribute("href");
+  expect(await page.getByRole("button", { name: "Newer" }).isDisabled()).toBe(true);
+  for (let turned = 2; turned <= 40; turned++) {
+    await page.getByRole("button", { name: "Older" }).click();
+    await page.getByText(`25 receipts, page ${turned}`, { exact: true }).waitFor();
+  }
+  expect([await table.getByRole("row").count(), asked]).toEqual([26, 40]);
+  await page.getByRole("button", { name: "Newer" }).click();
+  await page.getByText("25 receipts, page 39", { exact: true }).waitFor();
+  // Another list begins at its first page.
+  await page.getByLabel("Status").selectOption("refunded");
+  await page.getByText(/^[1-9]\d* receipts?, page 1$/).waitFor();
+  await goTo(page, "activity");
+  await page.getByText("25 receipts, page 1", { exact: true }).waitFor();
+  expect(await table.getByRole("link").first().getAttribute("href")).toBe(newest);
 }
 
 /** How much longer the hundredth page of the receipts takes than the first: told, for what is measured here is noisy. */

@@ -1,5 +1,5 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useCallback } from "react";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
 /** A page of a list, as every service answers it. */
 interface ListPage<Item> {
@@ -13,45 +13,60 @@ export interface PageAsked {
   readonly cursor?: string;
 }
 
-/** A list as far as it was loaded. */
+/** A page of a list, and the way to those beside it. */
 export interface PagedList<Item> {
-  /** All that was loaded, newest first; undefined while the first page is on its way. */
+  /** What is on it, newest first; undefined while the first page is on its way. */
   readonly rows: readonly Item[] | undefined;
   readonly error: unknown;
-  readonly hasMore: boolean;
-  /** Whether more is on its way. */
+  /** From 1. */
+  readonly page: number;
+  /** Turns the page; undefined where there is none. */
+  readonly newer: (() => void) | undefined;
+  readonly older: (() => void) | undefined;
+  /** Whether another page is on its way. */
   readonly busy: boolean;
-  readonly more: () => void;
   readonly retry: () => void;
 }
 
 /** Items of a page. */
 const LIMIT = 25;
 
+/** How far back in which list: where each page but the first begins. */
+interface Place {
+  readonly list: string;
+  readonly cursors: readonly string[];
+}
+
 /**
- * A list that is loaded page by page. `key` names it together with what it is narrowed to: another key is another list, and the old one stays
- * in sight until the new one is there. Nothing is asked, and nothing is in it, while it is not `enabled`.
+ * A list of which one page is in sight, so that the hundredth costs what the first does. `key` names it together with what it is narrowed to:
+ * another key is another list, and the old one stays in sight until the new one is there. Nothing is asked, and nothing is in it, while it
+ * is not `enabled`.
  */
 export function usePagedList<Item>(
   key: readonly string[],
   ask: (page: PageAsked, signal: AbortSignal) => Promise<ListPage<Item>>,
   enabled = true,
 ): PagedList<Item> {
-  const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = useInfiniteQuery({
-    queryKey: ["list", ...key],
-    queryFn: ({ pageParam, signal }) =>
-      ask({ limit: LIMIT, ...(pageParam !== undefined && { cursor: pageParam }) }, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (last) => last.nextCursor,
+  const list = JSON.stringify(key);
+  const [place, setPlace] = useState<Place>({ list, cursors: [] });
+  // Another list begins at its first page, also when it was left at another one before.
+  if (place.list !== list) setPlace({ list, cursors: [] });
+  const cursors = place.list === list ? place.cursors : [];
+  const cursor = cursors.at(-1);
+  const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
+    queryKey: ["list", ...key, cursor ?? ""],
+    queryFn: ({ signal }) => ask({ limit: LIMIT, ...(cursor !== undefined && { cursor }) }, signal),
     placeholderData: keepPreviousData,
     enabled,
   });
+  const next = enabled && !isPlaceholderData ? data?.nextCursor : undefined;
   return {
-    rows: enabled ? data?.pages.flatMap(({ items }) => items) : [],
+    rows: enabled ? data?.items : [],
     error,
-    hasMore: enabled && hasNextPage,
+    page: cursors.length + 1,
+    newer: cursors.length > 0 ? () => setPlace({ list, cursors: cursors.slice(0, -1) }) : undefined,
+    older: next === undefined ? undefined : () => setPlace({ list, cursors: [...cursors, next] }),
     busy: isFetching,
-    more: useCallback(() => void fetchNextPage(), [fetchNextPage]),
-    retry: useCallback(() => void refetch(), [refetch]),
+    retry: () => void refetch(),
   };
 }

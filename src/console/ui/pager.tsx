@@ -1,27 +1,49 @@
+import type { MouseEvent } from "react";
 import { Button } from "./button.tsx";
 
-/** Below a list: how many are shown (`shown`, with what they are: "12 receipts") and, while there are more, a button for them. */
+/** Below a list that is told page by page: what is in sight, and, where there is more, the ways to newer and older pages. */
 export function Pager({
   shown,
-  hasMore,
+  page,
+  newer,
+  older,
   busy,
-  onMore,
 }: {
+  /** How many are in sight, with what they are: "12 receipts". */
   shown: string;
-  hasMore: boolean;
+  /** From 1. */
+  page: number;
+  /** Turns the page; undefined where there is none. */
+  newer: (() => void) | undefined;
+  older: (() => void) | undefined;
   busy: boolean;
-  onMore: () => void;
 }) {
+  const onlyOne = page === 1 && !older;
+  const where = onlyOne ? ", all of them" : `, page ${page}${older || busy ? "" : ", the last one"}`;
   return (
     <div className="pager">
       <span className="faint" aria-live="polite">
         {shown}
+        {where}
       </span>
-      {hasMore && (
-        <Button small busy={busy} onClick={onMore}>
-          Load more
-        </Button>
+      {!onlyOne && (
+        <span className="pager-ways">
+          <Button small disabled={busy || !newer} onClick={turning(newer)}>
+            Newer
+          </Button>
+          <Button small disabled={busy || !older} onClick={turning(older)}>
+            Older
+          </Button>
+        </span>
       )}
     </div>
   );
+}
+
+/** Turns the page, and shows it from its top. */
+function turning(turn: (() => void) | undefined) {
+  return (event: MouseEvent<HTMLButtonElement>) => {
+    turn?.();
+    event.currentTarget.closest(".card")?.scrollIntoView({ block: "start" });
+  };
 }

@@ -3,7 +3,7 @@ import { Aligned, Card, Pager, Table, type Column } from "../../ui/index.ts";
 import { Loaded } from "../loaded.tsx";
 import type { PagedList } from "../paged-list.ts";
 
-/** A list with its filter above it and a button for more below. */
+/** A list with its filter above it and the ways to its other pages below. */
 export function ListCard<Row>({
   caption,
   list,
@@ -26,7 +26,7 @@ export function ListCard<Row>({
   /** What stands where there is none. */
   empty: ReactNode;
 }) {
-  const { rows, error, hasMore, busy, more, retry } = list;
+  const { rows, error, page, newer, older, busy, retry } = list;
   return (
     <Card flush>
       {filter}
@@ -38,24 +38,25 @@ export function ListCard<Row>({
               columns={columns}
               rows={loaded}
               rowKey={rowKey}
-              // A narrowed list is looked through in steps: there may be some further back.
-              empty={hasMore ? null : empty}
+              empty={page > 1 || older ? null : empty}
             />
           </Aligned>
         )}
       </Loaded>
-      {rows !== undefined && (rows.length > 0 || hasMore) && (
+      {rows !== undefined && (rows.length > 0 || page > 1 || older) && (
         <Pager
-          shown={
-            rows.length === 0
-              ? "None among the newest"
-              : `${shown(rows.length)}${hasMore ? ", newest first" : ", all of them"}`
-          }
-          hasMore={hasMore}
+          shown={rows.length === 0 ? noneOn(page) : shown(rows.length)}
+          page={page}
+          newer={newer}
+          older={older}
           busy={busy}
-          onMore={more}
         />
       )}
     </Card>
   );
+}
+
+/** A narrowed list is looked through in steps: there may be some further back. */
+function noneOn(page: number): string {
+  return page === 1 ? "None among the newest" : "None here";
 }

@@ -70,9 +70,10 @@ export function EarlierDeposits({ current }: { current: string | undefined }) {
       {list.rows !== undefined && list.rows.length > 0 && (
         <Pager
           shown={counted(list.rows.length, "deposit")}
-          hasMore={list.hasMore}
+          page={list.page}
+          newer={list.newer}
+          older={list.older}
           busy={list.busy}
-          onMore={list.more}
         />
       )}
     </Card>
