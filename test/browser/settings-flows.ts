@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { query } from "../support/database-server.ts";
 import { goTo, type ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
@@ -49,12 +50,17 @@ export function settingsFlows(here: () => ConsoleWorld): void {
 
   test("the page warns of a balance below the one that was set", async () => {
     const world = here();
-    const { page, leave } = await world.signedIn((await world.agent({ balance: 2_000_000n })).wallet);
+    const agent = await world.agent({ balance: 2_000_000n });
+    const { page, leave } = await world.signedIn(agent.wallet);
     const warning = page.getByText("The balance is low");
     await page.goto("");
     await page.getByText("Held", { exact: true }).waitFor();
     expect(await warning.count()).toBe(0);
     await goTo(page, "settings");
+    const account = `select rate_per_minute, burst from account where id = '${agent.accountId.slice("acct_".length)}'`;
+    const [limits] = (await query(world.database.url, account)).rows;
+    const [rate, burst] = [limits.rate_per_minute, limits.burst].map((limit) => Number(limit).toLocaleString("en-US"));
+    await page.getByText(`${rate} requests a minute, ${burst} of them at once`, { exact: true }).waitFor();
     await page.getByLabel("Warn below").fill("2.000001");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved").waitFor();

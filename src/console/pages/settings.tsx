@@ -1,3 +1,6 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { formatCount } from "../format.ts";
 import { useSignedIn } from "../session.tsx";
 import { chooseTheme, useTheme, type Theme } from "../theme.ts";
 import { Card, Choice, Columns, Copyable, Facts, Page } from "../ui/index.ts";
@@ -31,6 +34,7 @@ export function SettingsPage() {
 
 function AccountCard() {
   const { session, installation } = useSignedIn();
+  const { data: limits } = useQuery(BalanceService.method.getBalance, {});
   const mcp = `${installation.baseUrl}/mcp`;
   return (
     <>
@@ -40,6 +44,12 @@ function AccountCard() {
             ["Account", <Copyable key="account" text={session.accountId} label="account identifier" />],
             ["Wallet", <Copyable key="wallet" text={session.wallet} label="wallet address" />],
             ["Role", session.operator ? "operator" : "customer"],
+            [
+              "Each key may make",
+              limits &&
+                `${formatCount(limits.ratePerMinute)} requests a minute, ${formatCount(limits.burst)} of them at once`,
+            ],
+            ["Keys", limits && `${formatCount(limits.keyLimit)} at most`],
           ]}
         />
       </Card>
