@@ -1,0 +1,110 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openBrowser, type TestBrowser } from "../browser/browser.ts";
+import { secret } from "../support/record.ts";
+
+/** What a newcomer does after `npm start`: opens the console that it printed, with the wallet that it printed, and reads nothing. */
+
+let folder: string;
+let env: NodeJS.ProcessEnv;
+let dev: ChildProcess;
+let output = "";
+let browser: TestBrowser;
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-console-"));
+  chmodSync(folder, 0o755);
+  env = {
+    ...{ PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder },
+    ...{ PORT: "0", GRPC_PORT: "0", SANDBOX_ISOLATION: "off" },
+  };
+  dev = spawn(process.execPath, ["src/main.ts", "dev", "--no-demo"], { env, stdio: ["ignore", "pipe", "ignore"] });
+  dev.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  if (dev.exitCode === null) {
+    dev.kill("SIGTERM");
+    await once(dev, "exit");
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("signs in, makes a key, deposits, buys, and takes its books along", async () => {
+  await expect.poll(() => output, { timeout: 100_000 }).toMatch(/Development wallet[\s\S]*--account acct_\w{32}/);
+  const consoleUrl = /http:\S+\/console/.exec(output)?.[0] ?? "";
+  const wallet = /signs in with (\w{32,44})/.exec(output)?.[1] ?? "";
+  const { page, leave } = await browser.visitor(`${consoleUrl}/`);
+  await page.goto("");
+  await page.getByRole("button", { name: "Development wallet" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+
+  const apiKey = await newKey(page);
+  const status = async () => (await call(consoleUrl, apiKey)).status;
+  expect(await status()).toBe(200);
+
+  await page.goto("deposit");
+  await page.getByLabel("Amount in USDC").fill("2.5");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByRole("button", { name: "Pay $2.50" }).click();
+  await page.getByText("Credited to your balance").waitFor();
+
+  await page.goto("playground");
+  await page.getByRole("button", { name: "Make a playground key" }).click();
+  await page.getByText("ends in").waitFor();
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByText("paid by the balance").waitFor();
+
+  await page.goto("activity?tab=statement");
+  await page.getByRole("button", { name: "Export CSV" }).click();
+  const downloading = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Save CSV" }).click();
+  const file = await readFile(await (await downloading).path(), "utf8");
+  const [, deposited, spent, left] =
+    /,deposit,.*,2\.500000,(2\.500000),[\s\S]*,charge,.*,-(0\.\d{6}),(\d\.\d{6}),rcpt_/.exec(file) ?? [];
+  const micro = (usdc = "") => BigInt(usdc.replace(".", ""));
+  expect([micro(left), micro(spent) > 0n], file).toEqual([micro(deposited) - micro(spent), true]);
+
+  await page.goto("keys");
+  await page.getByRole("button", { name: "Revoke From outside" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+  await expect.poll(status).toBe(401);
+
+  await page.goto("settings");
+  await page.getByText(wallet, { exact: true }).waitFor();
+  await page.goto("operator");
+  await page.getByText("This page is for operators").waitFor();
+  // The command that it printed beside the wallet.
+  const { 0: grant } = /accounts operator --account acct_\w+/.exec(output) ?? [""];
+  await promisify(execFile)(process.execPath, ["src/main.ts", ...grant.split(" ")], { env });
+  await page.reload();
+  await page.getByText("Owed to accounts").waitFor();
+  await leave();
+});
+
+async function newKey(page: Page): Promise<string> {
+  await page.goto("keys");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByLabel("Name").fill("From outside");
+  await page.getByRole("button", { name: "Create key" }).click();
+  const shown = (await page.getByRole("region", { name: "API key" }).textContent())?.trim() ?? "";
+  await page.getByRole("button", { name: "I have saved it" }).click();
+  return secret("an API key", shown);
+}
+
+/** A free call from outside the page. */
+function call(consoleUrl: string, apiKey: string): Promise<Response> {
+  return fetch(new URL("/v1/mcp/tools/call", consoleUrl), {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ tool: "get_status", params: {} }),
+  });
+}
