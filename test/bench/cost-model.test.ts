@@ -4,16 +4,21 @@ import { batchSize, beside, costAt, costThrough, freePerSecond, paidPerSecond, t
 const site: Site = { cores: 2, commitMs: 1, instances: 1, batchesAtOnce: 2, connections: 64 };
 
 describe("the model of what calls take", () => {
-  it("finds what a call and what a batch costs from two measurements", () => {
-    const cost = costThrough({ batch: 4, ms: 2 }, { batch: 20, ms: 1.2 });
+  it("finds what a call and what a batch costs from a few measurements", () => {
+    const cost = costThrough([
+      { batch: 1, ms: 5.1 },
+      { batch: 1, ms: 4.9 },
+      { batch: 4, ms: 2 },
+      { batch: 20, ms: 1.2 },
+    ]);
     expect(cost.fixed).toBeCloseTo(1);
     expect(cost.perBatch).toBeCloseTo(4);
     expect(costAt(cost, 8)).toBeCloseTo(1.5);
   });
 
   it("takes a cost that does not fall with the batch for one of the call alone", () => {
-    expect(costThrough({ batch: 4, ms: 1 }, { batch: 20, ms: 1.1 })).toEqual({ fixed: 1.1, perBatch: 0 });
-    expect(costThrough({ batch: 8, ms: 1 }, { batch: 8, ms: 1 })).toEqual({ fixed: 1, perBatch: 0 });
+    expect(costThrough([4, 20].map((batch) => ({ batch, ms: batch / 10 })))).toEqual({ fixed: 1.2, perBatch: 0 });
+    expect(costThrough([8, 8].map((batch) => ({ batch, ms: 1 })))).toEqual({ fixed: 1, perBatch: 0 });
   });
 
   it("has batches of one where there are few connections", () => {

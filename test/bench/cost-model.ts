@@ -30,12 +30,15 @@ export function costAt({ fixed, perBatch }: CallCost, batch: number): number {
   return fixed + perBatch / batch;
 }
 
-/** The cost through two measurements, each at its batch size. Never falls below nothing for a part of it. */
-export function costThrough(one: { batch: number; ms: number }, other: { batch: number; ms: number }): CallCost {
-  const steepness = 1 / one.batch - 1 / other.batch;
-  const perBatch = steepness === 0 ? 0 : Math.max(0, (one.ms - other.ms) / steepness);
-  const fixed = Math.max(0, other.ms - perBatch / other.batch);
-  return { fixed, perBatch };
+/** The cost that fits measurements best, each at its batch size (least squares in the reciprocal of that). Never falls below nothing for a part of it. */
+export function costThrough(points: readonly { batch: number; ms: number }[]): CallCost {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [at, ms] = [points.map(({ batch }) => 1 / batch), points.map((point) => point.ms)];
+  const [middle, usual] = [mean(at), mean(ms)];
+  const spread = mean(at.map((x) => (x - middle) ** 2));
+  const steepness = spread === 0 ? 0 : mean(at.map((x, n) => (x - middle) * ((ms[n] ?? 0) - usual))) / spread;
+  const perBatch = Math.max(0, steepness);
+  return { fixed: Math.max(0, usual - perBatch * middle), perBatch };
 }
 
 /**

@@ -19,24 +19,25 @@ const COMMITS = 50;
  * same host: what those took meanwhile is no processor of ours.
  */
 export async function predictionLines(measured: readonly Measured[], url: string): Promise<Line[]> {
-  const [few, usual] = alone(measured, "many");
-  const [fewFree, usualFree] = alone(measured, "echo");
+  const [paid, echo] = [alone(measured, "many"), alone(measured, "echo")];
+  const usual = paid.find(({ scenario }) => scenario.connections === CONNECTIONS);
+  if (!usual) throw new Error("one instance alone was not measured");
   const batchOf = ({ batches }: Measured) => median(batches) ?? Number.NaN;
   const connectionsOf = ({ scenario }: Measured) => scenario.connections;
-  const cost = costThrough(pointOf(few, batchOf, allMicros), pointOf(usual, batchOf, allMicros));
+  const cost = costThrough(paid.map((each) => pointOf(each, batchOf, allMicros)));
   const free = (micros: (rate: FleetRate) => number) =>
-    costThrough(pointOf(fewFree, connectionsOf, micros), pointOf(usualFree, connectionsOf, micros));
+    costThrough(echo.map((each) => pointOf(each, connectionsOf, micros)));
   const [freeAll, freeGateway] = [free(allMicros), free((rate) => rate.gatewayMicros)];
   const perBatch = CONNECTIONS / batchOf(usual);
   const machine = { cores: os.cpus().length, commitMs: await commitMs(url, COMMITS) };
   const told = `${cost.fixed.toFixed(2)} ms a call, ${cost.perBatch.toFixed(1)} ms a batch, ${machine.commitMs.toFixed(1)} ms a commit`;
   return measured
-    .filter((each) => each !== few && each !== fewFree)
+    .filter(({ scenario }) => scenario.connections >= CONNECTIONS)
     .map((each): Line => {
-      const { calls, instances, connections, paid } = each.scenario;
+      const { calls, instances, connections, paid: isPaid } = each.scenario;
       const site: Site = { ...machine, instances, batchesAtOnce: BATCHES[calls], connections };
       const stolen = median(each.stolen) ?? 0;
-      const predicted = paid
+      const predicted = isPaid
         ? paidPerSecond(beside(stolen, cost), perBatch, site)
         : freePerSecond(beside(stolen, freeAll), beside(stolen, freeGateway), site);
       const real = figureOf(each, (rate) => rate.perSecond);
@@ -51,11 +52,8 @@ export async function predictionLines(measured: readonly Measured[], url: string
 }
 
 /** One instance alone, with few connections and with many. */
-function alone(measured: readonly Measured[], calls: Scenario["calls"]): [Measured, Measured] {
-  const found = measured.filter(({ scenario }) => scenario.instances === 1 && scenario.calls === calls);
-  const [few, usual] = found.toSorted((a, b) => a.scenario.connections - b.scenario.connections);
-  if (!few || !usual) throw new Error("one instance alone was not measured");
-  return [few, usual];
+function alone(measured: readonly Measured[], calls: Scenario["calls"]): Measured[] {
+  return measured.filter(({ scenario }) => scenario.instances === 1 && scenario.calls === calls);
 }
 
 /** What a call costs of everything. */

@@ -4,8 +4,8 @@ import type { Scale } from "./scale.ts";
 
 /** Connections over all instances. */
 export const CONNECTIONS = 64;
-/** A quarter of those: batches of another size, which tells what a batch costs and what a call. */
-const FEW = 16;
+/** Fewer: batches of other sizes, which tell what a batch costs and what a call. */
+const FEW = { paid: [4, 16], free: [16] };
 
 /** Some calls, on some instances. */
 export interface Scenario extends FleetJob {
@@ -48,7 +48,8 @@ export function scenariosOf(keys: readonly string[], { instances: counts, everyL
   };
   const kinds = everyLoad ? [many, hot, echo] : [many, echo];
   return [
-    ...[many, echo].map((kind): Scenario => ({ ...kind, instances: 1, connections: FEW })),
+    ...FEW.paid.map((connections): Scenario => ({ ...many, instances: 1, connections })),
+    ...FEW.free.map((connections): Scenario => ({ ...echo, instances: 1, connections })),
     ...kinds.flatMap((kind) => counts.map((instances): Scenario => ({ ...kind, instances, connections: CONNECTIONS }))),
     ...(everyLoad ? [many, hot] : []).map((kind): Scenario => ({
       ...kind,
