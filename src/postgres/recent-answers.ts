@@ -1,6 +1,7 @@
 import type { BeginCall, Begun } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
-import { isJsonObject } from "../domain/json.ts";
+import type { JsonObject } from "../domain/json.ts";
+import { objectOf } from "../domain/json-text.ts";
 import { Lru } from "../domain/lru.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { Notifications } from "./notifications.ts";
@@ -19,6 +20,8 @@ const REMEMBERED_MS = 300_000;
 interface Answer {
   readonly fingerprint: Buffer;
   readonly text: string;
+  /** What was read of the text, for as long as memory allows. */
+  read?: WeakRef<JsonObject>;
   readonly receipt: Receipt | undefined;
   readonly since: number;
 }
@@ -61,8 +64,8 @@ export class RecentAnswers {
     const answer = notifications.live ? this.#answers.get(nameOf(call)) : undefined;
     const age = clock.now() - (answer?.since ?? Number.NaN);
     if (!answer || !(age >= 0 && age < REMEMBERED_MS) || !answer.fingerprint.equals(call.fingerprint)) return undefined;
-    const result: unknown = JSON.parse(answer.text);
-    return isJsonObject(result) ? { kind: "replay", result, receipt: answer.receipt } : undefined;
+    const result = resultOf(answer);
+    return result && { kind: "replay", result, receipt: answer.receipt };
   }
 
   /** To be called before the answer is stored. @returns remembers it, once it is */
@@ -84,6 +87,14 @@ export class RecentAnswers {
     this.#generation++;
     this.#answers.clear();
   }
+}
+
+function resultOf(answer: Answer): JsonObject | undefined {
+  const read = answer.read?.deref();
+  if (read) return read;
+  const result = objectOf(answer.text);
+  if (result) answer.read = new WeakRef(result);
+  return result;
 }
 
 function nameOf({ accountId, idempotencyKey }: KeyedCall): string {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { writeJson } from "../../domain/json-text.ts";
 import type { Header } from "../header.ts";
 import type { EventStream } from "./event-stream.ts";
 
@@ -15,7 +16,7 @@ export interface HttpAnswer {
 export function send(response: ServerResponse, headers: readonly Header[], answer: HttpAnswer): void {
   if (answer.stream) return answer.stream.end(answer.json);
   if (response.headersSent || response.destroyed) return;
-  const body = answer.json === undefined ? "" : JSON.stringify(answer.json);
+  const body = answer.json === undefined ? "" : writeJson(answer.json);
   const length = Buffer.byteLength(body);
   const raw: string[] = ["content-length", String(length), "x-content-type-options", "nosniff"];
   if (answer.json !== undefined) raw.push("content-type", "application/json");

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { writeJson } from "../../domain/json-text.ts";
 import type { Header } from "../header.ts";
 
 /** A comment now and then keeps proxies from taking a quiet stream for a dead one, ms. */
@@ -40,5 +41,5 @@ export class EventStream {
 
 /** JSON has no line breaks, which would end the event. */
 function event(message: unknown): string {
-  return `event: message\ndata: ${JSON.stringify(message)}\n\n`;
+  return `event: message\ndata: ${writeJson(message)}\n\n`;
 }

@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { objectOf, textOf, writeJson } from "../../src/domain/json-text.ts";
+
+/** What only an object that is written as it was read tells: JSON.stringify would leave the spaces out. */
+const SPACED = '{ "answer": [4, 2] }';
+
+function known() {
+  const object = objectOf(SPACED);
+  if (!object) throw new Error("it is an object");
+  return object;
+}
+
+it("makes the text of an object once", () => {
+  const object = { answer: [4, 2] };
+  const text = textOf(object);
+  expect(text).toBe('{"answer":[4,2]}');
+  object.answer.push(0);
+  expect(textOf(object)).toBe(text);
+});
+
+it("reads an object, and writes it as it was", () => {
+  expect(known()).toEqual({ answer: [4, 2] });
+  expect(textOf(known())).toBe(SPACED);
+  expect(writeJson(known())).toBe(SPACED);
+});
+
+it.each(["42", "null", "[1]", '"text"'])("tells that %s is no object", (text) => {
+  expect(objectOf(text)).toBeUndefined();
+});
+
+it("takes the known text where it stands in an answer, and in a message with an answer", () => {
+  const answer = { ok: true, result: known(), receipt: undefined, 'a "name"': [1, null] };
+  const written = `{"ok":true,"result":${SPACED},"a \\"name\\"":[1,null]}`;
+  expect(writeJson(answer)).toBe(written);
+  expect(writeJson({ jsonrpc: "2.0", id: 1, result: answer })).toBe(`{"jsonrpc":"2.0","id":1,"result":${written}}`);
+});
+
+it("writes what it does not look into as JSON.stringify does", () => {
+  const deep = { one: { two: { three: known() } }, many: [known()], at: new Date(0), nothing: undefined };
+  expect(writeJson(deep)).toBe(JSON.stringify(deep));
+});
+
+it.each([null, 42, "text", [], {}, [{ a: 1 }], { __proto__: null, a: { b: 1 } }])(
+  "writes %j as JSON.stringify does",
+  (value) => {
+    expect(writeJson(value)).toBe(JSON.stringify(value));
+  },
+);
