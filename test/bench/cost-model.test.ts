@@ -1,5 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { batchSize, beside, costAt, costThrough, freePerSecond, paidPerSecond, type Site } from "./cost-model.ts";
+import {
+  batchSize,
+  beside,
+  costAt,
+  costThrough,
+  freePerSecond,
+  paidPerSecond,
+  type Costs,
+  type Site,
+} from "./cost-model.ts";
+
+/** A cost of which half is the gateway's. */
+function half(fixed: number, perBatch: number): Costs {
+  return { all: { fixed, perBatch }, gateway: { fixed: fixed / 2, perBatch: perBatch / 2 } };
+}
 
 const site: Site = { cores: 2, commitMs: 1, instances: 1, batchesAtOnce: 2, connections: 64 };
 
@@ -28,44 +42,51 @@ describe("the model of what calls take", () => {
 
   it("has a lone call wait for its work and for two commits", () => {
     // 3 ms of work, and 2 of waiting for the disk.
-    expect(paidPerSecond({ fixed: 1, perBatch: 2 }, 2.5, { ...site, connections: 1 })).toBeCloseTo(1000 / 5);
+    expect(paidPerSecond(half(1, 2), 2.5, { ...site, connections: 1 })).toBeCloseTo(1000 / 5);
   });
 
   it("does more where batches overlap, as long as they wait for the disk", () => {
-    const cost = { fixed: 0.1, perBatch: 1 };
+    const costs = half(0.1, 1);
     const slow = { ...site, commitMs: 20 };
-    const doubled = paidPerSecond(cost, 2, { ...slow, batchesAtOnce: 4 }) / paidPerSecond(cost, 2, slow);
+    const doubled = paidPerSecond(costs, 2, { ...slow, batchesAtOnce: 4 }) / paidPerSecond(costs, 2, slow);
     expect(doubled).toBeGreaterThan(1.5);
     expect(doubled).toBeLessThanOrEqual(2);
   });
 
   it("has work last twice as long where other machines take half of the time", () => {
-    const cost = { fixed: 1, perBatch: 2 };
-    expect(costAt(beside(0.5, cost), 4)).toBeCloseTo(2 * costAt(cost, 4));
-    expect(beside(0, cost)).toEqual(cost);
+    const costs = half(1, 2);
+    expect(beside(0.5, costs)).toEqual(half(2, 4));
+    expect(beside(0, costs)).toEqual(costs);
   });
 
   it("comes near what the cores can do with many instances, and never above", () => {
-    const cost = { fixed: 1, perBatch: 0 };
-    const many = paidPerSecond(cost, 1, { ...site, instances: 50, connections: 5_000 });
+    const many = paidPerSecond(half(1, 0), 1, { ...site, instances: 50, connections: 5_000 });
     expect(many).toBeLessThanOrEqual(2000);
     expect(many).toBeGreaterThan(1900);
   });
 
+  it("has one instance do one batch at a time, while the other cores do the rest of others", () => {
+    const twice = paidPerSecond(half(1, 0), 1, { ...site, commitMs: 0, batchesAtOnce: 2 });
+    // Two batches, two stations that ask the same of them: each is idle for a third of the time.
+    expect(twice).toBeCloseTo((2 / 3) * 2000);
+    // The gateway's half of a call, whatever there is of cores and batches.
+    const much = paidPerSecond(half(1, 0), 1, { ...site, cores: 64, batchesAtOnce: 50 });
+    expect(much).toBeLessThanOrEqual(2000);
+    expect(much).toBeGreaterThan(1900);
+  });
+
   it("is bound by the disk where a commit takes long and few calls are under way, and makes up for it with batches", () => {
-    const cost = { fixed: 0.1, perBatch: 1 };
+    const costs = half(0.1, 1);
     const slow = { ...site, commitMs: 20 };
-    const few = paidPerSecond(cost, 2, { ...slow, connections: 2 });
+    const few = paidPerSecond(costs, 2, { ...slow, connections: 2 });
     expect(few).toBeGreaterThan(35);
     expect(few).toBeLessThan(50);
-    expect(paidPerSecond(cost, 2, { ...slow, connections: 400 })).toBeGreaterThan(50 * few);
+    expect(paidPerSecond(costs, 2, { ...slow, connections: 400 })).toBeGreaterThan(50 * few);
   });
 
   it("gives a free call one core of each gateway, and no more than all cores", () => {
-    const cost = { fixed: 0.2, perBatch: 0 };
-    const gateway = { fixed: 0.1, perBatch: 0 };
     const machine = { ...site, cores: 4 };
-    expect(freePerSecond(cost, gateway, machine)).toBeCloseTo(10_000);
-    expect(freePerSecond(cost, gateway, { ...machine, instances: 4 })).toBeCloseTo(20_000);
+    expect(freePerSecond(half(0.2, 0), machine)).toBeCloseTo(10_000);
+    expect(freePerSecond(half(0.2, 0), { ...machine, instances: 4 })).toBeCloseTo(20_000);
   });
 });

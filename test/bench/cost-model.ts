@@ -4,9 +4,19 @@ interface CallCost {
   readonly perBatch: number;
 }
 
+/** What a kind of call costs: everything, and the gateway's process, which is one core's, of that. */
+export interface Costs {
+  readonly all: CallCost;
+  readonly gateway: CallCost;
+}
+
 /** The same work where other machines take a share of the processor time: all of it lasts longer. */
-export function beside(stolen: number, { fixed, perBatch }: CallCost): CallCost {
-  return { fixed: fixed / (1 - stolen), perBatch: perBatch / (1 - stolen) };
+export function beside(stolen: number, { all, gateway }: Costs): Costs {
+  const longer = ({ fixed, perBatch }: CallCost) => ({
+    fixed: fixed / (1 - stolen),
+    perBatch: perBatch / (1 - stolen),
+  });
+  return { all: longer(all), gateway: longer(gateway) };
 }
 
 /** A machine and what runs on it. */
@@ -42,26 +52,45 @@ export function costThrough(points: readonly { batch: number; ms: number }[]): C
 }
 
 /**
- * Paid calls per second. The batches of beginnings and of endings that the instances have under way are the customers of a closed
- * network of two stations, all cores and the disk, which is solved by mean value analysis. Several cores are one that is as fast, and
- * a delay for what one batch cannot use of them (Seidmann's approximation). Commits of several batches share a flush of the log, so the
- * disk is a delay, and no queue.
+ * Paid calls per second: as many as all cores do, or each instance by itself, whichever is less. The batches of beginnings and of endings
+ * under way are the customers of a closed network. For all cores, these are its one queue; for an instance its own thread is one, which
+ * has one batch at a time, and the cores beside it are another. Several cores are one that is as fast, and a delay for what one batch cannot
+ * use of them (Seidmann's approximation). Commits of several batches share a flush of the log, so the disk is a delay, and no queue.
  * @param perBatch how many connections there are for each call in a batch: the others wait for the next one, or for their answer
  */
-export function paidPerSecond(cost: CallCost, perBatch: number, site: Site): number {
+export function paidPerSecond({ all, gateway }: Costs, perBatch: number, site: Site): number {
   const { cores, commitMs, instances, batchesAtOnce, connections } = site;
   const batch = batchSize(perBatch, site);
-  const workMs = (batch * costAt(cost, batch)) / COMMITS;
-  const queued = workMs / cores;
-  const delay = workMs - queued + commitMs;
-  const customers = Math.min(batchesAtOnce * instances, connections);
-  let [waiting, perMs] = [0, 0];
+  const workMs = (cost: CallCost) => (batch * costAt(cost, batch)) / COMMITS;
+  const [work, thread] = [workMs(all), workMs(gateway)];
+  const [others, rest] = [Math.max(1, cores - 1), Math.max(0, work - thread)];
+  const together = throughput(
+    [work / cores],
+    work - work / cores + commitMs,
+    Math.min(batchesAtOnce * instances, connections),
+  );
+  const alone = throughput(
+    [thread, rest / others],
+    rest - rest / others + commitMs,
+    Math.min(batchesAtOnce, connections),
+  );
+  return (Math.min(together, instances * alone) * batch * 1000) / COMMITS;
+}
+
+/**
+ * How often customers go through a closed network, by mean value analysis.
+ * @param queues what each asks of every station that has one customer at a time
+ * @param delay what each asks where nobody waits for anybody
+ */
+function throughput(queues: readonly number[], delay: number, customers: number): number {
+  let waiting = queues.map(() => 0);
+  let rate = 0;
   for (let customer = 1; customer <= customers; customer++) {
-    const atCores = queued * (1 + waiting);
-    perMs = customer / (atCores + delay);
-    waiting = perMs * atCores;
+    const residence = queues.map((demand, station) => demand * (1 + (waiting[station] ?? 0)));
+    rate = customer / residence.reduce((sum, time) => sum + time, delay);
+    waiting = residence.map((time) => rate * time);
   }
-  return (perMs * batch * 1000) / COMMITS;
+  return rate;
 }
 
 /** Calls in a batch: batches form themselves, of what comes while the one before is under way. */
@@ -72,9 +101,8 @@ export function batchSize(perBatch: number, { instances, connections }: Site): n
 /**
  * Calls per second that are not committed: all cores are at work, or every gateway keeps one busy. Their rate limits are asked for in
  * batches, too, which are as large as there are connections to an instance.
- * @param gateway the gateway's part of the cost
  */
-export function freePerSecond(cost: CallCost, gateway: CallCost, { cores, instances, connections }: Site): number {
+export function freePerSecond({ all, gateway }: Costs, { cores, instances, connections }: Site): number {
   const batch = connections / instances;
-  return Math.min(cores / costAt(cost, batch), instances / costAt(gateway, batch)) * 1000;
+  return Math.min(cores / costAt(all, batch), instances / costAt(gateway, batch)) * 1000;
 }

@@ -1,6 +1,6 @@
 import os from "node:os";
 import { commitMs } from "./cost-database.ts";
-import { beside, costThrough, freePerSecond, paidPerSecond, type Site } from "./cost-model.ts";
+import { beside, costThrough, freePerSecond, paidPerSecond, type Costs, type Site } from "./cost-model.ts";
 import type { FleetRate } from "./instances-fleet.ts";
 import { CONNECTIONS, titleOf, type Measured, type Scenario } from "./instances-scenarios.ts";
 import { median } from "./measure.ts";
@@ -23,14 +23,10 @@ export async function predictionLines(measured: readonly Measured[], url: string
   const usual = paid.find(({ scenario }) => scenario.connections === CONNECTIONS);
   if (!usual) throw new Error("one instance alone was not measured");
   const batchOf = ({ batches }: Measured) => median(batches) ?? Number.NaN;
-  const connectionsOf = ({ scenario }: Measured) => scenario.connections;
-  const cost = costThrough(paid.map((each) => pointOf(each, batchOf, allMicros)));
-  const free = (micros: (rate: FleetRate) => number) =>
-    costThrough(echo.map((each) => pointOf(each, connectionsOf, micros)));
-  const [freeAll, freeGateway] = [free(allMicros), free((rate) => rate.gatewayMicros)];
+  const [paidCosts, freeCosts] = [costsOf(paid, batchOf), costsOf(echo, ({ scenario }) => scenario.connections)];
   const perBatch = CONNECTIONS / batchOf(usual);
   const machine = { cores: os.cpus().length, commitMs: await commitMs(url, COMMITS) };
-  const told = `${cost.fixed.toFixed(2)} ms a call, ${cost.perBatch.toFixed(1)} ms a batch, ${machine.commitMs.toFixed(1)} ms a commit`;
+  const told = `${paidCosts.all.fixed.toFixed(2)} ms a call, ${paidCosts.all.perBatch.toFixed(1)} ms a batch, ${machine.commitMs.toFixed(1)} ms a commit`;
   return measured
     .filter(({ scenario }) => scenario.connections >= CONNECTIONS)
     .map((each): Line => {
@@ -38,8 +34,8 @@ export async function predictionLines(measured: readonly Measured[], url: string
       const site: Site = { ...machine, instances, batchesAtOnce: BATCHES[calls], connections };
       const stolen = median(each.stolen) ?? 0;
       const predicted = isPaid
-        ? paidPerSecond(beside(stolen, cost), perBatch, site)
-        : freePerSecond(beside(stolen, freeAll), beside(stolen, freeGateway), site);
+        ? paidPerSecond(beside(stolen, paidCosts), perBatch, site)
+        : freePerSecond(beside(stolen, freeCosts), site);
       const real = figureOf(each, (rate) => rate.perSecond);
       return {
         measure: `${titleOf(each.scenario)}: prediction`,
@@ -54,6 +50,13 @@ export async function predictionLines(measured: readonly Measured[], url: string
 /** One instance alone, with few connections and with many. */
 function alone(measured: readonly Measured[], calls: Scenario["calls"]): Measured[] {
   return measured.filter(({ scenario }) => scenario.instances === 1 && scenario.calls === calls);
+}
+
+/** What a call costs, by its batches. */
+function costsOf(alone: readonly Measured[], batch: (measured: Measured) => number): Costs {
+  const costOf = (micros: (rate: FleetRate) => number) =>
+    costThrough(alone.map((each) => pointOf(each, batch, micros)));
+  return { all: costOf(allMicros), gateway: costOf(({ gatewayMicros }) => gatewayMicros) };
 }
 
 /** What a call costs of everything. */
