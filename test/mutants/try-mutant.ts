@@ -9,6 +9,9 @@ import { verdictOf, type Verdict } from "./verdict.ts";
 /** How long each file of tests may take, ms: a guard that is lost may leave a loop without an end. */
 const FILE_LIMIT_MS = 120_000;
 
+/** How long each test may take, ms, well below that: one that waits for what a lost guard never lets come has caught it. */
+const TEST_LIMIT_MS = 30_000;
+
 /** Which tests. */
 export type Tests = Pick<Mutant, "tests" | "only">;
 
@@ -17,6 +20,7 @@ export async function runTests(folder: string, { tests, only }: Tests, signal: A
   const report = path.join(os.tmpdir(), `toolgate-mutants-${randomUUID()}.json`);
   const limit = AbortSignal.timeout(FILE_LIMIT_MS * tests.length);
   const options = ["--config=test/vitest.config.ts", "--root=.", "--maxWorkers=1", "--reporter=json"];
+  options.push(`--testTimeout=${TEST_LIMIT_MS}`);
   if (only !== undefined) options.push(`--testNamePattern=${only}`);
   try {
     await command("vitest", ["run", ...options, `--outputFile.json=${report}`, ...tests], {
