@@ -9,8 +9,11 @@ import { verdictOf, type Verdict } from "./verdict.ts";
 /** How long each file of tests may take, ms: a guard that is lost may leave a loop without an end. */
 const FILE_LIMIT_MS = 120_000;
 
-/** How long each test may take, ms, well below that: one that waits for what a lost guard never lets come has caught it. */
-const TEST_LIMIT_MS = 30_000;
+/**
+ * How long each test and what cleans up after it may take, ms: well below that, as a test that waits for what never comes has caught its mutant,
+ * and above what expectations wait (test/vitest.config.ts), since one of those has to tell.
+ */
+const TEST_LIMIT_MS = 40_000;
 
 /** Which tests. */
 export type Tests = Pick<Mutant, "tests" | "only">;
@@ -20,7 +23,7 @@ export async function runTests(folder: string, { tests, only }: Tests, signal: A
   const report = path.join(os.tmpdir(), `toolgate-mutants-${randomUUID()}.json`);
   const limit = AbortSignal.timeout(FILE_LIMIT_MS * tests.length);
   const options = ["--config=test/vitest.config.ts", "--root=.", "--maxWorkers=1", "--reporter=json"];
-  options.push(`--testTimeout=${TEST_LIMIT_MS}`);
+  options.push(`--testTimeout=${TEST_LIMIT_MS}`, `--hookTimeout=${TEST_LIMIT_MS}`);
   if (only !== undefined) options.push(`--testNamePattern=${only}`);
   try {
     await command("vitest", ["run", ...options, `--outputFile.json=${report}`, ...tests], {
