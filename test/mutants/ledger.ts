@@ -339,4 +339,12 @@ export const LEDGER: readonly Mutant[] = [
     replace: "where known or 0 > (",
     tests: LOCKS,
   },
+  {
+    name: "begun-meanwhile",
+    guard: "A call that is sent again without a key, as its first sending begins it, is not short of what it holds.",
+    file: BEGIN,
+    find: "and call.claim_key is null and (select true from run where id = call.run_id)",
+    replace: "and false",
+    tests: LOCKS,
+  },
 ];

@@ -135,6 +135,19 @@ describe("a call that begins", () => {
     await expectCleanAudit(one.pool);
   });
 
+  it.each(["a balance", "a limit", "plenty"])(
+    "is known by its run, when it was sent before without a key, with %s for one",
+    async (what) => {
+      const account = await makeAccount(one.pool, what === "a balance" ? PRICE : 2n * PRICE);
+      const budget = what === "a limit" ? { id: newId("key", systemClock, systemRandom), perDay: PRICE } : undefined;
+      const call = callOf(account, { budget });
+      expect(await sendTwice(call)).toEqual([{ kind: "started" }]);
+      expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+      expect(await one.ledger.balance(account)).toBe(what === "a balance" ? 0n : PRICE);
+      await expectCleanAudit(one.pool);
+    },
+  );
+
   it("is known by its run, when it was sent before in a batch with a call without a key", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const calls = [callOf(account, { idempotencyKey: "sent twice" }), callOf(account)];

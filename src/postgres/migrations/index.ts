@@ -23,6 +23,7 @@ import { ReadByKeys } from "./0022-read-by-keys.ts";
 import { RefundNotices } from "./0023-refund-notices.ts";
 import { BeatByKey } from "./0024-beat-by-key.ts";
 import { Glance } from "./0025-glance.ts";
+import { BegunMeanwhile } from "./0026-begun-meanwhile.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -51,4 +52,5 @@ export const MIGRATIONS = [
   RefundNotices,
   BeatByKey,
   Glance,
+  BegunMeanwhile,
 ];

@@ -25,4 +25,5 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0023-refund-notices",
   "0024-beat-by-key",
   "0025-glance",
+  "0026-begun-meanwhile",
 ];
