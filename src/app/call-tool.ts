@@ -50,15 +50,7 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
   demandTool(tool, context.caller);
   const prepared = tool.prepare(call.params);
   if (!tool.billable && call.idempotencyKey === undefined) {
-    return {
-      result: await prepared.run({
-        caller: context.caller,
-        runId: undefined,
-        signal: context.signal,
-        progress: context.progress,
-      }),
-      receipt: undefined,
-    };
+    return { result: await work(prepared, undefined, context.signal, context), receipt: undefined };
   }
   return claimAndRun(deps, call, { tool, prepared, receivedAt }, context);
 }
@@ -184,12 +176,7 @@ async function runAndCapture(
   }
   let result: JsonObject;
   try {
-    result = await prepared.run({
-      caller: context.caller,
-      runId,
-      signal: deps.stopping,
-      progress: context.progress,
-    });
+    result = await work(prepared, runId, deps.stopping, context);
   } catch (error) {
     const failure = asToolFailure(error);
     try {
@@ -207,6 +194,16 @@ async function runAndCapture(
     "the run outlived its lease and was released; nothing was charged, repeat the call with the same idempotency key or proof",
     { retryAfterSeconds: 1 },
   );
+}
+
+/** The tool's result, this call's own: what it is written as is kept by the object, which a tool might give again, and changed. */
+async function work(
+  prepared: PreparedCall,
+  runId: string | undefined,
+  signal: AbortSignal,
+  { caller, progress }: CallContext,
+): Promise<JsonObject> {
+  return { ...(await prepared.run({ caller, runId, signal, progress })) };
 }
 
 /** The caller's key; an x402 payload may bring it. @throws ToolgateError INVALID_REQUEST when two are sent that differ */

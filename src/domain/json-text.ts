@@ -6,6 +6,9 @@ const texts = new WeakMap<object, string>();
 /** How deep in what is written such an object is looked for: a result in its answer, which MCP puts into a JSON-RPC message. */
 const DEPTH = 2;
 
+/** Members of what such an object is looked for in, at most: answers have few, and a wide result that is not known is no answer. */
+const WIDEST = 16;
+
 /** The JSON of an object, made once: the object must not be changed afterwards. */
 export function textOf(object: JsonObject): string {
   const known = texts.get(object);
@@ -32,7 +35,11 @@ function holdsKnown(value: unknown, depth: number): value is JsonObject {
   if (!isJsonObject(value)) return false;
   if (texts.has(value)) return true;
   if (depth === 0) return false;
-  for (const name in value) if (holdsKnown(value[name], depth - 1)) return true;
+  let members = 0;
+  for (const name in value) {
+    if (++members > WIDEST) return false;
+    if (holdsKnown(value[name], depth - 1)) return true;
+  }
   return false;
 }
 

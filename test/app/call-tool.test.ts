@@ -6,6 +6,8 @@ import { Catalogue } from "../../src/app/catalogue.ts";
 import type { CallContext, ChainVerdict } from "../../src/app/ports.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import { textOf } from "../../src/domain/json-text.ts";
 import { Quotes } from "../../src/domain/quote.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { MemoryLedger } from "../transport/memory-ledger.ts";
@@ -84,6 +86,24 @@ describe("a second payment for a call that was charged", () => {
     ledger.prior = async () => ({ kind: "replay", ...first });
     expect(await callPaid()).toEqual(first);
     expect(await balance()).toBe(PRICE);
+  });
+});
+
+describe("a tool that gives one object again and again, and changes it", () => {
+  it.each([
+    ["without a key", undefined, undefined],
+    ["with a key", "one", "two"],
+  ])("has each call %s written as it was", async (_, ...keys) => {
+    const result: JsonObject = {};
+    const run = async () => Object.assign(result, { turn: Number(result["turn"] ?? 0) + 1 });
+    const [free] = new TestTools().list();
+    const catalogue = new Catalogue([{ ...free!, prepare: () => ({ price: 0n, run }) }]);
+    const texts: string[] = [];
+    for (const idempotencyKey of keys) {
+      const call = { tool: free!.name, params: {}, xPayment: undefined, paymentProof: undefined, idempotencyKey };
+      texts.push(textOf((await callTool({ ...deps, catalogue }, call, context)).result));
+    }
+    expect(texts).toEqual(['{"turn":1}', '{"turn":2}']);
   });
 });
 

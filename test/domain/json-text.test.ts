@@ -40,6 +40,11 @@ it("writes what it does not look into as JSON.stringify does", () => {
   expect(writeJson(deep)).toBe(JSON.stringify(deep));
 });
 
+it("does not look for it in what is wide, which no answer is", () => {
+  const wide = Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`member ${n}`, n === 16 ? known() : n]));
+  expect(writeJson(wide)).toBe(JSON.stringify(wide));
+});
+
 it.each([null, 42, "text", [], {}, [{ a: 1 }], { __proto__: null, a: { b: 1 } }])(
   "writes %j as JSON.stringify does",
   (value) => {
