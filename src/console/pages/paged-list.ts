@@ -53,7 +53,7 @@ export function usePagedList<Item>(
   if (place.list !== list) setPlace({ list, cursors: [] });
   const cursors = place.list === list ? place.cursors : [];
   const cursor = cursors.at(-1);
-  const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
+  const { data, error, isPlaceholderData, refetch } = useQuery({
     queryKey: ["list", ...key, cursor ?? ""],
     queryFn: ({ signal }) => ask({ limit: LIMIT, ...(cursor !== undefined && { cursor }) }, signal),
     placeholderData: keepPreviousData,
@@ -66,7 +66,7 @@ export function usePagedList<Item>(
     page: cursors.length + 1,
     newer: cursors.length > 0 ? () => setPlace({ list, cursors: cursors.slice(0, -1) }) : undefined,
     older: next === undefined ? undefined : () => setPlace({ list, cursors: [...cursors, next] }),
-    busy: isFetching,
+    busy: isPlaceholderData,
     retry: () => void refetch(),
   };
 }

@@ -9,8 +9,8 @@ export function Pager({
   older,
   busy,
 }: {
-  /** How many are in sight, with what they are: "12 receipts". */
-  shown: string;
+  /** How many are in sight, with what they are: "12 receipts"; undefined for a page that is not there. */
+  shown: string | undefined;
   /** From 1. */
   page: number;
   /** Turns the page; undefined where there is none. */
@@ -18,13 +18,13 @@ export function Pager({
   older: (() => void) | undefined;
   busy: boolean;
 }) {
-  const onlyOne = page === 1 && !older;
-  const where = onlyOne ? ", all of them" : `, page ${page}${older || busy ? "" : ", the last one"}`;
+  const onlyOne = page === 1 && !older && !busy;
+  const last = shown === undefined || older || busy ? "" : ", the last one";
+  const where = onlyOne ? "all of them" : `page ${page}${last}`;
   return (
     <div className="pager">
       <span className="faint" aria-live="polite">
-        {shown}
-        {where}
+        {shown === undefined ? where : `${shown}, ${where}`}
       </span>
       {!onlyOne && (
         <span className="pager-ways">

@@ -43,9 +43,9 @@ export function ListCard<Row>({
           </Aligned>
         )}
       </Loaded>
-      {rows !== undefined && (rows.length > 0 || page > 1 || older) && (
+      {(page > 1 || (rows?.length ?? 0) > 0 || older) && (
         <Pager
-          shown={rows.length === 0 ? noneOn(page) : shown(rows.length)}
+          shown={rows?.length === 0 ? noneOn(page) : rows && shown(rows.length)}
           page={page}
           newer={newer}
           older={older}

@@ -67,9 +67,9 @@ export function EarlierDeposits({ current }: { current: string | undefined }) {
           />
         )}
       </Loaded>
-      {list.rows !== undefined && list.rows.length > 0 && (
+      {(list.page > 1 || (list.rows?.length ?? 0) > 0) && (
         <Pager
-          shown={counted(list.rows.length, "deposit")}
+          shown={list.rows && counted(list.rows.length, "deposit")}
           page={list.page}
           newer={list.newer}
           older={list.older}
