@@ -334,14 +334,6 @@ export const LEDGER_BEGIN = /* sql */ `
       from unnest(calls) call;
   end $$`;
 
-/** Puts the function of today in the place of the one that an earlier migration made; rights and plans as in 0022. */
-export const BEGIN_ANEW = [
-  LEDGER_BEGIN,
-  /* sql */ `alter function ledger_begin security definer set search_path = public, pg_temp`,
-  /* sql */ `revoke execute on function ledger_begin from public`,
-  /* sql */ `alter function ledger_begin set plan_cache_mode = force_generic_plan`,
-];
-
 /**
  * Beginning calls: claim, credit, hold and run in one transaction, for a whole batch at once.
  *

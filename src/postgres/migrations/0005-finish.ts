@@ -86,16 +86,17 @@ export const LEDGER_FINISH = /* sql */ `
     ended uuid[];
     captured uuid[];
     claimed uuid[];
+    answered uuid[];        -- those of the claimed that are captured
     item record;
   begin
     perform from run where id = any (asked) order by id for update;
     select array_agg(run.id) filter (where run.status = 'active' and run.owner = instance) into mine from run where run.id = any (asked);
 
     with changed as (
-      update run set status = ending.outcome, ended_at = now(), error_code = ending.error_code, error_message = ending.error_message
-      from unnest(endings) ending
-      where run.id = any (mine) and run.id = ending.run_id
-      returning run.id, run.status, run.tool, run.quote_id, run.step_id, run.tx_signature, run.price, run.paid_by, run.claim_key, ending.receipt_id
+      update run set ended_at = now(), (status, error_code, error_message) = (
+        select ending.outcome, ending.error_code, ending.error_message from (select (endings[array_position(asked, run.id)]).*) ending)
+      where id = any (mine)
+      returning id, status, tool, quote_id, step_id, tx_signature, price, paid_by, claim_key, (endings[array_position(asked, run.id)]).receipt_id
     ), charged as (
       update hold set state = 'captured' from changed
       where hold.run_id = any (mine) and hold.run_id = changed.id and changed.status = 'completed' and hold.state = 'open'
@@ -108,8 +109,9 @@ export const LEDGER_FINISH = /* sql */ `
       select receipt_id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, price, amount, paid_by from charged
     )
     select array_agg(id) filter (where status <> 'completed'), array_agg(id) filter (where status = 'completed'),
-           array_agg(id) filter (where claim_key is not null)
-    into ended, captured, claimed from changed;
+           array_agg(id) filter (where claim_key is not null),
+           array_agg(id) filter (where claim_key is not null and status = 'completed')
+    into ended, captured, claimed, answered from changed;
 
     if claimed is not null then
       -- All at once, whether done or to be retried: locked one kind after the other they would not be in order.
@@ -117,9 +119,8 @@ export const LEDGER_FINISH = /* sql */ `
 
       -- One by one along the key: how many claims there are by now is not known to a plan that was made when there were none.
       for item in
-        select run.account_id, run.claim_key, run.id, results[ending.n] as result
-        from unnest(endings) ending join run on run.id = ending.run_id
-        where run.id = any (claimed) and run.id = any (captured)
+        select run.account_id, run.claim_key, run.id, results[(endings[array_position(asked, run.id)]).n] as result
+        from run where run.id = any (answered)
       loop
         update idempotency claim set state = 'done', result = item.result
         where claim.account_id = item.account_id and claim.key = item.claim_key and claim.run_id = item.id and claim.state = 'running';

@@ -24,6 +24,7 @@ import { RefundNotices } from "./0023-refund-notices.ts";
 import { BeatByKey } from "./0024-beat-by-key.ts";
 import { Glance } from "./0025-glance.ts";
 import { BegunMeanwhile } from "./0026-begun-meanwhile.ts";
+import { FinishByKeys } from "./0027-finish-by-keys.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
 export const MIGRATIONS = [
@@ -53,4 +54,5 @@ export const MIGRATIONS = [
   BeatByKey,
   Glance,
   BegunMeanwhile,
+  FinishByKeys,
 ];

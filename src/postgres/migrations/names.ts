@@ -26,4 +26,5 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0024-beat-by-key",
   "0025-glance",
   "0026-begun-meanwhile",
+  "0027-finish-by-keys",
 ];
