@@ -15,6 +15,8 @@ export interface Bench {
   readonly plan: Plan;
   readonly scale: Scale;
   readonly signal: AbortSignal;
+  /** Folder for the CPU profile of a gateway that the part starts itself; undefined where none is wanted. */
+  readonly profile: string | undefined;
   /** A load generator; ended with the part. */
   load(kind: "http" | "grpc"): LoadProcess;
   /** A bare server to compare with; ended with the part. @returns it and its port */
@@ -31,6 +33,10 @@ export interface Part {
   readonly door?: true;
   /** Settings of its gateway; the one that parts share has those of all of them. */
   readonly settings?: (world: World) => Readonly<Record<string, string>>;
+  /** Whether its bars were set with it, to see what gets worse; the others' were there before anything was built. */
+  readonly ownBars?: true;
+  /** Whether it loads a gateway that it starts itself, which is the one to be profiled. */
+  readonly ownGateway?: true;
   /** Whether it needs a database of its own, and so a gateway. */
   readonly ownDatabase?: true;
   readonly run: (bench: Bench) => Promise<Line[]>;

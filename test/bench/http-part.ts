@@ -5,12 +5,43 @@ import { cpuLine, throughputLine, type Line } from "./report.ts";
 
 const CONNECTIONS = 64;
 const PEER = "node:http + JSON";
+/** What the log may make of a call's cost. */
+const OF_LOGGING = 1.05;
 
 /** A free call through the JSON door against a bare JSON server. */
 export async function echo(bench: Bench): Promise<Line[]> {
   const call = { tool: "echo", params: { message: "hello, gateway" } };
   const comparison = await compareHttp(bench, call, 200, '{"ok":true,"result":{"echo":"hello, gateway"}');
-  return [...cpuLine("HTTP echo", comparison, PEER, 1.7), throughputLine("HTTP echo", comparison, PEER, 0.6)];
+  return [
+    ...cpuLine("HTTP echo", comparison, PEER, 1.7),
+    throughputLine("HTTP echo", comparison, PEER, 0.6),
+    ...(await logging(bench, call)),
+  ];
+}
+
+/** The same with the log that is usual, against one that tells errors only, as all else is measured with. */
+async function logging(
+  { world, gateway, databaseUrl, plan, signal, load: loadOf }: Bench,
+  call: object,
+): Promise<Line[]> {
+  const loud = await world.serve({ databaseUrl, env: { LOG_LEVEL: "info" } });
+  try {
+    const [key = ""] = await world.createAccounts(1, undefined, databaseUrl);
+    const load = loadOf("http");
+    const side = ({ server, httpPort }: typeof gateway) => {
+      const job = {
+        host: "127.0.0.1",
+        port: httpPort,
+        connections: CONNECTIONS,
+        requests: [toolCallRequest(key, call)],
+      };
+      return loaded(load, server, { ...job, expect: { status: 200, body: '"result"' } }, plan, signal);
+    };
+    const comparison = await compare(side(loud), side(gateway), plan);
+    return cpuLine("HTTP echo with LOG_LEVEL=info", comparison, "LOG_LEVEL=error", OF_LOGGING);
+  } finally {
+    await loud.server.stop();
+  }
 }
 
 /** A paid call of an account without balance, answered with a fresh quote, against a bare server that answers as much. */

@@ -1,7 +1,7 @@
 import type { Bench } from "./bench.ts";
 import { postRequest, toolCallRequest } from "./http-request.ts";
 import { compare, loaded, type Comparison, type Plan, type Side } from "./measure.ts";
-import { cpuLine, type Line } from "./report.ts";
+import { cpuLine, throughputLine, type Line } from "./report.ts";
 
 const CONNECTIONS = 64;
 const MESSAGE = "hello, gateway";
@@ -35,10 +35,15 @@ export async function mcp(bench: Bench): Promise<Line[]> {
   const ofFirst = await compareWarm(side(ours, legacyEcho(key)), side(first, legacyEcho(key)), plan);
   const ofSecond = await compareWarm(side(ours, modernEcho(key)), side(second, modernEcho(key)), plan);
   return [
-    ...cpuLine("MCP echo", overPlain, "same call at /v1", OVER_PLAIN),
-    ...cpuLine("MCP echo, 2025-11-25", ofFirst, "official library 1.x", OF_FIRST),
-    ...cpuLine("MCP echo, 2026-07-28", ofSecond, "official library 2.x", OF_SECOND),
+    ...linesOf("MCP echo", overPlain, "same call at /v1", OVER_PLAIN),
+    ...linesOf("MCP echo, 2025-11-25", ofFirst, "official library 1.x", OF_FIRST),
+    ...linesOf("MCP echo, 2026-07-28", ofSecond, "official library 2.x", OF_SECOND),
   ];
+}
+
+/** @param most what a call may cost of the peer's; of as many calls a second it must do so many times more */
+function linesOf(measure: string, comparison: Comparison, peer: string, most: number): Line[] {
+  return [...cpuLine(measure, comparison, peer, most), throughputLine(measure, comparison, peer, 1 / most)];
 }
 
 /**

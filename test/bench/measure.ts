@@ -30,10 +30,16 @@ export interface Comparison {
   /** Medians of the rounds. */
   readonly gateway: Rate;
   readonly peer: Rate;
-  /** Median over the rounds of gateway / peer, each from the same few seconds. */
-  readonly throughputRatio: number;
-  readonly cpuRatio: number | undefined;
-  readonly p99Ratio: number | undefined;
+  /** Of gateway / peer in each round, each from the same few seconds. */
+  readonly throughputRatio: Ratio;
+  readonly cpuRatio: Ratio | undefined;
+  readonly p99Ratio: Ratio | undefined;
+}
+
+/** A ratio over the rounds: its median, and the least and the greatest. */
+export interface Ratio {
+  readonly median: number;
+  readonly range: readonly [number, number];
 }
 
 /** One side of a comparison: measures itself once. */
@@ -82,10 +88,17 @@ export async function compare(gateway: Side, peer: Side, { rounds }: Plan): Prom
   return {
     gateway: medianRate(pairs.map((pair) => pair.gateway)),
     peer: medianRate(pairs.map((pair) => pair.peer)),
-    throughputRatio: median(pairs.map((pair) => pair.gateway.perSecond / pair.peer.perSecond)) ?? Number.NaN,
-    cpuRatio: median(pairs.flatMap((pair) => ratioOf(pair.gateway.cpuMicros, pair.peer.cpuMicros))),
-    p99Ratio: median(pairs.flatMap((pair) => ratioOf(pair.gateway.p99Ms, pair.peer.p99Ms))),
+    throughputRatio: overRounds(pairs.map((pair) => pair.gateway.perSecond / pair.peer.perSecond)) ?? NONE,
+    cpuRatio: overRounds(pairs.flatMap((pair) => ratioOf(pair.gateway.cpuMicros, pair.peer.cpuMicros))),
+    p99Ratio: overRounds(pairs.flatMap((pair) => ratioOf(pair.gateway.p99Ms, pair.peer.p99Ms))),
   };
+}
+
+const NONE: Ratio = { median: Number.NaN, range: [Number.NaN, Number.NaN] };
+
+function overRounds(ratios: readonly number[]): Ratio | undefined {
+  const middle = median(ratios);
+  return middle === undefined ? undefined : { median: middle, range: [Math.min(...ratios), Math.max(...ratios)] };
 }
 
 /** The middle value, or the mean of the middle two; undefined of nothing. */

@@ -1,5 +1,6 @@
 import { readOptions, UsageError, wholeNumber } from "../tooling/options.ts";
 import type { Part } from "./bench.ts";
+import { commitOf } from "./commit.ts";
 import { machine } from "./machine.ts";
 import { PARTS } from "./parts.ts";
 import type { Circumstances } from "./results.ts";
@@ -68,6 +69,7 @@ export function benchOptions(): BenchOptions {
         date: new Date().toISOString().slice(0, 10),
         command: ["npm run bench", ...(told.length > 0 ? ["--", ...told] : [])].join(" "),
         machine: machine(),
+        commit: commitOf(),
       },
     };
   });

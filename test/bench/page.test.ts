@@ -44,11 +44,11 @@ describe("docs/performance.md", () => {
     await mkdir(path.join(folder, "docs"));
     const docs = path.join(folder, "docs");
     await copyFile(path.join(DOCS, "performance.md"), path.join(docs, "performance.md"));
-    const results = { ...NOTHING, parts: { audit: part([line(0.251, { atMost: 1 })]) } };
+    const results = { ...NOTHING, parts: { audit: part([{ ...line(0.251, { atMost: 1 }), range: [0.2, 0.3] }]) } };
     await writePage(results, SECTIONS, docs);
     const written = await readFile(path.join(docs, "performance.md"), "utf8");
-    expect(written).toContain("| echo <CPU> | 38 us   | bare 19 us    | 0.25  | <= 1 | met |");
-    expect(written).toContain("1 of 1 bars are met.");
+    expect(written).toContain("| echo <CPU> | 38 us   | bare 19 us    | 0.25  | 0.20 – 0.30  | <= 1 | met |");
+    expect(written).toContain("1 of 1 bars are met. Of the 0 in parts whose bars");
     expect(await readdir(path.join(docs, "plots"))).toEqual(["audit.svg", "overview.svg"]);
     await writePage(results, SECTIONS, docs);
     expect(await readFile(path.join(docs, "performance.md"), "utf8")).toBe(written);
@@ -95,8 +95,10 @@ describe("what is measured", () => {
 
   it("carries what calls took on both sides", () => {
     const gateway = { perSecond: 10, cpuMicros: 50, p50Ms: 1, p99Ms: 2 };
-    const comparison = { gateway, peer: { perSecond: 20 }, throughputRatio: 0.5, cpuRatio: 2, p99Ratio: undefined };
-    const { calls } = throughputLine("echo", comparison, "bare", 0.6);
+    const throughputRatio = { median: 0.5, range: [0.4, 0.7] } as const;
+    const comparison = { gateway, peer: { perSecond: 20 }, throughputRatio, cpuRatio: undefined, p99Ratio: undefined };
+    const { calls, value, range } = throughputLine("echo", comparison, "bare", 0.6);
+    expect([value, range]).toEqual([0.5, [0.4, 0.7]]);
     expect(calls).toEqual({ what: "echo", peer: "bare", gatewayRate: gateway, peerRate: { perSecond: 20 } });
   });
 

@@ -60,10 +60,11 @@ function overviewSection(measured: readonly Section[], results: Results): string
   const groups = measured.map((part) => groupOf(part, results));
   const lines = groups.flatMap((group) => group.lines);
   const missed = lines.filter((line) => !isMet(line));
+  const before = measured.filter(({ ownBars }) => !ownBars).flatMap((part) => groupOf(part, results).lines);
   const rows = missed.map((line) => [line.measure, line.peer, figure(line.value), barText(line.bar), verdict(line)]);
   const missedTable = markdownTable([["missed", "compared with", "ratio", "bar", ""], ...rows]);
   return [
-    `${lines.length - missed.length} of ${lines.length} bars are met.\n`,
+    `${lines.length - missed.length} of ${lines.length} bars are met. Of the ${before.length} in parts whose bars were there before anything was built, ${before.filter(isMet).length} are; the others were set with their parts, to see what gets worse.\n`,
     ...(missed.length > 0 ? [`${missedTable}\n`] : []),
     `![Every figure against its bar](${plotFile("overview")})\n`,
   ].join("\n");
@@ -95,8 +96,9 @@ function profileSection(name: string, results: Results): string {
   ].join("\n");
 }
 
-function circumstancesText({ date, command, machine, stolen }: Circumstances): string {
-  return `${date}, \`${command}\`, ${machine}${stolenText(stolen)}:`;
+function circumstancesText({ date, commit, command, machine, stolen }: Circumstances): string {
+  const version = commit === undefined ? "" : ` at ${commit}`;
+  return `${date}${version}, \`${command}\`, ${machine}${stolenText(stolen)}:`;
 }
 
 /** How much the figures of a virtual machine may owe to its neighbours. */

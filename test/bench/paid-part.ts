@@ -83,7 +83,7 @@ async function serverCpu({ bench, keys, load, calls }: Paid): Promise<Line[]> {
     {
       ...{ measure: "paid call, one account: server CPU per call, us", value: cpuMicros, bar: { atMost: CPU_MICROS } },
       gateway: `${cpuMicros.toFixed(0)} us`,
-      peer: `node:http + JSON ${comparison.peer.cpuMicros?.toFixed(0)} us, ${comparison.cpuRatio?.toFixed(1)} times as much`,
+      peer: `node:http + JSON ${comparison.peer.cpuMicros?.toFixed(0)} us, ${comparison.cpuRatio?.median.toFixed(1)} times as much`,
     },
   ];
 }

@@ -17,8 +17,8 @@ const HELD_MB = 60;
 const LEFT_MB = 15;
 
 /** Proofs of payments, against a bare loop that only asks for the transactions; and what many at once hold in memory. */
-export async function proofs({ world, plan, scale, load: loadOf }: Bench): Promise<Line[]> {
-  const stand = await ProofStand.start(world);
+export async function proofs({ world, plan, scale, profile, load: loadOf }: Bench): Promise<Line[]> {
+  const stand = await ProofStand.start(world, profile);
   const bare = new LoopProcess("fetch", stand.node.url, world.treasuryOwner);
   const verifying = new LoopProcess("verify", stand.node.url, world.treasuryOwner);
   const load = loadOf("http");

@@ -7,6 +7,8 @@ export interface Line {
   /** What it is compared with, and how that did. */
   readonly peer: string;
   readonly value: number;
+  /** Of a ratio over several rounds: the least and the greatest. */
+  readonly range?: readonly [number, number] | undefined;
   readonly bar: Bar;
   /** Where calls are compared: what they took on both sides. */
   readonly calls?: Calls | undefined;
@@ -54,9 +56,9 @@ export function figure(value: number): string {
 
 /** Calls per second of both sides. */
 export function throughputLine(measure: string, comparison: Comparison, peer: string, atLeast: number): Line {
-  const { gateway, peer: other, throughputRatio: value } = comparison;
+  const { gateway, peer: other, throughputRatio: ratio } = comparison;
   return {
-    ...{ measure: `${measure}: throughput`, value, bar: { atLeast } },
+    ...{ measure: `${measure}: throughput`, value: ratio.median, range: ratio.range, bar: { atLeast } },
     gateway: `${gateway.perSecond.toFixed(0)}/s`,
     peer: `${peer} ${other.perSecond.toFixed(0)}/s`,
     calls: callsOf(measure, comparison, peer),
@@ -65,11 +67,11 @@ export function throughputLine(measure: string, comparison: Comparison, peer: st
 
 /** Server CPU per call of both sides; no line where it could not be measured. */
 export function cpuLine(measure: string, comparison: Comparison, peer: string, atMost: number): Line[] {
-  const { gateway, peer: other, cpuRatio: value } = comparison;
-  if (value === undefined) return [];
+  const { gateway, peer: other, cpuRatio: ratio } = comparison;
+  if (!ratio) return [];
   return [
     {
-      ...{ measure: `${measure}: server CPU per call`, value, bar: { atMost } },
+      ...{ measure: `${measure}: server CPU per call`, value: ratio.median, range: ratio.range, bar: { atMost } },
       gateway: `${gateway.cpuMicros?.toFixed(0)} us`,
       peer: `${peer} ${other.cpuMicros?.toFixed(0)} us`,
       calls: callsOf(measure, comparison, peer),
@@ -79,11 +81,11 @@ export function cpuLine(measure: string, comparison: Comparison, peer: string, a
 
 /** What all but one call in a hundred took at most, on both sides; no line where it could not be measured. */
 export function p99Line(measure: string, comparison: Comparison, peer: string, atMost: number): Line[] {
-  const { gateway, peer: other, p99Ratio: value } = comparison;
-  if (value === undefined) return [];
+  const { gateway, peer: other, p99Ratio: ratio } = comparison;
+  if (!ratio) return [];
   return [
     {
-      ...{ measure: `${measure}: p99`, value, bar: { atMost } },
+      ...{ measure: `${measure}: p99`, value: ratio.median, range: ratio.range, bar: { atMost } },
       gateway: `${gateway.p99Ms?.toFixed(1)} ms`,
       peer: `${peer} ${other.p99Ms?.toFixed(1)} ms`,
       calls: callsOf(measure, comparison, peer),

@@ -19,6 +19,7 @@ const line = z.strictObject({
   gateway: z.string(),
   peer: z.string(),
   value: z.number(),
+  range: z.tuple([z.number(), z.number()]).readonly().optional(),
   bar: z.union([z.strictObject({ atMost: z.number() }), z.strictObject({ atLeast: z.number() })]),
   calls: z.strictObject({ what: z.string(), peer: z.string(), gatewayRate: rate, peerRate: rate }).optional(),
 });
@@ -26,6 +27,8 @@ const share = z.strictObject({ place: z.string(), share: z.number() });
 /** When, where and how it was measured. */
 const circumstances = {
   ...{ date: z.iso.date(), machine: z.string(), command: z.string() },
+  /** Of the sources, shortened; absent where these were changed meanwhile, or are in no repository. */
+  commit: z.string().optional(),
   /** Of the processor time that was wanted meanwhile, what the host gave to others (machine.ts); absent where that is not known. */
   stolen: z.number().optional(),
 };
@@ -40,7 +43,7 @@ const results = z.strictObject({
 });
 
 export type Results = z.output<typeof results>;
-export type Circumstances = Pick<Results["parts"][string], "date" | "machine" | "command" | "stolen">;
+export type Circumstances = Pick<Results["parts"][string], "date" | "machine" | "command" | "commit" | "stolen">;
 
 /** Reads them. */
 export async function readResults(file = FILE): Promise<Results> {

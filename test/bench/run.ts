@@ -38,7 +38,9 @@ export async function runParts(parts: readonly Part[], { form, signal, profile, 
         const folder = profile === undefined ? undefined : profileFolder(profile, part.name);
         const [began, stolen] = [performance.now(), await countStolen()];
         const common = part.ownDatabase ? undefined : shared;
-        const made = await runPart(part, { ...form, world, signal }, common, () => serveOne(world, part, folder));
+        const served = part.ownGateway ? undefined : folder;
+        const rest = { ...form, world, signal, profile: folder };
+        const made = await runPart(part, rest, common, () => serveOne(world, part, served));
         const seconds = (performance.now() - began) / 1000;
         if (!signal.aborted) await ended({ part, seconds, stolen: await stolen?.(), ...made });
       }
@@ -70,7 +72,7 @@ async function serveOne(world: World, part: Part, profile: string | undefined): 
 /** Runs a part against a gateway that others use as well, or one of its own. */
 async function runPart(
   part: Part,
-  { plan, scale, world, signal }: Form & Pick<Bench, "world" | "signal">,
+  { plan, scale, world, signal, profile }: Form & Pick<Bench, "world" | "signal" | "profile">,
   shared: Served | undefined,
   serve: () => Promise<Served>,
 ): Promise<{ lines: Line[] } | { error: unknown }> {
@@ -79,7 +81,7 @@ async function runPart(
     const served = shared ?? (await serve());
     if (!shared) started.push(served.gateway.server);
     const bench: Bench = {
-      ...{ ...served, world, plan, scale, signal },
+      ...{ ...served, world, plan, scale, signal, profile },
       load(kind) {
         const load = new LoadProcess(kind);
         started.push(load);

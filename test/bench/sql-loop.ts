@@ -8,7 +8,7 @@ import type { Counted, SqlJob } from "./sql-peer.ts";
 export async function runSqlLoop(
   url: string,
   { kind, accounts, connections }: SqlJob,
-  { windowMs }: Plan,
+  { windowMs, warmUpMs }: Plan,
 ): Promise<Counted> {
   const clients = await Promise.all(
     Array.from({ length: connections }, async () => {
@@ -17,7 +17,7 @@ export async function runSqlLoop(
       return client;
     }),
   );
-  const began = performance.now();
+  const began = performance.now() + warmUpMs;
   let calls = 0;
   const latencies = new Latencies();
   await Promise.all(
@@ -25,6 +25,7 @@ export async function runSqlLoop(
       while (performance.now() - began < windowMs) {
         const sentAt = performance.now();
         await (kind === "commits" ? commitTwice(client) : callOnce(client, accounts));
+        if (performance.now() < began) continue;
         latencies.count(performance.now() - sentAt);
         calls++;
       }

@@ -95,18 +95,15 @@ function scriptOf({ kind, accounts }: SqlJob): string {
 }
 
 function runPgbenchOf(pgbench: string) {
-  return async (url: string, job: SqlJob, { windowMs }: Plan): Promise<Counted> => {
+  return async (url: string, job: SqlJob, plan: Plan): Promise<Counted> => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-pgbench-"));
     try {
       const script = path.join(folder, "script.sql");
       await writeFile(script, scriptOf(job));
-      const load = ["-c", String(job.connections), "-j", "2", ...endOf(windowMs)];
+      const load = ["-c", String(job.connections), "-j", "2", ...endOf(plan)];
       const log = ["--log", "--log-prefix", path.join(folder, "log")];
       const { stdout } = await run(pgbench, ["-n", "-M", "prepared", ...load, ...log, "-f", script, url]);
-      const perSecond = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
-      const calls = Number(/^number of transactions actually processed: (\d+)/m.exec(stdout)?.[1]);
-      if (!(perSecond > 0) || !(calls > 0)) throw new Error(`pgbench counted nothing:\n${stdout}`);
-      return { calls, perSecond, latencies: await logged(folder) };
+      return countOf(await logged(folder), warmUpOf(plan)) ?? fail(`pgbench counted nothing:\n${stdout}`);
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -114,19 +111,55 @@ function runPgbenchOf(pgbench: string) {
 }
 
 /** When it ends: it knows whole seconds only. A window that is shorter than one has so many transactions a connection. */
-function endOf(windowMs: number): string[] {
-  return windowMs < 1_000 ? ["-t", String(FEW_TRANSACTIONS)] : ["-T", String(Math.round(windowMs / 1_000))];
+function endOf(plan: Plan): string[] {
+  if (isShort(plan)) return ["-t", String(FEW_TRANSACTIONS)];
+  return ["-T", String(Math.ceil((warmUpOf(plan) + plan.windowMs) / 1_000))];
 }
 
-/** The latencies in pgbench's logs: the third field of a line is what a script took, in microseconds. */
-async function logged(folder: string): Promise<Latencies> {
-  const latencies = new Latencies();
+/** Its connections are new in each round, and each of them plans and compiles the functions for itself first: that does not count, ms. */
+function warmUpOf(plan: Plan): number {
+  return isShort(plan) ? 0 : plan.warmUpMs;
+}
+
+function isShort({ windowMs }: Plan): boolean {
+  return windowMs < 1_000;
+}
+
+/** A script that was done: when, and how long it took, ms. */
+interface Done {
+  readonly atMs: number;
+  readonly ms: number;
+}
+
+/** Of pgbench's logs: a line's third field is what a script took, in microseconds, the last two are when it was done, seconds and microseconds. */
+async function logged(folder: string): Promise<Done[]> {
+  const done: Done[] = [];
   for (const name of await readdir(folder)) {
     if (!name.startsWith("log")) continue;
     const text = await readFile(path.join(folder, name), "utf8");
-    for (const line of text.split("\n")) if (line !== "") latencies.count(Number(line.split(" ")[2]) / 1000);
+    for (const line of text.split("\n")) {
+      const [, , micros, , seconds, rest] = line.split(" ").map(Number);
+      if (micros !== undefined && seconds !== undefined && rest !== undefined)
+        done.push({ atMs: seconds * 1_000 + rest / 1_000, ms: micros / 1_000 });
+    }
   }
-  return latencies;
+  return done.sort((one, other) => one.atMs - other.atMs);
+}
+
+/** What was done after the warm-up; undefined when that was nothing. */
+function countOf(done: readonly Done[], warmUpMs: number): Counted | undefined {
+  const [first] = done;
+  const from = first && first.atMs - first.ms + warmUpMs;
+  const counted = from === undefined ? [] : done.filter(({ atMs }) => atMs >= from);
+  const last = counted.at(-1);
+  if (from === undefined || !last || last.atMs === from) return undefined;
+  const latencies = new Latencies();
+  for (const { ms } of counted) latencies.count(ms);
+  return { calls: counted.length, perSecond: counted.length / ((last.atMs - from) / 1_000), latencies };
+}
+
+function fail(message: string): never {
+  throw new Error(message);
 }
 
 /** pgbench of the system; the npm package of the embedded PostgreSQL has none. */

@@ -4,10 +4,10 @@ import { barText, figure, verdict, type Line } from "./report.ts";
 /** Every line against its bar, in Markdown. */
 export function barTable(lines: readonly Line[]): string {
   return markdownTable([
-    ["measure", "gateway", "compared with", "ratio", "bar", ""],
+    ["measure", "gateway", "compared with", "ratio", "least – most", "bar", ""],
     ...lines.map((line) => [
       ...[line.measure, line.gateway, line.peer],
-      ...[figure(line.value), barText(line.bar), verdict(line)],
+      ...[figure(line.value), line.range?.map(figure).join(" – ") ?? "", barText(line.bar), verdict(line)],
     ]),
   ]);
 }

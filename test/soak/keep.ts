@@ -1,3 +1,4 @@
+import { commitOf } from "../bench/commit.ts";
 import { machine } from "../bench/machine.ts";
 import { writePage } from "../bench/page.ts";
 import { changeResults } from "../bench/results.ts";
@@ -10,6 +11,7 @@ export async function keep(result: SoakResult): Promise<void> {
   const circumstances = {
     date: new Date().toISOString().slice(0, 10),
     machine: machine(),
+    commit: commitOf(),
     command,
     stolen: result.stolen,
   };
