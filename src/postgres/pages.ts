@@ -6,6 +6,13 @@ import { uuidFrom } from "./rows.ts";
 /** Rows that a page of a filtered list looks at: few enough for an answer at once, however rare what is asked for. */
 export const LOOKED_AT = 2_000;
 
+/*
+ * Pages are found along the index of the account and the identifier, whatever is known of the account: both are compared and ordered by as a
+ * whole, `(account_id, id) < ($1, $2) and account_id >= $1`. With an account that is equal to $1, an order by the identifier alone would do. Of an
+ * account that has a good part of all rows, PostgreSQL would then look for the next ones among all rows from the newest on, and read
+ * whatever others have had since.
+ */
+
 /** A row of a filtered page, or, on an empty one, none; and the last row that was looked at, if there may be more after it. */
 export type Filtered<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
 

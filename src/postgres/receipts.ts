@@ -16,6 +16,11 @@ const PICKS: Record<ReceiptStatus, string> = {
                select ref from transfer where kind = 'reversal' and debit = $1))`,
 };
 
+/** Along the index, as pages.ts tells: before the receipt $2; and of those, whose identifiers lie from $8 to $9. */
+const BEFORE = "(account_id, id) < ($1, $2) and account_id >= $1";
+const AMONG = "(account_id, id) <= ($1, least($2::uuid, $9::uuid)) and (account_id, id) >= ($1, $8) and id < $2";
+const NEWEST = "account_id desc, id desc";
+
 /** Of a receipt that was looked at. */
 const FINAL =
   "and exists (select from issued_receipt issued where issued.id = looked_at.id and issued.status = 'final')";
@@ -25,7 +30,7 @@ const LAST_LOOKED_AT = LOOKED_AT - 1;
 /** The statement for one page: of account $1, before the receipt $2, at most $3. Each status has its own, so that each has its plan. */
 export function receiptsPage(status: ReceiptStatus | undefined): string {
   const picked = status === undefined ? "" : `and ${PICKS[status]}`;
-  return `select * from issued_receipt where account_id = $1 and id < $2 ${picked} order by id desc limit $3`;
+  return `select * from issued_receipt where ${BEFORE} ${picked} order by ${NEWEST} limit $3`;
 }
 
 /**
@@ -40,8 +45,8 @@ export function filteredReceiptsPage(status: ReceiptStatus | undefined): string 
   return /* sql */ `
     with looked_at as materialized (
       select id, run_id, tool, created_at from issued_receipt
-      where account_id = $1 and id < $2 and id >= $8 and id <= $9 ${picked}
-      order by id desc limit ${LOOKED_AT}
+      where ${AMONG} ${picked}
+      order by ${NEWEST} limit ${LOOKED_AT}
     ), found as materialized (
       select looked_at.id from looked_at join run on run.id = looked_at.run_id
       where ($4::text is null or looked_at.tool = $4) and ($5::uuid is null or run.key_id = $5)

@@ -27,20 +27,45 @@ const SELECT = `
          run.error_code, run.error_message, run.created_at, run.started_at, run.ended_at
   from run left join receipt on receipt.run_id = run.id`;
 
-/** What picks the runs of a status, written out, so that a statement's plan can tell the rare ones from the many. */
-const PICKS: Record<RunStatus, string> = {
-  active: "and run.status = 'active'",
-  completed: "and run.status = 'completed'",
-  failed: "and run.status = 'failed'",
-  cancelled: "and run.status = 'cancelled'",
+/** Statuses as SQL, written out: each has a statement, and so a plan, of its own. */
+const STATUS: Record<RunStatus, string> = {
+  active: "'active'",
+  completed: "'completed'",
+  failed: "'failed'",
+  cancelled: "'cancelled'",
 };
+
+/** How pages are found along an index, as pages.ts tells: before the run $2; of those, whose identifiers lie from $8 to $9; and their order. */
+interface Along {
+  readonly before: string;
+  readonly among: string;
+  readonly newest: string;
+}
+
+const ALL: Along = {
+  before: "(run.account_id, run.id) < ($1, $2) and run.account_id >= $1",
+  among:
+    "(run.account_id, run.id) <= ($1, least($2::uuid, $9::uuid)) and (run.account_id, run.id) >= ($1, $8) and run.id < $2",
+  newest: "run.account_id desc, run.id desc",
+};
+
+function along(status: RunStatus | undefined): Along {
+  if (status === undefined) return ALL;
+  const its = STATUS[status];
+  return {
+    before: `(run.account_id, run.status, run.id) < ($1, ${its}, $2) and (run.account_id, run.status) >= ($1, ${its})`,
+    among: `(run.account_id, run.status, run.id) <= ($1, ${its}, least($2::uuid, $9::uuid))
+      and (run.account_id, run.status, run.id) >= ($1, ${its}, $8) and run.id < $2`,
+    newest: "run.account_id desc, run.status desc, run.id desc",
+  };
+}
 
 const LAST_LOOKED_AT = LOOKED_AT - 1;
 
 /** The statement for one page: of account $1, before the run $2, at most $3. */
 export function runsPage(status: RunStatus | undefined): string {
-  const picked = status === undefined ? "" : PICKS[status];
-  return `${SELECT} where run.account_id = $1 and run.id < $2 ${picked} order by run.id desc limit $3`;
+  const { before, newest } = along(status);
+  return `${SELECT} where ${before} order by ${newest} limit $3`;
 }
 
 /**
@@ -49,12 +74,12 @@ export function runsPage(status: RunStatus | undefined): string {
  * stopped.
  */
 export function filteredRunsPage(status: RunStatus | undefined): string {
-  const picked = status === undefined ? "" : PICKS[status];
+  const { among, newest } = along(status);
   return /* sql */ `
     with looked_at as materialized (
       select run.id, run.tool, run.key_id, run.created_at from run
-      where run.account_id = $1 and run.id < $2 and run.id >= $8 and run.id <= $9 ${picked}
-      order by run.id desc limit ${LOOKED_AT}
+      where ${among}
+      order by ${newest} limit ${LOOKED_AT}
     ), found as materialized (
       select id from looked_at
       where ($4::text is null or tool = $4) and ($5::uuid is null or key_id = $5) and created_at >= $6 and created_at < $7
