@@ -26,7 +26,7 @@ const FEATURES: Readonly<Record<string, RegExp>> = {
   "`NOTIFY`": /pg_notify/,
   "advisory locks of the transaction": /pg_advisory_xact_lock/,
   "advisory locks of the session": /pg_advisory_lock\(/,
-  "`for update`": /for update/,
+  "`for update`, `for no key update`": /for update[^]*for no key update|for no key update[^]*for update/,
   "`skip locked`": /skip locked/,
   "`ctid`": /\bctid\b/,
   "unlogged tables": /unlogged table/,
@@ -42,7 +42,22 @@ const FEATURES: Readonly<Record<string, RegExp>> = {
   "`infinity` as a time": /'infinity'/,
   "`json` that keeps its text": /^\s*result json,?$/m,
   "storage parameters": /fillfactor/,
-  "`fsync` told as on": /current_setting\('fsync'\)/,
+  "`(x).*` of composite values": /\(\w+(\[[^\n]*\])?\)\.\*/,
+  "`alter type … add attribute`": /alter type \w+ add attribute/,
+  "`update … set (a, b) = (select …)`": /, \(\w+(, \w+)+\) = \(\s*select/,
+  "`grouping sets`": /grouping sets \(/,
+  "`no scroll cursor`": /no scroll cursor/,
+  "`uuid_send`": /uuid_send\(/,
+  "foreign keys": /_foreign references /,
+  "rights on single columns": /`\$\{privilege\} \(\$\{column\}\) on /,
+  "rights and triggers read from the catalog":
+    /has_table_privilege\([^]*join pg_trigger|join pg_trigger[^]*has_table_privilege\(/,
+  "time limits of a session": /\block_timeout: /,
+  "`pg_stat_activity`": /from pg_stat_activity/,
+  "`pg_cancel_backend`": /pg_cancel_backend\(/,
+  "`synchronous_commit` off for one transaction": /set_config\('synchronous_commit', 'off', true\)/,
+  "`fsync`, `full_page_writes` told as on, `synchronous_commit` not as off":
+    /current_setting\('fsync'\).*current_setting\('synchronous_commit'\).*current_setting\('full_page_writes'\)/,
 };
 
 let page: string;
