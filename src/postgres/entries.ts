@@ -3,13 +3,23 @@ import type { Entry, EntryKind, StatementRow } from "../app/statement-ports.ts";
 import { idFrom } from "./rows.ts";
 import { SETTLED } from "./ledger-time.ts";
 
-/** The two sides of an account's entries, each along its index: what came in and what went out. */
-const IN = /* sql */ `
+/** The two sides of transfers that are entries: what came in and what went out. */
+const ENTERED = /* sql */ `
   select id, kind, ref, note, created_at, amount from transfer
-  where credit = $1 and kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment')`;
-const OUT = /* sql */ `
+  where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment')`;
+const LEFT = /* sql */ `
   select id, kind, ref, note, created_at, -amount as amount from transfer
-  where debit = $1 and kind in ('charge', 'reversal', 'adjustment')`;
+  where kind in ('charge', 'reversal', 'adjustment')`;
+
+/** Those of account $1. */
+const IN = /* sql */ `${ENTERED} and credit = $1`;
+const OUT = /* sql */ `${LEFT} and debit = $1`;
+
+/** Those before the transfer $2, the newest first, each along its index, as pages.ts tells. */
+const IN_BEFORE = /* sql */ `${ENTERED} and (credit, id) < ($1, $2) and credit >= $1`;
+const IN_ORDER = "credit desc, id desc";
+const OUT_BEFORE = /* sql */ `${LEFT} and (debit, id) < ($1, $2) and debit >= $1`;
+const OUT_ORDER = "debit desc, id desc";
 
 /** What an entry is told with: its receipt, for a charge or refund. */
 const RECEIPT = /* sql */ `
@@ -20,9 +30,9 @@ export const ENTRIES_PAGE = /* sql */ `
   select entry.*, receipt.id as receipt_id, receipt.tool, entry.created_at < now() - ${SETTLED} as settled
   from (
     select * from (
-      (${IN} and id < $2 order by id desc limit $3)
+      (${IN_BEFORE} order by ${IN_ORDER} limit $3)
       union all
-      (${OUT} and id < $2 order by id desc limit $3)
+      (${OUT_BEFORE} order by ${OUT_ORDER} limit $3)
     ) side order by id desc limit $3
   ) entry ${RECEIPT}
   order by entry.id desc`;
@@ -35,9 +45,9 @@ export const ENTRIES_SUM = /* sql */ `
 /** The newest entry of account $1 before the transfer $2 below which none can be added. */
 export const SETTLED_ENTRY = /* sql */ `
   select id from (
-    (${IN} and id < $2 and created_at < now() - ${SETTLED} order by id desc limit 1)
+    (${IN_BEFORE} and created_at < now() - ${SETTLED} order by ${IN_ORDER} limit 1)
     union all
-    (${OUT} and id < $2 and created_at < now() - ${SETTLED} order by id desc limit 1)
+    (${OUT_BEFORE} and created_at < now() - ${SETTLED} order by ${OUT_ORDER} limit 1)
   ) side order by id desc limit 1`;
 
 /** All entries of account $1: its balance and its open holds, of which few are open. */

@@ -162,7 +162,12 @@ describe("with a hundred thousand rows", () => {
         `insert into receipt (id, run_id, transfer_id, account_id, tool, quoted, debited, paid_by)
          select id, id, ${ROWS} + row_number() over (), account_id, tool, price, price, 'balance' from run where id > lpad(to_hex(${ROWS}), 32, '0')::uuid`,
       );
-      await client.query("analyze run, receipt");
+      await client.query(
+        `insert into transfer (debit, credit, amount, kind, ref, created_at)
+         select account_id, '${SYSTEM_ACCOUNTS.revenue}', 5, 'charge', uuid_send(run_id), now() - interval '1 day'
+         from receipt where id > lpad(to_hex(${ROWS}), 32, '0')::uuid`,
+      );
+      await client.query("analyze run, receipt, transfer");
       const page = [`'${accountId.slice(5)}'`, "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "20"];
       const all = ["'rare'", "null", "'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`];
       const statements = [
@@ -172,12 +177,16 @@ describe("with a hundred thousand rows", () => {
         ...[filteredReceiptsPage(undefined), filteredRunsPage("completed")].map(
           (one) => [one, [...page, ...all], 20_000] as const,
         ),
+        [ENTRIES_PAGE, [`'${accountId.slice(5)}'`, String(2n ** 62n), "20"], 300] as const,
       ];
       for (const [statement, values, most] of statements) {
         const { rows, read } = await readBy(client, statement, values, CUSTOM);
         expect(rows, statement).toBe(20);
         expect(read, statement).toBeLessThan(most);
       }
+      const settled = await readBy(client, SETTLED_ENTRY, [`'${accountId.slice(5)}'`, String(2n ** 62n)], CUSTOM);
+      expect(settled).toMatchObject({ rows: 1 });
+      expect(settled.read).toBeLessThan(300);
     } finally {
       await client.query("rollback");
       client.release();
