@@ -9,8 +9,13 @@ const DEPTH = 2;
 /** Members of what such an object is looked for in, at most: answers have few, and a wide result that is not known is no answer. */
 const WIDEST = 16;
 
-/** The JSON of an object, made once: the object must not be changed afterwards. */
+/** The JSON of an object, which may be known. */
 export function textOf(object: JsonObject): string {
+  return texts.get(object) ?? JSON.stringify(object);
+}
+
+/** The JSON of an object, made once: the object must not be changed afterwards. To keep it costs as much as to write a short one again. */
+export function keptText(object: JsonObject): string {
   const known = texts.get(object);
   if (known !== undefined) return known;
   const text = JSON.stringify(object);

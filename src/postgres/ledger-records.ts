@@ -1,7 +1,7 @@
 import type { Begun, BeginCall, FinishCall, Finished, KeyBudget, Prior, PriorQuery } from "../app/ports.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/json.ts";
-import { textOf } from "../domain/json-text.ts";
+import { keptText } from "../domain/json-text.ts";
 import { AGAIN } from "./batcher.ts";
 import { claimKey, claimOf, keyOf } from "./ledger-claims.ts";
 import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./rows.ts";
@@ -84,7 +84,7 @@ export function endingRecord(call: FinishCall, index: number): object {
 
 /** The result of a call as it is stored; undefined for one that has none. */
 export function resultText(call: FinishCall): string | undefined {
-  return call.outcome === "completed" ? textOf(call.result) : undefined;
+  return call.outcome === "completed" ? keptText(call.result) : undefined;
 }
 
 /** Bytes in PostgreSQL's hex form. */

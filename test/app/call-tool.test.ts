@@ -7,7 +7,7 @@ import type { CallContext, ChainVerdict } from "../../src/app/ports.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
-import { textOf } from "../../src/domain/json-text.ts";
+import { keptText } from "../../src/domain/json-text.ts";
 import { Quotes } from "../../src/domain/quote.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { MemoryLedger } from "../transport/memory-ledger.ts";
@@ -101,7 +101,7 @@ describe("a tool that gives one object again and again, and changes it", () => {
     const texts: string[] = [];
     for (const idempotencyKey of keys) {
       const call = { tool: free!.name, params: {}, xPayment: undefined, paymentProof: undefined, idempotencyKey };
-      texts.push(textOf((await callTool({ ...deps, catalogue }, call, context)).result));
+      texts.push(keptText((await callTool({ ...deps, catalogue }, call, context)).result));
     }
     expect(texts).toEqual(['{"turn":1}', '{"turn":2}']);
   });
