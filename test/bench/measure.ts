@@ -36,10 +36,16 @@ export interface Comparison {
   readonly p99Ratio: Ratio | undefined;
 }
 
-/** A ratio over the rounds: its median, and the least and the greatest. */
+/** A ratio over the rounds. */
 export interface Ratio {
   readonly median: number;
-  readonly range: readonly [number, number];
+  readonly range: Range;
+}
+
+/** The least and the greatest of the rounds. */
+export interface Range {
+  readonly least: number;
+  readonly most: number;
 }
 
 /** One side of a comparison: measures itself once. */
@@ -94,11 +100,13 @@ export async function compare(gateway: Side, peer: Side, { rounds }: Plan): Prom
   };
 }
 
-const NONE: Ratio = { median: Number.NaN, range: [Number.NaN, Number.NaN] };
+const NONE: Ratio = { median: Number.NaN, range: { least: Number.NaN, most: Number.NaN } };
 
 function overRounds(ratios: readonly number[]): Ratio | undefined {
   const middle = median(ratios);
-  return middle === undefined ? undefined : { median: middle, range: [Math.min(...ratios), Math.max(...ratios)] };
+  return middle === undefined
+    ? undefined
+    : { median: middle, range: { least: Math.min(...ratios), most: Math.max(...ratios) } };
 }
 
 /** The middle value, or the mean of the middle two; undefined of nothing. */

@@ -1,4 +1,4 @@
-import type { Comparison, Rate } from "./measure.ts";
+import type { Comparison, Range, Rate } from "./measure.ts";
 
 /** One line of the tables: a figure and the bar that it is held to. */
 export interface Line {
@@ -7,8 +7,8 @@ export interface Line {
   /** What it is compared with, and how that did. */
   readonly peer: string;
   readonly value: number;
-  /** Of a ratio over several rounds: the least and the greatest. */
-  readonly range?: readonly [number, number] | undefined;
+  /** Of a ratio over several rounds. */
+  readonly range?: Range | undefined;
   readonly bar: Bar;
   /** Where calls are compared: what they took on both sides. */
   readonly calls?: Calls | undefined;

@@ -19,7 +19,7 @@ const line = z.strictObject({
   gateway: z.string(),
   peer: z.string(),
   value: z.number(),
-  range: z.tuple([z.number(), z.number()]).readonly().optional(),
+  range: z.strictObject({ least: z.number(), most: z.number() }).optional(),
   bar: z.union([z.strictObject({ atMost: z.number() }), z.strictObject({ atLeast: z.number() })]),
   calls: z.strictObject({ what: z.string(), peer: z.string(), gatewayRate: rate, peerRate: rate }).optional(),
 });

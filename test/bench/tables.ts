@@ -7,7 +7,7 @@ export function barTable(lines: readonly Line[]): string {
     ["measure", "gateway", "compared with", "ratio", "least – most", "bar", ""],
     ...lines.map((line) => [
       ...[line.measure, line.gateway, line.peer],
-      ...[figure(line.value), line.range?.map(figure).join(" – ") ?? "", barText(line.bar), verdict(line)],
+      ...[figure(line.value), rangeText(line), barText(line.bar), verdict(line)],
     ]),
   ]);
 }
@@ -32,6 +32,10 @@ export function markdownTable([head = [], ...rows]: readonly (readonly string[])
   const draw = (row: readonly string[]) => `| ${widths.map((width, n) => (row[n] ?? "").padEnd(width)).join(" | ")} |`;
   const rule = `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`;
   return [draw(head), rule, ...rows.map(draw)].join("\n");
+}
+
+function rangeText({ range }: Line): string {
+  return range ? `${figure(range.least)} – ${figure(range.most)}` : "";
 }
 
 function rateCells({ perSecond, cpuMicros, p50Ms, p99Ms }: Rate): string[] {
