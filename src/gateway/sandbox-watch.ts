@@ -3,6 +3,7 @@ import type { Metrics } from "../app/metrics.ts";
 import type { SandboxEngine } from "../domain/sandbox.ts";
 import type { Logger } from "../log.ts";
 import { systemClock } from "../system.ts";
+import type { Proof } from "../tools/define-tool.ts";
 
 /** What it needs. */
 export interface SandboxWatchOptions {
@@ -24,7 +25,7 @@ const [REAP_EVERY_MS, OLDEST_MS] = [60_000, 15 * 60_000];
 export class SandboxWatch {
   readonly #options: SandboxWatchOptions;
   readonly #stopping = new AbortController();
-  #proven = false;
+  #proof: Proof = "running";
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: SandboxWatchOptions) {
@@ -32,9 +33,9 @@ export class SandboxWatch {
     options.metrics.set("toolgate_sandbox_ready", 0);
   }
 
-  /** Whether every wall was seen to hold. */
-  get proven(): boolean {
-    return this.#proven;
+  /** How far the self-test has come: "running" until its first result. */
+  get proof(): Proof {
+    return this.#proof;
   }
 
   start(): void {
@@ -55,15 +56,16 @@ export class SandboxWatch {
         await engine.health(AbortSignal.any([signal, AbortSignal.timeout(HEALTH_MS)]));
         const { walls, languages } = await engine.capabilities();
         if (signal.aborted) return;
-        this.#proven = true;
+        this.#proof = "passed";
         metrics.set("toolgate_sandbox_ready", 1);
         log.info({ engine: engine.name, walls, languages }, "the sandbox holds: sandbox_execute can be called");
         return;
       } catch (error) {
         if (signal.aborted) return;
+        this.#proof = "failed";
         log.warn(
           { err: error, retryAfterMs: pauseMs },
-          "the sandbox is not seen to hold: sandbox_execute is announced only; tried again later",
+          "sandbox self-test failed: sandbox_execute is unavailable; tried again later",
         );
       }
       await pause(pauseMs, signal);

@@ -10,7 +10,7 @@ import { SandboxWatch } from "./sandbox-watch.ts";
 /** The sandbox, as the tools need it, and its end. */
 export interface OpenSandbox {
   readonly deps: SandboxDeps;
-  /** Begins to see whether it holds, beside everything else: the tools are announced only until then. */
+  /** Starts the self-test in the background: sandbox_execute is UNAVAILABLE until it has passed. */
   start(): void;
   /** Ends whatever runs in it. */
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export async function openSandbox(
     deps: {
       engine,
       runs,
-      proven: () => watch.proven,
+      proof: () => watch.proof,
       concurrencyPerKey: config.sandbox.concurrency_per_key,
       metrics,
     },

@@ -53,12 +53,27 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
   };
 }
 
-/** The tool, announced only for as long as what it depends on is not seen to work. @param ready asked each time */
-export function onceReady(tool: Tool, ready: () => boolean): Tool {
+/** How far the proof of what a tool depends on has come on this instance. */
+export type Proof = "running" | "passed" | "failed";
+
+/** Seconds after which another try makes sense while the proof runs. */
+const PROOF_RETRY_SECONDS = 5;
+
+/** The tool: its calls are UNAVAILABLE while the proof runs, and the tool is unavailable where it failed. */
+export function onceProven(tool: Tool, proof: () => Proof): Tool {
   return {
     ...tool,
     get status() {
-      return ready() ? tool.status : "coming_soon";
+      return proof() === "failed" ? "coming_soon" : tool.status;
+    },
+    prepare(input) {
+      const prepared = tool.prepare(input);
+      if (proof() === "passed") return prepared;
+      throw new ToolgateError(
+        "UNAVAILABLE",
+        `tool: ${tool.name} is starting on this instance; send the same call again in a few seconds`,
+        { retryAfterSeconds: PROOF_RETRY_SECONDS },
+      );
     },
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChatModels } from "../../src/domain/chat.ts";
+import type { Proof } from "../../src/tools/define-tool.ts";
 import { makeTools } from "../../src/tools/index.ts";
 import { pricesSchema } from "../../src/tools/prices.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
@@ -49,12 +50,12 @@ describe("the catalogue of tools", () => {
     expect(() => chat?.prepare({})).toThrow(expect.objectContaining({ code: "TOOL_UNAVAILABLE", status: 404 }));
   });
 
-  it("lists the tools of the sandbox as active once it is seen to hold", () => {
-    let proven = false;
-    const tools = makeTools({ ...deps, sandbox: unaskedSandbox(() => proven) });
+  it("lists the tools of the sandbox as active while its self-test runs and once it has passed", () => {
+    let proof: Proof = "running";
+    const tools = makeTools({ ...deps, sandbox: unaskedSandbox(() => proof) });
     const status = () => tools.filter(({ name }) => name.startsWith("sandbox_")).map((tool) => tool.status);
-    expect(status()).toEqual(["coming_soon", "coming_soon"]);
-    proven = true;
+    expect(status()).toEqual(["active", "active"]);
+    proof = "passed";
     expect(status()).toEqual(["active", "active"]);
     expect(tools.map(({ name }) => name)).toEqual(makeTools(deps).map(({ name }) => name));
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SandboxRuns, SandboxRunState } from "../../app/sandbox-ports.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Tool } from "../../domain/tool.ts";
-import { defineTool, onceReady } from "../define-tool.ts";
+import { defineTool } from "../define-tool.ts";
 import type { SandboxDeps } from "./deps.ts";
 import { cancelParams } from "./params.ts";
 
@@ -13,8 +13,8 @@ const [WAIT_MS, LOOK_MS] = [3_000, 50];
  * `sandbox_cancel`: ends an execution of the caller's account, on whatever instance it runs (specification 2.1). Asked again it tells the
  * same. `cancelled` says that the execution has ended, or is about to end, because of a cancel: its result is not told any more then.
  */
-export function sandboxCancel({ engine, runs, proven }: SandboxDeps): Tool {
-  const tool = defineTool({
+export function sandboxCancel({ engine, runs }: SandboxDeps): Tool {
+  return defineTool({
     name: "sandbox_cancel",
     description:
       "Ends an execution of sandbox_execute that is running or waits for its place, by the run_id that you gave it or its run_… from GET /runs. Free; code that had begun stays paid, one that still waited costs nothing.",
@@ -37,7 +37,6 @@ export function sandboxCancel({ engine, runs, proven }: SandboxDeps): Tool {
       return { run_id: name, cancelled: accepted || status === "cancelled", status };
     },
   });
-  return onceReady(tool, proven);
 }
 
 /** What becomes of the execution, as far as it can be waited for. */

@@ -1,13 +1,14 @@
 import type { Metrics } from "../../app/metrics.ts";
 import type { SandboxRuns } from "../../app/sandbox-ports.ts";
 import type { SandboxEngine } from "../../domain/sandbox.ts";
+import type { Proof } from "../define-tool.ts";
 
 /** What the tools of the sandbox need. */
 export interface SandboxDeps {
   readonly engine: SandboxEngine;
   readonly runs: SandboxRuns;
-  /** Whether every wall was seen to hold; the tools are announced only until then. */
-  readonly proven: () => boolean;
+  /** Whether the self-test of this instance has passed. */
+  readonly proof: () => Proof;
   /** Executions that one key may have at once. */
   readonly concurrencyPerKey: number;
   readonly metrics: Metrics;

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { JsonValue } from "../../../src/domain/json.ts";
+import type { Proof } from "../../../src/tools/define-tool.ts";
 import { pricesSchema } from "../../../src/tools/prices.ts";
 import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";
 import { sandboxExecute } from "../../../src/tools/sandbox/execute.ts";
@@ -8,8 +9,8 @@ import { refusalOf } from "../tool-context.ts";
 import { SUCCEEDED, unaskedSandbox } from "./scripted-engine.ts";
 
 /** What a call of the sandbox's tools may say and what it costs: decided before anything runs. */
-let proven = true;
-const deps = unaskedSandbox(() => proven);
+let proof: Proof = "passed";
+const deps = unaskedSandbox(() => proof);
 const prices = pricesSchema.parse(undefined).sandbox_execute;
 const execute = sandboxExecute(deps, prices);
 const cancel = sandboxCancel(deps);
@@ -82,10 +83,24 @@ describe("the parameters of sandbox_cancel", () => {
 });
 
 describe("the tools of the sandbox", () => {
-  it("are announced until the sandbox is seen to hold, and active from then on", () => {
-    proven = false;
-    expect([execute.status, cancel.status]).toEqual(["coming_soon", "coming_soon"]);
-    proven = true;
+  afterEach(() => {
+    proof = "passed";
+  });
+
+  it("stay active while the self-test runs: a call is UNAVAILABLE with the time to come back, and a cancel works", () => {
+    proof = "running";
+    expect([execute.status, cancel.status]).toEqual(["active", "active"]);
+    expect(() => execute.prepare(CALL)).toThrow(
+      expect.objectContaining({ code: "UNAVAILABLE", status: 503, rpc: "UNAVAILABLE", retryAfterSeconds: 5 }),
+    );
+    expect(() => execute.prepare({ language: "ruby" })).toThrow(expect.objectContaining({ code: "INVALID_REQUEST" }));
+    expect(cancel.prepare({ run_id: "mine" }).price).toBe(0n);
+  });
+
+  it("make sandbox_execute alone unavailable when the self-test failed", () => {
+    proof = "failed";
+    expect([execute.status, cancel.status]).toEqual(["coming_soon", "active"]);
+    proof = "passed";
     expect([execute.status, cancel.status]).toEqual(["active", "active"]);
     expect([execute.billable, cancel.billable]).toEqual([true, false]);
   });

@@ -35,7 +35,7 @@ beforeEach(async () => {
   const deps = {
     engine,
     runs: postgres.sandboxRuns,
-    proven: () => true,
+    proof: () => "passed" as const,
     concurrencyPerKey: 10,
     metrics: silentMetrics,
   };

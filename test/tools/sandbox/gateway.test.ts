@@ -47,15 +47,19 @@ async function patiently(call: () => Promise<Answer>): Promise<Answer> {
 }
 
 it(
-  "is announced while its walls are tried, and can be called once they are seen to hold",
+  "is UNAVAILABLE with Retry-After while the self-test runs, and can be called once it has passed",
   { timeout: 120_000 },
   async () => {
-    const agent = await world.agent();
-    const call = await execute(agent, { language: "python", code: "1" });
-    expect({ status: call.status, code: call.body.code }).toEqual({ status: 404, code: "TOOL_UNAVAILABLE" });
-    expect(await statusOf(world.gateway, "sandbox_cancel")).toBe("coming_soon");
+    const agent = await world.agent({ balance: 5_000n });
+    const params = { language: "javascript", code: "export default 1" };
+    const call = await execute(agent, params);
+    expect({ status: call.status, code: call.body.code }).toEqual({ status: 503, code: "UNAVAILABLE" });
+    expect(call.headers.get("retry-after")).toBe("5");
+    expect(await statusOf(world.gateway, "sandbox_execute")).toBe("active");
+    expect((await world.get(agent, "/runs")).body.items).toEqual([]);
     await untilProven(world.gateway);
-    expect(await statusOf(world.gateway, "sandbox_cancel")).toBe("active");
+    expect(await statusOf(world.gateway, "sandbox_execute")).toBe("active");
+    expect((await patiently(() => execute(agent, params))).status).toBe(200);
   },
 );
 

@@ -38,9 +38,9 @@ export async function statusOf(door: Door, tool: string): Promise<string> {
   return body.tools.find(({ name }: { name: string }) => name === tool)?.status;
 }
 
-/** Until its walls were seen to hold. */
-export async function untilProven(door: Door): Promise<void> {
-  const proven = async () => expect(await statusOf(door, "sandbox_execute")).toBe("active");
+/** Until its self-test has passed. */
+export async function untilProven({ metricsAddress }: Door): Promise<void> {
+  const proven = async () => expect(await figureOf(metricsAddress, "toolgate_sandbox_ready")).toBe(1);
   await vi.waitFor(proven, { timeout: 110_000, interval: 100 });
 }
 

@@ -6,13 +6,14 @@ import {
   type SandboxOutcome,
 } from "../../../src/domain/sandbox.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
+import type { Proof } from "../../../src/tools/define-tool.ts";
 import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
 
-/** A sandbox whose tools are described and checked, and never called. @param proven whether it was seen to hold */
-export function unaskedSandbox(proven: () => boolean = () => true): SandboxDeps {
+/** A sandbox whose tools are described and checked, and never called. @param proof how far the self-test has come */
+export function unaskedSandbox(proof: () => Proof = () => "passed"): SandboxDeps {
   const unasked = () => Promise.reject(new Error("not asked"));
   const runs = { begin: unasked, end: unasked, find: unasked, requestCancel: unasked, onCancel: () => () => {} };
-  return { engine: new ScriptedEngine(), runs, proven, concurrencyPerKey: 2, metrics: silentMetrics };
+  return { engine: new ScriptedEngine(), runs, proof, concurrencyPerKey: 2, metrics: silentMetrics };
 }
 
 /** An outcome of code that said nothing and worked. */
