@@ -9,6 +9,7 @@ import { MEMORY } from "./memory.ts";
 import type { Mutant } from "./mutant.ts";
 import { PAYMENTS } from "./payments.ts";
 import { RELAY } from "./relays.ts";
+import { SANDBOX } from "./sandbox.ts";
 import { TREASURY } from "./treasury.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
 
@@ -26,4 +27,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...DOORS,
   ...KEY_LIMITS,
   ...MEMORY,
+  ...SANDBOX,
 ];

@@ -25,8 +25,17 @@ export type LaunchLine = readonly [string, ...string[]];
 /** Where a worker finds its programs inside bubblewrap's file system. */
 const INSIDE: Programs = { deno: "/sandbox/deno", pyodide: "/sandbox/pyodide", guest: "/sandbox/guest" };
 
-/** All that a worker's environment holds. Deno's cache can never exist there, so nothing is kept from one run to the next. */
-const ENVIRONMENT = { DENO_DIR: "/dev/null/deno", DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" } as const;
+/** All that a worker's environment holds. */
+const ENVIRONMENT = {
+  // Can never exist, so nothing is kept from one run to the next.
+  DENO_DIR: "/dev/null/deno",
+  DENO_NO_UPDATE_CHECK: "1",
+  // WebGPU needs no permission and loads the host's Vulkan and EGL drivers; with no backend it loads nothing.
+  DENO_WEBGPU_BACKEND: "none",
+  // Without it Deno asks the C library for the user's home, which loads the host's name service modules.
+  HOME: "/proc/none",
+  NO_COLOR: "1",
+} as const;
 
 /** The environment of the whole line. */
 export const LAUNCH_ENVIRONMENT: Readonly<Record<string, string>> = {

@@ -40,6 +40,7 @@ function told({ status, error, stderr }: SandboxOutcome): string {
 /** Collects in `got` what was not refused for want of a permission. */
 const JS_ATTEMPTS = ({ port }: ProbeSite) => `
 import fs from "node:fs";
+import { Module } from "node:module";
 import net from "node:net";
 import process from "node:process";
 import { spawnSync } from "node:child_process";
@@ -53,6 +54,8 @@ const attempt = async (name, act) => {
 };
 await attempt("read a file", () => Deno.readTextFileSync("/etc/hosts"));
 await attempt("read a file through Node", () => fs.readFileSync("/etc/hosts"));
+await attempt("read a file through Node's module loader", () => Module._extensions[".mjs"](new Module("/x"), "/etc/hosts"));
+await attempt("open a graphics adapter", async () => { if ((await navigator.gpu?.requestAdapter()) == null) throw new Error("EPERM"); });
 await attempt("read the process table", () => Deno.readTextFileSync("/proc/self/environ"));
 await attempt("list a folder", () => [...Deno.readDirSync("/")]);
 await attempt("write a file", () => Deno.writeTextFileSync("/tmp/toolgate-self-test", "x"));

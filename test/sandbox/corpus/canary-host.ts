@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo, type Server } from "node:net";
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { ROOT } from "../../tooling/command.ts";
@@ -16,7 +16,8 @@ export interface CanaryHost {
   end(): Promise<void>;
 }
 
-const FILES = { spare: "as it was\n", "module.js": `export const reached = 1; globalThis.postMessage?.("ran");\n` };
+const MODULE = `export const reached = 1; globalThis.postMessage?.("ran");\n`;
+const FILES = { spare: "as it was\n", "module.js": MODULE, "module.mts": MODULE };
 
 /** Prepares one. Its environment is this process's. */
 export async function startCanaryHost(): Promise<CanaryHost> {
@@ -49,10 +50,12 @@ export async function startCanaryHost(): Promise<CanaryHost> {
       const left = await Promise.all(
         stray.map(async (place) => ((await exists(place)) ? [`${place} was written`] : [])),
       );
-      return [...hits, ...changed, ...left.flat(), ...(await processesWith(spawned))];
+      const processes = (await processesWith(spawned)).map(({ line }) => `a process: ${line}`);
+      return [...hits, ...changed, ...left.flat(), ...processes];
     },
     async end() {
       delete process.env.SANDBOX_TEST_SECRET;
+      for (const { pid } of await processesWith(spawned)) process.kill(pid, "SIGKILL");
       await close();
       await rm(folder, { recursive: true, force: true });
     },
@@ -61,9 +64,11 @@ export async function startCanaryHost(): Promise<CanaryHost> {
 
 /** TCP and UDP on one port of this host, and a socket in a file; what comes in is a hit. */
 async function listen(file: string, hits: string[]): Promise<{ port: number; close: () => Promise<void> }> {
+  const sockets = new Set<Socket>();
   const server = (how: string) =>
     createServer((socket) => {
       hits.push(`a connection ${how}`);
+      sockets.add(socket);
       socket.on("error", () => {});
       socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     });
@@ -79,6 +84,8 @@ async function listen(file: string, hits: string[]): Promise<{ port: number; clo
     port,
     close: async () => {
       udp.close();
+      // What came in was never read, so such a connection does not end by itself.
+      for (const socket of sockets) socket.destroy();
       await Promise.all([closed(tcp), closed(local)]);
     },
   };
@@ -102,10 +109,13 @@ async function changesOf(dir: string, files: Readonly<Record<string, string>>): 
 }
 
 /** Processes of the whole machine that have a word in their command line. */
-async function processesWith(word: string): Promise<string[]> {
+async function processesWith(word: string): Promise<{ pid: number; line: string }[]> {
   const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
-  return lines.filter((line) => line.includes(word)).map((line) => `a process: ${line.replaceAll("\0", " ")}`);
+  const all = pids.map(async (pid) => {
+    const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    return { pid: Number(pid), line: line.replaceAll("\0", " ") };
+  });
+  return (await Promise.all(all)).filter(({ line }) => line.includes(word));
 }
 
 function exists(place: string): Promise<boolean> {

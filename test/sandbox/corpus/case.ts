@@ -26,6 +26,10 @@ export interface Case {
   readonly shares?: true;
   /** Tried each time though it needs an interpreter of its own; the others like it are left to `npm run corpus`. */
   readonly always?: true;
+  /** Takes seconds and tells little more than others do: left to `npm run corpus`. */
+  readonly long?: true;
+  /** Kept by bubblewrap's namespaces alone; docs/sandbox.md says what the isolation `process` cannot promise. */
+  readonly namespaces?: true;
   /** Attempts that get through when there is no wall. */
   readonly bites?: readonly string[];
 }

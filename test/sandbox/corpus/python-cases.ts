@@ -34,15 +34,15 @@ export const PYTHON: readonly Row[] = [
   { name: "network-tcp", attacks: "TCP to this host and to the metadata of clouds", ...SHARES, tries: 3 },
   { name: "network-http", attacks: "HTTP by Python and by JavaScript", ...SHARES, tries: 8 },
   { name: "network-udp", attacks: "UDP", ends: ["failed", "succeeded"] },
-  { name: "network-listening", always: true, attacks: "a listener", ends: ["failed", "succeeded"] },
+  { name: "network-listening", attacks: "a listener", ends: ["failed", "succeeded"] },
 
   // The realm of JavaScript around the interpreter
   {
     name: "host-through-deno",
     attacks: "the host, through the realm of JavaScript",
     ...SHARES,
-    tries: 12,
-    bites: ["Deno.readTextFileSync", "process.getBuiltinModule fs", "eval of JavaScript"],
+    tries: 13,
+    bites: ["Deno.readTextFileSync", "process.getBuiltinModule fs", "eval of JavaScript", "the loader of .mjs"],
   },
   {
     name: "host-imports",
@@ -59,13 +59,14 @@ export const PYTHON: readonly Row[] = [
     bites: ["request of read", "a read after it"],
   },
   { name: "packages", attacks: "packages from elsewhere", ...SHARES, tries: 5 },
-  { name: "worker-internals", attacks: "the worker's source, memory and stack", ...SHARES, tries: 6 },
+  { name: "worker-internals", attacks: "the worker's source, memory and stack", ...SHARES, tries: 5 },
+  { name: "worker-path", attacks: "the path of the checkout", ...SHARES, tries: 1, namespaces: true },
   { name: "descriptors", attacks: "descriptors that were left open", ...SHARES, tries: 3 },
 
   // Processes
   { name: "processes", attacks: "processes", ...SHARES, tries: 9 },
   { name: "threads", attacks: "threads", ...SHARES, tries: 3 },
-  { name: "processes-by-the-system", always: true, attacks: "processes, by the shell", ends: ["failed", "succeeded"] },
+  { name: "processes-by-the-system", attacks: "processes, by the shell", ends: ["failed", "succeeded"] },
   { name: "signals", attacks: "its end, by handlers, and processes of others", ...HANGS },
   { name: "memory-read-raw", attacks: "native code through ctypes", ends: ["failed", "succeeded"], says: "begun" },
   {
@@ -157,7 +158,7 @@ export const PYTHON: readonly Row[] = [
     timeoutMs: 1_000,
     says: "begun",
   },
-  { name: "cpu-of-a-pattern", always: true, attacks: "time, by a regular expression", ...HANGS },
+  { name: "cpu-of-a-pattern", attacks: "time, by a regular expression", ...HANGS },
   { name: "waits-asleep", attacks: "time, asleep", ...HANGS },
   { name: "waits-for-ever", attacks: "time, asleep within JavaScript", ...HANGS },
   {
@@ -178,7 +179,6 @@ export const PYTHON: readonly Row[] = [
   },
   {
     name: "output-without-end",
-    always: true,
     attacks: "the host's memory, by output",
     ends: ["output_limit"],
     timeoutMs: 6_000,
@@ -198,7 +198,6 @@ export const PYTHON: readonly Row[] = [
   },
   {
     name: "recursion",
-    always: true,
     attacks: "the stack",
     ends: ["failed", "timeout", "memory_limit"],
     timeoutMs: 1_500,

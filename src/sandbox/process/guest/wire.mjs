@@ -1,7 +1,7 @@
 // How a worker and the host speak. In: frames on stdin, each eight hexadecimal digits of length and then that many bytes; what follows the
 // job's frame is the guest's own standard input. Out: the guest's output, and in the end one frame on stdout, which starts with NUL and the
 // job's nonce. Everything that is used after the guest has begun is taken hold of here, before it could be replaced.
-/* global Deno */
+/* global Deno, process */
 /* oxlint-disable typescript/unbound-method -- taken from their prototypes on purpose, and bound by `uncurried` */
 const { parse, stringify } = JSON;
 /** A method as a function of its receiver, which no change of a prototype reaches. */
@@ -17,6 +17,15 @@ const encoder = new TextEncoder();
 const encode = encoder.encode.bind(encoder);
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
+
+/* oxlint-disable no-underscore-dangle -- the names are Node's */
+// Deno 2.9 reads the file that Node's loaders are given as an ES module without checking the read permission.
+const { Module } = process.getBuiltinModule("node:module");
+const refuse = () => {
+  throw new Deno.errors.NotCapable("Requires read access: the sandbox loads no files.");
+};
+for (const extension of Object.keys(Module._extensions)) Module._extensions[extension] = refuse;
+Module.prototype._compile = refuse;
 
 /** The longest JSON of a result, bytes. */
 const MOST_RESULT_BYTES = 262_144;

@@ -13,7 +13,6 @@ await attempt(
       setTimeout(() => reject(new Error("no answer")), 200);
     }),
 );
-await attempt("v8.writeHeapSnapshot", () => v8.writeHeapSnapshot("{{dir}}/heap"));
 await attempt(
   "v8.setFlagsFromString",
   () => (v8.setFlagsFromString("--allow-natives-syntax"), new Function("return %GetOptimizationStatus(() => 1)")()),

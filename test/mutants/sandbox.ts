@@ -1,0 +1,30 @@
+import type { Mutant } from "./mutant.ts";
+
+/** What keeps guests from the host. */
+export const SANDBOX: readonly Mutant[] = [
+  {
+    name: "sandbox-graphics",
+    guard: "A guest loads no graphics driver of the host.",
+    file: "src/sandbox/process/launch-line.ts",
+    find: 'DENO_WEBGPU_BACKEND: "none",',
+    replace: "",
+    tests: ["test/sandbox/process/host-libraries.test.ts"],
+  },
+  {
+    name: "sandbox-loaders",
+    guard: "A guest reads no file through the loaders of Node's modules.",
+    file: "src/sandbox/process/guest/wire.mjs",
+    find: "Module._extensions[extension] = refuse;",
+    replace: "void extension;",
+    tests: ["test/sandbox/corpus.test.ts"],
+    only: "files-read-by-loaders|honest",
+  },
+  {
+    name: "sandbox-proof",
+    guard: "No code runs on an instance whose sandbox has not passed its self-test.",
+    file: "src/tools/define-tool.ts",
+    find: 'if (proof() === "passed") return prepared;',
+    replace: "if (prepared.price >= 0n) return prepared;",
+    tests: ["test/tools/sandbox/calls.test.ts"],
+  },
+];
