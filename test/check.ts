@@ -2,6 +2,7 @@
 import process from "node:process";
 
 import { PARTS } from "./tooling/parts.ts";
+import { killDescendants } from "./tooling/process-tree.ts";
 import { runParts } from "./tooling/run-parts.ts";
 import { stopOnSignals } from "./tooling/signals.ts";
 
@@ -15,4 +16,5 @@ if (unknown.length > 0) {
 const stop = stopOnSignals();
 const parts = wanted.length === 0 ? PARTS : PARTS.filter((part) => wanted.includes(part.name));
 const { failed } = await runParts(parts, process.stdout, stop.signal);
-process.exitCode = stop.exitCode() ?? (failed === 0 ? 0 : 1);
+killDescendants();
+process.exit(stop.exitCode() ?? (failed === 0 ? 0 : 1));

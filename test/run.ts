@@ -1,7 +1,6 @@
 // npm test [-- vitest filter or option …]: the check, then every test; with a filter only the tests it names.
 // The last line is always the count over both: "N passed, N failed".
-import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -9,9 +8,13 @@ import process from "node:process";
 import { ROOT, toolEnvironment } from "./tooling/command.ts";
 import { findLeaks } from "./tooling/leaks.ts";
 import { PARTS } from "./tooling/parts.ts";
+import { killDescendants } from "./tooling/process-tree.ts";
 import { paint, runParts } from "./tooling/run-parts.ts";
 import { stopOnSignals } from "./tooling/signals.ts";
-import { countTests, type Counts } from "./tooling/vitest-report.ts";
+import { watchedRun } from "./tooling/watched-run.ts";
+
+/** For a machine that does much else. The longest limit of a test is 300 s. */
+const LIMITS = { quietMs: 330_000, exitMs: 90_000, leftoversMs: 10_000, totalMs: 2_400_000 };
 
 const filters = process.argv.slice(2);
 const stop = stopOnSignals();
@@ -22,7 +25,15 @@ if (filters.length > 0) process.stdout.write("left out, because only some tests 
 
 heading("tests");
 const record = await mkdtemp(path.join(os.tmpdir(), "toolgate-record-"));
-const tested = await runVitest(filters);
+const tested = await watchedRun({
+  program: "vitest",
+  args: ["run", "--root=.", "--config=test/vitest.config.ts", ...filters],
+  cwd: ROOT,
+  env: { ...toolEnvironment(process.stdout.isTTY), TEST_RECORD: record },
+  limits: LIMITS,
+  signal: stop.signal,
+  write: (line) => process.stdout.write(`${line}\n`),
+});
 
 heading("secrets");
 const kept = await keptSecrets();
@@ -31,7 +42,8 @@ const passed = checked.passed + tested.passed + kept.passed;
 const failed = checked.failed + tested.failed + kept.failed;
 const skipped = tested.skipped > 0 ? `, ${tested.skipped} skipped` : "";
 process.stdout.write(`\n${passed} passed, ${failed} failed${skipped}\n`);
-process.exitCode = stop.exitCode() ?? (failed === 0 ? 0 : 1);
+killDescendants();
+process.exit(stop.exitCode() ?? (failed === 0 ? 0 : 1));
 
 function heading(name: string): void {
   process.stdout.write(`\n${paint(process.stdout, "bold", `== ${name}`)}\n`);
@@ -49,44 +61,4 @@ async function keptSecrets(): Promise<{ passed: number; failed: number }> {
   } finally {
     await rm(record, { recursive: true, force: true });
   }
-}
-
-/** Runs vitest in the foreground and counts from the report that it writes beside what it prints. */
-async function runVitest(args: readonly string[]): Promise<Counts> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-test-"));
-  const report = path.join(folder, "report.json");
-  try {
-    const options = [
-      "run",
-      "--root=.",
-      "--config=test/vitest.config.ts",
-      "--reporter=default",
-      "--reporter=json",
-      `--outputFile.json=${report}`,
-    ];
-    const exitCode = stop.signal.aborted ? 1 : await foreground("vitest", [...options, ...args]);
-    return countTests({ report: await readFile(report, "utf8").catch(() => undefined), exitCode });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** The exit code of a program that has the terminal; a signal for this process ends it. */
-function foreground(program: string, args: readonly string[]): Promise<number> {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, {
-      cwd: ROOT,
-      env: { ...toolEnvironment(process.stdout.isTTY), TEST_RECORD: record },
-      stdio: "inherit",
-      shell: process.platform === "win32",
-    });
-    stop.signal.addEventListener("abort", () => child.kill("SIGTERM"));
-    child.on("error", (error) => {
-      process.stderr.write(`${program}: ${error.message}\n`);
-      resolve(1);
-    });
-    child.on("close", (code) => {
-      resolve(code ?? 1);
-    });
-  });
 }

@@ -38,6 +38,22 @@ describe("npm run check", () => {
     expect(failed).toBe(1);
   });
 
+  it("fails a part that does not end, and goes on without it", async () => {
+    let aborted = false;
+    const stuck: Part = {
+      name: "stuck",
+      run: (signal) => {
+        signal?.addEventListener("abort", () => (aborted = true));
+        return new Promise(() => {});
+      },
+    };
+    let text = "";
+    const tally = await runParts([stuck, held], { write: (more) => (text += more) }, undefined, 50);
+    expect(tally).toEqual({ passed: 1, failed: 1 });
+    expect(text).toContain("HUNG stuck: not at its end after 0 s");
+    expect(aborted).toBe(true);
+  });
+
   it("never runs more than two parts at once", async () => {
     let running = 0;
     let most = 0;

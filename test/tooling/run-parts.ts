@@ -1,6 +1,7 @@
 import process from "node:process";
 import { styleText } from "node:util";
 
+import type { Finished } from "./command.ts";
 import type { Part } from "./parts.ts";
 
 /** Where progress is written; `process.stdout`, or a list in tests. */
@@ -23,20 +24,26 @@ export interface Tally {
 /** Type checking and linting each use more than one thread, so that two at once fill two cores. */
 const AT_ONCE = 2;
 
+/** Longer than any part takes on a machine that does much else, ms. */
+const LIMIT_MS = 600_000;
+
 /**
  * Runs the parts, two at a time, and writes one line for each as it ends: its name and its time, and for a failure what it said.
- * A part that throws has failed.
+ * A part that throws or takes longer than `limitMs` has failed; the signal that it then gets is not waited for.
  */
-export async function runParts(parts: readonly Part[], out: Out, signal?: AbortSignal): Promise<Tally> {
+export async function runParts(
+  parts: readonly Part[],
+  out: Out,
+  signal?: AbortSignal,
+  limitMs = LIMIT_MS,
+): Promise<Tally> {
   const waiting = [...parts];
   const width = Math.max(...parts.map((part) => part.name.length));
   let failed = 0;
   const worker = async (): Promise<void> => {
     for (let part = waiting.shift(); part; part = waiting.shift()) {
       const start = performance.now();
-      const { code, output } = await part
-        .run(signal)
-        .catch((error: unknown) => ({ code: 1, output: `${String(error)}\n` }));
+      const { code, output } = await withLimit(part, signal, limitMs);
       const seconds = ((performance.now() - start) / 1000).toFixed(1);
       const verdict = code === 0 ? paint(out, "green", "ok  ") : paint(out, "red", "FAIL");
       out.write(`${verdict} ${part.name.padEnd(width)} ${seconds.padStart(5)} s\n`);
@@ -47,6 +54,24 @@ export async function runParts(parts: readonly Part[], out: Out, signal?: AbortS
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return { passed: parts.length - failed, failed };
+}
+
+async function withLimit(part: Part, signal: AbortSignal | undefined, limitMs: number): Promise<Finished> {
+  const limit = new AbortController();
+  const signals = signal ? [signal, limit.signal] : [limit.signal];
+  const { promise: late, resolve } = Promise.withResolvers<Finished>();
+  const timer = setTimeout(() => {
+    resolve({ code: 1, output: `HUNG ${part.name}: not at its end after ${Math.round(limitMs / 1_000)} s\n` });
+    limit.abort();
+  }, limitMs);
+  const ended = part
+    .run(AbortSignal.any(signals))
+    .catch((error: unknown) => ({ code: 1, output: `${String(error)}\n` }));
+  try {
+    return await Promise.race([late, ended]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function indent(text: string): string {
