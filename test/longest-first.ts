@@ -19,10 +19,11 @@ const LONGEST = [
   "test/faults/stop.test.ts",
 ];
 
-/** Begins with the longest files; the others come as ever. */
+/** Starts with the longest files and ends with the unit tests, which have workers of their own; the others come as ever. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      if (project.name === "unit") return LONGEST.length + 1;
       const index = LONGEST.findIndex((file) => moduleId.endsWith(file));
       return index < 0 ? LONGEST.length : index;
     };

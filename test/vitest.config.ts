@@ -1,12 +1,14 @@
 import path from "node:path";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./longest-first.ts";
+import { unitTests } from "./tooling/test-groups.ts";
+
+const root = path.resolve(import.meta.dirname, "..");
+const unit = unitTests(root);
 
 export default defineConfig({
-  root: path.resolve(import.meta.dirname, ".."),
+  root,
   test: {
-    include: ["test/**/*.test.ts"],
-    globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
     // Tests start servers and a database works beside them: with a third worker, a fifth faster, the tightest of them miss their limits.
     maxWorkers: 2,
@@ -17,5 +19,17 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
+    projects: [
+      { extends: true, test: { name: "unit", include: unit, setupFiles: ["test/tooling/unit-guard.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "system",
+          include: ["test/**/*.test.ts"],
+          exclude: unit,
+          globalSetup: ["test/support/global-setup.ts"],
+        },
+      },
+    ],
   },
 });
