@@ -1,16 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { hasBubblewrap } from "../sandbox/isolations.ts";
 import { startGround, type Ground } from "../support/world.ts";
 
 /** What `serve` and `doctor` make of a machine without bubblewrap: this one, with the program covered up where there is one. */
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const BUBBLEWRAP = "/usr/bin/bwrap";
-const COVER = existsSync(BUBBLEWRAP) ? [BUBBLEWRAP, "--dev-bind", "/", "/", "--ro-bind", "/dev/null", BUBBLEWRAP] : [];
+const COVER = hasBubblewrap() ? [BUBBLEWRAP, "--dev-bind", "/", "/", "--ro-bind", "/dev/null", BUBBLEWRAP] : [];
 
 let ground: Ground;
 beforeAll(async () => {
