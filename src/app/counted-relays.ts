@@ -10,6 +10,8 @@ export class CountedRelays implements RelayBook {
     this.#book = book;
     this.#metrics = metrics;
     for (const state of ["claimed", "broadcast", "unknown", "confirmed", "failed"] as const) this.#count(state, 0);
+    for (const limit of ["transactions", "failures", "open", "unproven", "budget", "reserve"] as const)
+      metrics.count("toolgate_relay_refused_total", 0, { limit });
   }
 
   find(messageHash: Buffer): Promise<RelayClaim | undefined> {
@@ -19,6 +21,7 @@ export class CountedRelays implements RelayBook {
   async claim(claim: NewRelayClaim, limits: RelayLimits): Promise<RelayVerdict> {
     const verdict = await this.#book.claim(claim, limits);
     if (verdict.kind === "claimed") this.#count("claimed");
+    else if ("of" in verdict) this.#metrics.count("toolgate_relay_refused_total", 1, { limit: verdict.of });
     return verdict;
   }
 

@@ -55,6 +55,11 @@ export const METRICS = {
     help: "payments that the gasless relay signed, by the state that they came to",
     labels: ["state"],
   },
+  toolgate_relay_refused_total: {
+    type: "counter",
+    help: "payments that the gasless relay did not claim, by the limit that was reached",
+    labels: ["limit"],
+  },
   toolgate_relay_lamports_today: {
     type: "gauge",
     help: "fees that the gasless relay has claimed on this day of UTC, on all instances, lamports",

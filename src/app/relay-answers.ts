@@ -1,7 +1,7 @@
 import { ToolgateError } from "../domain/errors.ts";
 import { displayUsd, type MicroUsd } from "../domain/money.ts";
 import { RELAY_REFUSALS, relayRefused } from "../domain/relay-refusal.ts";
-import type { RelayVerdict } from "./relay-ports.ts";
+import type { RelayBudget, RelayQuota, RelayVerdict } from "./relay-ports.ts";
 
 /** What a relayed payment ends with, when it does not end with a payment. Each says whether anything was sent and what to do. */
 
@@ -75,16 +75,17 @@ export function notClaimed(verdict: Exclude<RelayVerdict, { kind: "claimed" | "k
       "another transaction pays this quote or has paid it; this one was not sent, repeat the call with the one that you sent first",
     );
   }
-  const { retryAfterSeconds } = verdict;
-  if (verdict.kind === "budget") {
-    const message =
-      "what the gateway pays for fees today is spent; nothing was sent, pay the fee yourself (payment method wallet)";
-    return new ToolgateError("UNAVAILABLE", message, { retryAfterSeconds });
-  }
-  const what =
-    verdict.of === "failures"
-      ? "too many payments of this API key failed within the hour"
-      : "this API key had as many payments relayed within the hour as it may";
-  const message = `${what}; nothing was sent, wait or pay the fee yourself (payment method wallet)`;
-  return new ToolgateError("RATE_LIMITED", message, { retryAfterSeconds });
+  const { kind, of, retryAfterSeconds } = verdict;
+  const message = `${LIMITS[of]}; nothing was sent, wait or pay the fee yourself (payment method wallet)`;
+  return new ToolgateError(kind === "budget" ? "UNAVAILABLE" : "RATE_LIMITED", message, { retryAfterSeconds });
 }
+
+const LIMITS: Readonly<Record<RelayQuota | RelayBudget, string>> = {
+  transactions: "this account had as many payments relayed within the hour as it may",
+  failures: "too many payments of this account failed within the hour",
+  open: "as many payments of this account or wallet are under way as it may have at once; each one that is confirmed allows one more",
+  unproven:
+    "payments of this account or wallet failed on the chain within 24 hours; each one that is confirmed allows one more failure",
+  budget: "what the gateway pays for fees today is spent",
+  reserve: "what the gateway pays today for accounts without a settled payment is spent",
+};

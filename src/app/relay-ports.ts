@@ -65,8 +65,8 @@ export interface Relay {
    * Sees a payment onto the chain: checks it against the quote, claims message and quote, signs, simulates, sends, waits until it is
    * confirmed. The same transaction may come again and again, on any instance: it is sent as often as need be and claimed once.
    * @returns when it was claimed, ms: that is when the payer paid
-   * @throws ToolgateError INVALID_PAYMENT (402; nothing was sent, or it failed on the chain), QUOTE_EXPIRED, RATE_LIMITED (the key's
-   *   quota), PAYMENT_PENDING (sent, outcome unknown: repeat the same), UNAVAILABLE (budget spent, or the network cannot be asked)
+   * @throws ToolgateError INVALID_PAYMENT (402; nothing was sent, or it failed on the chain), QUOTE_EXPIRED, RATE_LIMITED (a quota
+   *   of account or wallet), PAYMENT_PENDING (sent, outcome unknown: repeat the same), UNAVAILABLE (budget spent, or the network cannot be asked)
    */
   relay(order: RelayOrder): Promise<{ claimedAt: number }>;
   /** A blockhash for a 402 answer, a few seconds old at most; undefined when the network does not tell. Never throws. */
@@ -114,13 +114,22 @@ export interface NewRelayClaim {
 
 /** What a claim may cost. */
 export interface RelayLimits {
-  /** Lamports of fees per UTC day, all keys together. */
+  /** Lamports of fees per UTC day, all accounts together. */
   readonly dailyLamports: bigint;
-  /** Relayed transactions per key and hour. */
-  readonly perKeyHourly: number;
-  /** Of those, how many may fail per key and hour, simulation included. */
-  readonly failuresPerKeyHourly: number;
+  /** Relayed transactions per account and hour. */
+  readonly perAccountHourly: number;
+  /** Of those, how many may fail per account and hour, simulation included. */
+  readonly failuresHourly: number;
 }
+
+/**
+ * Which limit refuses a claim. `open`: as many payments of the account or wallet are under way as it may have; `unproven`: as many failed
+ * on the chain within 24 hours.
+ */
+export type RelayQuota = "transactions" | "failures" | "open" | "unproven";
+
+/** Whose part of the day's fees is spent: `reserve`: the part for accounts that have not paid yet. */
+export type RelayBudget = "budget" | "reserve";
 
 /** What came of a claim. */
 export type RelayVerdict =
@@ -130,8 +139,8 @@ export type RelayVerdict =
   | { readonly kind: "known"; readonly claim: RelayClaim }
   /** Another transaction for the same quote is under way, or was confirmed. */
   | { readonly kind: "quote_taken"; readonly txSignature: string }
-  | { readonly kind: "quota"; readonly of: "transactions" | "failures"; readonly retryAfterSeconds: number }
-  | { readonly kind: "budget"; readonly retryAfterSeconds: number };
+  | { readonly kind: "quota"; readonly of: RelayQuota; readonly retryAfterSeconds: number }
+  | { readonly kind: "budget"; readonly of: RelayBudget; readonly retryAfterSeconds: number };
 
 /** The claims, in the database. A quote has one claim that is not `failed`, a message one claim in all. */
 export interface RelayBook {
@@ -145,7 +154,8 @@ export interface RelayBook {
   reject(messageHash: Buffer, reason: string): Promise<boolean>;
   /**
    * Moves a claim on: claimed -> broadcast -> confirmed | failed | unknown, unknown -> confirmed | failed. Never back, never out of
-   * confirmed or failed, and to `failed` only once it was sent (for the rest: {@link reject}). @returns whether it was moved
+   * confirmed or failed, and to `failed` only once it was sent (for the rest: {@link reject}). A failure with the reason `never_landed`
+   * returns its fee to the budget. @returns whether it was moved
    */
   move(messageHash: Buffer, state: Exclude<RelayState, "claimed">, reason?: string): Promise<boolean>;
   /** Claims without an outcome that nobody has moved for `idleMs`, oldest first. */

@@ -65,6 +65,11 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   if (present["TREASURY_OWNER"] !== undefined && !parseAddress(present["TREASURY_OWNER"])) {
     problems.push("TREASURY_OWNER: must be a wallet address (base58 of 32 bytes)");
   }
+  if (present["GASLESS_PER_KEY_HOURLY"] !== undefined) {
+    problems.push(
+      "GASLESS_PER_KEY_HOURLY: is now GASLESS_PER_ACCOUNT_HOURLY, and counts all keys of an account together",
+    );
+  }
   const file = readConfigFile(present["TOOLGATE_CONFIG"], problems);
   const inference = resolveUpstreams(file.inference, present);
   const folder = path.dirname(path.resolve(present["TOOLGATE_CONFIG"] ?? "."));

@@ -62,9 +62,11 @@ export const settings = {
   GASLESS_DAILY_LAMPORTS: integer(0, Number.MAX_SAFE_INTEGER, 50_000_000).describe(
     "fees that the relay may spend per UTC day, lamports; a relayed payment costs some 10,000",
   ),
-  GASLESS_PER_KEY_HOURLY: integer(0, 1_000_000, 120).describe("payments that one API key may have relayed per hour"),
+  GASLESS_PER_ACCOUNT_HOURLY: integer(0, 1_000_000, 120).describe(
+    "payments that one account may have relayed per hour",
+  ),
   GASLESS_FAILURES_HOURLY: integer(0, 1_000_000, 10).describe(
-    "of those, how many may fail per hour before the key is asked to wait",
+    "of those, how many may fail per hour before the account is asked to wait",
   ),
   GASLESS_MINIMUM_MICROUSD: integer(0, Number.MAX_SAFE_INTEGER, 1_000).describe(
     "cheapest quote that is relayed, micro-USD; the fee of one relayed payment is a sensible floor",

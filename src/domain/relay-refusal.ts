@@ -28,6 +28,7 @@ export const RELAY_REFUSALS = {
   TRANSFER_AUTHORITY: "transfer_authority",
   PAYER_IS_TREASURY: "payer_is_treasury",
   TRANSFER_SOURCE: "transfer_source",
+  GUARD_ACCOUNT: "guard_account",
   FEE_PAYER: "fee_payer",
   // Rules that need the quote.
   QUOTE_TOO_CHEAP: "quote_too_cheap",

@@ -38,8 +38,8 @@ export function openRelay({ config, sponsor, postgres, chain, ...rest }: RelayPa
     clock: systemClock,
     limits: {
       dailyLamports: BigInt(config.GASLESS_DAILY_LAMPORTS),
-      perKeyHourly: config.GASLESS_PER_KEY_HOURLY,
-      failuresPerKeyHourly: config.GASLESS_FAILURES_HOURLY,
+      perAccountHourly: config.GASLESS_PER_ACCOUNT_HOURLY,
+      failuresHourly: config.GASLESS_FAILURES_HOURLY,
     },
     minimum: BigInt(config.GASLESS_MINIMUM_MICROUSD),
     waitMs: config.PAYMENT_WAIT_MS,

@@ -3,8 +3,10 @@ import type { Pool } from "pg";
 import type {
   NewRelayClaim,
   RelayBook,
+  RelayBudget,
   RelayClaim,
   RelayLimits,
+  RelayQuota,
   RelayState,
   RelayVerdict,
 } from "../app/relay-ports.ts";
@@ -23,7 +25,7 @@ interface ClaimRow {
 }
 
 type VerdictRow = ClaimRow & {
-  kind: "claimed" | "known" | "quote_taken" | "transactions" | "failures" | "budget";
+  kind: "claimed" | "known" | "quote_taken" | RelayQuota | RelayBudget;
   wait_s: number;
 };
 
@@ -66,8 +68,8 @@ export class PostgresRelays implements RelayBook {
         claim.feeLamports,
         claim.lastValidBlockHeight,
         limits.dailyLamports,
-        limits.perKeyHourly,
-        limits.failuresPerKeyHourly,
+        limits.perAccountHourly,
+        limits.failuresHourly,
       ],
     });
     if (!row) throw new Error("the database told no verdict");
@@ -120,9 +122,12 @@ function verdictOf(row: VerdictRow): RelayVerdict {
     case "quote_taken":
       return { kind: "quote_taken", txSignature: base58.encode(row.tx_signature) };
     case "budget":
-      return { kind: "budget", retryAfterSeconds: row.wait_s };
+    case "reserve":
+      return { kind: "budget", of: row.kind, retryAfterSeconds: row.wait_s };
     case "transactions":
     case "failures":
+    case "open":
+    case "unproven":
       return { kind: "quota", of: row.kind, retryAfterSeconds: row.wait_s };
   }
 }

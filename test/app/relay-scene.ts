@@ -18,7 +18,7 @@ import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 export const PRICE = 10_000n;
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const sealing = { version: 1, secret: Buffer.alloc(32, 7) };
-const PLENTY: RelayLimits = { dailyLamports: 10n ** 12n, perKeyHourly: 1_000, failuresPerKeyHourly: 1_000 };
+const PLENTY: RelayLimits = { dailyLamports: 10n ** 12n, perAccountHourly: 1_000, failuresHourly: 1_000 };
 
 /** One gateway as far as relaying goes; every one has connections of its own. */
 export interface Instance {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { PublicKey, VersionedTransaction } from "@solana/web3.js";
+import { type Keypair, PublicKey, VersionedTransaction } from "@solana/web3.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { bid, limit, memo, payment, transfer } from "../payments/gasless/scene.ts";
+import { rpc, signed as signedTransfer, transfer as usdcTransfer, usdcOf } from "../localchain/paying.ts";
 import { altered, PRICE, RelayScene, type Instance, type Payment } from "./relay-scene.ts";
 
 /** Relaying on the real database and a local chain, over three instances. */
@@ -169,21 +170,22 @@ describe("what is not sent", () => {
     await scene.relay(two!, scene.pay({ payer: poor, quote: failing.quote, instructions: dearer }));
   });
 
-  it("is what goes over the key's quota, the failures' quota, or the day's budget", async () => {
-    const limits = { dailyLamports: 10n ** 12n, perKeyHourly: 2, failuresPerKeyHourly: 1 };
+  it("is what goes over the account's quota, the failures' quota, or the day's budget", async () => {
+    const limits = { dailyLamports: 10n ** 12n, perAccountHourly: 2, failuresHourly: 1 };
     const tight = scene.instance({ limits });
-    const { keyId } = scene.pay();
+    const { accountId } = scene.quote();
     const poor = scene.local.controls.createWallet({ microUsd: 0n, lamports: 0n });
-    await scene.relay(tight, scene.pay({ keyId }));
-    await scene.relay(tight, scene.pay({ keyId }));
+    await scene.relay(tight, scene.pay(), { accountId });
+    await scene.relay(tight, scene.pay(), { accountId });
     const fails = scene.pay({ payer: poor });
     await refusal(scene.relay(tight, fails));
+    const failing = { accountId: fails.quote.accountId };
     const broke = scene.instance({ limits: { ...limits, dailyLamports: await one!.book.spentToday() } });
     scene.local.faults.resetCallCounts();
 
     const errors = [
-      await refusal(scene.relay(tight, scene.pay({ keyId }))),
-      await refusal(scene.relay(tight, scene.pay({ keyId: fails.keyId }))),
+      await refusal(scene.relay(tight, scene.pay(), { accountId })),
+      await refusal(scene.relay(tight, scene.pay(), failing)),
       await refusal(scene.relay(broke, scene.pay())),
     ];
 
@@ -195,6 +197,41 @@ describe("what is not sent", () => {
     ]);
     for (const { retryAfterSeconds } of errors) expect(retryAfterSeconds).toBeGreaterThan(0);
     expect(scene.sends()).toBe(0);
+  });
+
+  it("is what a payer sends who has emptied its account twice before it landed", async () => {
+    const account = { accountId: scene.quote().accountId };
+    const thief = scene.local.controls.createWallet({ microUsd: PRICE, lamports: 1_000_000n });
+    const friend = scene.local.controls.createWallet({ microUsd: 0n, lamports: 1_000_000n });
+    const away = async (from: Keypair, to: Keypair) => {
+      const bytes = signedTransfer(scene.local, from, [usdcTransfer(scene.local, from, to, PRICE)]).serialize();
+      await rpc(scene.local, "sendTransaction", bytes.toString("base64"), { encoding: "base64" });
+      await expect.poll(() => usdcOf(scene.local, to)).toBe(PRICE);
+    };
+    const { chain } = one!;
+    const draining = altered(chain, {
+      send: async (bytes, signal) => {
+        await away(thief, friend);
+        await chain.send(bytes, signal);
+      },
+    });
+    const robbed = scene.instance({ chain: draining });
+    const spent = await one!.book.spentToday();
+    const answers: string[] = [];
+    for (let attempt = 0; attempt < 4; attempt++) {
+      answers.push((await refusal(scene.relay(robbed, scene.pay({ payer: thief }), account))).message);
+      if ((await usdcOf(scene.local, thief)) === 0n) await away(friend, thief);
+    }
+    expect(answers.map((message) => /failed_on_chain|within 24 hours/u.exec(message)?.[0])).toEqual([
+      "failed_on_chain",
+      "failed_on_chain",
+      "within 24 hours",
+      "within 24 hours",
+    ]);
+    expect((await one!.book.spentToday()) - spent).toBe(20_002n);
+    // The wallet is known under another account, too, and the account with another wallet.
+    const others = [scene.relay(robbed, scene.pay({ payer: thief })), scene.relay(robbed, scene.pay(), account)];
+    for (const other of others) expect((await refusal(other)).code).toBe("RATE_LIMITED");
   });
 
   it("is what stands on a blockhash of ours that ends too soon to land", async () => {

@@ -17,7 +17,7 @@ const offer = z.object({
 
 /** What a gateway needs to sell by x402, to one buyer as often as it likes. */
 export function x402Settings({ feePayerFile }: World): Record<string, string> {
-  return { FEE_PAYER_KEYPAIR: feePayerFile, GASLESS_PER_KEY_HOURLY: "1000000" };
+  return { FEE_PAYER_KEYPAIR: feePayerFile, GASLESS_PER_ACCOUNT_HOURLY: "1000000" };
 }
 
 /** Selling by x402 against the official library: the offer, and a whole purchase by its own client, which the seller's fee payer sends. */
@@ -37,6 +37,7 @@ export async function x402(bench: Bench): Promise<Line[]> {
   };
   const offers = await compare(asked(ours), asked(peer), plan);
   const buyers = await openX402Buyers(world.rpcUrl, key);
+  await buyers.prove(ours);
   const bought = (seller: Seller): Side => buyers.side(seller, scale.purchases);
   const purchases = await compare(bought(ours), bought(peer), plan);
   return [

@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const RELAYS = "src/postgres/migrations/0014-relays.ts";
+const RISK = "src/postgres/migrations/0034-relay-risk.ts";
 const CHAIN = "src/solana/relay-chain.ts";
 const OUTCOME = "src/solana/relay-outcome.ts";
 const BOOK = ["test/postgres/relays.test.ts"];
@@ -11,7 +12,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-message-once",
     guard: "A relayed message is claimed once.",
-    file: RELAYS,
+    file: RISK,
     find: "where message_hash = claim.message_hash;",
     replace: "where message_hash = claim.message_hash and false;",
     tests: BOOK,
@@ -19,7 +20,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-quote-freed",
     guard: "A quote whose relayed transaction failed can be paid by another.",
-    file: RELAYS,
+    file: RISK,
     find: "where quote_id = claim.quote_id and state <> 'failed';",
     replace: "where quote_id = claim.quote_id;",
     tests: BOOK,
@@ -27,7 +28,7 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-one-after-the-other",
     guard: "Each claim of a day counts all before it.",
-    file: RELAYS,
+    file: RISK,
     find: "where day = today for update;",
     replace: "where day = today;",
     tests: BOOK,
@@ -35,31 +36,63 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-budget",
     guard: "The relay spends no more than its budget of the day.",
-    file: RELAYS,
+    file: RISK,
     find: "if spent + claim.fee_lamports > daily_lamports then",
     replace: "if false then",
     tests: BOOK,
   },
   {
     name: "relay-quota",
-    guard: "A key has no more payments relayed in an hour than its quota.",
-    file: RELAYS,
+    guard: "An account has no more payments relayed in an hour than its quota, with all its keys.",
+    file: RISK,
     find: "if found or per_key_hourly <= 0 then",
     replace: "if per_key_hourly <= 0 then",
     tests: BOOK,
   },
   {
     name: "relay-failures",
-    guard: "A key whose relayed payments fail is asked to wait.",
-    file: RELAYS,
+    guard: "An account whose relayed payments fail is asked to wait.",
+    file: RISK,
     find: "if found or failures_hourly <= 0 then",
     replace: "if failures_hourly <= 0 then",
     tests: BOOK,
   },
   {
+    name: "relay-lost-bounded",
+    guard: "Failures on the chain are counted: two for nothing, and one more for each payment that was confirmed.",
+    file: RISK,
+    find: "if risk.lost >= 2 + risk.paid then",
+    replace: "if false then",
+    tests: BOOK,
+  },
+  {
+    name: "relay-open-bounded",
+    guard: "Payments under way count as failures until they are confirmed.",
+    file: RISK,
+    find: "if risk.tried >= 2 + risk.paid then",
+    replace: "if false then",
+    tests: BOOK,
+  },
+  {
+    name: "relay-wallet-counted",
+    guard: "Failures count for the wallet, whichever account sends them.",
+    file: RISK,
+    find: "where relay_payer(signed_transaction) = payer and claimed_at > day_ago",
+    replace: "where relay_payer(signed_transaction) = payer and false and claimed_at > day_ago",
+    tests: BOOK,
+  },
+  {
+    name: "relay-reserve",
+    guard: "Half of the relay's budget is left to accounts that have paid.",
+    file: RISK,
+    find: "if unpaid + claim.fee_lamports > daily_lamports / 2 then",
+    replace: "if false then",
+    tests: BOOK,
+  },
+  {
     name: "relay-sent-first",
     guard: "A relayed payment ends only after it was sent.",
-    file: RELAYS,
+    file: RISK,
     find: "when 'claimed' then target = 'broadcast'",
     replace: "when 'claimed' then true",
     tests: BOOK,
@@ -67,9 +100,9 @@ export const RELAY: readonly Mutant[] = [
   {
     name: "relay-end-is-final",
     guard: "A relayed payment has one end.",
-    file: RELAYS,
-    find: "else false end;",
-    replace: "else true end;",
+    file: RISK,
+    find: "else false end",
+    replace: "else true end",
     tests: BOOK,
   },
   {

@@ -136,7 +136,7 @@ async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promi
     feeLamports: 10_000n,
     lastValidBlockHeight: 1n,
   };
-  await new PostgresRelays(pool).claim(claim, { dailyLamports: 10_000n, perKeyHourly: 1, failuresPerKeyHourly: 1 });
+  await new PostgresRelays(pool).claim(claim, { dailyLamports: 10_000n, perAccountHourly: 1, failuresHourly: 1 });
   await ledger.credit(accountId, relayed);
 }
 

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { NewRelayClaim, RelayLimits, RelayState } from "../../src/app/relay-ports.ts";
-import { idFrom } from "../../src/postgres/rows.ts";
+import type { NewRelayClaim, RelayLimits, RelayState, RelayVerdict } from "../../src/app/relay-ports.ts";
+import { idFrom, uuidFrom } from "../../src/postgres/rows.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
 import { createTestDatabase, servingUrl, type TestDatabase } from "../support/postgres.ts";
 import {
@@ -41,10 +41,16 @@ afterAll(async () => {
 
 const PLENTY: RelayLimits = {
   dailyLamports: 1_000_000_000_000n,
-  perKeyHourly: 1_000_000,
-  failuresPerKeyHourly: 1_000_000,
+  perAccountHourly: 1_000_000,
+  failuresHourly: 1_000_000,
 };
 const MINUTE_MS = 60_000;
+
+/** Wire bytes as far as the database reads them: two signatures and a message with the payer as its second account. */
+function bytesOf(payer: Buffer, version: "legacy" | "v0" = "v0"): Buffer {
+  const opening = version === "v0" ? Buffer.of(0x80, 2, 0, 1, 7) : Buffer.of(2, 0, 1, 7);
+  return Buffer.concat([Buffer.of(2), randomBytes(128), opening, randomBytes(32), payer, randomBytes(100)]);
+}
 
 function claimOf(change: Partial<NewRelayClaim> = {}): NewRelayClaim {
   return {
@@ -53,7 +59,7 @@ function claimOf(change: Partial<NewRelayClaim> = {}): NewRelayClaim {
     accountId: idFrom("acct", randomUUID()),
     keyId: idFrom("key", randomUUID()),
     txSignature: base58.encode(randomBytes(64)),
-    signedTransaction: randomBytes(300),
+    signedTransaction: bytesOf(randomBytes(32)),
     feeLamports: 10_000n,
     lastValidBlockHeight: 1_000n,
     ...change,
@@ -87,6 +93,26 @@ async function age({ messageHash }: NewRelayClaim, interval: string): Promise<vo
     "update relay set claimed_at = claimed_at - $2::interval, moved_at = moved_at - $2::interval where message_hash = $1";
   await owner.pool.query(text, [messageHash, interval]);
 }
+
+/** As if the account had had payments relayed three days ago, each from another wallet. */
+async function settled(accountId: string, count: number): Promise<void> {
+  const random = (bytes: number) => Array.from({ length: count }, () => randomBytes(bytes));
+  await owner.pool.query(
+    `insert into relay select hash, 'qt_' || encode(hash, 'hex'), $1::uuid, $1::uuid, signature, bytes, 0, 1, 'confirmed', null, at, at
+     from unnest($2::bytea[], $3::bytea[], $4::bytea[]) relayed (hash, signature, bytes), lateral (select now() - interval '3 days' as at) past`,
+    [uuidFrom("acct", accountId), random(32), random(64), random(32).map((payer) => bytesOf(payer))],
+  );
+}
+
+/** A claim that was sent and came to that end. */
+async function ended(state: "confirmed" | "failed", change: Partial<NewRelayClaim> = {}, reason?: string) {
+  const claim = await claimed(change);
+  await relays.move(claim.messageHash, "broadcast");
+  await relays.move(claim.messageHash, state, reason);
+  return claim;
+}
+
+const kindOf = (verdict: RelayVerdict) => ("of" in verdict ? verdict.of : verdict.kind);
 
 const stateOf = async ({ messageHash }: NewRelayClaim) => (await relays.find(messageHash))?.state;
 
@@ -142,8 +168,10 @@ describe("the budget of a day", () => {
   it("is never exceeded, however many claims come at once", async () => {
     const spent = await relays.spentToday();
     const limits = { ...PLENTY, dailyLamports: spent + 7n * 10_000n + 9_999n };
+    const accountId = idFrom("acct", randomUUID());
+    await settled(accountId, 40);
     const verdicts = await claimAtOnce(
-      Array.from({ length: 40 }, () => claimOf()),
+      Array.from({ length: 40 }, () => claimOf({ accountId })),
       limits,
     );
     expect(verdicts.filter(({ kind }) => kind === "claimed")).toHaveLength(7);
@@ -153,7 +181,7 @@ describe("the budget of a day", () => {
     expect(refused).toMatchObject({ kind: "budget" });
     if (refused?.kind === "budget") expect(Math.abs(refused.retryAfterSeconds - untilMidnight)).toBeLessThan(60);
     // What is cheaper still fits.
-    expect(await relays.claim(claimOf({ feeLamports: 9_999n }), limits)).toMatchObject({ kind: "claimed" });
+    expect(await relays.claim(claimOf({ accountId, feeLamports: 9_999n }), limits)).toMatchObject({ kind: "claimed" });
   });
 
   it("gets back the fee of what was never sent, once, and of nothing else", async () => {
@@ -171,11 +199,12 @@ describe("the budget of a day", () => {
   });
 });
 
-describe("the quota of a key", () => {
-  it("is never exceeded, however many claims come at once, and is its own", async () => {
-    const keyId = idFrom("key", randomUUID());
-    const limits = { ...PLENTY, perKeyHourly: 5 };
-    const claims = Array.from({ length: 30 }, () => claimOf({ keyId }));
+describe("the quota of an account", () => {
+  it("is never exceeded by however many of its keys at once, and is its own", async () => {
+    const accountId = idFrom("acct", randomUUID());
+    await settled(accountId, 10);
+    const limits = { ...PLENTY, perAccountHourly: 5 };
+    const claims = Array.from({ length: 30 }, () => claimOf({ accountId }));
     const verdicts = await claimAtOnce(claims, limits);
     expect(verdicts.filter(({ kind }) => kind === "claimed")).toHaveLength(5);
     const refused = verdicts.filter(({ kind }) => kind === "quota");
@@ -184,25 +213,103 @@ describe("the quota of a key", () => {
     expect(await relays.claim(claimOf(), limits)).toMatchObject({ kind: "claimed" });
     const oldest = claims[verdicts.findIndex(({ kind }) => kind === "claimed")]!;
     await age(oldest, "59 minutes");
-    const [wait] = await claimAtOnce([claimOf({ keyId })], limits);
+    const [wait] = await claimAtOnce([claimOf({ accountId })], limits);
     expect(wait).toMatchObject({ kind: "quota" });
     if (wait?.kind === "quota") expect(wait.retryAfterSeconds).toBeLessThanOrEqual(60);
     await age(oldest, "1 minute");
-    expect(await relays.claim(claimOf({ keyId }), limits)).toMatchObject({ kind: "claimed" });
-    expect(await relays.claim(claimOf(), { ...PLENTY, perKeyHourly: 0 })).toMatchObject({ kind: "quota" });
+    expect(await relays.claim(claimOf({ accountId }), limits)).toMatchObject({ kind: "claimed" });
+    expect(await relays.claim(claimOf(), { ...PLENTY, perAccountHourly: 0 })).toMatchObject({ kind: "quota" });
   });
 
   it("ends earlier where its transactions fail", async () => {
-    const keyId = idFrom("key", randomUUID());
-    const limits = { ...PLENTY, failuresPerKeyHourly: 2 };
+    const accountId = idFrom("acct", randomUUID());
+    const limits = { ...PLENTY, failuresHourly: 2 };
     for (let failures = 0; failures < 2; failures++) {
-      const claim = claimOf({ keyId });
+      const claim = claimOf({ accountId });
       expect(await relays.claim(claim, limits)).toMatchObject({ kind: "claimed" });
       await relays.reject(claim.messageHash, "it would fail");
     }
-    const refused = await relays.claim(claimOf({ keyId }), limits);
+    const refused = await relays.claim(claimOf({ accountId }), limits);
     expect(refused).toMatchObject({ kind: "quota", of: "failures" });
     if (refused.kind === "quota") expect(Math.abs(refused.retryAfterSeconds - 3_600)).toBeLessThan(120);
+  });
+});
+
+describe("what payments that fail can cost", () => {
+  const accountOf = () => idFrom("acct", randomUUID());
+
+  it.each(["account", "wallet"] as const)("is two fees for a new %s, however many it sends at once", async (who) => {
+    const [accountId, payer] = [accountOf(), randomBytes(32)];
+    const mine = () => claimOf(who === "account" ? { accountId } : { signedTransaction: bytesOf(payer) });
+    const claims = Array.from({ length: 100 }, mine);
+    const kinds = (await claimAtOnce(claims)).map(kindOf);
+    expect(kinds.filter((kind) => kind === "claimed")).toHaveLength(2);
+    expect(kinds.filter((kind) => kind === "open")).toHaveLength(98);
+    for (const [n, claim] of claims.entries()) {
+      if (kinds[n] !== "claimed") continue;
+      await at(n).move(claim.messageHash, "broadcast");
+      await at(n).move(claim.messageHash, "failed", "failed_on_chain: insufficient funds");
+    }
+    const refused = (await claimAtOnce(Array.from({ length: 10 }, mine))).map(kindOf);
+    expect(new Set(refused)).toEqual(new Set(["unproven"]));
+    expect(kindOf(await relays.claim(claimOf(), PLENTY))).toBe("claimed");
+  });
+
+  it("is known by the wallet in either version of a transaction", async () => {
+    const payer = randomBytes(32);
+    for (const version of ["legacy", "v0"] as const) await claimed({ signedTransaction: bytesOf(payer, version) });
+    expect(kindOf(await relays.claim(claimOf({ signedTransaction: bytesOf(payer) }), PLENTY))).toBe("open");
+  });
+
+  it("is one more fee for each payment that was confirmed, of both account and wallet", async () => {
+    const [accountId, payer] = [accountOf(), randomBytes(32)];
+    const mine = { accountId, signedTransaction: bytesOf(payer) };
+    for (const end of ["confirmed", "failed", "failed", "failed"] as const) await ended(end, mine);
+    expect(kindOf(await relays.claim(claimOf(mine), PLENTY))).toBe("unproven");
+    const other = claimOf({ accountId, signedTransaction: bytesOf(randomBytes(32)) });
+    expect(kindOf(await relays.claim(other, PLENTY))).toBe("unproven");
+  });
+
+  it("is forgiven after a day, and told until when", async () => {
+    const accountId = accountOf();
+    const [first] = [await ended("failed", { accountId }), await ended("failed", { accountId })];
+    await age(first, "23 hours");
+    const refused = await relays.claim(claimOf({ accountId }), PLENTY);
+    expect(refused).toMatchObject({ kind: "quota", of: "unproven" });
+    if (refused.kind === "quota") expect(Math.abs(refused.retryAfterSeconds - 3_600)).toBeLessThan(120);
+    await age(first, "1 hour");
+    expect(kindOf(await relays.claim(claimOf({ accountId }), PLENTY))).toBe("claimed");
+  });
+
+  it("is nothing for what was never sent or never landed, which returns its fee and counts as no loss", async () => {
+    const [accountId, before] = [accountOf(), await relays.spentToday()];
+    for (let n = 0; n < 3; n++) {
+      await relays.reject((await claimed({ accountId })).messageHash, "it would fail");
+      await ended("failed", { accountId }, "never_landed");
+    }
+    expect(await relays.spentToday()).toBe(before);
+    expect(kindOf(await relays.claim(claimOf({ accountId }), PLENTY))).toBe("claimed");
+  });
+
+  it("leaves half of the budget to accounts that have paid", async () => {
+    await owner.pool.query("delete from relay");
+    await owner.pool.query("delete from relay_budget");
+    const customers = [accountOf(), await makeAccount(owner.pool, 0n)];
+    await settled(customers[0]!, 1);
+    await instances[0]!.instance.ledger.credit(customers[1]!, depositOf({ amount: 10_000n }));
+    const limits = { ...PLENTY, dailyLamports: (await relays.spentToday()) + 80_000n };
+    const strangers = Array.from({ length: 60 }, () => claimOf());
+    const kinds = (await claimAtOnce(strangers, limits)).map(kindOf);
+    expect(kinds.filter((kind) => kind === "claimed")).toHaveLength(4);
+    expect(kinds.filter((kind) => kind === "reserve")).toHaveLength(56);
+    for (const accountId of customers)
+      expect(kindOf(await relays.claim(claimOf({ accountId }), limits))).toBe("claimed");
+    // What a stranger has paid makes room for another.
+    const paid = strangers[kinds.indexOf("claimed")]!.messageHash;
+    await relays.move(paid, "broadcast");
+    expect(kindOf(await relays.claim(claimOf(), limits))).toBe("reserve");
+    await relays.move(paid, "confirmed");
+    await relays.reject(strangers[kinds.lastIndexOf("claimed")]!.messageHash, "it would fail");
   });
 });
 
@@ -328,7 +435,7 @@ describe("a payment by a relayed transaction", () => {
       "select tx_signature, paid_by from payment",
     );
     const paidBy = Object.fromEntries(rows.map((row) => [base58.encode(row.tx_signature), row.paid_by]));
-    expect(paidBy).toEqual({
+    expect(paidBy).toMatchObject({
       [proved.txSignature]: "gasless",
       [watched.txSignature]: "gasless",
       [credited.txSignature]: "gasless",

@@ -1,14 +1,22 @@
 import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
 import { MOST_GUARDS } from "./limits.ts";
 import { LIGHTHOUSE_PROGRAM } from "./programs.ts";
-import type { WireInstruction } from "./wire-transaction.ts";
+import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";
+
+/** AssertAccountInfo and AssertAccountInfoMulti, by their first byte: all that wallets assert of a fee payer. */
+const OF_ACCOUNTS = [5, 6];
 
 /**
- * First bytes of Lighthouse's instructions that look at accounts and at the clock, and at nothing else: AssertAccountData to
- * AssertSysvarClock. 0 (MemoryWrite) makes accounts at the cost of a signer, 1 (MemoryClose) closes them, 16 (AssertMerkleTreeAccount)
- * calls another program; 17 (AssertBubblegumTreeConfigAccount) no payment has a use for.
+ * What is relayed: with AssertAccountData and AssertTokenAccount, and their Multi, all that a wallet and its USDC can be asserted of.
+ * The clock (15), a mint, a stake or a program can change between simulation and landing without the payer, at the fee payer's cost.
  */
-const [FIRST_ASSERTION, LAST_ASSERTION] = [2, 15];
+export const RELAYED_GUARDS: ReadonlySet<number> = new Set([2, 3, ...OF_ACCOUNTS, 9, 10]);
+
+/**
+ * What only asserts: AssertAccountData to AssertSysvarClock. 0 (MemoryWrite) makes accounts at the cost of a signer, 1 (MemoryClose)
+ * closes them, 16 (AssertMerkleTreeAccount) calls another program; 17 (AssertBubblegumTreeConfigAccount) no payment has a use for.
+ */
+export const ASSERTIONS: ReadonlySet<number> = new Set(Array.from({ length: 14 }, (_none, index) => index + 2));
 
 /** Whether an instruction belongs to Lighthouse, whatever it does there. */
 export function isGuard({ program }: WireInstruction, keys: readonly Buffer[]): boolean {
@@ -18,12 +26,13 @@ export function isGuard({ program }: WireInstruction, keys: readonly Buffer[]): 
 /**
  * Takes out the guards that wallets put in, wherever they are, before the payment's own instructions are counted: they can make a
  * transaction fail, and change nothing.
- * @returns the other instructions, in their order, and how many guards there were
+ * @param kinds first bytes that a guard may have
+ * @returns the guards and the other instructions, in their order
  */
 export function withoutGuards(
-  instructions: readonly WireInstruction[],
-  keys: readonly Buffer[],
-): { guards: number; rest: WireInstruction[] } {
+  { instructions, keys }: Pick<WireTransaction, "instructions" | "keys">,
+  kinds: ReadonlySet<number>,
+): { guards: WireInstruction[]; rest: WireInstruction[] } {
   const rest = instructions.filter((instruction) => !isGuard(instruction, keys));
   const guards = instructions.filter((instruction) => isGuard(instruction, keys));
   if (guards.length > MOST_GUARDS) {
@@ -32,13 +41,33 @@ export function withoutGuards(
       `the transaction has ${guards.length} Lighthouse instructions, at most ${MOST_GUARDS} are relayed; sign it with a wallet that adds fewer`,
     );
   }
-  for (const { data } of guards) {
-    const kind = data[0] ?? 0;
-    if (kind >= FIRST_ASSERTION && kind <= LAST_ASSERTION) continue;
+  for (const guard of guards) {
+    if (kinds.has(kindOf(guard))) continue;
     throw relayRefused(
       RELAY_REFUSALS.GUARD_KIND,
-      `a Lighthouse instruction is of kind ${kind}; only assertions about accounts are relayed (kinds ${FIRST_ASSERTION} to ${LAST_ASSERTION})`,
+      `a Lighthouse instruction is of kind ${kindOf(guard)}; only assertions about accounts are relayed (kinds ${[...kinds].join(", ")})`,
     );
   }
-  return { guards: guards.length, rest };
+  return { guards, rest };
+}
+
+/**
+ * Refuses guards that look at accounts which others change: the treasury's, the mint, sysvars. The fee payer is looked at by wallets; its
+ * balance falls with each payment, so that such a guard can fail too.
+ * @param source index of the payer's token account
+ */
+export function checkGuardAccounts(guards: readonly WireInstruction[], source: number | undefined): void {
+  for (const guard of guards) {
+    const [account, ...more] = guard.accounts;
+    const own = account === 1 || (account !== undefined && account === source);
+    if (more.length === 0 && (own || (account === 0 && OF_ACCOUNTS.includes(kindOf(guard))))) continue;
+    throw relayRefused(
+      RELAY_REFUSALS.GUARD_ACCOUNT,
+      "a Lighthouse instruction must look at one account, the payer's wallet or its USDC account (kinds 5 and 6 also at the fee payer); others can change at any time",
+    );
+  }
+}
+
+function kindOf({ data }: WireInstruction): number {
+  return data[0] ?? 0;
 }

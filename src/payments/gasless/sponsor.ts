@@ -10,7 +10,7 @@ import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
 import { buildPayment } from "./build.ts";
 import { checkComputeBudget } from "./compute-budget.ts";
 import type { SigningKey } from "./ed25519.ts";
-import { withoutGuards } from "./guards.ts";
+import { checkGuardAccounts, RELAYED_GUARDS, withoutGuards } from "./guards.ts";
 import { readLayout } from "./layout.ts";
 import { checkMemo } from "./memo.ts";
 import { checkForm } from "./rules-of-form.ts";
@@ -114,9 +114,9 @@ export class GaslessSponsor implements Sponsor {
   #check(bytes: Uint8Array): Checked {
     const wire = readTransaction(bytes);
     checkForm(wire);
-    const { guards, rest } = withoutGuards(wire.instructions, wire.keys);
+    const { guards, rest } = withoutGuards(wire, RELAYED_GUARDS);
     const layout = readLayout(rest, wire.keys);
-    const feeLamports = checkComputeBudget(layout, guards);
+    const feeLamports = checkComputeBudget(layout, guards.length);
     const memo = checkMemo(layout.memo, this.#memoPrefix);
     const [feePayer, payer] = wire.keys;
     const payerSignature = wire.signatures[1];
@@ -127,6 +127,7 @@ export class GaslessSponsor implements Sponsor {
       );
     }
     const amount = checkTransfer(layout.transfer, wire, this.#treasury, this.#usdcAccounts);
+    checkGuardAccounts(guards, layout.transfer.accounts[0]);
     const signature = feePayer.equals(this.#key.publicKey) ? this.#key.sign(wire.message) : undefined;
     const transaction = {
       bytes,

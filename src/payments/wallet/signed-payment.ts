@@ -4,7 +4,7 @@ import { parseAddress } from "../../domain/base58.ts";
 import { isSignedBy } from "../../domain/ed25519.ts";
 import { invalidField, ToolgateError } from "../../domain/errors.ts";
 import { parseMemo } from "../../domain/memo.ts";
-import { withoutGuards } from "../gasless/guards.ts";
+import { ASSERTIONS, withoutGuards } from "../gasless/guards.ts";
 import { readLayout } from "../gasless/layout.ts";
 import { USDC_MINT } from "../gasless/programs.ts";
 import { readTransaction, type WireInstruction, type WireTransaction } from "../gasless/wire-transaction.ts";
@@ -48,9 +48,9 @@ function wireOf(bytes: Uint8Array): WireTransaction {
   }
 }
 
-function layoutOf({ instructions, keys }: WireTransaction): { transfer: WireInstruction; memo: WireInstruction } {
+function layoutOf(wire: WireTransaction): { transfer: WireInstruction; memo: WireInstruction } {
   try {
-    return readLayout(withoutGuards(instructions, keys).rest, keys);
+    return readLayout(withoutGuards(wire, ASSERTIONS).rest, wire.keys);
   } catch (error) {
     throw unlike(error);
   }

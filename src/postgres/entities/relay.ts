@@ -19,7 +19,20 @@ export const RelayEntity = defineEntity({
     movedAt: p.datetime().length(6),
   },
   indexes: [
-    { name: "relay_key_index", properties: ["keyId", "claimedAt"] },
+    { name: "relay_account_index", properties: ["accountId", "claimedAt"] },
+    {
+      name: "relay_account_risk_index",
+      expression: "create index relay_account_risk_index on relay (account_id, claimed_at) where state <> 'confirmed'",
+    },
+    {
+      name: "relay_payer_index",
+      expression: "create index relay_payer_index on relay (relay_payer(signed_transaction), claimed_at)",
+    },
+    {
+      name: "relay_unpaid_index",
+      expression:
+        "create index relay_unpaid_index on relay (claimed_at) include (fee_lamports) where state <> 'confirmed' and fee_lamports > 0",
+    },
     {
       name: "relay_unfinished_index",
       expression:

@@ -17,6 +17,8 @@ import {
   ComputeBudgetProgram,
   Keypair,
   PublicKey,
+  SYSVAR_CLOCK_PUBKEY,
+  SYSVAR_SLOT_HASHES_PUBKEY,
   SystemProgram,
   TransactionInstruction,
 } from "@solana/web3.js";
@@ -295,7 +297,6 @@ describe("the guards of wallets", () => {
       () => [one!, two!, looks(5, 17), guard(10, 52, [source]), looks(5, 16), three!, four!, looks(6, 27)],
     ],
     ["with the units that they take", () => [limit(70_000), ...payment(scene).slice(1), looks(5, 17)]],
-    ["with the clock, which is no account", () => [...payment(scene), guard(15, 12, [])]],
   ])("may stand anywhere: %s", (_what, instructions) => {
     expect(refusalOf(scene, signed(scene, instructions()))).toBeUndefined();
   });
@@ -306,6 +307,18 @@ describe("the guards of wallets", () => {
     ["ones that close memory", "guard_kind", behind(looks(1, 3))],
     ["ones that call another program", "guard_kind", behind(looks(16, 12))],
     ["ones of an unknown kind", "guard_kind", behind(looks(18, 12))],
+    ["the clock", "guard_kind", behind(guard(15, 11, []))],
+    ["two accounts that are compared", "guard_kind", behind(guard(4, 20, [payer.publicKey, source]))],
+    ["the supply of USDC", "guard_kind", behind(guard(7, 12, [MINT]))],
+    ["a stake, whose rewards come by themselves", "guard_kind", behind(guard(11, 12, [payer.publicKey]))],
+    ["the clock as an account's data", "guard_account", behind(guard(2, 16, [SYSVAR_CLOCK_PUBKEY]))],
+    ["recent blockhashes", "guard_account", behind(guard(3, 16, [SYSVAR_SLOT_HASHES_PUBKEY]))],
+    ["what the treasury holds", "guard_account", behind(guard(9, 12, [treasury]))],
+    ["the treasury's account", "guard_account", behind(guard(5, 12, [treasury]))],
+    ["a stranger's account", "guard_account", behind(guard(6, 12, [stranger.publicKey]))],
+    ["data of the fee payer", "guard_account", behind(looks(2, 12))],
+    ["a second account", "guard_account", behind(guard(5, 12, [payer.publicKey, source]))],
+    ["no account", "guard_account", behind(guard(5, 12, []))],
     ["ones that say nothing", "guard_kind", behind(guard(undefined, 0, [payer.publicKey]))],
     ["more units than theirs", "compute_limit", () => [limit(70_001), ...payment(scene).slice(1), looks(5, 17)]],
     [
@@ -387,7 +400,7 @@ describe("a signature of ours", () => {
         limit(units),
         bid(50_000),
         ...payment(scene).slice(2),
-        ...Array.from({ length: guards }, () => guard(5, 17, [])),
+        ...Array.from({ length: guards }, () => guard(5, 17, [payer.publicKey])),
       ]);
     const feeOf = (bytes: Uint8Array) => {
       const decoded = scene.sponsor.decode(bytes);
