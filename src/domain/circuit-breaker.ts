@@ -3,6 +3,8 @@ import type { Clock } from "./clock.ts";
 const FAILURES_TO_OPEN = 3;
 const FIRST_COOLDOWN_MS = 1_000;
 const LONGEST_COOLDOWN_MS = 30_000;
+/** Between two calls before a pause is over, ms. */
+const EARLY_MS = 1_000;
 
 /**
  * Keeps calls away from an endpoint that does not answer: three failures in a row (or as many as it is told) open it for a second, and for twice as long
@@ -14,6 +16,10 @@ export class CircuitBreaker {
   #failures = 0;
   #openUntil = 0;
   #trial = false;
+  /** Whether the endpoint asked for the time that is left. */
+  #paused = false;
+  #earlyAt = Number.NEGATIVE_INFINITY;
+  #early = false;
 
   /** @param failuresToOpen how many failures in a row open it, three when left out */
   constructor(clock: Clock, { failuresToOpen = FAILURES_TO_OPEN }: { readonly failuresToOpen?: number } = {}) {
@@ -35,9 +41,26 @@ export class CircuitBreaker {
     return true;
   }
 
+  /** Whether the time that is left is a pause that the endpoint asked for, not one after failures. */
+  get paused(): boolean {
+    return this.#paused && this.waitMs > 0;
+  }
+
+  /** Asks leave for a call before a pause is over, for want of another endpoint: one at a time, and one a second. */
+  admitEarly(): boolean {
+    const now = this.#clock.now();
+    if (!this.paused || this.#trial || now - this.#earlyAt < EARLY_MS) return false;
+    this.#earlyAt = now;
+    this.#early = true;
+    this.#trial = true;
+    return true;
+  }
+
   /** The endpoint answered. @returns whether this closes the circuit */
   succeeded(): boolean {
     const closes = this.#failures >= this.#failuresToOpen;
+    if (this.#early) this.#openUntil = 0;
+    this.#early = false;
     this.#failures = 0;
     this.#trial = false;
     return closes;
@@ -46,23 +69,28 @@ export class CircuitBreaker {
   /** The endpoint failed. @returns whether this opens the circuit */
   failed(): boolean {
     this.#trial = false;
+    this.#early = false;
     // Calls that were on their way when the circuit opened tell nothing new.
     if (this.waitMs > 0) return false;
     this.#failures += 1;
     if (this.#failures < this.#failuresToOpen) return false;
     const cooldown = FIRST_COOLDOWN_MS * 2 ** (this.#failures - this.#failuresToOpen);
     this.#openUntil = this.#clock.now() + Math.min(cooldown, LONGEST_COOLDOWN_MS);
+    this.#paused = false;
     return true;
   }
 
   /** The endpoint asked to be left alone for a while (HTTP Retry-After, RFC 9110 section 10.2.3). It is well, so nothing counts against it. */
   pause(ms: number): void {
     this.#trial = false;
+    this.#early = false;
+    this.#paused = true;
     this.#openUntil = Math.max(this.#openUntil, this.#clock.now() + ms);
   }
 
   /** The caller went away before there was an outcome. */
   abandoned(): void {
     this.#trial = false;
+    this.#early = false;
   }
 }

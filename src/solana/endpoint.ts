@@ -39,18 +39,26 @@ export class Endpoint {
   readonly #post: HttpPost;
   readonly #options: EndpointOptions;
   readonly #breaker: CircuitBreaker;
+  readonly #isLastResort: (endpoint: Endpoint) => boolean;
   #lastId = 0;
 
-  constructor(url: EndpointUrl, options: EndpointOptions) {
+  /** @param isLastResort whether no endpoint may be asked now, and this one is the first that asked for a pause to be asked again */
+  constructor(url: EndpointUrl, options: EndpointOptions, isLastResort: (endpoint: Endpoint) => boolean = () => false) {
     this.host = url.host;
     this.#post = new HttpPost(url);
     this.#options = options;
     this.#breaker = new CircuitBreaker(options.clock);
+    this.#isLastResort = isLastResort;
   }
 
   /** Milliseconds until this endpoint may be asked again; 0: now. */
   get waitMs(): number {
     return this.#breaker.waitMs;
+  }
+
+  /** Whether it waits because it asked for a pause. */
+  get paused(): boolean {
+    return this.#breaker.paused;
   }
 
   /**
@@ -59,7 +67,8 @@ export class Endpoint {
    */
   async ask<Result>(request: RpcRequest<Result>): Promise<Result> {
     request.signal.throwIfAborted();
-    if (!this.#breaker.admit()) throw new RpcFailure("circuit_open", this.host, "left alone after failures");
+    if (!this.#breaker.admit() && !(this.#isLastResort(this) && this.#breaker.admitEarly()))
+      throw new RpcFailure("circuit_open", this.host, "left alone after failures");
     try {
       const result = await this.#attempt(request);
       this.#report(undefined);

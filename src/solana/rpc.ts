@@ -17,7 +17,14 @@ export class SolanaRpc {
   /** @throws TypeError for a URL that cannot be read, or none at all */
   constructor(urls: readonly string[], options: EndpointOptions) {
     if (urls.length === 0) throw new TypeError("SOLANA_RPC_URLS: names no endpoint");
-    this.endpoints = urls.map((url, index) => new Endpoint(parseEndpointUrl(url, index + 1), options));
+    const isLastResort = (endpoint: Endpoint) => endpoint === this.#lastResort();
+    this.endpoints = urls.map((url, index) => new Endpoint(parseEndpointUrl(url, index + 1), options, isLastResort));
+  }
+
+  /** The endpoint whose pause ends first, while all are left alone: what has asked for a long pause is often well sooner. */
+  #lastResort(): Endpoint | undefined {
+    if (this.endpoints.some(({ waitMs }) => waitMs === 0)) return undefined;
+    return this.endpoints.filter(({ paused }) => paused).toSorted((one, other) => one.waitMs - other.waitMs)[0];
   }
 
   /**

@@ -73,6 +73,35 @@ describe("endpoints", () => {
     await expect(verdict).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 7 });
   });
 
+  it("that all asked for a pause: the one whose pause ends first is asked once a second, and used again once it is well", async () => {
+    net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 30 });
+    net.fail(net.second, "*", { kind: "http", status: 429, retryAfterSeconds: 7 });
+    const chain = net.openBoth();
+    const verify = () => chain.verify({ txSignature, signal: patient() });
+    for (let call = 0; call < 5; call++) await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([{ getTransaction: 1 }, { getTransaction: 2 }]);
+    net.second.faults.clear();
+    await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    net.clock.offset += 1_001;
+    for (let call = 0; call < 3; call++) expect(await verify()).toMatchObject(PAID);
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([{ getTransaction: 1 }, { getTransaction: 5 }]);
+  });
+
+  it("that asked for a pause are asked when the others are out, not those that fail", async () => {
+    net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 30 }, 1);
+    const chain = net.open({ urls: [net.first.url, NOTHING_LISTENS] });
+    const verify = () => chain.verify({ txSignature, signal: patient() });
+    const endings: string[] = [];
+    for (let call = 0; call < 4; call++)
+      endings.push(
+        await verify().then(
+          ({ kind }) => kind,
+          () => "out",
+        ),
+      );
+    expect(endings).toEqual(["out", "out", "out", "paid"]);
+  });
+
   it("that ask for a pause get it, and are asked again after it", async () => {
     net.fail(net.first, "*", { kind: "http", status: 429, retryAfterSeconds: 7 }, 1);
     const chain = net.openBoth();
