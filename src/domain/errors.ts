@@ -44,6 +44,8 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface ErrorOptions {
   /** HTTP status where the same code has two: a proof that cannot even be parsed is INVALID_PAYMENT 400. */
   status?: number;
+  /** gRPC code where a protocol prescribes another: a compressed message is UNIMPLEMENTED over gRPC and Connect. */
+  rpc?: RpcCode;
   /** Seconds after which another try makes sense. */
   retryAfterSeconds?: number;
   /** What lies behind it; for the log, never for the caller. */
@@ -67,7 +69,7 @@ export class ToolgateError extends Error {
     this.name = "ToolgateError";
     this.code = code;
     this.status = options.status ?? ERRORS[code].status;
-    this.rpc = ERRORS[code].rpc;
+    this.rpc = options.rpc ?? ERRORS[code].rpc;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }

@@ -8,26 +8,23 @@ import {
   type HandlerContext,
   type MethodImpl,
 } from "@connectrpc/connect";
-import {
-  compressionBrotli,
-  compressionGzip,
-  universalRequestFromNodeRequest,
-  universalResponseToNodeResponse,
-} from "@connectrpc/connect-node";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { createErrorBody } from "#httpjson/runtime/index.ts";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Admission, Arrival } from "../gate.ts";
-import { joinedPieces } from "./joined-pieces.ts";
 import type { Header } from "../header.ts";
+import { BINARY_OPTIONS, messageLimit } from "../message-limits.ts";
 import { send } from "../http/answer.ts";
 import { arrivalOf } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { newRequestId } from "../request-context.ts";
 import { asPlatformAbort, connectError } from "./connect-error.ts";
+import { joinedPieces } from "./joined-pieces.ts";
+import { requirePlainMessage } from "./plain-message.ts";
 import { refusalOf, UNKNOWN_METHOD } from "./refusal.ts";
 
 /** What the Connect door needs. */
@@ -36,7 +33,7 @@ export interface ConnectDeps {
   /** The services to serve to the public; the pipeline has them all. */
   readonly services: readonly DescService[];
   readonly random: Random;
-  /** Largest request message, bytes, after decompression. */
+  /** Largest request message of a method that needs a key, bytes. */
   readonly bodyLimit: number;
   /** What stands before the services' paths, e.g. `/console/rpc`; nothing by default. */
   readonly under?: string;
@@ -74,13 +71,17 @@ export function connectDoor({ pipeline, services, random, bodyLimit, under = "" 
   const operations = services.flatMap((service) => service.methods.map((method) => pipeline.operation(method)));
   const router = createConnectRouter({
     grpc: false,
-    acceptCompression: [compressionGzip, compressionBrotli],
-    readMaxBytes: bodyLimit,
+    acceptCompression: [],
     writeMaxBytes: WRITE_MAX_BYTES,
     jsonOptions: { ignoreUnknownFields: false },
+    binaryOptions: BINARY_OPTIONS,
     requestGate: (context) => admit(pipeline, context),
   });
-  for (const operation of operations) router.rpc(operation.method, implementation(pipeline, operation));
+  for (const operation of operations) {
+    // Per-method options switch on every protocol that they do not switch off.
+    const options = { grpc: false, readMaxBytes: messageLimit(operation.endpoint, bodyLimit) };
+    router.rpc(operation.method, implementation(pipeline, operation), options);
+  }
   const handlers = new Map(router.handlers.map((handler) => [under + handler.requestPath, handler]));
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -102,6 +103,8 @@ export function connectDoor({ pipeline, services, random, bodyLimit, under = "" 
       const refusal = refusalOf(handler, answer);
       if (refusal) return tell(refusal.error, refusal.headers);
       response.setHeader("x-request-id", requestId);
+      // What is left of a refused body would stand before the next request of the connection.
+      if (!request.complete) response.shouldKeepAlive = false;
       await universalResponseToNodeResponse(answer, response);
     } catch (error) {
       // The caller has gone, and its stream with it.
@@ -129,7 +132,8 @@ async function admit(pipeline: Pipeline, context: HandlerContext): Promise<void>
   const requestId = context.values.get(REQUEST_ID);
   try {
     const arrival = context.values.get(ARRIVAL);
-    if (!arrival) throw new Error("the door was passed by");
+    if (!arrival) throw new Error("request context missing");
+    requirePlainMessage(context);
     const admission = await pipeline.admit(pipeline.operation(context.method), arrival);
     context.values.set(ENTRY, { requestId, admission });
     if (!admission.rate) return;
