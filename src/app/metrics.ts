@@ -91,10 +91,9 @@ export const METRICS = {
     help: "1 while this instance runs code, 0 while its sandbox is not seen to hold",
     labels: [],
   },
-  toolgate_keys_refused_total: { type: "counter", help: "requests with an unknown or revoked API key", labels: [] },
-  toolgate_addresses_limited_total: {
+  toolgate_keys_refused_total: {
     type: "counter",
-    help: "requests refused because their address had sent too many bad keys",
+    help: "requests with a forged, unknown, expired or revoked API key",
     labels: [],
   },
 } as const;

@@ -21,8 +21,8 @@ export interface CallContext {
 
 /** Verifies API keys. Answers may come from memory, but a revoked key stops working within one second on every instance. */
 export interface Authenticator {
-  /** Who the key stands for, at once where it is known from memory; undefined: unknown, revoked or expired. */
-  authenticate(secret: string): Caller | Promise<Caller | undefined>;
+  /** Who the key stands for, at once where memory decides; undefined: forged, mistyped, unknown, revoked or expired. */
+  authenticate(secret: string): Caller | undefined | Promise<Caller | undefined>;
 }
 
 /** The token buckets, one per key, shared by all instances on one database. */

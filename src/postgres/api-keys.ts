@@ -1,8 +1,7 @@
-import { base58 } from "@scure/base";
 import type { InferEntity } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
 import { type ApiKey, type ApiKeys, type KeyUse, type ListedKey, MAX_GOOD_KEYS, type Rotation } from "../app/ports.ts";
-import { KEY_PREFIX, SHOWN_LENGTH } from "../domain/api-key.ts";
+import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../domain/api-key.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { newId, uuidOf } from "../domain/ids.ts";
@@ -25,6 +24,12 @@ type KeyRow = InferEntity<typeof ApiKeyEntity>;
 const [MOST_A_DAY, MOST_ENDED] = [1_000, 500];
 
 const DAY_MS = 86_400_000;
+
+/** The secrets that sign keys. */
+export interface KeySecrets {
+  /** The one that signs new keys. */
+  current(): KeySecret;
+}
 
 /** What a key is made of. */
 interface Made extends NewKey {
@@ -56,14 +61,16 @@ export class PostgresApiKeys implements ApiKeys {
   readonly #orm: MikroORM;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #secrets: KeySecrets;
   readonly #turns = new Turns();
   /** The last time that figures of keys are added up. */
   #lastAdded: Promise<unknown> = Promise.resolve();
 
-  constructor(orm: MikroORM, clock: Clock, random: Random) {
+  constructor(orm: MikroORM, clock: Clock, random: Random, secrets: KeySecrets) {
     this.#orm = orm;
     this.#clock = clock;
     this.#random = random;
+    this.#secrets = secrets;
   }
 
   async create({ accountId, ...wanted }: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }> {
@@ -177,13 +184,15 @@ export class PostgresApiKeys implements ApiKeys {
   }
 
   #make(em: EntityManager, { account, name, scopes, limits, budgetId }: Made): { row: KeyRow; secret: string } {
-    const secret = KEY_PREFIX + base58.encode(this.#random.bytes(32));
+    const signer = this.#secrets.current();
+    const secret = newApiKey(signer, this.#random);
     const id = uuidFrom("key", newId("key", this.#clock, this.#random));
     const row = em.create(ApiKeyEntity, {
       id,
       account,
       sha256: Buffer.from(hashOf(secret), "hex"),
       prefix: secret.slice(0, SHOWN_LENGTH),
+      secretVersion: signer.version,
       name,
       scopes: [...scopes],
       createdAt: new Date(this.#clock.now()),

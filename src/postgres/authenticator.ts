@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Pool } from "pg";
 import type { Authenticator } from "../app/ports.ts";
-import { KEY_PREFIX } from "../domain/api-key.ts";
+import { isSignedWith, parseApiKey, type KeySecret, type ParsedKey } from "../domain/api-key.ts";
 import type { Caller } from "../domain/caller.ts";
 import type { Clock } from "../domain/clock.ts";
 import { uuidOf } from "../domain/ids.ts";
@@ -22,26 +22,23 @@ export interface AuthenticatorOptions {
   clock: Clock;
   /** Where changes are heard of; not started yet. */
   notifications: Notifications;
+  /** The secrets that sign API keys, by version; waited for only where a version is not known yet. */
+  secrets: { find(version: number): KeySecret | undefined | Promise<KeySecret | undefined> };
   /** Hears of each use of a good key. */
   uses: Pick<KeyUses, "note">;
 }
 
-/** Keys that are remembered at most. Unknown ones have a place of their own, so that guessing cannot drive known ones out. */
-const [KNOWN, UNKNOWN] = [10_000, 1_000];
+/** Keys that are remembered at most: known ones, and refused ones that were once made here. */
+const [KNOWN, REFUSED] = [10_000, 1_000];
 
 /** How long anything is remembered at most, ms; a second line of defence, since changes are heard of. */
-const [KNOWN_MS, UNKNOWN_MS] = [30_000, 5_000];
+const [KNOWN_MS, REFUSED_MS] = [30_000, 5_000];
 
 /** How long a call waits for a database that is away, ms. */
 const PATIENCE_MS = 2_000;
 
-/** Longest key that is looked at. */
-const MAX_LENGTH = 128;
-
-const NOBODY = Promise.resolve(undefined);
-
 interface Remembered {
-  caller: Caller | undefined;
+  caller: Caller;
   since: number;
 }
 
@@ -62,13 +59,14 @@ interface KeyRow {
 }
 
 /**
- * Looks API keys up by their SHA-256 and remembers them for as long as it is certain to hear of changes. While it cannot hear, it
- * asks the database every time.
+ * Verifies API keys: first the key's own signature, in memory, then its SHA-256 in the database, which decides. What the database
+ * says is remembered while changes are heard of; a refusal, for some seconds in any case, as a refused key never works again.
  */
 export class PostgresAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #known = new Lru<string, Remembered>(KNOWN);
-  readonly #unknown = new Lru<string, Remembered>(UNKNOWN);
+  /** When a key was refused, by its hash. */
+  readonly #refused = new Lru<string, number>(REFUSED);
   readonly #lookups: Batcher<Buffer, { caller: Caller | undefined }>;
   /** Counts what was heard: an answer that was asked for before a change is not remembered after it. */
   #generation = 0;
@@ -83,37 +81,55 @@ export class PostgresAuthenticator implements Authenticator {
     });
   }
 
-  authenticate(secret: string): Caller | Promise<Caller | undefined> {
-    if (!secret.startsWith(KEY_PREFIX) || secret.length > MAX_LENGTH) return NOBODY;
+  authenticate(secret: string): Caller | undefined | Promise<Caller | undefined> {
+    const parsed = parseApiKey(secret);
+    if (!parsed) return undefined;
     const hash = hashOf(secret);
     const now = this.#options.clock.now();
-    const remembered = this.#recall(hash, now);
-    if (!remembered) return this.#ask(hash, now);
-    return this.#welcome(remembered.caller, now) ?? NOBODY;
+    const caller = this.#recall(hash, now);
+    if (caller) return this.#welcome(caller, now);
+    const key = this.#options.secrets.find(parsed.version);
+    if (key instanceof Promise) return key.then((found) => this.#verify(parsed, found, hash, now));
+    return this.#verify(parsed, key, hash, now);
+  }
+
+  /** Asks the database for a key that this deployment has signed, and for no other. */
+  #verify(
+    parsed: ParsedKey,
+    key: KeySecret | undefined,
+    hash: string,
+    now: number,
+  ): undefined | Promise<Caller | undefined> {
+    if (!key || !isSignedWith(parsed, key.secret)) return undefined;
+    const age = now - (this.#refused.get(hash) ?? Number.NEGATIVE_INFINITY);
+    return age >= 0 && age < REFUSED_MS ? undefined : this.#ask(hash, now);
   }
 
   async #ask(hash: string, since: number): Promise<Caller | undefined> {
     const generation = this.#generation;
-    const { caller } = await this.#lookups.submit(Buffer.from(hash, "hex"));
-    if (generation === this.#generation && this.#options.notifications.live)
-      (caller ? this.#known : this.#unknown).set(hash, { caller, since });
-    return this.#welcome(caller, this.#options.clock.now());
+    const { caller: found } = await this.#lookups.submit(Buffer.from(hash, "hex"));
+    const caller = found && this.#welcome(found, this.#options.clock.now());
+    if (generation === this.#generation) {
+      if (!caller) this.#refused.set(hash, since);
+      else if (this.#options.notifications.live) this.#known.set(hash, { caller, since });
+    }
+    return caller;
   }
 
-  /** Looked at here, for what is remembered too: nobody tells when a key expires. */
-  #welcome(caller: Caller | undefined, now: number): Caller | undefined {
-    const expiresAt = caller?.limits?.expiresAt;
-    if (!caller || (expiresAt && expiresAt.getTime() <= now)) return undefined;
+  /** Looked at here, for what is remembered too: no notification says that a key has expired. */
+  #welcome(caller: Caller, now: number): Caller | undefined {
+    const expiresAt = caller.limits?.expiresAt;
+    if (expiresAt && expiresAt.getTime() <= now) return undefined;
     this.#options.uses.note(caller.keyId);
     return caller;
   }
 
-  #recall(hash: string, now: number): Remembered | undefined {
+  #recall(hash: string, now: number): Caller | undefined {
     if (!this.#options.notifications.live) return undefined;
-    const remembered = this.#known.get(hash) ?? this.#unknown.get(hash);
+    const remembered = this.#known.get(hash);
     if (!remembered) return undefined;
     const age = now - remembered.since;
-    return age >= 0 && age < (remembered.caller ? KNOWN_MS : UNKNOWN_MS) ? remembered : undefined;
+    return age >= 0 && age < KNOWN_MS ? remembered.caller : undefined;
   }
 
   #forget(change: KeyChange | undefined): void {
@@ -121,18 +137,16 @@ export class PostgresAuthenticator implements Authenticator {
     this.#generation++;
     if ("key" in change) {
       this.#known.delete(change.key);
-      this.#unknown.delete(change.key);
+      this.#refused.delete(change.key);
     } else {
-      this.#known.deleteWhere(
-        ({ caller }) => caller !== undefined && uuidOf("acct", caller.accountId) === change.account,
-      );
+      this.#known.deleteWhere(({ caller }) => uuidOf("acct", caller.accountId) === change.account);
     }
   }
 
   #forgetAll(): void {
     this.#generation++;
     this.#known.clear();
-    this.#unknown.clear();
+    this.#refused.clear();
   }
 
   async #find(hashes: readonly Buffer[]): Promise<{ caller: Caller | undefined }[]> {

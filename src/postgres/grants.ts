@@ -13,6 +13,7 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 const READ = [
   "account",
   "api_key",
+  "api_key_secret",
   "console_session",
   "deposit",
   "hold",
@@ -45,7 +46,7 @@ const WRITTEN = [
   ...ofColumns("insert", "account", ["id", "wallet", "rate_per_minute", "burst", "operator", "created_at"]),
   ...ofColumns("update", "account", ["rate_per_minute", "burst", "operator", "low_balance", "blocked_reason"]),
   ...ofColumns("insert", "api_key", ["id", "account_id", "sha256", "prefix", "name", "scopes", "created_at"]),
-  ...ofColumns("insert", "api_key", ["expires_at", "call_limit", "day_limit", "tools", "budget_id"]),
+  ...ofColumns("insert", "api_key", ["expires_at", "call_limit", "day_limit", "tools", "budget_id", "secret_version"]),
   ...ofColumns("update", "api_key", ["revoked_at", "expires_at", "replaced_by"]),
   ...ofColumns("insert", "key_use", ["key_id", "last_used_at"]),
   ...ofColumns("update", "key_use", ["last_used_at"]),
@@ -59,6 +60,7 @@ const WRITTEN = [
   ...ofColumns("update", "deposit", ["tx_signature"]),
   ...ofColumns("insert", "operator_action", ["id", "at", "account_id", "actor", "action", "target", "details"]),
   ...ofColumns("insert", "operator_action", ["failed_action", "failure", "once", "repeats"]),
+  ...ofColumns("insert", "api_key_secret", ["version", "secret", "active_from"]),
   ...ofColumns("insert", "sealing_key", ["version", "secret", "active_from"]),
 ];
 

@@ -97,8 +97,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const { url, instanceId, clock, random, leaseMs, log } = options;
   const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
   try {
-    const sealingKeys = await PostgresSealingKeys.open({ pool, clock, random, log });
-    const operatorWork = lazyOperatorWork({ url, clock, random });
+    const [sealingKeys, keySecrets] = await Promise.all([
+      PostgresSealingKeys.open({ pool, clock, random, log }),
+      PostgresSealingKeys.open({ pool, clock, random, log, table: "api_key_secret" }),
+    ]);
+    const operatorWork = lazyOperatorWork({ url, clock, random, keySecrets });
     const account = openAccountReading({ url, instanceId, sealingKeys });
     const search = new AccountSearch(pool);
     const { audit, last: lastAudit } = rememberedAudit((signal) => auditApart(url, signal), clock);
@@ -107,10 +110,17 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const sweeper = new Sweeper({ pool, leaseMs, log, onReleased: options.onReleased });
     const notifications = new Notifications({ url, log });
     const keyUses = new KeyUses({ pool, clock, log });
-    const authenticator = new PostgresAuthenticator({ pool, clock, notifications, uses: keyUses });
+    const authenticator = new PostgresAuthenticator({
+      pool,
+      clock,
+      notifications,
+      secrets: keySecrets,
+      uses: keyUses,
+    });
     const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
     const stop = async (): Promise<void> => {
       sealingKeys.stop();
+      keySecrets.stop();
       await Promise.all([leases.stop(), sweeper.stop(), keyUses.stop(), sandboxRuns.stop(), notifications.stop()]);
     };
     return {
@@ -144,7 +154,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       lastAudit,
       checkDurability: () => checkDurability(pool),
       start: () => {
-        for (const part of [leases, sweeper, keyUses, sandboxRuns, notifications, sealingKeys]) part.start();
+        for (const part of [leases, sweeper, keyUses, sandboxRuns, notifications, sealingKeys, keySecrets])
+          part.start();
       },
       stop,
       close: async () => {

@@ -1,5 +1,6 @@
 import type { Accounts, ApiKeys } from "../app/ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
+import type { KeySecrets } from "./api-keys.ts";
 
 /** The operator's rare work, with a database connection of its own. */
 interface OperatorWork {
@@ -13,6 +14,7 @@ interface OperatorWorkOptions {
   url: string;
   clock: Clock;
   random: Random;
+  keySecrets: KeySecrets;
 }
 
 /** Connections at most. */
@@ -42,7 +44,7 @@ export function lazyOperatorWork(options: OperatorWorkOptions): OperatorWork {
   };
 }
 
-async function openOperatorWork({ url, clock, random }: OperatorWorkOptions): Promise<OperatorWork> {
+async function openOperatorWork({ url, clock, random, keySecrets }: OperatorWorkOptions): Promise<OperatorWork> {
   const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }] = await Promise.all([
     import("./orm.ts"),
     import("./accounts.ts"),
@@ -51,7 +53,7 @@ async function openOperatorWork({ url, clock, random }: OperatorWorkOptions): Pr
   const orm = await openOrm(url, CONNECTIONS);
   return {
     accounts: new PostgresAccounts(orm, clock, random),
-    apiKeys: new PostgresApiKeys(orm, clock, random),
+    apiKeys: new PostgresApiKeys(orm, clock, random, keySecrets),
     close: () => orm.close(),
   };
 }

@@ -1,6 +1,8 @@
+import { newApiKey } from "../../src/domain/api-key.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
+import { systemRandom } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
-import { filledHolders, filledKey, filledNumber, fillLedger } from "../postgres/large-ledger.ts";
+import { filledHolders, filledNumber, fillLedger } from "../postgres/large-ledger.ts";
 import { PAID_CALL } from "./http-request.ts";
 import type { World } from "./world.ts";
 
@@ -42,15 +44,37 @@ async function useLedger(url: string, transfers: number, accounts: number): Prom
      where state = 'done' and expires_at < 'infinity' and substr(key, 5)::bigint / 3 % ${every} = 0
      returning account_id, key`,
   );
+  const replays = rows.slice(0, REPLAYS);
+  const owners = new Set([...holders, ...replays.map(({ account_id }) => filledNumber(account_id))]);
+  const keys = await giveKeys(url, [...owners]);
+  const keyOf = (account: number) => keys.get(account) ?? "";
   await query(url, "vacuum analyze");
   await query(url, "checkpoint");
   return {
     transfers,
     url,
-    keys: holders.map(filledKey),
-    replays: rows.slice(0, REPLAYS).map(({ account_id, key }) => ({
-      key: filledKey(filledNumber(account_id)),
+    keys: holders.map(keyOf),
+    replays: replays.map(({ account_id, key }) => ({
+      key: keyOf(filledNumber(account_id)),
       idempotencyKey: key.slice("key:".length),
     })),
   };
+}
+
+/** Gives the keys of these accounts secrets that the database's gateways accept. @returns them by account */
+async function giveKeys(url: string, accounts: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  const secret = Buffer.from(systemRandom.bytes(32));
+  await query(
+    url,
+    `insert into api_key_secret (version, secret, active_from) values (1, '\\x${secret.toString("hex")}', now())
+     on conflict (version) do update set secret = excluded.secret`,
+  );
+  const keys = new Map(accounts.map((account) => [account, newApiKey({ version: 1, secret }, systemRandom)]));
+  const pairs = Array.from(keys, ([account, key]) => `('wallet ${account}', '${key}')`).join(", ");
+  await query(
+    url,
+    `update api_key set sha256 = sha256(given.key::bytea), secret_version = 1
+     from (values ${pairs}) given (wallet, key) join account using (wallet) where api_key.account_id = account.id`,
+  );
+  return keys;
 }

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const KEYS = ["test/postgres/api-keys.test.ts"];
+const MEMORY = ["test/postgres/key-memory.test.ts"];
 const RATE = ["test/postgres/rate-limiter.test.ts"];
 const ACCESS = ["test/transport/access.test.ts"];
 const LISTS = ["test/postgres/lists.test.ts"];
@@ -30,8 +30,43 @@ export const DOORS: readonly Mutant[] = [
     file: "src/postgres/key-hash.ts",
     find: 'hash("sha256", secret,',
     replace: 'hash("sha256", secret.slice(0, 20),',
-    tests: KEYS,
-    only: "stands for its account|malformed or endless",
+    tests: MEMORY,
+    only: "begins like a good one|stands for its account",
+  },
+  {
+    name: "key-signed",
+    guard: "An API key that this deployment has not signed is refused without the database.",
+    file: "src/postgres/authenticator.ts",
+    find: "!key || !isSignedWith(parsed, key.secret)",
+    replace: "!key",
+    tests: MEMORY,
+    only: "forged or mistyped|stands for its account",
+  },
+  {
+    name: "key-signature-whole",
+    guard: "The signature of an API key covers all that it says.",
+    file: "src/domain/api-key.ts",
+    find: "signed: key.subarray(0, SIGNED)",
+    replace: "signed: Buffer.concat([key.subarray(0, CELL), Buffer.alloc(2)])",
+    tests: ["test/domain/api-key.test.ts"],
+  },
+  {
+    name: "key-version-asked-once",
+    guard: "Unknown versions of the secret are looked for once a second in all.",
+    file: "src/postgres/sealing-keys.ts",
+    find: "!this.#looking && this.#options.clock.now() - this.#reloadedAt > UNKNOWN_MS",
+    replace: "true",
+    tests: MEMORY,
+    only: "unknown versions|stands for its account",
+  },
+  {
+    name: "key-refused-remembered",
+    guard: "A refused key does not ask the database again for some seconds.",
+    file: "src/postgres/authenticator.ts",
+    find: "return age >= 0 && age < REFUSED_MS ? undefined : this.#ask(hash, now);",
+    replace: "return this.#ask(hash, now);",
+    tests: MEMORY,
+    only: "was revoked|stands for its account",
   },
   {
     name: "rate-bucket",

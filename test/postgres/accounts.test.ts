@@ -57,7 +57,12 @@ describe("an account", () => {
   it("is adjusted, blocked and read also when the answer that tells it is lost", async () => {
     const { accountId } = await one.accounts.create(wallet());
     const proxy = await openCuttingProxy(database.url);
-    const { accounts, close } = lazyOperatorWork({ url: proxy.url, clock: systemClock, random: systemRandom });
+    const { accounts, close } = lazyOperatorWork({
+      url: proxy.url,
+      clock: systemClock,
+      random: systemRandom,
+      keySecrets: { current: () => ({ version: 1, secret: randomBytes(32) }) },
+    });
     const cut = <Result>(work: () => Promise<Result>): Promise<Result> => {
       proxy.cutNextAnswer();
       return work();

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { KEY_PATTERN } from "../../src/domain/api-key.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 import type { Authenticator } from "../../src/app/ports.ts";
 import type { Caller } from "../../src/domain/caller.ts";
@@ -12,7 +13,7 @@ import { systemClock } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy } from "./cutting-proxy.ts";
-import { openStarted } from "./open.ts";
+import { openKeySecrets, openStarted } from "./open.ts";
 
 let database: TestDatabase;
 let one: Postgres;
@@ -48,16 +49,16 @@ async function settles(
 describe("an API key", () => {
   it("is shown once and stored as its hash", async () => {
     const { key, secret } = await create();
-    expect(secret).toMatch(/^sk-agent-[1-9A-HJ-NP-Za-km-z]{40,44}$/);
+    expect(secret).toMatch(KEY_PATTERN);
     expect(key).toMatchObject({
       accountId,
       name: "test",
-      prefix: secret.slice(0, 13),
+      prefix: secret.slice(0, 14),
       scopes: DEFAULT_SCOPES,
       revokedAt: undefined,
     });
     const { rows } = await query(database.url, "select * from api_key");
-    expect(JSON.stringify(rows)).not.toContain(secret.slice(13));
+    expect(JSON.stringify(rows)).not.toContain(secret.slice(14));
   });
 
   it("stands for its account, on every instance", async () => {
@@ -133,6 +134,7 @@ describe("an API key", () => {
       pool,
       clock: systemClock,
       notifications,
+      secrets: await openKeySecrets(pool),
       uses: { note: () => {} },
     });
     notifications.start();

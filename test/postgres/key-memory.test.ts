@@ -1,21 +1,27 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { newApiKey, parseApiKey } from "../../src/domain/api-key.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 import { PostgresAuthenticator } from "../../src/postgres/authenticator.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
 import { Notifications } from "../../src/postgres/notifications.ts";
 import { openPool } from "../../src/postgres/pool.ts";
-import { systemClock } from "../../src/system.ts";
+import type { PostgresSealingKeys } from "../../src/postgres/sealing-keys.ts";
+import { systemClock, systemRandom } from "../../src/system.ts";
+import { forgedKey, mistyped } from "../support/api-keys.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { openStarted } from "./open.ts";
+import { openKeySecrets, openStarted } from "./open.ts";
 
 let database: TestDatabase;
 let operator: Postgres;
 let pool: Pool;
 let authenticator: PostgresAuthenticator;
 let notifications: Notifications;
+let secrets: PostgresSealingKeys;
+/** Ahead of the machine's clock by as much as a test wants. */
+const clock = { aheadMs: 0, now: () => systemClock.now() + clock.aheadMs };
 /** How often the authenticator asked the database. */
 let asked = 0;
 
@@ -25,7 +31,8 @@ beforeAll(async () => {
   pool = openPool(database.url, { max: 2, applicationName: "test" }).on("acquire", () => asked++);
   const log = { warn: () => {}, error: () => {} };
   notifications = new Notifications({ url: database.url, log });
-  authenticator = new PostgresAuthenticator({ pool, clock: systemClock, notifications, uses: { note: () => {} } });
+  secrets = await openKeySecrets(pool, clock);
+  authenticator = new PostgresAuthenticator({ pool, clock, notifications, secrets, uses: { note: () => {} } });
   notifications.start();
 });
 afterAll(async () => {
@@ -57,3 +64,85 @@ it("a key that is remembered is forgotten within a second of its revocation", as
   await operator.apiKeys.revoke(key.keyId);
   await expect.poll(() => authenticator.authenticate(secret), { timeout: 1_000, interval: 10 }).toBeUndefined();
 });
+
+/** What authenticating each of these found, and how often the database was asked for them. */
+async function tryAll(keys: readonly string[]) {
+  const before = asked;
+  let good = 0;
+  for (let at = 0; at < keys.length; at += 1_000) {
+    const callers = await Promise.all(keys.slice(at, at + 1_000).map(async (key) => authenticator.authenticate(key)));
+    good += callers.filter((caller) => caller !== undefined).length;
+  }
+  return { good, asked: asked - before };
+}
+
+describe("a bad key", () => {
+  it("that is forged or mistyped is refused without the database, however many come", async () => {
+    const { accountId } = await operator.accounts.create(base58.encode(randomBytes(32)));
+    const { secret } = await operator.apiKeys.create({ accountId, name: "test", scopes: DEFAULT_SCOPES });
+    const forged = Array.from({ length: 10_000 }, () => forgedKey());
+    const wrong = Array.from({ length: 100 }, () => mistyped(secret)).filter((key) => versionOf(key) === 1);
+    expect(await tryAll([...forged, ...wrong])).toEqual({ good: 0, asked: 0 });
+    expect(await tryAll([secret])).toEqual({ good: 1, asked: 1 });
+  });
+
+  it("that is signed and begins like a good one is unknown", async () => {
+    const { secret } = await rememberedKey();
+    const bytes = parseApiKey(secret)?.signed.subarray(1, 21) ?? Buffer.alloc(0);
+    bytes[19] = (bytes[19] ?? 0) ^ 1;
+    const like = newApiKey(secrets.current(), { bytes: () => new Uint8Array(bytes) });
+    expect(like.slice(0, 30)).toBe(secret.slice(0, 30));
+    expect(await tryAll([like])).toEqual({ good: 0, asked: 1 });
+    expect(await tryAll([secret])).toEqual({ good: 1, asked: 0 });
+  });
+
+  it("that names unknown versions has the secrets read once a second at most, by one statement at a time", async () => {
+    clock.aheadMs += 2_000;
+    const forge = () =>
+      Array.from({ length: 1_000 }, (_, n) => newApiKey({ version: 2 + n, secret: randomBytes(32) }, systemRandom));
+    expect(await tryAll(forge())).toEqual({ good: 0, asked: 1 });
+    expect(await tryAll(forge())).toEqual({ good: 0, asked: 0 });
+    clock.aheadMs += 1_500;
+    expect(await tryAll(forge())).toEqual({ good: 0, asked: 1 });
+  });
+
+  it("that was revoked, or is signed and unknown, asks the database once in some seconds", async () => {
+    const { key, secret } = await rememberedKey();
+    await operator.apiKeys.revoke(key.keyId);
+    await expect.poll(() => authenticator.authenticate(secret), { timeout: 1_000, interval: 10 }).toBeUndefined();
+    const unknown = newApiKey(secrets.current(), systemRandom);
+    await tryAll([unknown]);
+    const flood = Array.from({ length: 1_000 }, () => [secret, unknown]).flat();
+    expect(await tryAll(flood)).toEqual({ good: 0, asked: 0 });
+    clock.aheadMs += 6_000;
+    const { good, asked: statements } = await tryAll(flood);
+    expect(good).toBe(0);
+    expect(statements).toBeLessThanOrEqual(10);
+    expect(await tryAll(flood)).toEqual({ good: 0, asked: 0 });
+  });
+});
+
+describe("a new secret", () => {
+  it("signs keys a minute later; those work on an instance that has not read it yet, and older keys go on", async () => {
+    const { secret: old } = await rememberedKey();
+    const { accountId } = await operator.accounts.create(base58.encode(randomBytes(32)));
+    const next = await secrets.rotate();
+    expect(secrets.current().version).toBe(next - 1);
+    clock.aheadMs += 61_000;
+    expect(secrets.current().version).toBe(next);
+
+    await pool.query("update api_key_secret set active_from = now() where version = $1", [next]);
+    const maker = await openStarted(database.url);
+    const { secret } = await maker.apiKeys.create({ accountId, name: "test", scopes: DEFAULT_SCOPES });
+    expect(versionOf(secret)).toBe(next);
+    const { rows } = await pool.query("select secret_version from api_key where account_id = $1", [accountId.slice(5)]);
+    expect(rows).toEqual([{ secret_version: next }]);
+    expect(await operator.authenticator.authenticate(secret)).toMatchObject({ accountId });
+    expect(await authenticator.authenticate(old)).toBeDefined();
+    await maker.close();
+  });
+});
+
+function versionOf(key: string): number | undefined {
+  return parseApiKey(key)?.version;
+}

@@ -1,5 +1,4 @@
 import pg from "pg";
-import { KEY_PREFIX } from "../../src/domain/api-key.ts";
 import { SCOPES } from "../../src/domain/scope.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 
@@ -75,16 +74,8 @@ function sharesOf(transfers: number, wanted: number | undefined) {
   };
 }
 
-/** What the key of an account begins with. */
-const KEY = `${KEY_PREFIX}filled-`;
-
 /** Requests per minute and at once. */
 const UNLIMITED = 10_000_000;
-
-/** The API key of the n-th account, from 1: with all scopes and no limit that is ever reached. */
-export function filledKey(n: number): string {
-  return `${KEY}${n}`;
-}
 
 /** The number of an account, of its identifier. */
 export function filledNumber(uuid: string): number {
@@ -166,7 +157,7 @@ function rows({ accounts, holders, deposits, settled, suspended, reversed, withd
     `insert into treasury_watch (token_account, slot, opening_amount, opening_slot, expected)
      select ${token}, max(slot), 7, 0, 7 + sum(change) from treasury_movement`,
     `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
-     select id, id, sha256(('${KEY}' || substr(wallet, 8))::bytea), '', '', '{${SCOPES.join(",")}}', ${limited("id")}, case when ${limited("id")} is not null then id end from account`,
+     select id, id, sha256(wallet::bytea), '', '', '{${SCOPES.join(",")}}', ${limited("id")}, case when ${limited("id")} is not null then id end from account`,
     `insert into run (id, account_id, key_id, budget_id, started_at, tool, status, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, created_at)
      select ${run}, ${account}, ${account}, case when not (${paid}) and (n <= ${failed} or n > ${free}) and ${limited(account)} is not null then ${account} end, ${at}, 'vram_estimate', ${status}, 'infinity', case when n > ${failed} and n <= ${free} then 0 else ${price} end,
             case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid} then 'step_' || n end,

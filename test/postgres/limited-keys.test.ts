@@ -13,7 +13,7 @@ import { openPool } from "../../src/postgres/pool.ts";
 import { query } from "../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, PRICE } from "./fixture.ts";
-import { openStarted } from "./open.ts";
+import { openKeySecrets, openStarted } from "./open.ts";
 
 const silent = { warn: () => {}, error: () => {} };
 const DAY_MS = 86_400_000;
@@ -76,7 +76,13 @@ describe("a key with limits", () => {
   it("stops working when it expires, also where it is remembered", async () => {
     const clock = { at: Date.now(), now: () => clock.at };
     const notifications = new Notifications({ url: database.url, log: silent });
-    const authenticator = new PostgresAuthenticator({ pool, clock, notifications, uses: { note: () => {} } });
+    const authenticator = new PostgresAuthenticator({
+      pool,
+      clock,
+      notifications,
+      secrets: await openKeySecrets(pool),
+      uses: { note: () => {} },
+    });
     notifications.start();
     try {
       await expect.poll(() => notifications.live).toBe(true);

@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { Pool } from "pg";
+import type { Clock } from "../../src/domain/clock.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
+import { PostgresSealingKeys } from "../../src/postgres/sealing-keys.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 
 /** A whole instance with its work in the background. */
@@ -15,4 +18,10 @@ export async function openStarted(url: string, leaseMs = 15_000): Promise<Postgr
   });
   postgres.start();
   return postgres;
+}
+
+/** The secrets that API keys of this database are signed with. */
+export function openKeySecrets(pool: Pool, clock: Clock = systemClock): Promise<PostgresSealingKeys> {
+  const log = { warn: () => {}, error: () => {} };
+  return PostgresSealingKeys.open({ pool, clock, random: systemRandom, log, table: "api_key_secret" });
 }

@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { KEY_PATTERN, parseApiKey } from "../../src/domain/api-key.ts";
+import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { openStarted } from "../postgres/open.ts";
 import { query } from "../support/database-server.ts";
 import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
 
@@ -35,4 +38,43 @@ it("replaces the sealing keys as the security page says, so that nothing the old
   const { quote } = (await post({})).body;
   const paid = await world.pay(agent, BigInt(quote.price_usdc_microusd), memoOf(quote));
   expect((await post(xPayment(paid, quote.quote_id))).status).toBe(200);
+});
+
+it("adds and retires secrets of API keys as the page on keys says, so that no working key stops", async () => {
+  const [add = "", retire = ""] = Array.from(
+    readFileSync("docs/keys.md", "utf8").matchAll(/```sql\n([\s\S]*?)```/g),
+    ([, sql]) => sql,
+  );
+  const versions = async () =>
+    (await query(world.database.url, "select version from api_key_secret order by version")).rows.map(
+      (row) => row.version,
+    );
+  const old = await world.agent();
+  await query(world.database.url, add);
+  await query(
+    world.database.url,
+    "update api_key_secret set active_from = now() - interval '1 second' where version = 2",
+  );
+  await query(world.database.url, retire);
+  expect(await versions()).toEqual([1, 2]);
+  expect((await world.get(old, "/receipts")).status).toBe(200);
+
+  await query(world.database.url, "update api_key set revoked_at = now() where revoked_at is null");
+  await query(world.database.url, retire);
+  expect(await versions()).toEqual([2]);
+  const later = await openStarted(world.database.servingUrl);
+  const { accountId } = old;
+  const { secret } = await later.apiKeys.create({ accountId, name: "new", scopes: DEFAULT_SCOPES });
+  expect(parseApiKey(secret)?.version).toBe(2);
+  expect((await world.get(undefined, "/receipts", { authorization: `Bearer ${secret}` })).status).toBe(200);
+  await later.close();
+});
+
+it.each(["docs/keys.md", "SECURITY.md"])("publishes the form of API keys in %s for secret scanners", async (page) => {
+  const [published = ""] = /\\bsk-agent-\S+?\\b/.exec(readFileSync(page, "utf8")) ?? [];
+  const { apiKey } = await world.agent();
+  const scanner = new RegExp(published, "g");
+  const text = `export KEY=${apiKey}; also "${apiKey}", ${apiKey.slice(0, -1)} and ${apiKey}x`;
+  expect(text.match(scanner)).toEqual([apiKey, apiKey]);
+  expect(KEY_PATTERN.source).toBe(published.replace(/^\\b/, "^").replace(/\\b$/, "$"));
 });

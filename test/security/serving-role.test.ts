@@ -46,7 +46,7 @@ async function tables(): Promise<{ name: string; column: string }[]> {
 
 /** What may be written past the functions: accounts without a balance, keys, what people at the console begin, and what operators do. */
 const MAY_INSERT = [
-  ...["account", "api_key", "console_session", "deposit", "key_use", "operator_action"],
+  ...["account", "api_key", "api_key_secret", "console_session", "deposit", "key_use", "operator_action"],
   ...["sealing_key", "sign_in_challenge"],
 ];
 

@@ -143,7 +143,10 @@ export async function startGround(
     log: testLog(),
   });
   for (const url of [database.url, database.servingUrl]) secret("a database password", new URL(url).password);
-  const { rows: sealing } = await query(database.url, "select secret from sealing_key");
+  const { rows: sealing } = await query(
+    database.url,
+    "select secret from sealing_key union all select secret from api_key_secret",
+  );
   for (const row of sealing) secret("a sealing key", Buffer.from(row.secret));
   const payTo = chain.controls.usdcAccount(treasury.publicKey).toBase58();
   return {

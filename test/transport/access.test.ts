@@ -3,7 +3,6 @@ import type { Caller } from "../../src/domain/caller.ts";
 import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
 import { Access, RateLimitedError } from "../../src/transport/access.ts";
 import type { Arrival } from "../../src/transport/gate.ts";
-import { AddressLimit } from "../../src/transport/address-limit.ts";
 
 const caller: Caller = {
   keyId: "key_1",
@@ -36,7 +35,6 @@ function access(decision = allowed) {
           return decision;
         },
       },
-      new AddressLimit({ clock: { now: () => 0 } }),
     ),
   };
 }

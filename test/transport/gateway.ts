@@ -15,7 +15,6 @@ import { Quotes } from "../../src/domain/quote.ts";
 import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
 import { SCOPES, type Scope } from "../../src/domain/scope.ts";
 import { Access } from "../../src/transport/access.ts";
-import { AddressLimit } from "../../src/transport/address-limit.ts";
 import { connectDoor } from "../../src/transport/connect/connect-door.ts";
 import { type GrpcLimits, GrpcServer } from "../../src/transport/grpc/server.ts";
 import { Pipeline } from "../../src/transport/pipeline.ts";
@@ -94,7 +93,6 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
         return rate.decision;
       },
     },
-    new AddressLimit({ clock }),
   );
   const pages = pagesOf(ledger);
   const services = [

@@ -10,6 +10,7 @@ export const ApiKeyEntity = defineEntity({
     account: () => p.manyToOne(AccountEntity).mapToPk().index(),
     sha256: p.blob().unique(),
     prefix: p.text(),
+    secretVersion: p.integer().nullable(),
     name: p.text(),
     scopes: p.array(),
     createdAt: p.datetime().length(6).defaultRaw("now()"),

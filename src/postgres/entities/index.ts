@@ -13,7 +13,7 @@ import { RelayBudgetEntity, RelayEntity } from "./relay.ts";
 import { RevenueMarkEntity } from "./revenue-mark.ts";
 import { RunEntity } from "./run.ts";
 import { SandboxRunEntity } from "./sandbox-run.ts";
-import { SealingKeyEntity } from "./sealing-key.ts";
+import { ApiKeySecretEntity, SealingKeyEntity } from "./sealing-key.ts";
 import { SessionEntity, SignInChallengeEntity } from "./session.ts";
 import { TransferEntity } from "./transfer.ts";
 import { TreasuryMovementEntity } from "./treasury-movement.ts";
@@ -30,6 +30,7 @@ export const ENTITIES = [
   ReceiptEntity,
   IdempotencyEntity,
   SealingKeyEntity,
+  ApiKeySecretEntity,
   RateBucketEntity,
   TreasuryMovementEntity,
   TreasuryWatchEntity,

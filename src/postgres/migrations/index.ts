@@ -25,6 +25,7 @@ import { BeatByKey } from "./0024-beat-by-key.ts";
 import { Glance } from "./0025-glance.ts";
 import { BegunMeanwhile } from "./0026-begun-meanwhile.ts";
 import { FinishByKeys } from "./0027-finish-by-keys.ts";
+import { KeySecrets } from "./0028-key-secrets.ts";
 import { RelayRisk } from "./0034-relay-risk.ts";
 
 /** Every migration, in order. One that was released is never changed: add another. */
@@ -56,5 +57,6 @@ export const MIGRATIONS = [
   Glance,
   BegunMeanwhile,
   FinishByKeys,
+  KeySecrets,
   RelayRisk,
 ];

@@ -27,5 +27,6 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0025-glance",
   "0026-begun-meanwhile",
   "0027-finish-by-keys",
+  "0028-key-secrets",
   "0034-relay-risk",
 ];

@@ -4,6 +4,9 @@ import { Button, Card, ErrorNote, Field, Input, Time } from "../../ui/index.ts";
 import { masked } from "./exchange.ts";
 import { PLAYGROUND_LIMITS, usePlaygroundKey } from "./playground-key.ts";
 
+/** The form of every API key. */
+const KEY = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
+
 /** With which key calls are made: one that is made for this, or one that is pasted. */
 export function KeyCard() {
   const { key, make, take, forget, error, busy } = usePlaygroundKey();
@@ -49,8 +52,8 @@ function Paste({ onTake }: { onTake: (secret: string) => void }) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const secret = text.trim();
-    if (/^sk-agent-[\w-]{8,200}$/.test(secret)) onTake(secret);
-    else setFault("A key begins with sk-agent-");
+    if (KEY.test(secret)) onTake(secret);
+    else setFault("A key begins with sk-agent- and has 59 characters");
   };
   return (
     <details className="play-more">
