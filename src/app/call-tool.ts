@@ -7,8 +7,9 @@ import type { MicroUsd } from "../domain/money.ts";
 import { parseProof, type Proof, type ProofCarriers } from "../domain/proof.ts";
 import { stepIdOf } from "../domain/quote.ts";
 import type { Receipt } from "../domain/receipt.ts";
-import type { PreparedCall, Tool } from "../domain/tool.ts";
+import type { PreparedCall, Tool, ToolContext } from "../domain/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
+import { claimDigest } from "./claim-digest.ts";
 import { identify, relayed, type GaslessDeps } from "./gasless.ts";
 import { budgetOf, cappedOf, demandPrice, demandTool } from "./key-limits.ts";
 import { PaymentKeptError } from "./payment-kept.ts";
@@ -50,7 +51,8 @@ export async function callTool(deps: CallToolDeps, call: ToolCall, context: Call
   demandTool(tool, context.caller);
   const prepared = tool.prepare(call.params);
   if (!tool.billable && call.idempotencyKey === undefined) {
-    return { result: await work(prepared, undefined, context.signal, context), receipt: undefined };
+    const run = { runId: undefined, idempotencyKey: undefined, signal: context.signal };
+    return { result: await work(prepared, run, context), receipt: undefined };
   }
   return claimAndRun(deps, call, { tool, prepared, receivedAt }, context);
 }
@@ -99,7 +101,11 @@ async function claimAndRun(
     throw shortOf(short, () => deps.quotes.issue(accountId, price, print));
   }
   if (begun.kind === "capped") throw cappedOf(tool.name, price, begun.spent, budget?.perDay ?? 0n);
-  if (begun.kind === "started") return runAndCapture(deps, prepared, runId, payment, context);
+  if (begun.kind === "started") {
+    const claim = { accountId, idempotencyKey, txSignature: payment?.txSignature, fingerprint: print };
+    const run = { runId, idempotencyKey: claimDigest(claim) ?? runId, signal: deps.stopping };
+    return runAndCapture(deps, prepared, run, payment, context);
+  }
   if (begun.kind !== "replay") throw await refusalOf(deps.ledger, accountId, begun);
   // The same call was charged while this payment was looked up: it is no less ours to credit.
   if (payment?.deposit && begun.receipt?.txSignature !== payment.txSignature)
@@ -158,14 +164,18 @@ async function findPayment(
   return { payment: await settle(deps, proof, quote, paidAt, context), quotedPrice };
 }
 
+/** One run of a tool. */
+type Run = Pick<ToolContext, "runId" | "idempotencyKey" | "signal">;
+
 /** Runs the tool under its durable hold. From here on the caller's going away changes nothing: the result is stored for its return. */
 async function runAndCapture(
   deps: CallToolDeps,
   prepared: PreparedCall,
-  runId: string,
+  run: Run & { readonly runId: string },
   payment: CallPayment | undefined,
   context: CallContext,
 ): Promise<ToolCallResult> {
+  const { runId } = run;
   if (context.signal.aborted) {
     await deps.ledger.finish({
       runId,
@@ -176,7 +186,7 @@ async function runAndCapture(
   }
   let result: JsonObject;
   try {
-    result = await work(prepared, runId, deps.stopping, context);
+    result = await work(prepared, run, context);
   } catch (error) {
     const failure = asToolFailure(error);
     try {
@@ -197,13 +207,8 @@ async function runAndCapture(
 }
 
 /** The tool's result, this call's own: what it is written as is kept by the object, which a tool might give again, and changed. */
-async function work(
-  prepared: PreparedCall,
-  runId: string | undefined,
-  signal: AbortSignal,
-  { caller, progress }: CallContext,
-): Promise<JsonObject> {
-  return { ...(await prepared.run({ caller, runId, signal, progress })) };
+async function work(prepared: PreparedCall, run: Run, { caller, progress }: CallContext): Promise<JsonObject> {
+  return { ...(await prepared.run({ ...run, caller, progress })) };
 }
 
 /** The caller's key; an x402 payload may bring it. @throws ToolgateError INVALID_REQUEST when two are sent that differ */

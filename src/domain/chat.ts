@@ -40,7 +40,7 @@ export interface ChatUsage {
 /** What a model answered. */
 export interface ChatCompletion {
   readonly content: string;
-  /** Why the answer ended, e.g. "stop" or "length"; null where the server does not say. */
+  /** Why the answer ended, e.g. "stop" or "length"; "timeout" where a time limit ended it; null where the server does not say. */
   readonly finishReason: string | null;
   /** Null where the server does not count. */
   readonly usage: ChatUsage | null;
@@ -49,8 +49,10 @@ export interface ChatCompletion {
 /** What is known of the call besides its content. */
 export interface ChatOptions {
   readonly signal: AbortSignal;
-  /** Handed to the model's server as its idempotency key. */
-  readonly runId: string | undefined;
+  /** Whose call it is: what goes wrong with it is held against this account first. */
+  readonly accountId: string;
+  /** Sent to the model's server. */
+  readonly idempotencyKey: string | undefined;
   /** Hears how many pieces of the answer have come, as they come; never where the server answers at once. */
   readonly heard?: ((pieces: number) => void) | undefined;
 }

@@ -5,6 +5,8 @@ const FIRST_COOLDOWN_MS = 1_000;
 const LONGEST_COOLDOWN_MS = 30_000;
 /** Between two calls before a pause is over, ms. */
 const EARLY_MS = 1_000;
+/** After so long a trial without an outcome keeps no other call away. */
+const TRIAL_MS = 5_000;
 
 /**
  * Keeps calls away from an endpoint that does not answer: three failures in a row (or as many as it is told) open it for a second, and for twice as long
@@ -15,7 +17,7 @@ export class CircuitBreaker {
   readonly #failuresToOpen: number;
   #failures = 0;
   #openUntil = 0;
-  #trial = false;
+  #trialUntil = 0;
   /** Whether the endpoint asked for the time that is left. */
   #paused = false;
   #earlyAt = Number.NEGATIVE_INFINITY;
@@ -36,8 +38,8 @@ export class CircuitBreaker {
   admit(): boolean {
     if (this.waitMs > 0) return false;
     if (this.#failures < this.#failuresToOpen) return true;
-    if (this.#trial) return false;
-    this.#trial = true;
+    if (this.#trialUntil > this.#clock.now()) return false;
+    this.#trialUntil = this.#clock.now() + TRIAL_MS;
     return true;
   }
 
@@ -49,10 +51,10 @@ export class CircuitBreaker {
   /** Asks leave for a call before a pause is over, for want of another endpoint: one at a time, and one a second. */
   admitEarly(): boolean {
     const now = this.#clock.now();
-    if (!this.paused || this.#trial || now - this.#earlyAt < EARLY_MS) return false;
+    if (!this.paused || this.#trialUntil > now || now - this.#earlyAt < EARLY_MS) return false;
     this.#earlyAt = now;
     this.#early = true;
-    this.#trial = true;
+    this.#trialUntil = now + TRIAL_MS;
     return true;
   }
 
@@ -62,13 +64,13 @@ export class CircuitBreaker {
     if (this.#early) this.#openUntil = 0;
     this.#early = false;
     this.#failures = 0;
-    this.#trial = false;
+    this.#trialUntil = 0;
     return closes;
   }
 
   /** The endpoint failed. @returns whether this opens the circuit */
   failed(): boolean {
-    this.#trial = false;
+    this.#trialUntil = 0;
     this.#early = false;
     // Calls that were on their way when the circuit opened tell nothing new.
     if (this.waitMs > 0) return false;
@@ -82,7 +84,7 @@ export class CircuitBreaker {
 
   /** The endpoint asked to be left alone for a while (HTTP Retry-After, RFC 9110 section 10.2.3). It is well, so nothing counts against it. */
   pause(ms: number): void {
-    this.#trial = false;
+    this.#trialUntil = 0;
     this.#early = false;
     this.#paused = true;
     this.#openUntil = Math.max(this.#openUntil, this.#clock.now() + ms);
@@ -90,7 +92,7 @@ export class CircuitBreaker {
 
   /** The caller went away before there was an outcome. */
   abandoned(): void {
-    this.#trial = false;
+    this.#trialUntil = 0;
     this.#early = false;
   }
 }

@@ -48,6 +48,8 @@ export interface ErrorOptions {
   rpc?: RpcCode;
   /** Seconds after which another try makes sense. */
   retryAfterSeconds?: number;
+  /** Whether a server outside has worked for the call, or may have, although it is not charged. */
+  worked?: boolean;
   /** What lies behind it; for the log, never for the caller. */
   cause?: unknown;
 }
@@ -58,6 +60,8 @@ export class ToolgateError extends Error {
   readonly status: number;
   readonly rpc: RpcCode;
   readonly retryAfterSeconds: number | undefined;
+  /** See {@link ErrorOptions.worked}. */
+  readonly worked: boolean;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     // An answer, not a fault: where it was made helps nobody, and to find that out costs more than to refuse. A cause keeps its own.
@@ -71,6 +75,7 @@ export class ToolgateError extends Error {
     this.status = options.status ?? ERRORS[code].status;
     this.rpc = options.rpc ?? ERRORS[code].rpc;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.worked = options.worked ?? false;
   }
 }
 

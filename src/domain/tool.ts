@@ -60,8 +60,13 @@ export type ProgressListener = (progress: Progress) => void;
 /** What a tool may know of the call it works for. */
 export interface ToolContext {
   readonly caller: Caller;
-  /** The run, which the tool may hand on as its own idempotency key: after a crash a tool can be run again. Undefined for calls that leave no run. */
+  /** Undefined for calls that leave no run. */
   readonly runId: string | undefined;
+  /**
+   * For servers behind the tool, as a call can run again after a crash or a failure: the same for each run of one claim (an account's
+   * idempotency key, or its payment), another for every other claim, and the run's own where there is no claim. Undefined without a run.
+   */
+  readonly idempotencyKey: string | undefined;
   /** Aborts when the work is no longer wanted. */
   readonly signal: AbortSignal;
   /** Undefined where nobody wants to know. */

@@ -54,6 +54,21 @@ export class Completion {
     return this.#pieces;
   }
 
+  /** Whether the server has computed something that can be delivered: text, a reason for the end, or counted tokens. */
+  get delivers(): boolean {
+    return this.#pieces > 0 || this.finished || this.counted;
+  }
+
+  /** Whether the text is as long as it may be: what comes after that is not read. */
+  get full(): boolean {
+    return this.#bytes > MAX_CONTENT_BYTES;
+  }
+
+  /** Whether the server has counted tokens: it bills them, whatever becomes of the answer. */
+  get counted(): boolean {
+    return (this.#usage?.totalTokens ?? 0) > 0;
+  }
+
   /** Whether the server has said why the answer ended: what comes after that is not part of it. */
   get finished(): boolean {
     return this.#finishReason !== null;
@@ -61,14 +76,17 @@ export class Completion {
 
   /**
    * Takes the whole answer or the next chunk.
-   * @throws ModelServerError when it is no such thing, tells of a failure, or is too long
+   * @throws ModelServerError when it is no such thing, or reports a failure
    */
   take(body: unknown): void {
     const parsed = answerBody.safeParse(body);
     if (!parsed.success) throw unusable("the model server's answer could not be read", parsed.error);
     const { choices, usage, error } = parsed.data;
     if (error !== undefined && error !== null)
-      throw unusable("the model server failed while it answered", new Error(JSON.stringify(error)), blameOf(error));
+      throw unusable("the model server failed while it answered", new Error(JSON.stringify(error)), {
+        verdict: blameOf(error),
+        worked: this.delivers,
+      });
     // Only the first answer was asked for, and is sold.
     const first = choices?.find(({ index }) => (index ?? 0) === 0);
     if (first && !this.finished) this.#say(first);
@@ -82,14 +100,15 @@ export class Completion {
   }
 
   /**
-   * The answer.
-   * @throws ModelServerError when there is no text in it: there is nothing to sell
+   * The answer. Its text may be empty: the reason for its end then says why.
+   * @param cutBy why the answer ended where the server did not say
+   * @throws ModelServerError when nothing was computed: there is nothing to sell
    */
-  result(): ChatCompletion {
+  result(cutBy: string | null = null): ChatCompletion {
+    if (!this.delivers) throw unusable("the model answered without any text", undefined, { verdict: "served" });
     // A model that refuses in words has answered, wherever its server puts them.
-    const content = this.#content === "" ? this.#refusal : this.#content;
-    if (content === "") throw unusable("the model answered without any text", undefined, "served");
-    return { content: content.toWellFormed(), finishReason: reasonOf(this.#finishReason), usage: this.#usage };
+    const content = (this.#content === "" ? this.#refusal : this.#content).toWellFormed();
+    return { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };
   }
 
   #say({ delta, message, finish_reason }: z.output<typeof choice>): void {
@@ -99,10 +118,17 @@ export class Completion {
     if (said?.content || said?.refusal) this.#pieces++;
     this.#refusal += said?.refusal ?? "";
     this.#bytes += Buffer.byteLength(said?.content ?? "") + Buffer.byteLength(said?.refusal ?? "");
-    if (this.#bytes > MAX_CONTENT_BYTES)
-      throw unusable(`the answer is longer than ${MAX_CONTENT_BYTES} bytes; lower max_tokens`, undefined, "served");
     this.#finishReason = finish_reason || null;
+    if (this.#bytes <= MAX_CONTENT_BYTES) return;
+    this.#content = cutTo(MAX_CONTENT_BYTES, this.#content);
+    this.#refusal = cutTo(MAX_CONTENT_BYTES, this.#refusal);
+    this.#finishReason = "length";
   }
+}
+
+/** As much of a text as fits, whole characters. */
+function cutTo(bytes: number, text: string): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
 }
 
 /** A word such as "stop"; null for anything else, which callers could not make use of. */

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { parseTokenRate } from "../domain/token-rate.ts";
 
-/** Longest that one answer may take, and that its first and its next piece may take, unless the upstream says otherwise, in ms. */
-const DEFAULT_TIMEOUT_MS = 120_000;
-const DEFAULT_FIRST_PIECE_TIMEOUT_MS = 60_000;
-const DEFAULT_STALL_TIMEOUT_MS = 30_000;
+/**
+ * Longest that one answer may take, and that its first and its next piece may take, unless the upstream says otherwise, ms. Models that
+ * reason pause for minutes, and what is given up has been computed and is billed.
+ */
+const DEFAULT_TIMEOUT_MS = 600_000;
+const DEFAULT_PIECE_TIMEOUT_MS = 300_000;
 
 /** The kinds of servers, which differ in how they list their models. */
 export const KINDS = ["openai", "vllm", "ollama", "openrouter"] as const;
@@ -71,9 +73,9 @@ const upstream = z.strictObject({
   headers_env: z.record(headerName, z.string().min(1)).prefault({}),
   timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_TIMEOUT_MS),
   /** Longest pause between the beginning of a streamed answer, its headers, and its first piece. */
-  first_piece_timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_FIRST_PIECE_TIMEOUT_MS),
+  first_piece_timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_PIECE_TIMEOUT_MS),
   /** Longest pause within a streamed answer. */
-  stall_timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_STALL_TIMEOUT_MS),
+  stall_timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_PIECE_TIMEOUT_MS),
   /** Whether answers are asked for in pieces, so that a server that has stopped is noticed. */
   stream: z.boolean().prefault(true),
   /** What the server calls the most tokens of an answer. */

@@ -1,31 +1,28 @@
-import { CircuitBreaker } from "../domain/circuit-breaker.ts";
+import { AccountBreaker } from "../domain/account-breaker.ts";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../log.ts";
+import { Pauses } from "./pauses.ts";
 import { offersOf } from "./sold-models.ts";
 import { busy, ModelServerError } from "./upstream-failure.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 import { Upstream } from "./upstream.ts";
 
-/** A conversation can be what makes a server fail, so it takes more failures in a row than usual. */
-const FAILURES_TO_OPEN = 5;
-
 /** An upstream with what is known of it: what it sells, and whether it can be asked at present. */
 export class ModelServer {
   readonly settings: UpstreamSettings;
   readonly #upstream: Upstream;
-  readonly #breaker: CircuitBreaker;
-  readonly #clock: Clock;
-  /** Until when a model is not asked for, because the server said so; by the server's own name. */
-  readonly #pausedUntil = new Map<string, number>();
+  readonly #breaker: AccountBreaker;
+  /** By the server's own names of its models: behind one address there may be many machines, each with limits of its own. */
+  readonly #pauses: Pauses;
   readonly #log: Logger;
   #models: readonly TableModel[] | undefined;
 
   constructor(settings: UpstreamSettings, clock: Clock, log: Logger) {
     this.settings = settings;
     this.#upstream = new Upstream(settings);
-    this.#clock = clock;
-    this.#breaker = new CircuitBreaker(clock, { failuresToOpen: FAILURES_TO_OPEN });
+    this.#breaker = new AccountBreaker(clock);
+    this.#pauses = new Pauses(clock);
     this.#log = log.child({ upstream: settings.name });
     this.#models = settings.models;
   }
@@ -64,16 +61,19 @@ export class ModelServer {
    * @throws ModelServerError
    */
   async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
-    const pausedMs = (this.#pausedUntil.get(request.model) ?? 0) - this.#clock.now();
-    if (pausedMs > 0 || !this.#breaker.admit())
-      throw busy(Math.max(1, Math.ceil(Math.max(pausedMs, this.#breaker.waitMs) / 1_000)), undefined);
+    const { accountId } = options;
+    const pausedMs = this.#pauses.waitMs(accountId, request.model);
+    if (pausedMs > 0 || !this.#breaker.admit(accountId)) {
+      const waitMs = Math.max(pausedMs, this.#breaker.waitMs(accountId));
+      throw busy(Math.max(1, Math.ceil(waitMs / 1_000)), undefined);
+    }
     try {
       // A long answer to the one trial after failures keeps nobody else waiting: while it arrives, others may try.
-      const completion = await this.#upstream.complete(request, options, () => this.#breaker.abandoned());
-      this.#answered();
+      const completion = await this.#upstream.complete(request, options, () => this.#breaker.abandoned(accountId));
+      this.#answered(accountId);
       return completion;
     } catch (error) {
-      this.#failed(error, request.model);
+      this.#failed(error, request.model, accountId);
       throw error;
     }
   }
@@ -83,25 +83,26 @@ export class ModelServer {
     return this.#upstream.close();
   }
 
-  #answered(): void {
-    if (this.#breaker.succeeded()) this.#log.info("the inference upstream answers again");
+  #answered(accountId: string): void {
+    if (this.#breaker.succeeded(accountId)) this.#log.info("the inference upstream answers again");
   }
 
-  #failed(error: unknown, model: string): void {
+  #failed(error: unknown, model: string, accountId: string): void {
     const verdict = error instanceof ModelServerError ? error.verdict : "unknown";
     switch (verdict) {
-      case "broken":
-        if (this.#breaker.failed())
-          this.#log.warn({ err: error }, "the inference upstream fails and is left alone for a while");
+      case "unreachable":
+      case "broken": {
+        const opens = verdict === "broken" ? this.#breaker.failed(accountId) : this.#breaker.unreachable(accountId);
+        if (opens) this.#log.warn({ err: error }, "the inference upstream fails and is left alone for a while");
         return;
+      }
       case "busy":
-        // Only this model waits: behind one address there may be many machines, each with limits of its own.
-        this.#pausedUntil.set(model, this.#clock.now() + 1_000 * (retryAfterOf(error) ?? 0));
-        return this.#breaker.abandoned();
+        this.#pauses.add(accountId, model, 1_000 * (retryAfterOf(error) ?? 0));
+        return this.#breaker.abandoned(accountId);
       case "served":
-        return this.#answered();
+        return this.#answered(accountId);
       case "unknown":
-        return this.#breaker.abandoned();
+        return this.#breaker.abandoned(accountId);
     }
   }
 }

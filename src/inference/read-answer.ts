@@ -1,8 +1,7 @@
 import { text } from "node:stream/consumers";
-import type { ChatCompletion } from "../domain/chat.ts";
-import { Completion } from "./completion.ts";
+import type { Completion } from "./completion.ts";
 import { EventDecoder } from "./server-sent-events.ts";
-import { unusable } from "./upstream-failure.ts";
+import { ModelServerError, unusable } from "./upstream-failure.ts";
 
 /** Longest answer in one piece, bytes: the longest text with everything escaped, and what stands around it. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
@@ -21,36 +20,42 @@ export interface Progress {
   piece(): void;
 }
 
+/** Why an answer ended where its connection broke after the server had counted its tokens. */
+const CONNECTION_LOST = "connection_lost";
+
 /**
  * Reads a chat completion, streamed or in one piece, whichever the server chose. A streamed one is whole when the server has said why it
  * ended or that it is done; what goes wrong after that takes nothing from it.
+ * @param completion takes what arrives, so that it is known also where this throws
  * @param heard told how many pieces of a streamed answer's text are there
+ * @returns why the answer ended, where the server did not say it and it is not whole; else null
  * @throws ModelServerError when the server says something else; whatever the connection throws when it breaks
  */
 export async function readAnswer(
   response: Response,
+  completion: Completion,
   progress: Progress,
   heard: (pieces: number) => void = () => {},
-): Promise<ChatCompletion> {
-  const completion = new Completion();
+): Promise<string | null> {
   const body = response.body ?? ReadableStream.from<Uint8Array>([]);
   const streamed = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   const whole = streamed ? "" : await text(bounded(body));
   if (!streamed && !EVENTS.test(whole)) {
     completion.take(parse(whole));
-    return completion.result();
+    return null;
   }
   try {
     const done = streamed ? await readStream(body, completion, progress, heard) : readEvents(whole, completion);
-    if (done) return completion.result();
+    if (done) return null;
   } catch (error) {
-    if (!completion.finished) throw error;
+    if (!completion.finished && (!completion.counted || error instanceof ModelServerError)) throw error;
   }
-  if (!completion.finished) throw unusable("the model server's answer broke off", undefined);
-  return completion.result();
+  if (completion.finished) return null;
+  if (!completion.counted) throw unusable("the model server's answer broke off", undefined);
+  return CONNECTION_LOST;
 }
 
-/** @returns whether the stream said that it is done */
+/** @returns whether the stream said that it is done, or nothing more of it is wanted */
 async function readStream(
   body: ReadableStream<Uint8Array>,
   completion: Completion,
@@ -68,7 +73,7 @@ async function readStream(
       progress.piece();
       const over = takeAll(events.decode(value), completion);
       heard(completion.pieces);
-      if (over) return true;
+      if (over || completion.full) return true;
     }
   } finally {
     reader.releaseLock();

@@ -7,10 +7,10 @@ const DEFAULT_RETRY_SECONDS = 5;
 const MOST_RETRY_SECONDS = 300;
 
 /**
- * What a failed call says of its server: it is broken; it is busy and wants to be left alone; it served the call as well as the call could
- * be served; or nothing at all, since the call ended for another reason.
+ * What a failed call says of its server: it was not reached; it is broken; it is busy and wants to be left alone; it served the call as well
+ * as the call could be served; or nothing at all, since the call ended for another reason.
  */
-export type Verdict = "broken" | "busy" | "served" | "unknown";
+export type Verdict = "unreachable" | "broken" | "busy" | "served" | "unknown";
 
 /** A call that a model server did not do. */
 export class ModelServerError extends ToolgateError {
@@ -21,13 +21,14 @@ export class ModelServerError extends ToolgateError {
   constructor(
     code: ErrorCode,
     what: string,
-    more: { verdict: Verdict; elsewhere?: boolean; retryAfterSeconds?: number; cause?: unknown },
+    more: { verdict: Verdict; elsewhere?: boolean; worked?: boolean; retryAfterSeconds?: number; cause?: unknown },
   ) {
-    const { verdict, elsewhere = false, retryAfterSeconds, cause } = more;
+    const { verdict, elsewhere = false, worked = false, retryAfterSeconds, cause } = more;
     const when = retryAfterSeconds === undefined ? "" : `, try again in ${retryAfterSeconds} s`;
     super(code, `inference_chat: ${what}; nothing was charged${when}`, {
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
       ...(cause !== undefined && { cause }),
+      worked,
     });
     this.verdict = verdict;
     this.elsewhere = elsewhere;
@@ -61,15 +62,13 @@ export function upstreamFailure(cause: unknown, { stopped, late, stalled }: Circ
   }
   // Who still answers when the time is up may only have been asked for much.
   if (late)
-    return unusable(
-      `the model server did not answer within ${late.timeoutMs / 1000} s`,
-      cause,
-      late.silent ? "broken" : "unknown",
-    );
+    return unusable(`the model server did not answer within ${late.timeoutMs / 1000} s`, cause, {
+      verdict: late.silent ? "broken" : "unknown",
+    });
   if (cause instanceof ModelServerError) return cause;
   if (neverConnected(cause))
     return new ModelServerError("TOOL_FAILED", "the model server cannot be reached", {
-      verdict: "broken",
+      verdict: "unreachable",
       elsewhere: true,
       cause,
     });
@@ -77,9 +76,16 @@ export function upstreamFailure(cause: unknown, { stopped, late, stalled }: Circ
   return unusable("the connection to the model server broke", cause);
 }
 
-/** The server answered, but nothing that could be sold. Whether it computed an answer cannot be known, so nobody else is asked. */
-export function unusable(what: string, cause: unknown, verdict: Verdict = "broken"): ModelServerError {
-  return new ModelServerError("TOOL_FAILED", what, { verdict, cause });
+/**
+ * The server answered, but nothing that could be sold. Whether it computed an answer cannot be known, so no other one is asked.
+ * @param more.worked whether it may have computed one, which is the case unless it says otherwise
+ */
+export function unusable(
+  what: string,
+  cause: unknown,
+  { verdict = "broken", worked = true }: { verdict?: Verdict; worked?: boolean } = {},
+): ModelServerError {
+  return new ModelServerError("TOOL_FAILED", what, { verdict, worked, cause });
 }
 
 /** No server for the model can be asked at present. */
@@ -111,10 +117,10 @@ function refusal(status: unknown, headers: unknown, cause: Error): ModelServerEr
     return unusable(
       `the model server refused the conversation (HTTP ${status}); it may be too long for the model together with max_tokens`,
       cause,
-      "served",
+      { verdict: "served", worked: false },
     );
   }
-  return unusable(`the model server failed (HTTP ${String(status)})`, cause);
+  return unusable(`the model server failed (HTTP ${String(status)})`, cause, { worked: false });
 }
 
 /** `Retry-After` in seconds (RFC 9110, 10.2.3); its date form is not worth trusting a foreign clock. */

@@ -12,6 +12,9 @@ const FIRST_LOOK_MS = 5_000;
 /** After how long an upstream that has never listed anything is asked again; twice as long each time. */
 const FIRST_RETRY_MS = 1_000;
 
+/** No server has worked for the call. */
+const NOT_ASKED = { verdict: "unknown", worked: false } as const;
+
 /** What the shop needs besides its upstreams. */
 export interface ShopDeps {
   readonly clock: Clock;
@@ -59,7 +62,7 @@ export class UpstreamModels implements ChatModels {
 
   async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
     const sale = this.#sales.get(request.model);
-    if (!sale) throw unusable(`the model ${request.model} is not offered any more`, undefined, "unknown");
+    if (!sale) throw unusable(`the model ${request.model} is not offered any more`, undefined, NOT_ASKED);
     const failures: ModelServerError[] = [];
     for (const { server, model } of this.#inTurn(sale)) {
       try {
@@ -119,7 +122,7 @@ function together(failures: readonly ModelServerError[]): ModelServerError {
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   const causes = new AggregateError(failures, "no upstream took the call");
   if (waits.length > 0) return busy(Math.min(...waits), causes);
-  return unusable("no server for the model can be reached", causes, "unknown");
+  return unusable("no server for the model can be reached", causes, NOT_ASKED);
 }
 
 function written(models: readonly ChatModel[]): string {

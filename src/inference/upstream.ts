@@ -1,11 +1,12 @@
 import type { LookupFunction } from "node:net";
 import OpenAI from "openai";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts";
-import { openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
+import { AnswerTooLongError, openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
+import { Completion } from "./completion.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";
 import { Patience } from "./patience.ts";
 import { readAnswer } from "./read-answer.ts";
-import { unusable, upstreamFailure } from "./upstream-failure.ts";
+import { unusable, upstreamFailure, type Circumstances } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 
 /** Longest answer that is read, bytes: in a stream a few characters of text come with some two hundred around them. */
@@ -102,27 +103,30 @@ export class Upstream {
    */
   async complete(
     request: ChatRequest,
-    { signal, runId, heard }: ChatOptions,
+    { signal, idempotencyKey, heard }: ChatOptions,
     alive = () => {},
   ): Promise<ChatCompletion> {
     const patience = new Patience(signal, this.#settings, alive);
-    let completion: ChatCompletion;
+    const received = new Completion();
+    let cutBy: string | null;
     try {
       const response = await this.#client
         .post("/chat/completions", {
           body: this.#bodyOf(request),
-          headers: runId === undefined ? {} : { "Idempotency-Key": runId },
+          headers: idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey },
           signal: patience.signal,
         })
         .asResponse();
-      completion = await readAnswer(response, patience, heard);
+      cutBy = await readAnswer(response, received, patience, heard);
       void drain(response, patience);
     } catch (error) {
-      const failure = upstreamFailure(error, patience.circumstances);
       patience.end();
-      throw failure;
+      cutBy = limitReached(error, patience.circumstances);
+      // The server has worked and bills for it: what came before the limit is delivered.
+      if (cutBy === null || !received.delivers) throw upstreamFailure(error, patience.circumstances);
     }
-    this.#demandDiscretion(completion);
+    const completion = received.result(cutBy);
+    this.#requireDiscretion(completion);
     return completion;
   }
 
@@ -151,11 +155,34 @@ export class Upstream {
     return this.#secrets.some((secret) => text.includes(secret));
   }
 
-  /** Whoever repeats the operator's key is not passed on. */
-  #demandDiscretion({ content, finishReason }: ChatCompletion): void {
-    if (this.#holdsSecret(content) || this.#holdsSecret(finishReason ?? ""))
-      throw unusable("the model server's answer holds what callers must not see", undefined, "unknown");
+  /** Withholds an answer that repeats the operator's key, also where it was cut in the middle of it. */
+  #requireDiscretion({ content, finishReason }: ChatCompletion): void {
+    if (
+      this.#secrets.some((secret) => endsWithin(content, secret)) ||
+      this.#holdsSecret(content) ||
+      this.#holdsSecret(finishReason ?? "")
+    )
+      throw unusable("the model server's answer holds what callers must not see", undefined, { verdict: "unknown" });
   }
+}
+
+/** Whether a text ends in the middle of a secret. */
+function endsWithin(text: string, secret: string): boolean {
+  const end = text.slice(-secret.length);
+  for (let length = SHORTEST_SECRET; length < secret.length; length++)
+    if (end.endsWith(secret.slice(0, length))) return true;
+  return false;
+}
+
+/** Why an answer ended that a limit of ours ended; null: something else did. */
+function limitReached(error: unknown, { stopped, late, stalled }: Circumstances): string | null {
+  if (stopped) return null;
+  if (late || stalled) return "timeout";
+  return causedByLength(error) ? "length" : null;
+}
+
+function causedByLength(error: unknown): boolean {
+  return error instanceof Error && (error instanceof AnswerTooLongError || causedByLength(error.cause));
 }
 
 /** Reads what is left of an answer, so that its connection can be used again; for a moment, then it is closed. */

@@ -38,7 +38,12 @@ describe("the API stand-in", () => {
     const prepared = tool?.prepare({ date: "2024-06-20", latitude: 51.4779, longitude: 0, days: 2 });
     expect(prepared?.price).toBe(200n);
     const caller = { accountId: "a", keyId: "k", scopes: new Set(), operator: false } as never;
-    const result = await prepared?.run({ caller, runId: "run_1", signal: new AbortController().signal });
+    const result = await prepared?.run({
+      caller,
+      runId: "run_1",
+      idempotencyKey: "claim_1",
+      signal: new AbortController().signal,
+    });
     expect(result).toEqual({
       days: [
         { date: "2024-06-20", sunrise: "2024-06-20T03:42Z", sunset: "2024-06-20T20:21Z", day_minutes: 998 },

@@ -40,12 +40,15 @@ describe("the inference stand-in", () => {
       maxTokens: 100,
       temperature: undefined,
     };
-    const answer = await shop.complete(request, { signal, runId: undefined });
+    const answer = await shop.complete(request, { signal, accountId: "acct_1", idempotencyKey: undefined });
     expect(answer.content).toContain("local stand-in, not a language model");
     expect(answer.content).toContain("What is 2+2?");
     expect(answer).toMatchObject({ finishReason: "stop", usage: { promptTokens: 3 } });
 
-    const short = await shop.complete({ ...request, maxTokens: 2 }, { signal, runId: undefined });
+    const short = await shop.complete(
+      { ...request, maxTokens: 2 },
+      { signal, accountId: "acct_1", idempotencyKey: undefined },
+    );
     expect(short).toMatchObject({
       finishReason: "length",
       usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5 },

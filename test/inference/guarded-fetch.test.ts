@@ -17,7 +17,7 @@ const request: ChatRequest = {
   maxTokens: 50,
   temperature: undefined,
 };
-const options = { signal: new AbortController().signal, runId: undefined };
+const options = { signal: new AbortController().signal, accountId: "acct_1", idempotencyKey: undefined };
 
 /** A resolver that answers with these addresses, a list for each question; the last one for all that follow. */
 function resolver(...answers: (readonly string[])[]): { lookup: LookupFunction; asked: string[] } {

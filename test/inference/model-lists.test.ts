@@ -164,7 +164,7 @@ describe("the models of all upstreams", () => {
       ],
       SHOP,
     );
-    await shop.complete({ model: "m2", ...request }, { signal, runId: undefined });
+    await shop.complete({ model: "m2", ...request }, { signal, accountId: "acct_1", idempotencyKey: undefined });
     expect([one.received.length, two.received.length]).toEqual([0, 1]);
     expect(two.received[0]?.headers.authorization).not.toContain("secret-key");
   });
@@ -183,7 +183,7 @@ describe("the models of all upstreams", () => {
     ];
     const shop = await UpstreamModels.open(upstreams, SHOP);
     expect(shop.models).toHaveLength(1);
-    await shop.complete({ model: "a", ...request }, { signal, runId: undefined });
+    await shop.complete({ model: "a", ...request }, { signal, accountId: "acct_1", idempotencyKey: undefined });
     expect([one.received.length, two.received.length]).toEqual([2, 1]);
   });
 
@@ -194,7 +194,9 @@ describe("the models of all upstreams", () => {
     );
     const shop = await UpstreamModels.open([settingsFor(one.baseUrl, { models: undefined })], SHOP);
     expect(shop.models).toEqual([{ id: "a", ...TERMS }]);
-    await expect(shop.complete({ model: "a", ...request }, { signal, runId: undefined })).rejects.toMatchObject({
+    await expect(
+      shop.complete({ model: "a", ...request }, { signal, accountId: "acct_1", idempotencyKey: undefined }),
+    ).rejects.toMatchObject({
       code: "TOOL_FAILED",
     });
     expect(one.received.map(({ method }) => method)).toEqual(["GET", "POST"]);

@@ -34,15 +34,16 @@ async function shopOf(
       name: upstream,
       models: [{ id: "sold", upstreamModel: name(upstream), ...TERMS }],
       stallTimeoutMs: 100,
+      firstPieceTimeoutMs: 100,
       ...more,
     }),
   );
   return UpstreamModels.open(settings, { ...SHOP, clock: { now: () => now } });
 }
 
-function buy(shop: UpstreamModels): Promise<ChatCompletion> {
+function buy(shop: UpstreamModels, accountId = "acct_1"): Promise<ChatCompletion> {
   const request = { model: "sold", messages: [], maxTokens: 5, temperature: undefined };
-  return shop.complete(request, { signal: new AbortController().signal, runId: "run_1" });
+  return shop.complete(request, { signal: new AbortController().signal, accountId, idempotencyKey: "claim_1" });
 }
 
 const GOOD = { content: "Four." };
@@ -63,7 +64,7 @@ describe("a model that several upstreams serve", () => {
     expect(await buy(await shopOf(["a", { baseUrl: closed }], ["b"]))).toMatchObject(GOOD);
   });
 
-  it.each(["fails", "cut", "stall", "ends-early", "empty", "too-much", "error-in-200"])(
+  it.each(["fails", "cut", "headers-only", "ends-early", "done-only", "too-much", "error-in-200"])(
     "is asked for once where the first one may have computed an answer: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);
@@ -140,12 +141,40 @@ describe("an upstream that fails", () => {
     now += 1_000;
     const gone = new AbortController();
     const request = { model: "sold", messages: [], maxTokens: 5, temperature: undefined };
-    const first = shop.complete(request, { signal: gone.signal, runId: undefined }).catch(() => "gone");
+    const first = shop
+      .complete(request, { signal: gone.signal, accountId: "acct_1", idempotencyKey: undefined })
+      .catch(() => "gone");
     await expect.poll(() => server.asked(name("a"))).toBe(6);
     await server.become(name("a"), "good");
     await expect.poll(() => buy(shop).catch(() => undefined)).toMatchObject(GOOD);
     gone.abort();
     expect(await first).toBe("gone");
+  });
+
+  it.each(["fails", "html", "cut", "headers-only", "key-refused", "busy-long"])(
+    "for the calls of one account goes on to be asked for the others: %s",
+    async (behaviour) => {
+      await server.become(name("a"), behaviour);
+      const shop = await shopOf(["a"]);
+      for (let failed = 0; failed < 9; failed++) await expect(buy(shop, "acct_attacker")).rejects.toThrow();
+      await expect(buy(shop, "acct_attacker")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      await server.become(name("a"), "good");
+      expect(await buy(shop, "acct_other")).toMatchObject(GOOD);
+    },
+  );
+
+  it.each(["fails", "busy-long"])("for the calls of three accounts in a row is left alone: %s", async (behaviour) => {
+    await server.become(name("a"), behaviour);
+    const shop = await shopOf(["a"]);
+    for (const account of ["acct_1", "acct_2", "acct_3"]) await expect(buy(shop, account)).rejects.toThrow();
+    await expect(buy(shop, "acct_4")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(await server.asked(name("a"))).toBe(3);
+  });
+
+  it("to be there is left alone by all accounts after three calls, whoever made them", async () => {
+    const shop = await shopOf(["a", { baseUrl: closed }]);
+    for (let failed = 0; failed < 3; failed++) await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect(buy(shop, "acct_2")).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
   });
 
   it("is passed by meanwhile where another one serves the model", async () => {
@@ -156,7 +185,7 @@ describe("an upstream that fails", () => {
     expect(await buy(shop)).toMatchObject(GOOD);
   });
 
-  it.each(["too-much", "empty", "flagged", "flagged-in-stream", "error-in-200"])(
+  it.each(["too-much", "done-only", "flagged", "flagged-in-stream", "error-in-200"])(
     "because of the conversation is no worse for it: %s",
     async (behaviour) => {
       await server.become(name("a"), behaviour);

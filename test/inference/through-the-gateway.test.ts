@@ -19,6 +19,24 @@ const TERMS = {
 };
 /** The models of the upstream `first`, each named as it behaves there. */
 const FIRST = ["good", "busy", "stall", "fails", "echoes-key", "longest", "more-than-asked"];
+/** Endings, each with the answer's text and the reason for its end; undefined: it fails. Never more than two failures in a row. */
+const ENDINGS: readonly (readonly [behaviour: string, content?: string, reason?: string | null])[] = [
+  ["reasoned-too-long", "", "length"],
+  ["silent"],
+  ["empty", "", "stop"],
+  ["cut"],
+  ["counted-only", "", null],
+  ["headers-only"],
+  ["tool-calls", "", "stop"],
+  ["html"],
+  ["counted-then-cut", "Fo", "connection_lost"],
+  ["done-only"],
+  ["stall", "Fo", "timeout"],
+  ["error-in-stream"],
+  ["too-long", "x".repeat(2 * 1024 * 1024), "length"],
+  ["ends-early"],
+  ["good", "Four.", "stop"],
+];
 const KEY = "sk-first-0123456789abcdef";
 
 let folder: string;
@@ -39,8 +57,14 @@ beforeAll(async () => {
     stall_timeout_ms: 200,
     models: [...FIRST.map((id) => ({ id, ...TERMS })), { id: "pair", upstream_model: "overloaded", ...TERMS }],
   };
+  const endings = {
+    name: "endings",
+    timeout_ms: 1_000,
+    stall_timeout_ms: 300,
+    models: ENDINGS.map(([behaviour]) => ({ id: `ends-${behaviour}`, upstream_model: behaviour, ...TERMS })),
+  };
   const second = { name: "second", models: [{ id: "pair", upstream_model: "good", ...TERMS }] };
-  world = await startWorld(await settings("shop.json", { upstreams: [first, second] }));
+  world = await startWorld(await settings("shop.json", { upstreams: [first, second, endings] }));
 });
 afterAll(async () => {
   const violations = await world.violations();
@@ -128,12 +152,32 @@ describe("inference_chat", () => {
     await expectCharged(2n);
   });
 
-  it("fails uncharged where the server stops in the middle of its answer", async () => {
-    const stalled = await chat("stall");
-    expect(stalled).toMatchObject({ status: 500, body: { code: "TOOL_FAILED" } });
-    expect(stalled.body.message).toContain("stopped in the middle of its answer for 0.2 s; nothing was charged");
-    await expectCharged(0n);
-  });
+  const endings = ENDINGS.map(([behaviour, content, reason]) => ({ behaviour, content, reason }));
+  it.each(endings)(
+    "that ends like this is charged once, or fails: $behaviour",
+    async ({ behaviour, content, reason }) => {
+      const asked = await server.asked(behaviour);
+      const key = { body: { idempotency_key: "once" } };
+      const once = () => world.call(agent, "inference_chat", params(`ends-${behaviour}`), key);
+      const first = await once();
+      const again = await once();
+      if (content === undefined) {
+        for (const answer of [first, again]) {
+          expect(answer).toMatchObject({ status: 500, body: { code: "TOOL_FAILED" } });
+          expect(answer.body.message).toContain("nothing was charged");
+        }
+        expect(await server.asked(behaviour), "a repeat runs again").toBe(asked + 2);
+        return expectCharged(0n);
+      }
+      expect(first.status, JSON.stringify(first.body).slice(0, 500)).toBe(200);
+      expect(first.body.result.finish_reason).toBe(reason);
+      expect(first.body.result.content === content, "the text that came").toBe(true);
+      expect(again.body.result.content === content && again.status === 200, "a repeat returns the same").toBe(true);
+      expect(again.body.receipt).toEqual(first.body.receipt);
+      expect(await server.asked(behaviour)).toBe(asked + 1);
+      return expectCharged(1n);
+    },
+  );
 
   it("never hands out the operator's key", async () => {
     const { status, body } = await chat("echoes-key");
@@ -174,7 +218,7 @@ describe("what is offered", () => {
     const { status, input_schema } = await offered();
     const { model } = input_schema.properties;
     expect(status).toBe("active");
-    expect(model.enum).toEqual([...FIRST, "pair"]);
+    expect(model.enum).toEqual([...FIRST, "pair", ...ENDINGS.map(([behaviour]) => `ends-${behaviour}`)]);
     expect(model.description.split("\n")).toContain(
       "pair: context 1000 tokens, answer at most 500; USD 0.2 per million tokens of the prompt, 0.6 of the answer",
     );

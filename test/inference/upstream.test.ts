@@ -11,7 +11,7 @@ const request: ChatRequest = {
   maxTokens: 50,
   temperature: 0.5,
 };
-const options = { signal: new AbortController().signal, runId: "run_1" };
+const options = { signal: new AbortController().signal, accountId: "acct_1", idempotencyKey: "run_1" };
 
 /** What the caller is told when the server answers like this. */
 async function failureOf(answer: Parameters<typeof modelServer>[0], timeoutMs = 5_000): Promise<ToolgateError> {
@@ -84,7 +84,7 @@ describe("a model server that works", () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     await new Upstream(settingsFor(server.baseUrl)).complete(
       { ...request, temperature: undefined },
-      { ...options, runId: undefined },
+      { ...options, accountId: "acct_1", idempotencyKey: undefined },
     );
     expect(JSON.parse(server.received[0]?.body ?? "")).not.toHaveProperty("temperature");
     expect(server.received[0]?.headers).not.toHaveProperty("idempotency-key");

@@ -13,6 +13,7 @@ const stopping = new AbortController();
 const context = {
   caller: { accountId: "a", keyId: "k", scopes: new Set<never>(), operator: false } as never,
   runId: undefined,
+  idempotencyKey: undefined,
   signal: stopping.signal,
 };
 

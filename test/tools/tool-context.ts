@@ -17,6 +17,7 @@ export function toolContext(signal: AbortSignal = new AbortController().signal):
       blockedReason: undefined,
     },
     runId: "run_1",
+    idempotencyKey: "claim_1",
     signal,
   };
 }

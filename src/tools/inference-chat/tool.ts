@@ -5,6 +5,7 @@ import type { JsonObject } from "../../domain/json.ts";
 import { formatTokenRate, priceOfTokens } from "../../domain/token-rate.ts";
 import type { PreparedCall, ProgressListener, Tool } from "../../domain/tool.ts";
 import { announce, defineTool } from "../define-tool.ts";
+import { closestFirst } from "./closest.ts";
 import { FormerModels } from "./former-models.ts";
 import { fewestPromptTokens, pricedPromptTokens } from "./prompt-tokens.ts";
 
@@ -16,8 +17,8 @@ const DESCRIPTION =
 const MOST_MESSAGES = 1_024;
 /** Nobody reads faster. */
 const BETWEEN_REPORTS_MS = 250;
-/** Models that an error or a description names before it stops. */
-const MOST_MODELS_NAMED = 50;
+/** Models that a description and an error name before they stop. */
+const [MOST_MODELS_NAMED, MOST_MODELS_IN_ERROR] = [50, 5];
 
 const messages = z
   .array(
@@ -124,11 +125,7 @@ function sell(models: readonly ChatModel[], inference: ChatModels): Tool {
   function modelOf(call: Params): ChatModel {
     const model = byId.get(call.model);
     if (model) return model;
-    const names = [...byId.keys()];
-    throw invalidField(
-      "params.model",
-      `is not offered; there are ${names.slice(0, MOST_MODELS_NAMED).join(", ")}${more(names)}`,
-    );
+    throw invalidField("params.model", notOffered(call.model, [...byId.keys()]));
   }
 
   return defineTool({
@@ -144,10 +141,10 @@ function sell(models: readonly ChatModel[], inference: ChatModels): Tool {
         { tokens: maxTokensOf(call, model), rate: model.outputRate },
       );
     },
-    run: async (call, { signal, runId, progress }) => {
+    run: async (call, { caller: { accountId }, signal, idempotencyKey, progress }) => {
       const { model, messages, temperature } = call;
       const maxTokens = maxTokensOf(call, modelOf(call));
-      const options = { signal, runId, heard: progress && tellPieces(progress) };
+      const options = { signal, accountId, idempotencyKey, heard: progress && tellPieces(progress) };
       return resultOf(model, await inference.complete({ model, messages, maxTokens, temperature }, options));
     },
   });
@@ -162,6 +159,14 @@ function tellPieces(progress: ProgressListener): (pieces: number) => void {
     toldAt = performance.now();
     progress({ progress: pieces, message: `${pieces} pieces of the answer have come, about a token each` });
   };
+}
+
+/** Names the models whose names are closest, and where the others are. */
+function notOffered(wanted: string, names: readonly string[]): string {
+  const named = closestFirst(wanted, names).slice(0, MOST_MODELS_IN_ERROR).join(", ");
+  const others = names.length - MOST_MODELS_IN_ERROR;
+  if (others <= 0) return `is not offered; there are ${named}`;
+  return `is not offered; the closest are ${named}; GET /mcp/capabilities lists ${others} more`;
 }
 
 /** A line for each model: what it takes, and what it costs. */

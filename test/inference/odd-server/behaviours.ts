@@ -153,10 +153,23 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 
   longest: events(...Array.from({ length: 8 }, () => say("ü".repeat(128 * 1024))), FINISH, DONE),
 
-  // Nothing that could be sold.
+  // Computed, and without a text.
   "reasoning-only": events(chunk([{ index: 0, delta: { reasoning_content: "Hm.", content: null } }]), FINISH, DONE),
   "tool-calls": body(answer({ content: null, tool_calls: [{ id: "1", type: "function", function: { name: "f" } }] })),
   empty: events(say(""), FINISH, DONE),
+  "reasoned-too-long": events(
+    chunk([{ index: 0, delta: { reasoning_content: "Hm.", content: null } }]),
+    chunk([{ index: 0, delta: {}, finish_reason: "length" }]),
+    COUNT,
+    DONE,
+  ),
+  "counted-only": body({ choices: [], usage: USAGE }),
+  "counted-then-cut": (response) => {
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    response.write(wire([say("Fo", {}).replace(/}$/, `,"usage":${JSON.stringify(USAGE)}}`)]), () => response.destroy());
+  },
+
+  // Nothing that could be sold.
   "no-choices": body({ ...HEAD, choices: [] }),
   "no-message": body({ choices: [{}] }),
   "done-only": events(DONE),
@@ -185,6 +198,8 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
   "kept-alive": keptAlive,
   dripping,
+  "stalls-in-key": (response, { authorization }) =>
+    held([say(`The key is ${authorization.slice(0, -4)}`)])(response, { stream: true, authorization }),
   "echoes-key": (response, { authorization }) =>
     events(
       ...[...`The key is ${authorization}.`].map((letter) => say(letter)),

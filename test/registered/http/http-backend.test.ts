@@ -62,7 +62,7 @@ async function call(answer: ThirdParty["answer"], entry: Entry = {}, operationId
   const tool = tools.get(known) ?? (await toolOf(entry, operationId));
   if (known !== undefined) tools.set(known, tool);
   const caller = { accountId: "a", keyId: "k", scopes: new Set<never>(), operator: false };
-  return tool.prepare({}).run({ caller, runId: "run_1", signal: CALL.signal } as never);
+  return tool.prepare({}).run({ caller, runId: "run_1", idempotencyKey: "claim_1", signal: CALL.signal } as never);
 }
 
 /** Those of the same settings are the same: a tool is described once, and lives through whatever its server does. */

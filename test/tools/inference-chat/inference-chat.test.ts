@@ -62,7 +62,7 @@ describe("inference_chat", () => {
     });
   });
 
-  it("hands the conversation, the limit, the run and the signal on", async () => {
+  it("hands the conversation, the limit, the account, the claim and the signal on", async () => {
     const shop = new Shop();
     const { signal } = new AbortController();
     const conversation = [{ role: "system", content: "Be brief." }, ...messages];
@@ -72,7 +72,7 @@ describe("inference_chat", () => {
     expect(shop.asked).toEqual([
       [
         { model: "small", messages: conversation, maxTokens: 7, temperature: 0.3 },
-        { signal, runId: "run_1" },
+        { signal, accountId: "acct_1", idempotencyKey: "claim_1", heard: undefined },
       ],
     ]);
   });
@@ -252,7 +252,9 @@ describe("a conversation that cannot be had", () => {
     const shop = new Shop();
     const models = Array.from({ length: 70 }, (_, index) => ({ ...SMALL, id: `model-${index}` }));
     const wide = inferenceChat({ models, complete: (request, options) => shop.complete(request, options) });
-    expect(refusalOf(wide, `{"model":"x",${one}}`)).toMatch(/model-49 and 20 more$/);
+    expect(refusalOf(wide, `{"model":"Model_42",${one}}`)).toMatch(
+      /is not offered; the closest are model-42, [^,]+, [^,]+, [^,]+, [^,;]+; GET \/mcp\/capabilities lists 65 more$/,
+    );
     const { properties } = z
       .object({ properties: z.object({ model: z.object({ enum: z.array(z.string()), description: z.string() }) }) })
       .parse(wide.inputSchema);

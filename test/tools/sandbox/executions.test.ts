@@ -68,16 +68,19 @@ function callerOf(account: string) {
 async function begin(params: JsonObject = {}, signal = new AbortController().signal) {
   const call = callOf(accountId, { tool: "sandbox_execute" });
   await postgres.ledger.begin(call);
-  const context = { caller: callerOf(accountId), runId: call.runId, signal };
+  const context = { caller: callerOf(accountId), runId: call.runId, idempotencyKey: "claim_1", signal };
   const answer = execute.prepare({ language: "python", code: "1", ...params }).run(context);
   answer.catch(() => {});
   return { runId: call.runId, call, answer };
 }
 
 const ask = (runId: string, account = accountId) =>
-  cancel
-    .prepare({ run_id: runId })
-    .run({ caller: callerOf(account), runId: undefined, signal: new AbortController().signal });
+  cancel.prepare({ run_id: runId }).run({
+    caller: callerOf(account),
+    runId: undefined,
+    idempotencyKey: undefined,
+    signal: new AbortController().signal,
+  });
 
 const begun = (count: number) => expect.poll(() => engine.jobs).toHaveLength(count);
 
@@ -173,7 +176,9 @@ describe("a cancel", () => {
     expect(await postgres.sandboxRuns.requestCancel(runId)).toBe(true);
     await expect.poll(() => engine.cancelled).toContain(runId);
     const { signal } = new AbortController();
-    const answer = execute.prepare({ language: "python", code: "1" }).run({ caller, runId, signal });
+    const answer = execute
+      .prepare({ language: "python", code: "1" })
+      .run({ caller, runId, idempotencyKey: undefined, signal });
     expect(await answer).toMatchObject({ status: "cancelled" });
   });
 
