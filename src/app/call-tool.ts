@@ -13,8 +13,9 @@ import { claimDigest } from "./claim-digest.ts";
 import { identify, relayed, type GaslessDeps } from "./gasless.ts";
 import { budgetOf, cappedOf, demandPrice, demandTool } from "./key-limits.ts";
 import { PaymentKeptError } from "./payment-kept.ts";
-import type { CallContext, CallPayment, FinishCall, Ledger } from "./ports.ts";
+import type { BeginCall, Begun, CallContext, CallPayment, FinishCall, Ledger } from "./ports.ts";
 import { creditBesides, demandQuote, settle, type SettleDeps } from "./settle.ts";
+import type { UnpaidWork } from "./unpaid-work.ts";
 import { refusalOf, shortOf } from "./verdict.ts";
 
 /** A call as it comes through any door. */
@@ -33,6 +34,7 @@ export interface ToolCallResult {
 /** What a call needs. */
 export interface CallToolDeps extends SettleDeps, GaslessDeps {
   readonly catalogue: Catalogue;
+  readonly unpaidWork: Pick<UnpaidWork, "require" | "charged" | "failed">;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly random: Random;
@@ -77,40 +79,54 @@ async function claimAndRun(
   const found = await findPayment(deps, proof, sought, context);
   if (found && "result" in found) return found;
 
-  const { payment } = found ?? {};
-  const runId = newId("run", deps.clock, deps.random);
+  const { payment, quotedPrice, idempotencyKey } = found ?? {};
   const { accountId, keyId } = context.caller;
-  const budget = budgetOf(context.caller);
-  // What was quoted and paid stays the price of the call, whatever this instance charges by now.
-  const price = found?.quotedPrice ?? prepared.price;
-  const idempotencyKey = sentKey ?? found?.idempotencyKey;
-  context.signal.throwIfAborted();
-  const begun = await deps.ledger.begin({
+  const begin: BeginCall = {
     accountId,
     keyId,
-    budget,
-    runId,
+    budget: budgetOf(context.caller),
+    runId: newId("run", deps.clock, deps.random),
     tool: tool.name,
     fingerprint: print,
-    price,
-    idempotencyKey,
+    // What was quoted and paid stays the price of the call, whatever this instance charges by now.
+    price: quotedPrice ?? prepared.price,
+    idempotencyKey: sentKey ?? idempotencyKey,
     payment,
-  });
-  if (begun.kind === "insufficient") {
-    const short = { tool: tool.name, price, balance: begun.balance, proved: payment !== undefined };
-    throw shortOf(short, () => deps.quotes.issue(accountId, price, print));
+  };
+  context.signal.throwIfAborted();
+  // Of a call that claims something the ledger may know the answer, so it is asked first.
+  if (begin.idempotencyKey === undefined && !payment) requireAllowance(deps, tool, accountId);
+  return conclude(deps, { tool, prepared }, begin, await deps.ledger.begin(begin), context);
+}
+
+/** Runs the call that has begun, or returns or throws what is known of it. */
+async function conclude(
+  deps: CallToolDeps,
+  priced: Pick<PricedCall, "tool" | "prepared">,
+  call: BeginCall,
+  begun: Begun,
+  context: CallContext,
+): Promise<ToolCallResult> {
+  const { accountId, tool, price, payment, fingerprint: print } = call;
+  switch (begun.kind) {
+    case "started":
+      return runAndCapture(deps, priced, call, context);
+    case "insufficient": {
+      // A call that would be refused is not quoted.
+      if (!payment) requireAllowance(deps, priced.tool, accountId);
+      const short = { tool, price, balance: begun.balance, proved: payment !== undefined };
+      throw shortOf(short, () => deps.quotes.issue(accountId, price, print));
+    }
+    case "capped":
+      throw cappedOf(tool, price, begun.spent, call.budget?.perDay ?? 0n);
+    case "replay":
+      // The same call was charged while this payment was looked up: it is no less ours to credit.
+      if (payment?.deposit && begun.receipt?.txSignature !== payment.txSignature)
+        await deps.ledger.credit(accountId, payment.deposit);
+      return { result: begun.result, receipt: begun.receipt };
+    default:
+      throw await refusalOf(deps.ledger, accountId, begun);
   }
-  if (begun.kind === "capped") throw cappedOf(tool.name, price, begun.spent, budget?.perDay ?? 0n);
-  if (begun.kind === "started") {
-    const claim = { accountId, idempotencyKey, txSignature: payment?.txSignature, fingerprint: print };
-    const run = { runId, idempotencyKey: claimDigest(claim) ?? runId, signal: deps.stopping };
-    return runAndCapture(deps, prepared, run, payment, context);
-  }
-  if (begun.kind !== "replay") throw await refusalOf(deps.ledger, accountId, begun);
-  // The same call was charged while this payment was looked up: it is no less ours to credit.
-  if (payment?.deposit && begun.receipt?.txSignature !== payment.txSignature)
-    await deps.ledger.credit(accountId, payment.deposit);
-  return { result: begun.result, receipt: begun.receipt };
 }
 
 /** The payment of a call, and the key that it last came with. */
@@ -164,18 +180,15 @@ async function findPayment(
   return { payment: await settle(deps, proof, quote, paidAt, context), quotedPrice };
 }
 
-/** One run of a tool. */
-type Run = Pick<ToolContext, "runId" | "idempotencyKey" | "signal">;
-
 /** Runs the tool under its durable hold. From here on the caller's going away changes nothing: the result is stored for its return. */
 async function runAndCapture(
   deps: CallToolDeps,
-  prepared: PreparedCall,
-  run: Run & { readonly runId: string },
-  payment: CallPayment | undefined,
+  { tool, prepared }: Pick<PricedCall, "tool" | "prepared">,
+  { accountId, runId, payment, ...claim }: BeginCall,
   context: CallContext,
 ): Promise<ToolCallResult> {
-  const { runId } = run;
+  const digest = claimDigest({ ...claim, accountId, txSignature: payment?.txSignature });
+  const run = { runId, idempotencyKey: digest ?? runId, signal: deps.stopping };
   if (context.signal.aborted) {
     await deps.ledger.finish({
       runId,
@@ -186,25 +199,40 @@ async function runAndCapture(
   }
   let result: JsonObject;
   try {
+    requireAllowance(deps, tool, accountId);
     result = await work(prepared, run, context);
   } catch (error) {
     const failure = asToolFailure(error);
+    const counted = failure.worked && tool.billable ? deps.unpaidWork.failed(accountId, tool.name) : undefined;
     try {
       await deps.ledger.finish(endOf(runId, failure));
     } catch (problem) {
       throw unfinished(failure, problem);
+    } finally {
+      await counted;
     }
     throw payment ? new PaymentKeptError(failure, payment.txSignature) : failure;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
   const finished = await deps.ledger.finish({ runId, outcome: "completed", receiptId, result });
-  if (finished.kind === "captured") return { result, receipt: finished.receipt };
+  if (finished.kind === "captured") {
+    if (finished.receipt) deps.unpaidWork.charged(accountId, tool.name);
+    return { result, receipt: finished.receipt };
+  }
   throw new ToolgateError(
     "UNAVAILABLE",
     "the run outlived its lease and was released; nothing was charged, repeat the call with the same idempotency key or proof",
     { retryAfterSeconds: 1 },
   );
 }
+
+/** @throws ToolgateError RATE_LIMITED for an account for which too much work of a paid tool was not charged */
+function requireAllowance({ unpaidWork }: CallToolDeps, { name, billable }: Tool, accountId: string): void {
+  if (billable) unpaidWork.require(accountId, name);
+}
+
+/** One run of a tool. */
+type Run = Pick<ToolContext, "runId" | "idempotencyKey" | "signal">;
 
 /** The tool's result, this call's own: what it is written as is kept by the object, which a tool might give again, and changed. */
 async function work(prepared: PreparedCall, run: Run, { caller, progress }: CallContext): Promise<JsonObject> {

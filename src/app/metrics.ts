@@ -91,6 +91,16 @@ export const METRICS = {
     help: "1 while this instance runs code, 0 while its sandbox is not seen to hold",
     labels: [],
   },
+  toolgate_unpaid_work_total: {
+    type: "counter",
+    help: "calls of paid tools that failed after a server outside had worked for them, by tool; nothing was charged",
+    labels: ["tool"],
+  },
+  toolgate_unpaid_work_refused_total: {
+    type: "counter",
+    help: "calls refused because their account had too many of those, by tool",
+    labels: ["tool"],
+  },
   toolgate_keys_refused_total: {
     type: "counter",
     help: "requests with a forged, unknown, expired or revoked API key",

@@ -28,6 +28,7 @@ export function callToolDeps(
   return {
     catalogue: new Catalogue(makeTools({ version: VERSION, balance, prices, ...parts })),
     ledger: postgres.ledger,
+    unpaidWork: parts.unpaidWork,
     // A call that waits for its transaction has run nothing yet: it ends with the grace period.
     chain: {
       verify: ({ txSignature, signal }) => chain.verify({ txSignature, signal: AbortSignal.any([signal, stopping]) }),

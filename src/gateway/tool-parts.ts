@@ -1,4 +1,5 @@
 import type { Metrics } from "../app/metrics.ts";
+import { UnpaidWork } from "../app/unpaid-work.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { ChatModels } from "../domain/chat.ts";
 import type { Tool } from "../domain/tool.ts";
@@ -13,6 +14,8 @@ import { openSandbox } from "./sandbox.ts";
 export interface ToolParts {
   readonly inference: ChatModels | undefined;
   readonly sandbox: SandboxDeps | undefined;
+  /** Limits what is done for calls that are not charged. */
+  readonly unpaidWork: UnpaidWork;
   /** The operator's own tools. */
   readonly registered: readonly Tool[];
   /** Begins what goes on beside the calls, once the doors are open. */
@@ -41,6 +44,7 @@ export async function openToolParts(
   return {
     inference,
     sandbox: sandbox?.deps,
+    unpaidWork: new UnpaidWork(postgres.unpaidWork, metrics),
     registered: registered.tools,
     start: () => sandbox?.start(),
     close: async () => {

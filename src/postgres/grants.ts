@@ -5,6 +5,7 @@ import { SANDBOX_WRITERS } from "./migrations/0013-sandbox.ts";
 import { RELAY_WRITERS } from "./migrations/0014-relays.ts";
 import { OPERATIONS_WRITERS } from "./migrations/0018-operations.ts";
 import { RETENTION_WRITERS } from "./migrations/0020-retention.ts";
+import { UNPAID_WORK_WRITERS } from "./migrations/0032-unpaid-work.ts";
 
 /** SQLSTATE. */
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -36,10 +37,18 @@ const READ = [
   "transfer",
   "treasury_movement",
   "treasury_watch",
+  "unpaid_work",
 ] as const;
 
 /** What `serve` writes through. */
-export const EXECUTED = [...WRITERS, ...SANDBOX_WRITERS, ...RELAY_WRITERS, ...OPERATIONS_WRITERS, ...RETENTION_WRITERS];
+export const EXECUTED = [
+  ...WRITERS,
+  ...SANDBOX_WRITERS,
+  ...RELAY_WRITERS,
+  ...OPERATIONS_WRITERS,
+  ...RETENTION_WRITERS,
+  ...UNPAID_WORK_WRITERS,
+];
 
 /** What is made and changed without a function: accounts without a balance, keys, what people and operators decide about them, and sign-ins. */
 const WRITTEN = [

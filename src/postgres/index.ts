@@ -7,6 +7,7 @@ import type { RelayBook } from "../app/relay-ports.ts";
 import type { SandboxRuns } from "../app/sandbox-ports.ts";
 import type { Sessions, SignInChallenges } from "../app/session-ports.ts";
 import type { Refunds, Suspense, TreasuryBooks } from "../app/treasury-ports.ts";
+import type { UnpaidWorkStore } from "../app/unpaid-work.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKeys } from "../domain/quote.ts";
 import { AccountSearch } from "./account-search.ts";
@@ -37,6 +38,7 @@ import { PostgresSignInChallenges } from "./sign-in-challenges.ts";
 import { PostgresSuspense } from "./suspense.ts";
 import { Sweeper } from "./sweeper.ts";
 import { PostgresTreasuryBooks } from "./treasury-books.ts";
+import { PostgresUnpaidWork } from "./unpaid-work.ts";
 
 /** What the database floor needs. */
 export interface PostgresOptions {
@@ -72,6 +74,7 @@ export interface Postgres {
   readonly suspense: Suspense;
   readonly refunds: Refunds;
   readonly sandboxRuns: SandboxRuns;
+  readonly unpaidWork: UnpaidWorkStore;
   readonly relays: RelayBook;
   readonly signInChallenges: SignInChallenges;
   readonly sessions: Sessions;
@@ -145,6 +148,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       suspense: new PostgresSuspense(pool),
       refunds: new PostgresRefunds(pool),
       sandboxRuns,
+      unpaidWork: new PostgresUnpaidWork({ pool, clock, notifications, log }),
       relays: new PostgresRelays(pool),
       signInChallenges: new PostgresSignInChallenges(pool),
       sessions: new PostgresSessions({ pool, clock, random }),

@@ -12,7 +12,7 @@ import { Quotes } from "../../src/domain/quote.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { MemoryLedger } from "../transport/memory-ledger.ts";
 import { TestTools } from "../transport/test-tools.ts";
-import { newContext } from "./context.ts";
+import { newContext, unlimitedWork } from "./context.ts";
 
 const PRICE = 10_000n;
 
@@ -37,6 +37,7 @@ beforeEach(() => {
   });
   context = newContext();
   deps = {
+    unpaidWork: unlimitedWork,
     catalogue: new Catalogue(new TestTools().list()),
     ledger,
     chain: { verify: async () => verdict(memo) },

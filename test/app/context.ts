@@ -20,3 +20,6 @@ export function newContext(): CallContext {
     signal: new AbortController().signal,
   };
 }
+
+/** A limit of unpaid work that refuses no call. */
+export const unlimitedWork = { require: () => {}, charged: () => {}, failed: async () => {} };

@@ -14,7 +14,7 @@ import { systemClock, systemRandom } from "../../src/system.ts";
 import { settledDespite } from "../../src/transport/x402/settlement.ts";
 import { MemoryLedger } from "../transport/memory-ledger.ts";
 import { TestTools } from "../transport/test-tools.ts";
-import { newContext } from "./context.ts";
+import { newContext, unlimitedWork } from "./context.ts";
 
 /** A paid call whose transaction is left to the gateway to send, from the call's side of the relay. */
 
@@ -56,6 +56,7 @@ beforeEach(() => {
   claimedAt = Date.now();
   context = newContext();
   deps = {
+    unpaidWork: unlimitedWork,
     catalogue: new Catalogue(new TestTools().list()),
     ledger,
     chain: {

@@ -13,6 +13,7 @@ import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
 import type { Tool } from "../../src/domain/tool.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { MemoryLedger } from "../transport/memory-ledger.ts";
+import { unlimitedWork } from "./context.ts";
 
 const PRICE = 10_000n;
 const TTL_MS = 300_000;
@@ -62,6 +63,7 @@ beforeEach(() => {
   };
   const payment = { amount: PRICE, payer: undefined, slot: 1n, blockTime: new Date(now), finalized: true };
   deps = {
+    unpaidWork: unlimitedWork,
     catalogue: new Catalogue([paid]),
     ledger,
     chain: { verify: async () => ({ kind: "paid", memo, ...payment }) },

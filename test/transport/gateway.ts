@@ -26,6 +26,7 @@ import { runService } from "../../src/transport/services/run-service.ts";
 import { toolService } from "../../src/transport/services/tool-service.ts";
 import { MemoryLedger } from "./memory-ledger.ts";
 import { TestTools } from "./test-tools.ts";
+import { unlimitedWork } from "../app/context.ts";
 
 /** Largest request of the test gateway, bytes. */
 export const BODY_LIMIT = 64 * 1024;
@@ -71,6 +72,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
   );
   const stopping = new AbortController();
   const deps = {
+    unpaidWork: unlimitedWork,
     catalogue: new Catalogue(tools.list()),
     ledger,
     chain,

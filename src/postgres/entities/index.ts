@@ -18,6 +18,7 @@ import { SessionEntity, SignInChallengeEntity } from "./session.ts";
 import { TransferEntity } from "./transfer.ts";
 import { TreasuryMovementEntity } from "./treasury-movement.ts";
 import { TreasuryWatchEntity } from "./treasury-watch.ts";
+import { UnpaidWorkEntity } from "./unpaid-work.ts";
 
 /** Every table, as MikroORM sees it. */
 export const ENTITIES = [
@@ -45,4 +46,5 @@ export const ENTITIES = [
   DepositEntity,
   OperatorActionEntity,
   RevenueMarkEntity,
+  UnpaidWorkEntity,
 ];

@@ -1,0 +1,12 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** Work for an account's calls of a tool that was not charged, as a leaky bucket: when it is empty again. */
+export const UnpaidWorkEntity = defineEntity({
+  name: "UnpaidWork",
+  tableName: "unpaid_work",
+  properties: {
+    accountId: p.uuid().primary(),
+    tool: p.text().primary(),
+    freeAt: p.datetime().length(6).index(),
+  },
+});

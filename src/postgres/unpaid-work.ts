@@ -1,0 +1,86 @@
+import type { Pool } from "pg";
+import { CHARGED_FOR_ONE, UNPAID_PER_HOUR, type UnpaidWorkStore } from "../app/unpaid-work.ts";
+import type { Clock } from "../domain/clock.ts";
+import { Lru } from "../domain/lru.ts";
+import type { Log } from "./log.ts";
+import type { Notifications } from "./notifications.ts";
+import { patientQuery } from "./retry.ts";
+import { uuidFrom } from "./rows.ts";
+
+/** What it needs. */
+export interface UnpaidWorkOptions {
+  pool: Pool;
+  clock: Clock;
+  /** Where refusals are heard of; not started yet. */
+  notifications: Notifications;
+  log: Log;
+}
+
+/** Refusals that are remembered. */
+const MOST_HELD = 100_000;
+
+interface HeldRow {
+  account: string;
+  tool: string;
+  held: bigint;
+}
+
+/** Work that was not charged, counted in PostgreSQL (migration 0032); who is refused because of it is known from memory. */
+export class PostgresUnpaidWork implements UnpaidWorkStore {
+  readonly #options: UnpaidWorkOptions;
+  readonly #heldUntil = new Lru<string, number>(MOST_HELD);
+  #reading: Promise<void> | undefined;
+
+  constructor(options: UnpaidWorkOptions) {
+    this.#options = options;
+    options.notifications.subscribe({
+      channel: "toolgate_unpaid_work",
+      hear: (payload) => this.#hear(payload),
+      gap: () => void (this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined))),
+    });
+  }
+
+  heldMs(accountId: string, tool: string): number {
+    const until = this.#heldUntil.get(`${uuidFrom("acct", accountId)} ${tool}`) ?? 0;
+    return Math.max(0, until - this.#options.clock.now());
+  }
+
+  async add(accountId: string, tool: string, charged: number): Promise<void> {
+    const { pool, log } = this.#options;
+    const account = uuidFrom("acct", accountId);
+    try {
+      const [row] = await patientQuery<{ held: bigint }>(pool, {
+        name: "unpaid-work-add",
+        text: "select unpaid_work_add($1, $2, $3, $4, $5) as held",
+        values: [account, tool, UNPAID_PER_HOUR, charged, CHARGED_FOR_ONE],
+      });
+      this.#hold(account, tool, Number(row?.held ?? 0n));
+    } catch (error) {
+      log.warn({ err: error, tool }, "work that was not charged could not be counted");
+    }
+  }
+
+  #hear(payload: string): void {
+    const [, account, held, tool] = /^([\da-f]{32}) (\d{1,10}) (.+)$/.exec(payload) ?? [];
+    if (account !== undefined && tool !== undefined) this.#hold(account, tool, Number(held));
+  }
+
+  /** Notifications may have been missed. */
+  async #readAll(): Promise<void> {
+    try {
+      const rows = await patientQuery<HeldRow>(this.#options.pool, {
+        name: "unpaid-work-held",
+        text: `select encode(uuid_send(account_id), 'hex') as account, tool, ceil(extract(epoch from free_at - now() - $1::interval) * 1000)::bigint as held
+               from unpaid_work where free_at > now() + $1::interval order by free_at desc limit ${MOST_HELD}`,
+        values: [`${3_600 - 3_600 / UNPAID_PER_HOUR} seconds`],
+      });
+      for (const { account, tool, held } of rows) this.#hold(account, tool, Number(held));
+    } catch {
+      // The database is away, and so is the connection that hears: it reports another gap.
+    }
+  }
+
+  #hold(account: string, tool: string, heldMs: number): void {
+    if (heldMs > 0) this.#heldUntil.set(`${account} ${tool}`, this.#options.clock.now() + heldMs);
+  }
+}
