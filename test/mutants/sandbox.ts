@@ -8,7 +8,8 @@ export const SANDBOX: readonly Mutant[] = [
     file: "src/sandbox/process/launch-line.ts",
     find: 'DENO_WEBGPU_BACKEND: "none",',
     replace: "",
-    tests: ["test/sandbox/process/host-libraries.test.ts"],
+    tests: ["test/sandbox/process/launch-line.test.ts"],
+    only: "the line that starts",
   },
   {
     name: "sandbox-loaders",
@@ -26,5 +27,14 @@ export const SANDBOX: readonly Mutant[] = [
     find: 'if (proof() === "passed") return prepared;',
     replace: "if (prepared.price >= 0n) return prepared;",
     tests: ["test/tools/sandbox/calls.test.ts"],
+  },
+
+  {
+    name: "operator-installs-nothing",
+    guard: "An operator's command installs nothing under a gateway that runs.",
+    file: "src/bootstrap.mjs",
+    find: "else refuseWhatIsMissing();",
+    replace: "else installWhatIsMissing();",
+    tests: ["test/cli/bootstrap.test.ts"],
   },
 ];

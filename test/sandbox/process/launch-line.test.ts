@@ -4,7 +4,7 @@ import path from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GuestProcess } from "../../../src/sandbox/process/guest-process.ts";
-import { launchLine, type LaunchLine } from "../../../src/sandbox/process/launch-line.ts";
+import { LAUNCH_ENVIRONMENT, launchLine, type LaunchLine } from "../../../src/sandbox/process/launch-line.ts";
 import { findPrograms } from "../../../src/sandbox/process/programs.ts";
 import { readablePrograms } from "../../../src/sandbox/process/stage.ts";
 import { Worker } from "../../../src/sandbox/process/worker.ts";
@@ -39,6 +39,19 @@ describe("the line that starts a worker", () => {
       "-c",
       '{ echo 1000 > /proc/self/oom_score_adj; } 2> /dev/null; exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -c 0 && ulimit -f 0 && ulimit -n 256 && ulimit -t 70 && ulimit -d 1000000 && exec "$@"',
     ]);
+  });
+
+  it("gives guests no graphics backend and no home, with bubblewrap and without", () => {
+    const line = launchLine(
+      "javascript",
+      programs,
+      { bubblewrap: "as-user", setpriv: false, dropTo: undefined },
+      KERNEL,
+    );
+    const inside = line.flatMap((word, at) => (word === "--setenv" ? [line.slice(at + 1, at + 3)] : []));
+    for (const environment of [LAUNCH_ENVIRONMENT, Object.fromEntries(inside)]) {
+      expect(environment).toMatchObject({ DENO_WEBGPU_BACKEND: "none", HOME: "/proc/none" });
+    }
   });
 
   it("says what is missing where there is no Deno", () => {
