@@ -1,6 +1,7 @@
-// The door from any Node >= 20 into the project: installs what is missing, then runs a program on the pinned Node.
-//   node src/bootstrap.mjs dev …            -> src/main.ts dev …
-//   node src/bootstrap.mjs --run FILE …     -> FILE …
+// The entry from any Node >= 20: runs a program on the pinned Node.
+//   node src/bootstrap.mjs dev …            -> src/main.ts dev …, after installing what is missing
+//   node src/bootstrap.mjs --run FILE …     -> FILE …, after installing what is missing
+//   node src/bootstrap.mjs COMMAND …        -> src/main.ts COMMAND …; an operator's command never installs
 // Plain JavaScript on purpose: it is the one file that must run before anything is installed.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,9 +15,10 @@ const modules = path.join(root, "node_modules");
 const bin = path.join(modules, ".bin");
 const stamp = path.join(modules, ".installed");
 
-installWhatIsMissing();
 const [target, ...args] = process.argv.slice(2);
-const program = target === "--run" ? args : [path.join("src", "main.ts"), ...process.argv.slice(2)];
+if (target === "dev" || target === "--run") installWhatIsMissing();
+else refuseWhatIsMissing();
+const program = target === "--run" ? args : [path.join("src", "main.mjs"), ...process.argv.slice(2)];
 run(pinnedNode(), program);
 
 /** `npm ci`, when the lock file is not the one that node_modules was installed from. */
@@ -40,6 +42,27 @@ function installWhatIsMissing() {
   }
   linkNode();
   writeFileSync(stamp, lock);
+}
+
+/** Ends with one line when a package of production is not there in the version that package.json names. */
+function refuseWhatIsMissing() {
+  const { dependencies } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  const missing = Object.entries(dependencies).filter(([name, version]) => versionOf(name) !== version);
+  if (missing.length === 0) return;
+  const [name, version] = missing[0];
+  const more = missing.length > 1 ? ` and ${missing.length - 1} more` : "";
+  process.stderr.write(
+    `Not installed: ${name} ${version}${more}. Stop the gateway of this folder, run \`npm ci --omit=dev\` in ${root}, and run the command again.\n`,
+  );
+  process.exit(1);
+}
+
+function versionOf(name) {
+  try {
+    return JSON.parse(readFileSync(path.join(modules, name, "package.json"), "utf8")).version;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The `node` package fetches its binary in an install script, and scripts are off: link the platform package's binary in its place. */
@@ -81,7 +104,9 @@ function run(node, [file, ...rest]) {
     stdio: "inherit",
     env: { ...process.env, PATH: `${bin}${path.delimiter}${process.env.PATH ?? ""}` },
   });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  // The program itself decides what a terminal that closes means.
+  process.on("SIGHUP", () => {});
+  for (const signal of ["SIGINT", "SIGTERM"]) {
     // A terminal's Ctrl-C reaches the program itself, and a second one means "at once".
     process.on(signal, () => (signal === "SIGINT" && process.stdin.isTTY ? undefined : child.kill(signal)));
   }

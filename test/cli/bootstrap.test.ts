@@ -1,0 +1,67 @@
+import { spawnSync } from "node:child_process";
+import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { ROOT } from "../tooling/command.ts";
+
+/** A checkout with one dependency, and an npm that says that it was asked, and fails. */
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-bootstrap-"));
+  await Promise.all(["src", "bin", "test"].map((name) => mkdir(path.join(folder, name))));
+  await copyFile(path.join(ROOT, "src/bootstrap.mjs"), path.join(folder, "src/bootstrap.mjs"));
+  await writeFile(path.join(folder, "package.json"), JSON.stringify({ dependencies: { pg: "8.0.0", zod: "4.0.0" } }));
+  await writeFile(path.join(folder, "package-lock.json"), "{}");
+  await writeFile(path.join(folder, "src/main.mjs"), "console.log(process.argv.slice(2).join());");
+  await writeFile(path.join(folder, "bin/npm"), "#!/bin/sh\necho asked npm >&2\nexit 1\n");
+  await chmod(path.join(folder, "bin/npm"), 0o755);
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function bootstrap(...args: string[]) {
+  const env = { PATH: `${path.join(folder, "bin")}${path.delimiter}/usr/bin${path.delimiter}/bin` };
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["src/bootstrap.mjs", ...args], {
+    ...{ cwd: folder, env, encoding: "utf8" },
+  });
+  return { status, stdout, stderr };
+}
+
+async function install(name: string, version: string): Promise<void> {
+  await mkdir(path.join(folder, "node_modules", name), { recursive: true });
+  await writeFile(path.join(folder, "node_modules", name, "package.json"), JSON.stringify({ version }));
+}
+
+it("never installs for an operator's command: one line says what is missing and what to run", async () => {
+  await install("pg", "7.9.9");
+  const { status, stdout, stderr } = bootstrap("accounts", "list");
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  expect(stderr).toBe(
+    `Not installed: pg 8.0.0 and 1 more. Stop the gateway of this folder, run \`npm ci --omit=dev\` in ${folder}, and run the command again.\n`,
+  );
+});
+
+it("runs an operator's command in a folder that npm ci --omit=dev has filled", async () => {
+  await Promise.all([install("pg", "8.0.0"), install("zod", "4.0.0")]);
+  const outcome = bootstrap("accounts", "list");
+  expect(outcome).toEqual({ status: 0, stdout: "accounts,list\n", stderr: expect.not.stringContaining("npm") });
+});
+
+it.each([["dev"], ["--run", "test/run.ts"]])("installs what is missing for %s", (...args) => {
+  expect(bootstrap(...args)).toMatchObject({ status: 1, stderr: expect.stringContaining("asked npm") });
+});
+
+/** A Node on the PATH that is older than the pinned one. */
+const OLD = ["/usr/bin/node", "/usr/local/bin/node"].find((node) => {
+  const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
+  return stdout !== null && Number(/^v(\d+)/.exec(stdout)?.[1] ?? 99) < 24;
+});
+
+it("says in one line that a Node is too old, and which one to use", ({ skip }) => {
+  skip(OLD === undefined, "there is no older Node on this machine");
+  const { status, stderr } = spawnSync(OLD ?? "", ["src/main.ts", "doctor"], { cwd: ROOT, encoding: "utf8" });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /^Toolgate needs Node 24, and this is v\d+\.\d+\.\d+: .*node_modules\/\.bin\/node src\/main\.ts.*\n$/,
+  );
+});
