@@ -6,34 +6,41 @@ import { createLogger } from "../log.ts";
 import type { Findings } from "../postgres/start-checks.ts";
 import { outputFor } from "./output.ts";
 
-/** `doctor`: what would keep `serve` from starting. */
+/** `doctor`: what would keep `serve` from starting, and what it would start without. */
 export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
     .description(
-      "checks the configuration and the outside world, and says what to do about each problem and what is unwise; exit code 1 when there is a problem",
+      "checks the configuration and the outside world: each problem with what to do, what is unwise, and what is off; exit code 1 when there is a problem",
     )
     .option("--json", "print JSON")
     .action(async (options: { json?: boolean }) => {
-      const { problems, warnings } = await findProblems();
+      const { problems, warnings, off } = await findProblems();
       const output = outputFor(options.json ?? false);
-      if (options.json) output.record({ ok: problems.length === 0, problems, warnings });
-      else if (problems.length + warnings.length === 0) output.record({ doctor: "everything is fine" });
+      if (options.json) output.record({ ok: problems.length === 0, problems, warnings, off });
       else {
         for (const problem of problems) process.stdout.write(`- ${problem}\n`);
         for (const warning of warnings) process.stdout.write(`- warning: ${warning}\n`);
+        for (const part of off) process.stdout.write(`- off: ${part}\n`);
+        if (problems.length + warnings.length === 0) {
+          output.record({ doctor: off.length === 0 ? "everything is fine" : "everything that is on is fine" });
+        }
       }
       if (problems.length > 0) process.exitCode = 1;
     });
 }
 
-async function findProblems(): Promise<Findings> {
+async function findProblems(): Promise<Findings & { off: readonly string[] }> {
   try {
-    const { checkWorld } = await import("../start-checks.ts");
+    const [{ checkWorld }, { partsOff }] = await Promise.all([
+      import("../start-checks.ts"),
+      import("../gateway/parts-off.ts"),
+    ]);
     const config = readServeConfig(readEnvironment());
-    return await checkWorld(config, createLogger("error", { secrets: secretsIn(config) }));
+    const found = await checkWorld(config, createLogger("error", { secrets: secretsIn(config) }));
+    return { ...found, off: await partsOff(config) };
   } catch (error) {
-    if (error instanceof ConfigError) return { problems: error.problems, warnings: [] };
+    if (error instanceof ConfigError) return { problems: error.problems, warnings: [], off: [] };
     throw error;
   }
 }

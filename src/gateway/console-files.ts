@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import path from "node:path";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
@@ -9,6 +10,11 @@ import { DevWallet } from "../transport/console-door/dev-wallet.ts";
 
 /** Where `npm run build:console` puts the console. */
 const BUILT = path.resolve(import.meta.dirname, "../../dist/console");
+
+/** Whether there is a console to serve. */
+export function isConsoleBuilt(): boolean {
+  return existsSync(path.join(BUILT, "index.html"));
+}
 
 /** What the console's page is served with. */
 export interface ConsoleFilesSettings {

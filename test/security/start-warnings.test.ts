@@ -28,7 +28,7 @@ describe("doctor", () => {
     const { exitCode, stdout } = await run(["doctor", "--json"], asSuperuser());
     expect([exitCode, JSON.parse(stdout)]).toEqual([
       0,
-      { ok: true, problems: [], warnings: [expect.stringMatching(WARNING)] },
+      { ok: true, problems: [], warnings: [expect.stringMatching(WARNING)], off: expect.any(Array) },
     ]);
     expect((await run(["doctor"], asSuperuser())).stdout).toMatch(/^- warning: DATABASE_URL: /);
   });
@@ -37,15 +37,19 @@ describe("doctor", () => {
     const { exitCode, stdout } = await run(["doctor", "--json"], asRemote());
     expect([exitCode, JSON.parse(stdout)]).toEqual([
       0,
-      { ok: true, problems: [], warnings: [expect.stringMatching(ALONE)] },
+      { ok: true, problems: [], warnings: [expect.stringMatching(ALONE)], off: expect.any(Array) },
     ]);
   });
 
-  it("finds everything fine with a role of its own", async () => {
-    expect(await run(["doctor"], ground.settings)).toMatchObject({
-      exitCode: 0,
-      stdout: expect.stringContaining("everything is fine"),
+  it("finds everything that is on fine with a role of its own, and lists what is off and what that means", async () => {
+    const { exitCode, stdout } = await run(["doctor"], {
+      ...{ ...ground.settings, SANDBOX_ISOLATION: "off", FEE_PAYER_KEYPAIR: "" },
     });
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining("everything that is on is fine")]);
+    expect(stdout).toMatch(/^- off: fee payer: .* x402 clients cannot pay; set FEE_PAYER_KEYPAIR$/m);
+    expect(stdout).toMatch(/^- off: sandbox: sandbox_execute .* cannot be called; set SANDBOX_ISOLATION to /m);
+    expect(stdout).toMatch(/^- off: inference: inference_chat .* cannot be called; set INFERENCE_BASE_URL$/m);
+    expect(stdout).toMatch(/^- off: metrics: .*; set METRICS_PORT$/m);
   });
 });
 

@@ -1,0 +1,39 @@
+import type { ServeConfig } from "../config/config.ts";
+import type { SandboxEngine } from "../domain/sandbox.ts";
+import { createLogger } from "../log.ts";
+import { isConsoleBuilt } from "./console-files.ts";
+import { openEngine } from "./sandbox-engine.ts";
+
+/** Every part that `serve` would start without: its name, what that means for callers, and what turns it on. */
+export async function partsOff(config: ServeConfig): Promise<string[]> {
+  const off: string[] = [];
+  if (!isConsoleBuilt()) off.push("console: /console/ shows no pages; run npm run build:console");
+  if (config.FEE_PAYER_KEYPAIR === undefined) {
+    off.push(
+      "fee payer: wallets need SOL of their own to pay, and standard x402 clients cannot pay; set FEE_PAYER_KEYPAIR",
+    );
+  }
+  const sandbox = await sandboxOff(config);
+  if (sandbox !== undefined)
+    off.push(`sandbox: sandbox_execute is listed as coming_soon and cannot be called; ${sandbox}`);
+  if (config.upstreams.length === 0) {
+    off.push("inference: inference_chat is listed as coming_soon and cannot be called; set INFERENCE_BASE_URL");
+  }
+  if (config.METRICS_PORT === undefined) off.push("metrics: nothing can be scraped; set METRICS_PORT");
+  return off;
+}
+
+/** What turns the sandbox on; undefined when it is on. */
+async function sandboxOff(config: ServeConfig): Promise<string | undefined> {
+  if (config.SANDBOX_ISOLATION === "off") return "set SANDBOX_ISOLATION to required, auto or process";
+  let engine: SandboxEngine | undefined;
+  try {
+    engine = await openEngine(config, createLogger("silent", { secrets: [] }));
+    await engine.capabilities();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    await engine?.close();
+  }
+}
