@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import process from "node:process";
 import { pino, type DestinationStream, type Logger } from "pino";
 
@@ -30,14 +31,16 @@ export interface LogOptions {
   readonly secrets: readonly string[];
   /** Where to, instead of stderr. */
   readonly file?: string;
+  /** Text for people goes to stdout: lines are for people too where stdout and stderr are one file. */
+  readonly besideText?: boolean;
 }
 
 /** The log: JSON lines on stderr; for people when stderr is a terminal and the pretty printer is installed (it is not in production). */
-export function createLogger(level: string, { secrets, file }: LogOptions): Logger {
+export function createLogger(level: string, { secrets, file, besideText = false }: LogOptions): Logger {
   const redact = { paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]), censor: "***" };
   const hooks = { streamWrite: scrubber(secrets) };
   const options = { level, redact, hooks, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` };
-  return pino(options, destination(file));
+  return pino(options, destination(file, besideText));
 }
 
 /** Takes the secrets out of a line, in every form that a line can have them in. */
@@ -56,14 +59,24 @@ function scrubber(secrets: readonly string[]): (line: string) => string {
   };
 }
 
-function destination(file: string | undefined): DestinationStream {
+function destination(file: string | undefined, besideText: boolean): DestinationStream {
   if (file !== undefined) return pino.destination({ dest: file, sync: true });
-  return process.stderr.isTTY ? prettyOrPlain() : pino.destination({ dest: 2, sync: true });
+  const forPeople = process.stderr.isTTY || (besideText && isOneFile(1, 2));
+  return forPeople ? prettyOrPlain() : pino.destination({ dest: 2, sync: true });
+}
+
+/** Whether two descriptors are the same file, pipe or terminal. */
+function isOneFile(one: number, other: number): boolean {
+  const [a, b] = [fstatSync(one), fstatSync(other)];
+  return a.dev === b.dev && a.ino === b.ino;
 }
 
 function prettyOrPlain(): DestinationStream {
   try {
-    return pino.transport({ target: "pino-pretty", options: { destination: 2, ignore: "pid,hostname" } });
+    return pino.transport({
+      target: "pino-pretty",
+      options: { destination: 2, ignore: "pid,hostname", colorize: process.stderr.isTTY, sync: true },
+    });
   } catch {
     return pino.destination({ dest: 2, sync: true });
   }

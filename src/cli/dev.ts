@@ -10,7 +10,7 @@ import { createLogger } from "../log.ts";
 import { CommandError } from "./command-error.ts";
 import { outputFor } from "./output.ts";
 import { untilStopped } from "./serve.ts";
-import { exitCodeOf, onStop } from "./signals.ts";
+import { exitCodeOf, ignoreHangUp, onStop } from "./signals.ts";
 
 interface DevOptions {
   demo: boolean;
@@ -44,7 +44,8 @@ async function dev(options: DevOptions): Promise<void> {
   let gateway: Gateway | undefined;
   try {
     const config = requireServeConfig(readConfig({ ...environment, ...world.environment }));
-    const log = createLogger(LOG_LEVEL, { secrets: secretsIn(config) });
+    const log = createLogger(LOG_LEVEL, { secrets: secretsIn(config), besideText: !options.json });
+    ignoreHangUp(log);
     const { startGateway } = await import("../gateway.ts");
     // A busy machine must not keep a newcomer out: only a port that was asked for has to be that one.
     const movable = (["PORT", "GRPC_PORT"] as const).filter((name) => (environment[name] ?? "") === "");

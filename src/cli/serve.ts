@@ -5,7 +5,7 @@ import { secretsIn } from "../config/secrets.ts";
 import type { Gateway } from "../gateway.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { outputFor } from "./output.ts";
-import { onStop } from "./signals.ts";
+import { ignoreHangUp, onStop } from "./signals.ts";
 
 /** `serve`: the gateway in production. */
 export function addServeCommand(program: Command): void {
@@ -22,6 +22,7 @@ export function addServeCommand(program: Command): void {
       }
       const config = readServeConfig(environment);
       const log = createLogger(config.LOG_LEVEL, { secrets: secretsIn(config) });
+      ignoreHangUp(log);
       const [{ checkWorld }, { startGateway }] = await Promise.all([
         import("../start-checks.ts"),
         import("../gateway.ts"),

@@ -71,6 +71,21 @@ it("finishes the call that runs when the whole process group is told to stop", a
   expect(await instance.ended).toBe(0);
 });
 
+it("goes on when its terminal closes: the call that runs is answered, and so is the next", async () => {
+  const [instance, agent] = await Promise.all([
+    instances.serveInGroup(settings),
+    ground.agent({ balance: 10_000_000n }),
+  ]);
+  const { answer } = await beginSlowCall(instance, agent);
+  instance.signalGroup("SIGHUP");
+  await expect.poll(() => instance.log(), { interval: 10 }).toContain("SIGHUP");
+  model.letGo();
+  expect((await answer).status).toBe(200);
+  expect((await request(instance, undefined, "/health", { method: "GET" })).status).toBe(200);
+  instance.signalGroup("SIGTERM");
+  expect(await instance.ended).toBe(0);
+});
+
 it("finishes and charges the run of a caller that has gone", async () => {
   const [instance, agent] = await Promise.all([instances.serve(settings), ground.agent({ balance: 10_000_000n })]);
   const leaving = new AbortController();

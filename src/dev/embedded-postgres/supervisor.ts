@@ -21,7 +21,9 @@ server.on("error", (error) => {
 server.on("exit", (code) => process.exit(code ?? 1));
 
 process.stdin.resume().on("close", stop).on("error", stop);
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
+// The gateway outlives its terminal, and needs its database then.
+process.on("SIGHUP", () => {});
 
 /** PostgreSQL's "fast shutdown" (SIGINT), then its "immediate shutdown" (SIGQUIT), after which it recovers at the next start. */
 function stop(): void {
