@@ -7,6 +7,7 @@ import process from "node:process";
 
 import { ROOT, toolEnvironment } from "./tooling/command.ts";
 import { findLeaks } from "./tooling/leaks.ts";
+import { openMemoryFolder } from "./tooling/memory-folder.ts";
 import { PARTS } from "./tooling/parts.ts";
 import { killDescendants } from "./tooling/process-tree.ts";
 import { paint, runParts } from "./tooling/run-parts.ts";
@@ -25,15 +26,22 @@ if (filters.length > 0) process.stdout.write("left out, because only some tests 
 
 heading("tests");
 const record = await mkdtemp(path.join(os.tmpdir(), "toolgate-record-"));
+const memory = openMemoryFolder();
 const tested = await watchedRun({
   program: "vitest",
   args: ["run", "--root=.", "--config=test/vitest.config.ts", ...filters],
   cwd: ROOT,
-  env: { ...toolEnvironment(process.stdout.isTTY), TEST_RECORD: record },
+  env: {
+    ...toolEnvironment(process.stdout.isTTY),
+    TEST_RECORD: record,
+    ...(memory !== undefined && { TEST_DATABASES: memory }),
+  },
   limits: LIMITS,
   signal: stop.signal,
   write: (line) => process.stdout.write(`${line}\n`),
 });
+
+if (memory !== undefined) await rm(memory, { recursive: true, force: true });
 
 heading("secrets");
 const kept = await keptSecrets();

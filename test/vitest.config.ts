@@ -10,8 +10,8 @@ export default defineConfig({
   root,
   test: {
     pool: "forks",
-    // Tests start servers and a database works beside them: with a third worker, a fifth faster, the tightest of them miss their limits.
-    maxWorkers: 2,
+    // Two processors: a third of a test's time is waiting, for another process or a timer. Limits are generous enough.
+    maxWorkers: 3,
     // Files share a worker's modules: to load them anew for each file would take a third of the time of all tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -16,7 +16,7 @@ declare module "vitest" {
 
 /** Starts one PostgreSQL for the whole run, on a folder that goes with it, and builds the console where that is old. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-test-"));
+  const dataDir = await mkdtemp(path.join(process.env["TEST_DATABASES"] ?? os.tmpdir(), "toolgate-test-"));
   await chmod(dataDir, 0o755); // as root, the server's account has to get in
   const remove = () => rm(dataDir, { recursive: true, force: true });
   try {
