@@ -1,14 +1,21 @@
 import { ToolgateError } from "../domain/errors.ts";
-import type { Tool } from "../domain/tool.ts";
+import type { ListedTool, Tool } from "../domain/tool.ts";
 
 /** The tools that this installation offers, in their fixed order. */
 export class Catalogue {
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
+  #listed: readonly ListedTool[] = [];
 
   constructor(tools: readonly Tool[]) {
     this.tools = tools;
     this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+  }
+
+  /** What anyone may read of the tools: the same array until something in it changes, so that documents can be kept with it. */
+  listed(): readonly ListedTool[] {
+    if (this.tools.some((tool, index) => hasChanged(tool, this.#listed[index]))) this.#listed = this.tools.map(listing);
+    return this.#listed;
   }
 
   /**
@@ -28,4 +35,13 @@ export class Catalogue {
       throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${name} is announced but cannot be called yet`);
     return tool;
   }
+}
+
+/** Name, billing and price of a tool never change. */
+function hasChanged({ status, description, inputSchema }: Tool, listed: ListedTool | undefined): boolean {
+  return listed?.status !== status || listed.description !== description || listed.inputSchema !== inputSchema;
+}
+
+function listing({ name, status, billable, description, inputSchema, fixedPrice }: Tool): ListedTool {
+  return { name, status, billable, description, inputSchema, fixedPrice };
 }

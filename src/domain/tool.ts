@@ -35,6 +35,9 @@ export interface Tool {
   prepare(params: JsonObject): PreparedCall;
 }
 
+/** What anyone may read of a tool. */
+export type ListedTool = Pick<Tool, "name" | "status" | "billable" | "description" | "inputSchema" | "fixedPrice">;
+
 /** A call whose parameters are good. */
 export interface PreparedCall {
   /** What the call costs; 0n for free tools. Throws INVALID_REQUEST where only a quote of before can still be paid. */

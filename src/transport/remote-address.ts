@@ -11,6 +11,9 @@ export interface Origin {
 /** An address followed by a port, as some proxies write it: `192.0.2.1:80`, `[2001:db8::1]:80`, `[2001:db8::1]`. */
 const WITH_PORT = /^(?:\[([\da-f:.]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/i;
 
+/** Characters of an entry that a proxy writes; longer text before those is the client's. */
+const LONGEST_ENTRY = 100;
+
 /** An IPv4 address in IPv6 form (RFC 4291 section 2.5.5.2), as sockets that take both tell it. */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
@@ -21,7 +24,8 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  * @param trustedProxies how many proxies stand before this server and append to X-Forwarded-For
  */
 export function clientAddress({ peer, forwardedFor }: Origin, trustedProxies: number): string {
-  const entry = trustedProxies === 0 ? undefined : forwardedFor?.split(",").at(-trustedProxies)?.trim();
+  const written = forwardedFor?.slice(-LONGEST_ENTRY * trustedProxies);
+  const entry = trustedProxies === 0 ? undefined : written?.split(",").at(-trustedProxies)?.trim();
   return (entry === undefined ? undefined : plainAddress(entry)) ?? plainAddress(peer ?? "") ?? "unknown";
 }
 

@@ -10,6 +10,7 @@ import type { Mutant } from "./mutant.ts";
 import { PAYMENTS } from "./payments.ts";
 import { RELAY } from "./relays.ts";
 import { SANDBOX } from "./sandbox.ts";
+import { STRANGERS } from "./strangers.ts";
 import { TREASURY } from "./treasury.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
 
@@ -25,6 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...GASLESS,
   ...RELAY,
   ...DOORS,
+  ...STRANGERS,
   ...KEY_LIMITS,
   ...MEMORY,
   ...SANDBOX,

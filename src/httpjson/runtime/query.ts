@@ -1,13 +1,12 @@
 import { decodeEscapes } from "./percent-encoding.ts";
 
 /**
- * The parameters of a query string in order, decoded as application/x-www-form-urlencoded (WHATWG URL): `+` is a space.
+ * The parameters of a query string in order, each read when it is asked for, decoded as application/x-www-form-urlencoded (WHATWG URL): `+` is a space.
  *
  * @param query without the leading `?`
  * @throws JsonFieldError for a percent escape that is malformed or is not UTF-8, where URLSearchParams would guess
  */
-export function parseQuery(query: string): [name: string, value: string][] {
-  const parameters: [string, string][] = [];
+export function* parseQuery(query: string): Generator<[name: string, value: string]> {
   for (const part of query.split("&")) {
     if (part === "") {
       continue;
@@ -15,9 +14,8 @@ export function parseQuery(query: string): [name: string, value: string][] {
     const equals = part.indexOf("=");
     const rawName = equals < 0 ? part : part.slice(0, equals);
     const name = decodeForm(rawName, rawName);
-    parameters.push([name, equals < 0 ? "" : decodeForm(part.slice(equals + 1), name)]);
+    yield [name, equals < 0 ? "" : decodeForm(part.slice(equals + 1), name)];
   }
-  return parameters;
 }
 
 function decodeForm(text: string, name: string): string {

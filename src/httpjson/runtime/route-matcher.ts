@@ -24,6 +24,9 @@ interface Node {
   readonly rest: Map<string, Methods>;
 }
 
+/** Segments that `**` may stand for. */
+const MANY = 0xffff;
+
 const notFound: NoRoute = { status: 404 };
 
 /** Finds the most specific route for a path: a literal segment before `*`, `*` before `**` (google.api.HttpRule). */
@@ -31,6 +34,8 @@ export class RouteMatcher {
   readonly #static = new Map<string, Methods>();
   readonly #root = newNode();
   readonly #verbs = new Set<string>();
+  /** Segments of the longest template. */
+  #longest = 0;
 
   /** @throws Error when two routes have the same HTTP method and the same template, variables' names aside */
   constructor(routes: Iterable<Route>) {
@@ -49,7 +54,10 @@ export class RouteMatcher {
       return notFound;
     }
     const allow = new Set<string>();
-    const segments = path === "/" ? [] : path.slice(1).split("/");
+    const segments = path === "/" ? [] : path.slice(1).split("/", this.#longest + 1);
+    if (segments.length > this.#longest) {
+      return notFound;
+    }
     return (
       this.#search(httpMethod, segments, allow) ??
       (allow.size === 0 ? notFound : { status: 405, allow: [...allow].sort() })
@@ -90,6 +98,7 @@ export class RouteMatcher {
   #add(route: Route): void {
     let node = this.#root;
     let ends = node.ends;
+    this.#longest = Math.max(this.#longest, route.segments.includes("**") ? MANY : route.segments.length);
     for (const segment of route.segments) {
       if (segment === "**") {
         ends = node.rest;

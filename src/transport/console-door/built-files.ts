@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { tagOf } from "../http/entity-tag.ts";
 
 /** How a body is packed for its way (RFC 9110 section 8.4.1). */
 export type Coding = "br" | "gzip" | "identity";
@@ -43,7 +43,7 @@ export function readBuiltFiles(folder: string): BuiltFiles | undefined {
     const name = path.relative(folder, place).split(path.sep).join("/");
     const identity = readFileSync(place);
     const bodies = { identity, ...packed("br", `${place}.br`), ...packed("gzip", `${place}.gz`) };
-    files.set(name, { mediaType, etag: etagOf(identity), bodies, hashed: name.startsWith("assets/") });
+    files.set(name, { mediaType, etag: tagOf(identity), bodies, hashed: name.startsWith("assets/") });
   }
   return files;
 }
@@ -52,13 +52,9 @@ export function readBuiltFiles(folder: string): BuiltFiles | undefined {
 export function withInHead(page: BuiltFile, html: string): BuiltFile {
   const identity = Buffer.from(page.bodies.identity.toString("utf8").replace("</head>", `${html}</head>`));
   const bodies = { identity, br: brotliCompressSync(identity), gzip: gzipSync(identity) };
-  return { ...page, etag: etagOf(identity), bodies };
+  return { ...page, etag: tagOf(identity), bodies };
 }
 
 function packed(coding: Coding, place: string): Partial<Record<Coding, Buffer>> {
   return existsSync(place) ? { [coding]: readFileSync(place) } : {};
-}
-
-function etagOf(content: Buffer): string {
-  return createHash("sha256").update(content).digest("base64url").slice(0, 27);
 }

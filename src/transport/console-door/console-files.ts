@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { hasVersion } from "../http/entity-tag.ts";
 import { withInHead, type BuiltFile, type BuiltFiles, type Coding } from "./built-files.ts";
 import type { DevWallet } from "./dev-wallet.ts";
 
@@ -85,7 +86,7 @@ function serve(file: BuiltFile, { headers }: IncomingMessage, response: ServerRe
   response.setHeader("ETag", etag);
   response.setHeader("Vary", "Accept-Encoding");
   response.setHeader("Cache-Control", file.hashed ? "public, max-age=31536000, immutable" : "no-cache");
-  if (matches(headers["if-none-match"], etag)) {
+  if (hasVersion(headers["if-none-match"], etag)) {
     response.writeHead(304).end();
     return;
   }
@@ -101,20 +102,18 @@ function plain(response: ServerResponse, status: number, text: string, headers: 
   response.writeHead(status, { ...common, "Content-Length": Buffer.byteLength(text), ...headers }).end(text);
 }
 
+/** Characters of Accept-Encoding that are read; browsers send 30. */
+const LONGEST_ACCEPT = 200;
+
 /** The smallest form that the caller takes (RFC 9110 section 12.5.3). */
 function chosenCoding(accepted: string | undefined, { bodies }: BuiltFile): Coding {
   const weights = new Map<string, number>();
-  for (const part of (accepted ?? "").toLowerCase().split(",")) {
+  if (accepted === undefined || accepted.length > LONGEST_ACCEPT) return "identity";
+  for (const part of accepted.toLowerCase().split(",")) {
     const [coding = "", ...parameters] = part.split(";").map((text) => text.trim());
     const weight = parameters.find((text) => text.startsWith("q="))?.slice(2);
     weights.set(coding, weight === undefined ? 1 : Number(weight));
   }
   const takes = (coding: Coding) => bodies[coding] !== undefined && (weights.get(coding) ?? weights.get("*") ?? 0) > 0;
   return (["br", "gzip"] as const).find(takes) ?? "identity";
-}
-
-/** Whether the caller has this form already, by the weak comparison (RFC 9110 section 13.1.2). */
-function matches(given: string | undefined, etag: string): boolean {
-  if (given === undefined) return false;
-  return given === "*" || given.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }

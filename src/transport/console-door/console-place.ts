@@ -13,9 +13,13 @@ export interface ConsolePlaceOptions {
   readonly url: () => string;
 }
 
+/** Name and port (RFC 9110 section 7.2). */
+const HOST = /^([\w.-]+|\[::1\])(?::(\d{1,5}))?$/;
+
 /** The console's own address, and what may be asked from there: its pages, and nobody else's. */
 export class ConsolePlace {
   readonly #url: () => string;
+  #parsed: { readonly text: string; readonly url: URL } | undefined;
   readonly #callerOrigin: CallerOrigin;
 
   constructor({ host, publicUrl, url }: ConsolePlaceOptions) {
@@ -24,7 +28,9 @@ export class ConsolePlace {
   }
 
   get url(): URL {
-    return new URL(this.#url());
+    const text = this.#url();
+    if (this.#parsed?.text !== text) this.#parsed = { text, url: new URL(text) };
+    return this.#parsed.url;
   }
 
   /** The cookie's form; undefined where nobody can sign in. */
@@ -39,10 +45,11 @@ export class ConsolePlace {
    */
   properUrl(host: string | undefined, path: string): string | undefined {
     const { url } = this;
-    const asked = URL.parse(`http://${host}`);
-    if (!asked || url.protocol !== "http:" || !isLoopback(url.hostname) || !isLoopback(asked.hostname))
-      return undefined;
-    return asked.port === url.port && asked.hostname !== url.hostname ? `${url.origin}${path}` : undefined;
+    const [, hostname, port = "80"] = HOST.exec(host ?? "") ?? [];
+    if (hostname === undefined || url.protocol !== "http:") return undefined;
+    if (!isLoopback(url.hostname) || !isLoopback(hostname.toLowerCase())) return undefined;
+    const isSamePort = Number(port) === Number(url.port || "80");
+    return isSamePort && hostname.toLowerCase() !== url.hostname ? `${url.origin}${path}` : undefined;
   }
 
   /** @throws ToolgateError FORBIDDEN where a session's cookie would travel for all to read */

@@ -9,8 +9,8 @@ export interface CookieForm {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** 32 bytes in base64url. */
-const TOKEN = /^[\w-]{43}$/;
+/** 32 bytes in base64url, and blanks behind them. */
+const TOKEN = /^([\w-]{43})[ \t]*$/;
 
 /**
  * The cookie of a console: over https one that no other host and no other path can lay over it (prefix `__Host-`); over http a plain
@@ -27,21 +27,15 @@ export function isLoopback(hostname: string): boolean {
   return LOOPBACK.test(hostname);
 }
 
-/** What browsers strip from a cookie's name (RFC 6265bis section 5.6), and nothing else. */
-const BLANKS = /^[ \t]+|[ \t]+$/g;
-
 /**
- * The session's token in a Cookie header; undefined when there is none, or more than one: somebody laid one over the other. Names are read
- * as browsers read them: to one that strips more, a cookie of a sibling host passes for the one with the prefix, which no browser lets it set.
+ * The session's token in a Cookie header; undefined without one, and with two of the name: a sibling host may have set the other. Of a
+ * name only the blanks are stripped that browsers strip (RFC 6265bis section 5.6): a server that strips more would take a cookie for
+ * the one with the prefix that no browser protects. Every pattern here is linear: anyone can send 32 KiB of blanks.
  */
 export function tokenIn(cookie: string | undefined, { name }: CookieForm): string | undefined {
-  const values = (cookie ?? "")
-    .split(";")
-    .map((pair) => pair.replaceAll(BLANKS, ""))
-    .filter((pair) => pair.startsWith(`${name}=`))
-    .map((pair) => pair.slice(name.length + 1));
-  const [token] = values;
-  return values.length === 1 && token !== undefined && TOKEN.test(token) ? token : undefined;
+  if (cookie === undefined) return undefined;
+  const values = [...cookie.matchAll(new RegExp(`(?:^|;)[ \\t]*${name}=([^;]*)`, "g"))];
+  return values.length === 1 ? TOKEN.exec(values[0]?.[1] ?? "")?.[1] : undefined;
 }
 
 /** The header that gives the cookie to the browser. @param maxAgeSeconds the longest that the session lasts */

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import { newRequestId } from "../request-context.ts";
 import { send, type HttpAnswer } from "../http/answer.ts";
+import { hasVersion, tagOf } from "../http/entity-tag.ts";
 import type { ServedDocument } from "./document.ts";
 
 /** What the door needs. */
@@ -14,12 +14,21 @@ export interface DocumentDoorDeps {
   readonly failed: (error: ToolgateError, requestId: string) => HttpAnswer;
 }
 
+/** A document's text as it is sent. */
+interface Kept {
+  readonly text: string;
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
 const ALLOW = "GET, HEAD, OPTIONS";
 
 /** Serves documents to anyone, pages of any origin included: there is nothing in them that depends on who asks. */
 export class DocumentDoor {
   readonly #documents: ReadonlyMap<string, ServedDocument>;
   readonly #deps: DocumentDoorDeps;
+  /** One buffer for all answers: answers that wait to be read then take no memory of their own. */
+  readonly #kept = new Map<ServedDocument, Kept>();
 
   constructor(deps: DocumentDoorDeps) {
     this.#deps = deps;
@@ -35,7 +44,7 @@ export class DocumentDoor {
     const requestId = newRequestId(this.#deps.random);
     response.setHeader("X-Request-Id", requestId);
     response.setHeader("Access-Control-Allow-Origin", "*");
-    if (method === "GET" || method === "HEAD") serve(document, request, response);
+    if (method === "GET" || method === "HEAD") this.#serve(document, request, response);
     else if (method === "OPTIONS")
       response.writeHead(204, { Allow: ALLOW, "Access-Control-Allow-Methods": ALLOW }).end();
     else this.#refuse(response, requestId);
@@ -48,25 +57,28 @@ export class DocumentDoor {
     response.shouldKeepAlive = false;
     send(response, [["allow", ALLOW]], this.#deps.failed(error, requestId));
   }
-}
 
-function serve(document: ServedDocument, request: IncomingMessage, response: ServerResponse): void {
-  const body = Buffer.from(document.text());
-  const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
-  response.setHeader("ETag", etag);
-  response.setHeader("Cache-Control", `public, max-age=${document.maxAgeSeconds}`);
-  response.setHeader("X-Content-Type-Options", "nosniff");
-  if (matches(request.headers["if-none-match"], etag)) {
-    response.writeHead(304).end();
-    return;
+  #serve(document: ServedDocument, request: IncomingMessage, response: ServerResponse): void {
+    const { body, etag } = this.#keptOf(document);
+    response.setHeader("ETag", etag);
+    response.setHeader("Cache-Control", `public, max-age=${document.maxAgeSeconds}`);
+    response.setHeader("X-Content-Type-Options", "nosniff");
+    if (hasVersion(request.headers["if-none-match"], etag)) {
+      response.writeHead(304).end();
+      return;
+    }
+    response.writeHead(200, { "Content-Type": document.mediaType, "Content-Length": body.length });
+    // Node leaves the body out of an answer to HEAD (RFC 9110 section 9.3.2).
+    response.end(body);
   }
-  response.writeHead(200, { "Content-Type": document.mediaType, "Content-Length": body.length });
-  // Node leaves the body out of an answer to HEAD (RFC 9110 section 9.3.2).
-  response.end(body);
-}
 
-/** Whether the caller has this version already, by the weak comparison (RFC 9110 section 13.1.2). */
-function matches(given: string | undefined, etag: string): boolean {
-  if (given === undefined) return false;
-  return given === "*" || given.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
+  #keptOf(document: ServedDocument): Kept {
+    const text = document.text();
+    const known = this.#kept.get(document);
+    if (known?.text === text) return known;
+    const body = Buffer.from(text);
+    const kept = { text, body, etag: `"${tagOf(body)}"` };
+    this.#kept.set(document, kept);
+    return kept;
+  }
 }

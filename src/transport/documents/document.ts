@@ -4,6 +4,6 @@ export interface ServedDocument {
   readonly mediaType: string;
   /** How long a reader may go on using what it has, seconds. */
   readonly maxAgeSeconds: number;
-  /** The document as it is now. */
+  /** The document as it is now: the same string until it changes. */
   text(): string;
 }

@@ -2,7 +2,7 @@ import type { Catalogue } from "../../app/catalogue.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { displayUsd } from "../../domain/money.ts";
 import { ASSET, NETWORK } from "../../domain/body-proof.ts";
-import type { Tool } from "../../domain/tool.ts";
+import type { ListedTool } from "../../domain/tool.ts";
 import type { ServedDocument } from "./document.ts";
 
 /** What the text tells of. */
@@ -20,13 +20,22 @@ export interface LlmsTextSubject {
  * sections that are lists of links.
  */
 export function llmsText(subject: LlmsTextSubject): ServedDocument {
+  let kept: { readonly listed: readonly ListedTool[]; readonly text: string } | undefined;
   return {
     path: "/llms.txt",
     mediaType: "text/markdown; charset=utf-8",
     maxAgeSeconds: 60,
-    text: () =>
-      [...head(), ...calling(subject), ...paying(subject), ...tools(subject), ...links(subject.baseUrl())].join("\n"),
+    text() {
+      const listed = subject.catalogue.listed();
+      if (kept?.listed !== listed) kept = { listed, text: textOf(subject, listed) };
+      return kept.text;
+    },
   };
+}
+
+function textOf(subject: LlmsTextSubject, listed: readonly ListedTool[]): string {
+  const sections = [head(), calling(subject), paying(subject), tools(listed), links(subject.baseUrl())];
+  return sections.flat().join("\n");
 }
 
 function head(): string[] {
@@ -77,16 +86,16 @@ function paying({ gasless }: LlmsTextSubject): string[] {
   ];
 }
 
-function tools({ catalogue }: LlmsTextSubject): string[] {
-  return ["The tools:", "", ...catalogue.tools.map(toolLine), ""];
+function tools(listed: readonly ListedTool[]): string[] {
+  return ["The tools:", "", ...listed.map(toolLine), ""];
 }
 
-function toolLine(tool: Tool): string {
+function toolLine(tool: ListedTool): string {
   const { name, description, inputSchema } = tool;
   return `- \`${name}\` (${priceWords(tool)}): ${description.replaceAll(/\s+/g, " ")}${parameterWords(inputSchema)}`;
 }
 
-function priceWords({ status, billable, fixedPrice }: Tool): string {
+function priceWords({ status, billable, fixedPrice }: ListedTool): string {
   if (status !== "active") return "announced, cannot be called yet";
   if (!billable) return "free";
   return fixedPrice === undefined ? "priced by its parameters; the quote tells" : `${displayUsd(fixedPrice)} a call`;

@@ -7,6 +7,8 @@ import type { EventStream } from "./event-stream.ts";
 export interface HttpAnswer {
   readonly status: number;
   readonly json?: unknown;
+  /** The JSON body in bytes, instead of `json`. */
+  readonly body?: Buffer;
   readonly headers?: readonly Header[];
   /** Has begun already, and ends with the JSON; status and headers come too late. */
   readonly stream?: EventStream | undefined;
@@ -16,10 +18,10 @@ export interface HttpAnswer {
 export function send(response: ServerResponse, headers: readonly Header[], answer: HttpAnswer): void {
   if (answer.stream) return answer.stream.end(answer.json);
   if (response.headersSent || response.destroyed) return;
-  const body = answer.json === undefined ? "" : writeJson(answer.json);
+  const body = answer.body ?? (answer.json === undefined ? "" : writeJson(answer.json));
   const length = Buffer.byteLength(body);
   const raw: string[] = ["content-length", String(length), "x-content-type-options", "nosniff"];
-  if (answer.json !== undefined) raw.push("content-type", "application/json");
+  if (answer.json !== undefined || answer.body) raw.push("content-type", "application/json");
   if (answer.status === 402) raw.push("cache-control", "no-store");
   for (const [name, value] of headers) raw.push(name, value);
   for (const [name, value] of answer.headers ?? []) raw.push(name, value);

@@ -18,6 +18,8 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** Requests of one that may wait for their answers. */
   readonly pipelined: number;
+  /** Bytes of earlier answers that may wait to be read when the next request of a connection is worked on. */
+  readonly unread: number;
 }
 
 /** Slow callers must not hold a connection for ever, nor many callers all of them. */
@@ -30,4 +32,5 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   lookMs: 5_000,
   connections: MAX_CONNECTIONS,
   pipelined: 32,
+  unread: 64 * 1024,
 };

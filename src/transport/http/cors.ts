@@ -8,6 +8,9 @@ const EXPOSED_HEADERS =
 /** Headers that repeat arguments of tools (MCP, Streamable HTTP): which, only the tools' schemas know. */
 const MIRRORED = /mcp-param-[\w-]+/gi;
 
+/** Characters of Access-Control-Request-Headers that are read. */
+const LONGEST_ASKED = 2_048;
+
 /** Lets pages of the listed origins call (Fetch standard, CORS protocol). Without a list no header is ever sent. */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
@@ -25,7 +28,7 @@ export class Cors {
     response.setHeader("Access-Control-Allow-Origin", origin);
     response.setHeader("Access-Control-Expose-Headers", EXPOSED_HEADERS);
     if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined) return false;
-    const asked = request.headers["access-control-request-headers"] ?? "";
+    const asked = request.headers["access-control-request-headers"]?.slice(0, LONGEST_ASKED) ?? "";
     response.writeHead(204, {
       "Access-Control-Allow-Methods": "GET, POST",
       "Access-Control-Allow-Headers": [ALLOWED_HEADERS, ...(asked.match(MIRRORED) ?? [])].join(", "),

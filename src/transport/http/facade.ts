@@ -19,6 +19,7 @@ import { parseMessage, UnreadableMessageError } from "../mcp/unreadable-message.
 import type { Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { RequestIds, type RequestContext } from "../request-context.ts";
+import { sharedForm } from "../shared-message.ts";
 import { bodyWithV1 } from "../x402/offers.ts";
 import { send, type HttpAnswer } from "./answer.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
@@ -130,7 +131,8 @@ export class Facade {
       return exchange.stream ? { ...answer, stream: exchange.stream } : answer;
     }
     const message = await pipeline.answer(operation, transcoder.read(match, query, body), context);
-    return { status: 200, json: match.route.write(message) };
+    const shared = sharedForm(message, "json", () => JSON.stringify(match.route.write(message)));
+    return shared ? { status: 200, body: shared } : { status: 200, json: match.route.write(message) };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { ConnectionLimits } from "./connection-limits.ts";
 
 /** An answer under way, and what aborts when the caller goes away before it has it. */
 interface OpenAnswer {
@@ -13,11 +14,12 @@ export class OpenAnswers {
   readonly #latest = new Map<Duplex, OpenAnswer>();
   /** All answers of those that ask before they have one, as far as these are not known to be out. */
   readonly #pipelines = new Map<Duplex, OpenAnswer[]>();
-  readonly #pipelined: number;
+  /** Requests that wait until their caller has read more. */
+  readonly #deferred = new Map<Duplex, (() => void)[]>();
+  readonly #limits: Pick<ConnectionLimits, "pipelined" | "unread">;
 
-  /** @param pipelined requests of a connection that may wait for their answers */
-  constructor(pipelined: number) {
-    this.#pipelined = pipelined;
+  constructor(limits: Pick<ConnectionLimits, "pipelined" | "unread">) {
+    this.#limits = limits;
   }
 
   /** @returns aborts when the caller goes away before it has this answer; undefined for one answer too many */
@@ -29,14 +31,41 @@ export class OpenAnswers {
     response.on("close", () => this.#closed(socket, answer));
     if (!before) return answer.gone.signal;
     const all = [...(this.#pipelines.get(socket) ?? [before]), answer];
-    const waiting = all.length > this.#pipelined ? all.filter((one) => !one.response.writableFinished) : all;
+    const { pipelined } = this.#limits;
+    const waiting = all.length > pipelined ? all.filter((one) => !one.response.writableFinished) : all;
     this.#pipelines.set(socket, waiting);
-    return waiting.length > this.#pipelined ? undefined : answer.gone.signal;
+    return waiting.length > pipelined ? undefined : answer.gone.signal;
+  }
+
+  /**
+   * Serves a request that was added, in the order of the connection: at once, or when fewer bytes of the answers before it wait to be
+   * read. A caller that pipelines and does not read then costs the work of one answer, not of each.
+   */
+  inTurn(socket: Duplex, serve: () => void): void {
+    const deferred = this.#deferred.get(socket);
+    if (deferred) deferred.push(serve);
+    else if (this.#isRead(socket)) serve();
+    else this.#deferred.set(socket, [serve]);
+  }
+
+  #isRead(socket: Duplex): boolean {
+    const earlier = this.#pipelines.get(socket);
+    if (!earlier) return true;
+    // Only the first of them writes to the socket, and counts what waits there.
+    const unread = earlier.reduce((bytes, { response }) => bytes + unreadOf(response), 0);
+    return unread < this.#limits.unread;
+  }
+
+  #resume(socket: Duplex): void {
+    const deferred = this.#deferred.get(socket);
+    while (deferred && deferred.length > 0 && this.#isRead(socket)) deferred.shift()?.();
+    if (deferred?.length === 0) this.#deferred.delete(socket);
   }
 
   #closed(socket: Duplex, { response, gone }: OpenAnswer): void {
     if (!response.writableFinished) gone.abort();
     if (this.latest(socket) === response) this.forget(socket);
+    else this.#resume(socket);
   }
 
   /** The answer to what was asked last over a connection; undefined when that is idle. */
@@ -60,5 +89,10 @@ export class OpenAnswers {
   forget(socket: Duplex): void {
     this.#latest.delete(socket);
     this.#pipelines.delete(socket);
+    this.#deferred.delete(socket);
   }
+}
+
+function unreadOf({ writableFinished, writableLength }: ServerResponse): number {
+  return writableFinished ? 0 : writableLength;
 }

@@ -29,9 +29,17 @@ export function originForm(target: string): string {
   return rest.startsWith("/") ? rest : `/${rest}`;
 }
 
+/** Characters of a host name and its port (RFC 1035 section 2.3.4). To read a long one as part of a URL costs milliseconds. */
+const HOST_LIMIT = 261;
+
+export function isTooLong(host: string | undefined): boolean {
+  return host !== undefined && host.length > HOST_LIMIT;
+}
+
 /** @throws ToolgateError INVALID_REQUEST unless an HTTP/1.1 request has one Host header (RFC 9112 section 3.2) */
 export function demandHost({ httpVersion, headers }: IncomingMessage): void {
   const { host } = headers;
+  if (isTooLong(host)) throw new ToolgateError("INVALID_REQUEST", `Host: is longer than ${HOST_LIMIT} characters`);
   if (host === undefined ? httpVersion === "1.0" : !host.includes(",")) return;
   throw new ToolgateError("INVALID_REQUEST", "Host: must be sent, and once");
 }

@@ -7,7 +7,7 @@ import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts
 import type { Cors } from "./cors.ts";
 import type { Facade } from "./facade.ts";
 import { OpenAnswers } from "./open-answers.ts";
-import { originForm } from "./request-head.ts";
+import { isTooLong, originForm } from "./request-head.ts";
 import { HEAD_LIMIT, readingError } from "./unreadable.ts";
 
 /** A handler of Node requests for some path prefixes. */
@@ -37,14 +37,21 @@ export class HttpServer {
   constructor(parts: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
     const { documents, console, cors, connect, facade } = parts;
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
-    this.#answers = new OpenAnswers(this.#limits.pipelined);
+    this.#answers = new OpenAnswers(this.#limits);
     const handle = (request: IncomingMessage, response: ServerResponse) => {
-      const gone = this.#answers.add(request.socket, response);
+      const { socket } = request;
+      // What else was in the packet is parsed after the connection was cut.
+      if (socket.destroyed) return;
+      const gone = this.#answers.add(socket, response);
       // Many requests fit into one packet, and all of them would be worked on.
-      if (!gone) return void request.socket.destroy();
+      if (!gone) return void socket.destroy();
+      this.#answers.inTurn(socket, () => serve(request, response, gone));
+    };
+    const serve = (request: IncomingMessage, response: ServerResponse, gone: AbortSignal) => {
       if (!this.#server.listening) this.#endAfter(response, request.socket);
       const url = originForm(request.url ?? "/");
       request.url = url;
+      if (isTooLong(request.headers.host)) return void facade.handle(request, response, gone);
       if (documents.handle(request, response)) return;
       if (isFor(console, url)) return console.handle(request, response);
       if (cors.handle(request, response)) return;

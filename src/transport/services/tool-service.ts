@@ -6,9 +6,10 @@ import { callTool, type CallToolDeps } from "../../app/call-tool.ts";
 import { PaymentRequiredError } from "../../app/payment-required.ts";
 import { displayUsd } from "../../domain/money.ts";
 import { ASSET, NETWORK, type BodyProof } from "../../domain/body-proof.ts";
-import type { Tool } from "../../domain/tool.ts";
+import type { ListedTool } from "../../domain/tool.ts";
 import { DetailedError } from "../error-details.ts";
 import { X402Offers, type X402OffersConfig } from "../x402/offers.ts";
+import { SharedMessage } from "../shared-message.ts";
 import { settledBy, settledDespite, type ToldSettlement } from "../x402/settlement.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { type PaymentConfig, PaymentRequiredMessages } from "./payment-required-message.ts";
@@ -27,6 +28,14 @@ export function toolService(
 ): ServiceBinding<typeof ToolService> {
   const { relay, treasury, memoPrefix } = deps;
   const messages = new PaymentRequiredMessages(payment);
+  const capabilities = new SharedMessage((listed: readonly ListedTool[]) =>
+    create(GetCapabilitiesResponseSchema, {
+      tools: listed.map(toolMessage),
+      version,
+      network: NETWORK,
+      asset: ASSET,
+    }),
+  );
   const offers = relay && new X402Offers({ ...x402, relay, treasury, memoPrefix });
   return bind(ToolService, {
     callTool: {
@@ -59,8 +68,7 @@ export function toolService(
     getCapabilities: {
       key: "optional",
       async call() {
-        const tools = deps.catalogue.tools.map(toolMessage);
-        return create(GetCapabilitiesResponseSchema, { tools, version, network: NETWORK, asset: ASSET });
+        return capabilities.of(deps.catalogue.listed());
       },
     },
   });
@@ -70,7 +78,7 @@ function bodyProof({ txRef, network, amountUsdc, memo, quoteId, stepId }: Paymen
   return { txRef, network, amountUsdc, memo, quoteId, stepId };
 }
 
-function toolMessage({ name, status, billable, description, inputSchema, fixedPrice }: Tool): ToolMessage {
+function toolMessage({ name, status, billable, description, inputSchema, fixedPrice }: ListedTool): ToolMessage {
   return create(ToolSchema, {
     name,
     status: status === "active" ? ToolStatus.ACTIVE : ToolStatus.COMING_SOON,

@@ -193,6 +193,27 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
     await answers().toBe(LIMITS.pipelined * 2 - 1);
   });
 
+  it("but works on nothing behind an answer that it does not read, and answers all in order once it does", async () => {
+    const door = await openHttpDoor(gateway, { ...LIMITS, requestMs: 600_000, stallMs: 600_000 });
+    const caller = await connected(door.port);
+    caller.socket.pause();
+    const { checks } = gateway.health;
+    const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    caller.socket.write(`${question}GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n${question.repeat(3)}`);
+    await expect.poll(() => gateway.health.checks).toBe(checks + 1);
+    await sleep(100);
+    expect(gateway.health.checks).toBe(checks + 1);
+    caller.socket.resume();
+    await expect.poll(() => caller.text.split("HTTP/1.1 200").length - 1).toBe(5);
+    expect(gateway.health.checks).toBe(checks + 4);
+    expect(caller.text.split("HTTP/1.1 200").map((answer) => answer.length > 1_000_000)).toEqual([
+      ...[false, false, true],
+      ...[false, false, false],
+    ]);
+    caller.socket.destroy();
+    await door.server.close();
+  });
+
   it("is one too many, until another leaves", async () => {
     const others = Array.from({ length: LIMITS.connections }, () => new Caller(port));
     await Promise.all(others.map(({ socket }) => once(socket, "connect")));

@@ -1,0 +1,111 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Stranger } from "../support/stranger.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+/** What a request without a key costs beside GET /health, in CPU time of the thread that answers all. */
+
+const PAGE = "https://app.example";
+/** A head may have 32 KiB. */
+const MUCH = 31_000;
+
+let world: World;
+let port: number;
+let stranger: Stranger;
+let health: number;
+
+beforeAll(async () => {
+  world = await startWorld({ CORS_ORIGINS: PAGE });
+  port = Number(new URL(world.gateway.baseUrl).port);
+  stranger = new Stranger(port);
+  await stranger.costOf(get("/health"), 1_500, 1);
+  health = (await stranger.costOf(get("/health"), 200, 5)).micros;
+});
+afterAll(async () => {
+  await stranger.close();
+  await world.close();
+});
+
+function head(line: string, ...headers: string[]): string {
+  return [`${line} HTTP/1.1`, "Host: 127.0.0.1", ...headers, "", ""].join("\r\n");
+}
+
+function get(path: string, ...headers: string[]): string {
+  return head(`GET ${path}`, ...headers);
+}
+
+function post(path: string, body: string, ...headers: string[]): string {
+  return head(`POST ${path}`, "Content-Type: application/json", `Content-Length: ${body.length}`, ...headers) + body;
+}
+
+function preflight(headers: string): string {
+  const asks = [`Origin: ${PAGE}`, "Access-Control-Request-Method: POST"];
+  return head("OPTIONS /v1/mcp/tools/call", ...asks, `Access-Control-Request-Headers: ${headers}`);
+}
+
+const SESSION = "/console/rpc/toolgate.console.v1.SessionService/GetSession";
+const CAPABILITIES = "/toolgate.v1.ToolService/GetCapabilities?connect=v1&encoding=json&message=%7B%7D";
+const TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+const LONG_HOST = encodeURIComponent(String.fromCodePoint(...Array.from({ length: 2_500 }, (_, at) => 0x4e00 + at)));
+
+/** At most so many times GET /health: those that end the connection cost a new one. */
+const [KEPT, CLOSED] = [4, 10];
+
+it.each([
+  ["the OpenAPI document", get("/openapi.json"), "200", KEPT],
+  ["the OpenAPI document's head", head("HEAD /openapi.json"), "200", KEPT],
+  ["the OpenAPI document that it has", get("/openapi.json", "If-None-Match: *"), "304", KEPT],
+  ["the text for models", get("/llms.txt"), "200", KEPT],
+  ["the catalogue", get("/mcp/capabilities"), "200", KEPT],
+  ["the catalogue in Connect", get(CAPABILITIES), "200", CLOSED],
+  ["the console", get("/console/"), "200", KEPT],
+  ["a file that the console has not", get("/console/nothing.js"), "404", KEPT],
+  ["a session", post(SESSION, "{}"), "403", CLOSED],
+  ["what is not there", get("/nothing"), "404", KEPT],
+  ["another method", head("PUT /health"), "405", KEPT],
+  ["another method of a document", head("PUT /openapi.json"), "405", CLOSED],
+  ["what a page may send", preflight("authorization"), "204", KEPT],
+  ["the tools over MCP", post("/mcp", TOOLS), "401", CLOSED],
+  ["a call", post("/v1/mcp/tools/call", "{}"), "401", CLOSED],
+  ["a call with a body of a megabyte", post("/v1/mcp/tools/call", " ".repeat(1_000_000)), "401", 2 * CLOSED],
+  ["nothing that could be read", "what?\r\n\r\n", "400", CLOSED],
+])("a stranger who asks for %s costs little", async (_, text, status, most) => {
+  const { micros, statuses } = await stranger.costOf(text);
+  expect(statuses).toEqual([status]);
+  expect(micros / health).toBeLessThan(most);
+});
+
+describe("a head of 31 KB costs little", () => {
+  it.each([
+    ["segments of a path", get(`/${"a/".repeat(MUCH / 2)}`), "404"],
+    ["escapes in a path", get(`/${"%41/".repeat(MUCH / 4)}`), "404"],
+    ["parameters", get(`/health?${"a&".repeat(MUCH / 2)}`), "400"],
+    ["blanks in a cookie", get("/console/export/statement.csv", `Cookie: a${" ".repeat(MUCH)}b`), "401"],
+    ["cookies", get("/console/export/statement.csv", `Cookie: ${"a;".repeat(MUCH / 2)}`), "401"],
+    ["codings", get("/console/", `Accept-Encoding: ${"a;,".repeat(MUCH / 3)}`), "200"],
+    ["entity tags", get("/openapi.json", `If-None-Match: ${"a,".repeat(MUCH / 2)}`), "200"],
+    ["a host name", get("/console/").replace("127.0.0.1", LONG_HOST), "400"],
+    ["a host name in Connect", get(CAPABILITIES).replace("127.0.0.1", LONG_HOST), "400"],
+    ["addresses of proxies", get("/health", `X-Forwarded-For: ${"1,".repeat(MUCH / 2)}`), "200"],
+    ["headers that a page may send", preflight("mcp-param-a,".repeat(MUCH / 12)), "204"],
+    ["many headers", get("/health", ...Array.from({ length: 600 }, () => "a: b")), "200"],
+  ])("of %s", async (_, text, status) => {
+    const { micros, statuses } = await stranger.costOf(text, 30);
+    expect(statuses).toEqual([status]);
+    expect(micros / health).toBeLessThan(CLOSED);
+  });
+});
+
+it("many callers who ask for documents and read none take neither time nor memory of their own", async () => {
+  const [connections, pipelined] = [50, 32];
+  const before = { memory: process.memoryUsage().arrayBuffers, cpu: process.threadCpuUsage() };
+  const sockets = Array.from({ length: connections }, () => connect(port, "127.0.0.1").pause());
+  for (const socket of sockets) socket.write(get("/openapi.json").repeat(pipelined));
+  await expect.poll(async () => (await fetch(`${world.gateway.baseUrl}/health`)).status).toBe(200);
+  const { user, system } = process.threadCpuUsage(before.cpu);
+  const memory = process.memoryUsage().arrayBuffers - before.memory;
+  for (const socket of sockets) socket.destroy();
+  expect((user + system) / (connections * pipelined * health)).toBeLessThan(2);
+  // One answer of each connection would be 4 MB; all of them 120.
+  expect(memory).toBeLessThan(2_000_000);
+});
