@@ -2,14 +2,17 @@ import { connect } from "node:net";
 import { parentPort } from "node:worker_threads";
 import type { Errand } from "./stranger.ts";
 
-/** Sends what it is given, over four connections, each request after the answer to the one before, and names the statuses. */
-parentPort?.on("message", async ({ port, text, times }: Errand) => {
+parentPort?.on("message", (errand: Errand) => void run(errand));
+
+/** Sends a request over four connections, each time after the answer to the one before, and posts the statuses. */
+async function run({ port, text, times }: Errand): Promise<void> {
   const statuses = new Set<string>();
   let left = times;
   const sendAll = async () => {
     while (left > 0) await overOneConnection();
   };
   await Promise.all(Array.from({ length: 4 }, sendAll));
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
   parentPort?.postMessage([...statuses]);
 
   /** Resolves when nothing is left to send, or the server closes the connection. */
@@ -37,4 +40,4 @@ parentPort?.on("message", async ({ port, text, times }: Errand) => {
       socket.on("close", () => resolve());
     });
   }
-});
+}

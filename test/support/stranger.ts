@@ -36,6 +36,7 @@ export class Stranger {
 
   async #batch(text: string, times: number): Promise<Cost> {
     const before = process.threadCpuUsage();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin
     this.#worker.postMessage({ port: this.#port, text, times } satisfies Errand);
     const [statuses] = await once(this.#worker, "message");
     const { user, system } = process.threadCpuUsage(before);

@@ -58,8 +58,9 @@ export class OpenAnswers {
 
   #resume(socket: Duplex): void {
     const deferred = this.#deferred.get(socket);
-    while (deferred && deferred.length > 0 && this.#isRead(socket)) deferred.shift()?.();
-    if (deferred?.length === 0) this.#deferred.delete(socket);
+    if (!deferred) return;
+    this.#deferred.delete(socket);
+    for (const serve of deferred) this.inTurn(socket, serve);
   }
 
   #closed(socket: Duplex, { response, gone }: OpenAnswer): void {

@@ -194,7 +194,7 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
   });
 
   it("but works on nothing behind an answer that it does not read, and answers all in order once it does", async () => {
-    const door = await openHttpDoor(gateway, { ...LIMITS, requestMs: 600_000, stallMs: 600_000 });
+    const door = await openHttpDoor(gateway, { pipelined: 8 });
     const caller = await connected(door.port);
     caller.socket.pause();
     const { checks } = gateway.health;
