@@ -9,30 +9,21 @@ import { explainErrors } from "./explain-errors.ts";
 const COMPILE_MS = 2_000;
 const CHECK_MS = 200;
 
+/** Values in parameters of which every error is looked for; of more, only the first. */
+const FEW_VALUES = 200;
+
 /** Checks parameters against a JSON Schema (2020-12) that somebody else wrote. */
 export class ParameterCheck {
   readonly #schema: JsonObject;
-  readonly #validate: ValidateFunction;
+  /** Stops at the first error. */
+  readonly #first: ValidateFunction;
+  readonly #every: ValidateFunction;
 
   /** @throws Error when the schema is none */
   constructor(schema: JsonObject) {
     this.#schema = schema;
-    this.#validate = withinMs(COMPILE_MS, () => {
-      const ajv = new Ajv2020({
-        // Foreign schemas have keywords and formats of their own.
-        strict: false,
-        logger: false,
-        allErrors: true,
-        verbose: true,
-        // A member is what the caller sent, not what every object of JavaScript has.
-        ownProperties: true,
-        // What is referred to often is not repeated in the code as often.
-        inlineRefs: false,
-        code: { regExp: lenientRegExp },
-      });
-      formats.default.default(ajv);
-      return ajv.compile(schema);
-    });
+    this.#first = compiled(schema, false);
+    this.#every = compiled(schema, true);
   }
 
   /** @throws ToolgateError INVALID_REQUEST with a sentence for each field */
@@ -43,14 +34,52 @@ export class ParameterCheck {
 
   #problems(params: JsonObject): string | undefined {
     try {
-      return withinMs(CHECK_MS, () =>
-        this.#validate(params) ? undefined : explainErrors(this.#validate.errors ?? [], params, this.#schema),
-      );
+      return withinMs(CHECK_MS, () => {
+        if (this.#first(params)) return undefined;
+        const { errors } = this.#first;
+        if (!hasFewValues(params)) return explainErrors(errors ?? [], params, this.#schema);
+        this.#every(params);
+        return explainErrors(this.#every.errors ?? [], params, this.#schema);
+      });
     } catch (error) {
       if (!(error instanceof TookTooLongError)) throw error;
       return "params: cannot be checked in reasonable time; send shorter or fewer values";
     }
   }
+}
+
+function compiled(schema: JsonObject, allErrors: boolean): ValidateFunction {
+  return withinMs(COMPILE_MS, () => {
+    const ajv = new Ajv2020({
+      // Foreign schemas have keywords and formats of their own.
+      strict: false,
+      logger: false,
+      allErrors,
+      verbose: true,
+      // A member is what the caller sent, not what every object of JavaScript has.
+      ownProperties: true,
+      // What is referred to often is not repeated in the code as often.
+      inlineRefs: false,
+      code: { regExp: lenientRegExp },
+    });
+    formats.default.default(ajv);
+    return ajv.compile(schema);
+  });
+}
+
+/** Whether there are so few that all errors in them are found at once. */
+function hasFewValues(params: JsonObject): boolean {
+  const waiting: unknown[] = [params];
+  let seen = 0;
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (typeof value !== "object" || value === null) continue;
+    // An array knows how long it is; an object has to be gone through.
+    const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    seen += inner.length;
+    if (seen > FEW_VALUES) return false;
+    waiting.push(...inner);
+  }
+  return true;
 }
 
 /** Patterns are ECMA-262 with Unicode (JSON Schema 2020-12, 6.4); those that escape more than that allows are read as they were meant. */

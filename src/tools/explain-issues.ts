@@ -13,16 +13,20 @@ const MOST_ISSUES = 5;
  * @param inputSchema the JSON Schema of the parameters, which knows the members of each object
  */
 export function explainIssues(issues: readonly Issue[], inputSchema: JsonObject): string {
-  const sentences = issues.flatMap((issue) => explain(issue, inputSchema));
-  return sentences.slice(0, MOST_ISSUES).join("; ");
+  const sentences: string[] = [];
+  for (const issue of issues.slice(0, MOST_ISSUES))
+    sentences.push(...explain(issue, inputSchema, MOST_ISSUES - sentences.length));
+  return sentences.join("; ");
 }
 
-function explain(issue: Issue, inputSchema: JsonObject): string[] {
+/** @param most sentences at most: one issue may be about 100,000 members */
+function explain(issue: Issue, inputSchema: JsonObject, most: number): string[] {
+  if (most === 0) return [];
   if (issue.code !== "unrecognized_keys") return [`${fieldPath(issue.path)}: ${problem(issue)}`];
   const members = membersAt(inputSchema, issue.path);
   const known =
     members.length === 0 ? "leave it out, there are no members" : `leave it out, there are ${members.join(", ")}`;
-  return issue.keys.map((key) => `${fieldPath([...issue.path, key])}: is unknown, ${known}`);
+  return issue.keys.slice(0, most).map((key) => `${fieldPath([...issue.path, key])}: is unknown, ${known}`);
 }
 
 function problem(issue: Issue): string {

@@ -1,0 +1,67 @@
+import process from "node:process";
+import { describe, expect, it } from "vitest";
+import { ParameterCheck } from "../../src/registered/parameter-check.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+import { explainIssues } from "../../src/tools/explain-issues.ts";
+import { z } from "zod";
+
+/** What wrong parameters cost beside the parsing of them, in CPU time. */
+
+const UNKNOWN = JSON.stringify(Object.fromEntries(Array.from({ length: 130_000 }, (_, at) => [`a${at}`, 1])));
+const ITEMS = JSON.stringify({ city: "x", list: Array.from({ length: 400_000 }, () => 1) });
+const MEMBERS = Array.from({ length: 20 }, (_, at) => `member_${at}`);
+
+function micros(work: () => unknown): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return user + system;
+}
+
+/** The least of some times. */
+function least(work: () => unknown): number {
+  return Math.min(...Array.from({ length: 3 }, () => micros(work)));
+}
+
+function parsed(text: string): { params: Record<string, never>; cost: number } {
+  return { params: JSON.parse(text), cost: least(() => JSON.parse(text)) };
+}
+
+describe("parameters with 130,000 unknown members", () => {
+  const { params, cost } = parsed(UNKNOWN);
+  const schema = z.strictObject(Object.fromEntries(MEMBERS.map((name) => [name, z.string().optional()])));
+  const properties = Object.fromEntries(MEMBERS.map((name) => [name, {}]));
+
+  it("are explained by the first five, and no others are looked at", () => {
+    const issues = schema.safeParse(params, { reportInput: true }).error?.issues ?? [];
+    expect(explainIssues(issues, { properties }).match(/is unknown/g)).toHaveLength(5);
+    expect(least(() => explainIssues(issues, { properties })) / cost).toBeLessThan(0.05);
+  });
+
+  it("are refused by a tool at about the cost of parsing them", () => {
+    const tool = defineTool({
+      ...{ name: "wide", description: "", scope: undefined, price: undefined },
+      params: schema,
+      run: () => ({}),
+    });
+    const refused = () => expect(() => tool.prepare(params)).toThrow(/params\.a0: is unknown/);
+    expect(least(refused) / cost).toBeLessThan(3);
+  });
+
+  it("are refused by a registered tool at about the cost of parsing them", () => {
+    const check = new ParameterCheck({ type: "object", properties, additionalProperties: false });
+    const refused = () => expect(() => check.check(params)).toThrow(/^params\.a0: is unknown|cannot be checked/);
+    expect(least(refused) / cost).toBeLessThan(3);
+  });
+});
+
+it("a registered tool refuses 400,000 wrong items by the first, and a few wrong ones all together", () => {
+  const { params, cost } = parsed(ITEMS);
+  const item = { type: "object", required: ["a"] };
+  const list = { type: "array", items: item };
+  const check = new ParameterCheck({ type: "object", properties: { city: { type: "string" }, list } });
+  const refused = () =>
+    expect(() => check.check(params)).toThrow(/^params\.list\[0\]: must be an object, not a number$/);
+  expect(least(refused) / cost).toBeLessThan(8);
+  expect(() => check.check({ city: 1, list: [1] })).toThrow(/params\.city: .*; params\.list\[0\]: /);
+});
