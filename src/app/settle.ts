@@ -34,7 +34,7 @@ type Paid = Extract<ChainVerdict, { kind: "paid" }>;
 export function demandQuote(quote: Quote | undefined, proof: Payment, accountId: string, fingerprint: Buffer): Quote {
   if (!quote) throw refused("the quote is not one of ours; use the quote_id of the 402 answer, unchanged");
   if (quote.accountId !== accountId) throw refused("the quote was issued to another account");
-  if (!quote.binding.equals(fingerprint.subarray(0, 16))) {
+  if (!quote.binding.equals(fingerprint)) {
     throw refused("the quote was issued for another tool or other params; repeat the call exactly as it was quoted");
   }
   if (proof.claimed.stepId !== undefined && proof.claimed.stepId !== stepIdOf(quote.quoteId)) {

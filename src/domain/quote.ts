@@ -13,7 +13,7 @@ export interface Quote {
   issuedAt: number;
   /** Milliseconds since the Unix epoch; a proof that arrives later is late. */
   expiresAt: number;
-  /** First 16 bytes of the fingerprint of the call that was quoted. */
+  /** The fingerprint of the call that was quoted, 32 bytes. */
   binding: Buffer;
 }
 
@@ -33,9 +33,9 @@ export interface SealingKeys {
   version(version: number): SealingKey | undefined;
 }
 
-const FORMAT = 1;
+const FORMAT = 2;
 const CIPHER = "aes-256-gcm";
-const [HEADER, NONCE, RECORD, TAG] = [3, 12, 50, 16];
+const [HEADER, NONCE, RECORD, TAG] = [3, 12, 66, 16];
 const SEALED = HEADER + NONCE + RECORD + TAG;
 const PREFIX = "qt_";
 
@@ -59,14 +59,14 @@ export class Quotes {
   issue(accountId: string, price: MicroUsd, fingerprint: Buffer): Quote {
     const issuedAt = this.#clock.now();
     const expiresAt = issuedAt + this.#ttlMs;
-    const binding = fingerprint.subarray(0, 16);
     const record = Buffer.alloc(RECORD);
     record.write(uuidOf("acct", accountId) ?? "", 0, 16, "hex");
     record.writeBigUInt64BE(price, 16);
     record.writeUIntBE(issuedAt, 24, 6);
     record.writeUInt32BE(this.#ttlMs, 30);
-    binding.copy(record, 34);
-    return { quoteId: PREFIX + encodeBase58(this.#seal(record)), accountId, price, issuedAt, expiresAt, binding };
+    fingerprint.copy(record, 34);
+    const quoteId = PREFIX + encodeBase58(this.#seal(record));
+    return { quoteId, accountId, price, issuedAt, expiresAt, binding: fingerprint };
   }
 
   /** Opens a quote identifier; undefined when it was not sealed by this installation, or was changed in any way. Says nothing of expiry. */
@@ -80,7 +80,7 @@ export class Quotes {
       price: record.readBigUInt64BE(16),
       issuedAt,
       expiresAt: issuedAt + record.readUInt32BE(30),
-      binding: record.subarray(34, 50),
+      binding: record.subarray(34),
     };
   }
 

@@ -140,7 +140,7 @@ describe("a quote identifier", () => {
         return callWith(world, payment.agent, payment.tx, `qt_${base58.encode(changed)}`);
       }),
     );
-    expect(answers).toHaveLength(81);
+    expect(answers).toHaveLength(97);
     for (const answer of answers)
       expectRefused(answer, /the quote is not one of ours; use the quote_id of the 402 answer, unchanged/);
     expect(world.chain.faults.callCount("getTransaction")).toBe(0);

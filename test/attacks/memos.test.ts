@@ -92,7 +92,7 @@ describe("a payment whose memo is not ours", () => {
 
   it("is refused: a memo that names a quote which nobody issued", async () => {
     const { agent, offer } = await quoted();
-    const tx = await payWith(agent, memo(`svc:qt_${base58.encode(Buffer.alloc(81, 7))}`));
+    const tx = await payWith(agent, memo(`svc:qt_${base58.encode(Buffer.alloc(97, 7))}`));
     expectRefused(
       await callWith(world, agent, tx, offer.quoteId),
       /names no quote of ours; the operator can assign the transfer/,

@@ -28,9 +28,18 @@ describe("a sealed quote", () => {
         const call = fingerprint("tool", { value: JSON.parse(JSON.stringify(value)) });
         const issued = quotes.issue(account, price, call);
         expect(quotes.open(issued.quoteId)).toEqual(issued);
-        expect(issued.binding.equals(call.subarray(0, 16))).toBe(true);
+        expect(issued.binding).toEqual(call);
       }),
     );
+  });
+
+  it("is bound to every byte of the call's fingerprint", () => {
+    for (const index of [0, 15, 16, 31]) {
+      const other = Buffer.from(print);
+      other.writeUInt8(other.readUInt8(index) ^ 1, index);
+      const { quoteId } = quotes.issue(account, 1n, other);
+      expect(quotes.open(quoteId)?.binding.equals(print)).toBe(false);
+    }
   });
 
   it("expires after its time to live", () => {
@@ -40,7 +49,7 @@ describe("a sealed quote", () => {
   it("is different each time, carries no colon and fits a memo", () => {
     const ids = Array.from({ length: 200 }, () => quotes.issue(account, 1n, print).quoteId);
     expect(new Set(ids).size).toBe(ids.length);
-    for (const id of ids) expect(id).toMatch(/^qt_[1-9A-HJ-NP-Za-km-z]{100,120}$/);
+    for (const id of ids) expect(id).toMatch(/^qt_[1-9A-HJ-NP-Za-km-z]{120,140}$/);
   });
 
   it("does not open when any character is changed, dropped or added", () => {
