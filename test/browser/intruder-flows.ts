@@ -33,6 +33,30 @@ export function intruderFlows(here: () => ConsoleWorld): void {
     await leave();
   });
 
+  test("a script in the page can make no policy for text that becomes code, and writes no markup without one", async () => {
+    const agent = await here().agent();
+    const { page, leave } = await here().signedIn(agent.wallet, { expected: [/trusted/i] });
+    await page.goto("");
+    const told = await page.evaluate(() => {
+      const attempt = (work: () => unknown) => {
+        try {
+          work();
+          return "done";
+        } catch (error) {
+          return error instanceof Error ? error.name : "thrown";
+        }
+      };
+      const page: { body: { innerHTML: string } } = Reflect.get(globalThis, "document");
+      const types: { createPolicy(name: string, rules: object): unknown } = Reflect.get(globalThis, "trustedTypes");
+      return [
+        ...["default", "own"].map((name) => attempt(() => types.createPolicy(name, { createHTML: String }))),
+        attempt(() => (page.body.innerHTML = "<img src=x onerror=alert(1)>")),
+      ];
+    });
+    expect(told).toEqual(["TypeError", "TypeError", "TypeError"]);
+    await leave();
+  });
+
   test("a page of another origin can make the browser do nothing in the console", async () => {
     const world = here();
     const agent = await world.agent();

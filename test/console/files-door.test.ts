@@ -146,7 +146,7 @@ describe("every answer", () => {
       const { headers } = await door.ask(target);
       expect(headers, target).toMatchObject({
         "content-security-policy":
-          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
         "cross-origin-opener-policy": "same-origin-allow-popups",
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",

@@ -15,6 +15,8 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'self'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
+  // The page needs no policy, so that no script in it can make one of its own.
+  "trusted-types 'none'",
 ].join("; ");
 
 /** Says to the page that there is a development wallet to ask for. */
