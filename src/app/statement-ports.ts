@@ -79,11 +79,11 @@ export interface Statements {
    */
   entries(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Entry>>;
   /**
-   * Hands over the entries of a span, oldest first, from one snapshot, however many there are. What it reads from is given back when
-   * `read` has ended.
-   * @throws ToolgateError UNAVAILABLE when others read too many at the moment
+   * The entries of a span, oldest first, however many there are: those of now, whatever is added while they are read. Nothing is held
+   * for the reader between two pages.
+   * @throws ToolgateError UNAVAILABLE when too many of the account wait for it
    */
-  export(accountId: string, span: Span, read: (statement: StatementExport) => Promise<void>): Promise<void>;
+  export(accountId: string, span: Span): Promise<StatementExport>;
 }
 
 /** Calls and what they cost. */

@@ -18,7 +18,7 @@ export interface AccountReading {
   readonly runs: Runs;
 }
 
-/** Connections at most, of which three may be reading whole statements. Calls have none of them: to read much must not hold them up. */
+/** Connections at most. Calls have none of them: to read much must not hold them up. */
 const CONNECTIONS = 5;
 
 /** Opens what an account's owner reads, on connections of its own that are made when they are needed. */

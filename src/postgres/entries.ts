@@ -63,19 +63,34 @@ export const ENTRIES_SINCE = /* sql */ `
   select coalesce(sum(amount), 0)::bigint as amount
   from (${IN} and id >= $3 and created_at >= $2 union all ${OUT} and id >= $3 and created_at >= $2) entry`;
 
-/** Opens the entries of account $1 from $2 to $3, among the transfers from $4 to $5, in the order of the ledger. */
-export const EXPORT = /* sql */ `
-  declare statement no scroll cursor for
+/** Those after the transfer $4 and before $5, dated from $2 to $3, the oldest first, along their indexes. */
+const AFTER = (side: string, column: string) => /* sql */ `
+  (${side} and (${column}, id) > ($1, $4) and ${column} <= $1 and id < $5 and created_at >= $2 and created_at < $3
+   order by ${column}, id limit $6)`;
+
+const asExported = (entries: string) => /* sql */ `
   select entry.*, receipt.id as receipt_id, receipt.run_id, receipt.tool, api_key.name as key_name,
          to_char(entry.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time
-  from (
-    ${IN} and id >= $4 and id < $5 and created_at >= $2 and created_at < $3
-    union all
-    ${OUT} and id >= $4 and id < $5 and created_at >= $2 and created_at < $3
-  ) entry ${RECEIPT}
+  from (${entries}) entry ${RECEIPT}
   left join run on run.id = receipt.run_id
   left join api_key on api_key.id = run.key_id
   order by entry.id`;
+
+/** A page of a statement: entries of account $1, dated from $2 to $3, after the transfer $4 and before $5, at most $6. */
+export const EXPORT_PAGE = asExported(/* sql */ `
+  select * from (${AFTER(ENTERED, "credit")} union all ${AFTER(LEFT, "debit")}) side order by id limit $6`);
+
+/** Those entries of account $1 that $2 names. */
+export const EXPORT_NAMED = asExported(/* sql */ `
+  ${IN} and id = any ($2::bigint[]) union all ${OUT} and id = any ($2::bigint[])`);
+
+/** Which entries of account $1 there are after the transfer $4, dated from $2 to $3. */
+export const EXPORT_UNSETTLED = /* sql */ `
+  select id from (
+    ${IN} and id > $4 and created_at >= $2 and created_at < $3
+    union all
+    ${OUT} and id > $4 and created_at >= $2 and created_at < $3
+  ) entry order by id`;
 
 /** An entry as {@link ENTRIES_PAGE} yields it. */
 export interface EntryRow {
@@ -91,7 +106,7 @@ export interface EntryRow {
   settled: boolean;
 }
 
-/** An entry as {@link EXPORT} yields it. */
+/** An entry of a statement. */
 export interface ExportRow extends EntryRow {
   time: string;
   run_id: string | null;

@@ -13,7 +13,7 @@ export const SETTLED = "interval '1 minute'";
 const CLOCK_SLACK_MS = 3_600_000;
 
 /** After all transfers. */
-const NEVER = 2n ** 63n - 1n;
+export const NEVER = 2n ** 63n - 1n;
 
 /**
  * For each moment of $1 the number of the first transfer of about then: a bisection of all transfers, as they are in the order of time,

@@ -1,78 +1,104 @@
 import type { Pool, PoolClient } from "pg";
 import type { Span, StatementExport, StatementRow } from "../app/statement-ports.ts";
-import { ToolgateError } from "../domain/errors.ts";
-import { ENTRIES_SINCE, ENTRIES_TOTAL, EXPORT, statementRowOf, type ExportRow } from "./entries.ts";
-import { transferRange } from "./ledger-time.ts";
-import { snapshot } from "./snapshot.ts";
+import {
+  ENTRIES_SINCE,
+  ENTRIES_TOTAL,
+  EXPORT_NAMED,
+  EXPORT_PAGE,
+  EXPORT_UNSETTLED,
+  SETTLED_ENTRY,
+  statementRowOf,
+  type ExportRow,
+} from "./entries.ts";
+import { NEVER, transferRange, type TransferRange } from "./ledger-time.ts";
+import { retrying, PATIENCE_MS } from "./retry.ts";
+import { inSnapshot } from "./snapshot.ts";
+import { Turns } from "./turns.ts";
 
-/** Statements that one instance reads at once, and that it reads for one account. Each holds a connection for as long as its reader takes. */
-const [AT_ONCE, OF_ONE] = [3, 2];
+/** Rows of a page, which are held in memory until their reader has taken them. */
+const PAGE = 500;
 
-/** Rows that are held in memory. */
-const BATCH = 1_000;
+/** How long the database may take for the opening balance, and for a page, ms. */
+const QUERY_MS = 60_000;
 
-/** How long the reader may leave the database waiting before its statement is over, and how long a part may take to be found, ms. */
-const [IDLE_MS, PART_MS] = [60_000, 60_000];
+/** Which entries a statement has. */
+interface Bounds extends TransferRange {
+  readonly account: string;
+  readonly from: Date | "-infinity";
+  readonly to: Date | "infinity";
+  /** The newest entry before which none can be added. */
+  readonly settled: bigint;
+  /** Those after it, which were there at the beginning. */
+  readonly unsettled: readonly bigint[];
+}
 
-const FETCH = `fetch ${BATCH} from statement`;
-
-/** Reads whole statements in parts, each from one snapshot. */
+/**
+ * Reads whole statements, each of the moment it was asked for: entries are never changed, so that it is enough to know which there
+ * were. No transaction and no connection waits for the reader.
+ */
 export class StatementExports {
   readonly #pool: Pool;
-  /** Whose are being read. */
-  readonly #reading: string[] = [];
+  /** The opening balance is added up over all that the account did since. */
+  readonly #turns = new Turns();
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  async export(account: string, span: Span, read: (statement: StatementExport) => Promise<void>): Promise<void> {
-    const own = this.#reading.filter((other) => other === account).length;
-    if (this.#reading.length >= AT_ONCE || own >= OF_ONE) {
-      throw new ToolgateError("UNAVAILABLE", "other statements are being read; try again in a moment", {
-        retryAfterSeconds: 5,
-      });
-    }
-    this.#reading.push(account);
-    try {
-      await snapshot(this.#pool, async (client) => {
-        await client.query(
-          `set local statement_timeout = ${PART_MS}; set local idle_in_transaction_session_timeout = ${IDLE_MS}`,
-        );
-        const opening = span.from && {
-          time: span.from.toISOString(),
-          balance: await openingOf(client, account, span.from),
-        };
-        await open(client, account, span);
-        await read({ opening, rows: rowsFrom(client, opening?.balance ?? 0n) });
-      });
-    } finally {
-      this.#reading.splice(this.#reading.indexOf(account), 1);
-    }
+  async export(account: string, span: Span): Promise<StatementExport> {
+    const { opening, bounds } = await this.#turns.take(account, () =>
+      inSnapshot(this.#pool, async (client) => {
+        await client.query(`set local statement_timeout = ${QUERY_MS}`);
+        return { opening: await openingOf(client, account, span.from), bounds: await boundsOf(client, account, span) };
+      }),
+    );
+    return { opening, rows: rowsFrom(this.#pool, bounds, opening?.balance ?? 0n) };
   }
 }
 
 /** What the balance was when a span began: all there is less what came since. */
-async function openingOf(client: PoolClient, account: string, from: Date): Promise<bigint> {
+async function openingOf(
+  client: PoolClient,
+  account: string,
+  from: Date | undefined,
+): Promise<StatementExport["opening"]> {
+  if (!from) return undefined;
   const { low } = await transferRange(client, from, undefined);
   const total = await client.query<{ available: bigint; held: bigint }>(ENTRIES_TOTAL, [account]);
-  const sum = { text: ENTRIES_SINCE, values: [account, from, low], query_timeout: PART_MS };
+  const sum = { text: ENTRIES_SINCE, values: [account, from, low], query_timeout: QUERY_MS };
   const since = await client.query<{ amount: bigint }>(sum);
   const [now] = total.rows;
-  return (now?.available ?? 0n) + (now?.held ?? 0n) - (since.rows[0]?.amount ?? 0n);
+  const balance = (now?.available ?? 0n) + (now?.held ?? 0n) - (since.rows[0]?.amount ?? 0n);
+  return { time: from.toISOString(), balance };
 }
 
-async function open(client: PoolClient, account: string, { from, to }: Span): Promise<void> {
-  const { low, high } = await transferRange(client, from, to);
-  await client.query({ text: EXPORT, values: [account, from ?? "-infinity", to ?? "infinity", low, high] });
+async function boundsOf(client: PoolClient, account: string, span: Span): Promise<Bounds> {
+  const [from, to] = [span.from ?? "-infinity", span.to ?? "infinity"] as const;
+  const { low, high } = await transferRange(client, span.from, span.to);
+  const newest = await client.query<{ id: bigint }>(SETTLED_ENTRY, [account, NEVER]);
+  const settled = newest.rows[0]?.id ?? 0n;
+  const { rows } = await client.query<{ id: bigint }>(EXPORT_UNSETTLED, [account, from, to, settled]);
+  return { account, from, to, low, high, settled, unsettled: rows.map(({ id }) => id) };
 }
 
-async function* rowsFrom(client: PoolClient, opening: bigint): AsyncGenerator<readonly StatementRow[]> {
-  const fetch = { text: FETCH, query_timeout: PART_MS };
+async function* rowsFrom(pool: Pool, bounds: Bounds, opening: bigint): AsyncGenerator<readonly StatementRow[]> {
   let balance = opening;
-  for (let more = true; more;) {
-    const { rows } = await client.query<ExportRow>(fetch);
-    more = rows.length === BATCH;
-    yield rows.map((row) => statementRowOf(row, (balance += row.amount)));
+  for await (const rows of pagesOf(pool, bounds)) yield rows.map((row) => statementRowOf(row, (balance += row.amount)));
+}
+
+async function* pagesOf(pool: Pool, bounds: Bounds): AsyncGenerator<readonly ExportRow[]> {
+  const { account, from, to, low, high, settled, unsettled } = bounds;
+  const end = high < settled + 1n ? high : settled + 1n;
+  for (let after: bigint | undefined = low - 1n; after !== undefined;) {
+    const rows: ExportRow[] = await page(pool, EXPORT_PAGE, [account, from, to, after, end, PAGE]);
+    yield rows;
+    after = rows.length === PAGE ? rows.at(-1)?.id : undefined;
   }
+  for (let next = 0; next < unsettled.length; next += PAGE)
+    yield await page(pool, EXPORT_NAMED, [account, unsettled.slice(next, next + PAGE)]);
+}
+
+/** Each on a connection of its own, which it gives back before the reader has it. */
+function page(pool: Pool, text: string, values: unknown[]): Promise<ExportRow[]> {
+  return retrying(PATIENCE_MS, async () => (await pool.query<ExportRow>({ text, values })).rows);
 }

@@ -5,7 +5,7 @@ import { ToolgateError } from "../domain/errors.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import type { SealingKeys } from "../domain/quote.ts";
 import { ENTRIES_PAGE, ENTRIES_SUM, ENTRIES_TOTAL, entryOf, SETTLED_ENTRY, type EntryRow } from "./entries.ts";
-import { transferRange } from "./ledger-time.ts";
+import { NEVER, transferRange } from "./ledger-time.ts";
 import { patientQuery } from "./retry.ts";
 import { uuidFrom } from "./rows.ts";
 import { inSnapshot } from "./snapshot.ts";
@@ -15,8 +15,6 @@ import { Turns } from "./turns.ts";
 
 /** Before all transfers. */
 const FIRST = 0n;
-/** After all transfers. */
-const NEVER = 2n ** 63n - 1n;
 
 /** What account $1 was charged, among the transfers from $2 on: since the first moments of today and of 29 days before. */
 const SPENT = /* sql */ `
@@ -100,8 +98,8 @@ export class PostgresStatements implements Statements {
     });
   }
 
-  export(accountId: string, span: Span, read: (statement: StatementExport) => Promise<void>): Promise<void> {
-    return this.#exports.export(uuidFrom("acct", accountId), span, read);
+  export(accountId: string, span: Span): Promise<StatementExport> {
+    return this.#exports.export(uuidFrom("acct", accountId), span);
   }
 }
 

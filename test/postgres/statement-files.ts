@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { StatementExport } from "../../src/app/statement-ports.ts";
 import { PostgresReceipts } from "../../src/postgres/receipts.ts";
 import { PostgresRuns } from "../../src/postgres/runs.ts";
 import type { PostgresStatements } from "../../src/postgres/statement.ts";
@@ -75,41 +73,6 @@ export function describeFiles(
         { ...opening(0, whole.at(-1)?.["balance_usdc"] ?? ""), time_utc: "2099-01-01T00:00:00.000Z" },
       ]);
       expect(await saved("statement.csv?to=2020-01-01")).toEqual([]);
-    });
-
-    it("is read twice at once for an account and no more, and given back when its reader fails", async () => {
-      const { world, statements } = get();
-      const exported = (read: () => Promise<void>) =>
-        statements.export(world.accountId, { from: undefined, to: undefined }, read);
-      const refused = { code: "UNAVAILABLE", retryAfterSeconds: 5 };
-      // A file of before may be with its caller whole, and its reader not gone yet.
-      const twice = () => exported(() => exported(async () => {}));
-      await expect.poll(() => twice().then(() => "read", String)).toBe("read");
-      const failing = exported(async () => {
-        await exported(async () => {
-          await expect(exported(async () => {})).rejects.toMatchObject(refused);
-        });
-        throw new Error("gone");
-      });
-      await expect(failing).rejects.toThrow("gone");
-      await twice();
-    });
-
-    it("does not end well when the database goes in the middle of it", async () => {
-      const { world, statements } = get();
-      const { pool } = world.treasurer;
-      const read = async ({ rows }: StatementExport) => {
-        let parts = 0;
-        for await (const _ of rows) {
-          if (parts++ > 0) continue;
-          await pool.query(
-            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
-          );
-          await sleep(50);
-        }
-      };
-      await expect(statements.export(world.accountId, { from: undefined, to: undefined }, read)).rejects.toThrow();
-      expect(await saved(`statement.csv?from=${dayOf(0)}`)).not.toEqual([]);
     });
   });
 

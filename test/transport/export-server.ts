@@ -3,11 +3,11 @@ import { createServer } from "node:http";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { systemRandom } from "../../src/system.ts";
-import { ExportDoor } from "../../src/transport/exports/export-door.ts";
+import { ExportDoor, type LeastPace } from "../../src/transport/exports/export-door.ts";
 import type { ExportFile } from "../../src/transport/exports/export-file.ts";
 
 /** The door to files on a server of its own, at which everybody is let in as that account. */
-export async function serveExports(accountId: string, files: readonly ExportFile[], stallMs?: number) {
+export async function serveExports(accountId: string, files: readonly ExportFile[], leastPace?: LeastPace) {
   const logged: unknown[] = [];
   const caller = {
     keyId: "ses_test",
@@ -28,7 +28,7 @@ export async function serveExports(accountId: string, files: readonly ExportFile
       const known = error instanceof ToolgateError ? error : new ToolgateError("INTERNAL", "failed");
       return { status: known.status, json: { code: known.code, message: known.message } };
     },
-    ...(stallMs !== undefined && { stallMs }),
+    ...(leastPace && { leastPace }),
   });
   const server = createServer((request, response) => door.handle(request, response));
   server.listen(0, "127.0.0.1");

@@ -1,6 +1,5 @@
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Gate } from "../gate.ts";
@@ -8,7 +7,7 @@ import { send, type HttpAnswer } from "../http/answer.ts";
 import { arrivalOf } from "../http/request-head.ts";
 import { newRequestId } from "../request-context.ts";
 import { BYTE_ORDER_MARK } from "./csv.ts";
-import { parametersOf, type ExportFile } from "./export-file.ts";
+import { parametersOf, type ExportFile, type OpenedFile } from "./export-file.ts";
 
 /** What the door needs. */
 export interface ExportDoorOptions {
@@ -17,11 +16,19 @@ export interface ExportDoorOptions {
   readonly random: Random;
   /** The answer to what failed. */
   readonly failed: (error: unknown, requestId: string) => HttpAnswer;
-  /** How long a caller may take nothing of a file, ms; default 60 s. */
-  readonly stallMs?: number;
+  /** Other than {@link LEAST_PACE}. */
+  readonly leastPace?: LeastPace;
 }
 
-/** How long a caller may take for a whole file, ms: the database keeps what it is read from for as long. */
+/** How fast a caller must take a file: each part in `graceMs`, and the time that it takes at `bytesPerSecond`. */
+export interface LeastPace {
+  readonly graceMs: number;
+  readonly bytesPerSecond: number;
+}
+
+const LEAST_PACE: LeastPace = { graceMs: 10_000, bytesPerSecond: 16 * 1024 };
+
+/** How long a caller may take for a whole file, ms: it was let in at the beginning only. */
 const FILE_MS = 15 * 60_000;
 
 /** Files that are written for one account at once. */
@@ -74,9 +81,10 @@ export class ExportDoor {
     if (!caller) throw new ToolgateError("UNAUTHORIZED", "sign in first");
     const { accountId } = caller;
     const parameters = parametersOf(search, file.parameters);
-    await this.#amongFew(accountId, () =>
-      file.write(accountId, parameters, (name, parts) => this.#send(response, { name, parts, method, requestId })),
-    );
+    await this.#amongFew(accountId, async () => {
+      const opened = await file.open(accountId, parameters);
+      await this.#send(response, { ...opened, method, requestId });
+    });
   }
 
   /** @throws ToolgateError UNAVAILABLE when the account has as many files under way as it may */
@@ -94,10 +102,7 @@ export class ExportDoor {
     }
   }
 
-  async #send(
-    response: ServerResponse,
-    file: { name: string; parts: AsyncIterable<string>; method: string; requestId: string },
-  ): Promise<void> {
+  async #send(response: ServerResponse, file: OpenedFile & { method: string; requestId: string }): Promise<void> {
     const { name, parts, method, requestId } = file;
     const iterator = parts[Symbol.asyncIterator]();
     const first = await iterator.next();
@@ -113,24 +118,36 @@ export class ExportDoor {
       await iterator.return?.();
       return;
     }
-    response.setTimeout(this.#options.stallMs ?? 60_000, () => response.destroy());
     const rest = { [Symbol.asyncIterator]: () => iterator };
-    await pipeline(Readable.from(wholeText(first.done ? "" : first.value, rest)), response, {
-      signal: AbortSignal.timeout(FILE_MS),
-    });
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(FILE_MS)]);
+    for await (const part of wholeText(first.done ? "" : first.value, rest)) {
+      signal.throwIfAborted();
+      if (!response.write(part)) await this.#taken(response, "drain", signal);
+    }
+    response.end();
+    await this.#taken(response, "finish", signal);
+  }
+
+  /** Resolves when the caller has taken what was written. @throws AbortError when it has gone, or takes too long */
+  async #taken(response: ServerResponse, event: "drain" | "finish", signal: AbortSignal): Promise<void> {
+    const { graceMs, bytesPerSecond } = this.#options.leastPace ?? LEAST_PACE;
+    const late = AbortSignal.timeout(Math.ceil(graceMs + (response.writableLength / bytesPerSecond) * 1_000));
+    await once(response, event, { signal: AbortSignal.any([signal, late]) });
   }
 
   #fail(response: ServerResponse, error: unknown, requestId: string): void {
-    const gone = response.destroyed && hasCode(error, "ERR_STREAM_PREMATURE_CLOSE");
     // What cannot be told any more is for the log all the same.
-    const answer = gone ? undefined : this.#options.failed(error, requestId);
+    const answer = hasEnded(error) ? undefined : this.#options.failed(error, requestId);
     if (answer && !response.headersSent && !response.destroyed) send(response, [["x-request-id", requestId]], answer);
     else response.destroy();
   }
 }
 
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+/** Whether the caller has gone, or was too slow. */
+function hasEnded(error: unknown): boolean {
+  return error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
 }
 
 async function* wholeText(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {

@@ -8,14 +8,16 @@ export interface ExportFile {
   /** What may be asked of it, in the address. */
   readonly parameters: readonly string[];
   /**
-   * Hands its name and its text, in parts, to `send`, and ends when that has ended.
+   * Its name and its text, in parts that are read when they are asked for.
    * @throws ToolgateError INVALID_REQUEST for parameters that mean nothing; whatever the ports throw
    */
-  write(
-    accountId: string,
-    parameters: ExportParameters,
-    send: (name: string, parts: AsyncIterable<string>) => Promise<void>,
-  ): Promise<void>;
+  open(accountId: string, parameters: ExportParameters): Promise<OpenedFile>;
+}
+
+/** A file for one caller. */
+export interface OpenedFile {
+  readonly name: string;
+  readonly parts: AsyncIterable<string>;
 }
 
 /** By name; each at most once. */

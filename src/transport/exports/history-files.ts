@@ -8,7 +8,7 @@ import { csvLine, type Cell } from "./csv.ts";
 import { dateOf, spanOf, spanWords, type ExportFile, type ExportParameters } from "./export-file.ts";
 
 /** Items that are held in memory. */
-const BATCH = 1_000;
+const BATCH = 500;
 
 /** How the items of a list are told: the columns, and what is in each. */
 type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
@@ -64,14 +64,12 @@ function listFile<Item, Status extends string>(
   return {
     path: `/console/export/${name}.csv`,
     parameters: ["status", "tool", "key_id", "from", "to"],
-    async write(accountId, parameters, send) {
+    async open(accountId, parameters) {
       const status = statusOf(parameters, statuses);
       const filter = filterOf(parameters);
       const first = { accountId, limit: BATCH, cursor: undefined, status, filter };
-      await send(
-        `toolgate-${name}${spanWords({ from: filter.from, to: filter.to })}.csv`,
-        linesOf(first, columns, list),
-      );
+      const parts = linesOf(first, columns, list);
+      return { name: `toolgate-${name}${spanWords({ from: filter.from, to: filter.to })}.csv`, parts };
     },
   };
 }

@@ -20,11 +20,10 @@ export function statementFile(statements: Statements): ExportFile {
   return {
     path: "/console/export/statement.csv",
     parameters: ["from", "to"],
-    async write(accountId, parameters, send) {
+    async open(accountId, parameters) {
       const span = spanOf(dateOf(parameters, "from"), dateOf(parameters, "to"));
-      await statements.export(accountId, span, (statement) =>
-        send(`toolgate-statement${spanWords(span)}.csv`, linesOf(statement)),
-      );
+      const parts = linesOf(await statements.export(accountId, span));
+      return { name: `toolgate-statement${spanWords(span)}.csv`, parts };
     },
   };
 }

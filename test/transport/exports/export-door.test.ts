@@ -11,17 +11,20 @@ afterEach(() => server?.close());
 
 /** A file of those parts, which hears when it is left. */
 function fileOf(parts: () => AsyncIterable<string>): ExportFile & { left: number } {
+  const leaving = async function* () {
+    try {
+      yield* parts();
+    } finally {
+      file.left++;
+    }
+  };
   const file = {
     path: "/file.csv",
     parameters: ["from", "to"],
     left: 0,
-    write: async (_: string, parameters: ReadonlyMap<string, string>, send: Parameters<ExportFile["write"]>[2]) => {
+    async open(_: string, parameters: ReadonlyMap<string, string>) {
       dateOf(parameters, "from");
-      try {
-        await send("file.csv", parts());
-      } finally {
-        file.left++;
-      }
+      return { name: "file.csv", parts: leaving() };
     },
   };
   return file;
@@ -127,7 +130,7 @@ describe("a file", () => {
     const file = fileOf(async function* () {
       for (; ; made++) yield "x".repeat(100_000);
     });
-    server = await serveExports("acct", [file], 300);
+    server = await serveExports("acct", [file], { graceMs: 300, bytesPerSecond: 1e9 });
     const socket = connect(server.port, "127.0.0.1");
     socket.on("error", () => {});
     socket.pause();
@@ -136,5 +139,24 @@ describe("a file", () => {
     // What the machine's own buffers hold, and no more.
     expect(made).toBeLessThan(1_000);
     socket.destroy();
+  });
+
+  it("is left when its reader takes less than the least pace, however steadily, and not when it takes more", async () => {
+    const file = fileOf(() => endless("x".repeat(100_000)));
+    server = await serveExports("acct", [file], { graceMs: 100, bytesPerSecond: 4_000_000 });
+    const socket = connect(server.port, "127.0.0.1");
+    let taken = 0;
+    socket.on("error", () => {}).on("data", ({ length }) => (taken += length));
+    socket.write("GET /file.csv HTTP/1.1\r\nHost: x\r\n\r\n");
+    await expect.poll(() => taken).toBeGreaterThan(30_000_000);
+    expect(file.left).toBe(0);
+    const sips = setInterval(() => {
+      socket.resume();
+      socket.once("data", () => socket.pause());
+    }, 50);
+    await expect.poll(() => file.left, { timeout: 10_000 }).toBe(1);
+    clearInterval(sips);
+    socket.destroy();
+    expect(server.logged).toEqual([]);
   });
 });
