@@ -4,7 +4,7 @@ import { command, ROOT, type Finished } from "../tooling/command.ts";
 
 describe("the benchmark", () => {
   // Rounds are so short that a busy machine may have nothing to show for one of them, which ends the benchmark: as it should.
-  it("measures every part, short, with every answer checked", { timeout: 180_000, retry: 1 }, async () => {
+  it("measures every part, short, with every answer checked", { timeout: 300_000, retry: 1 }, async () => {
     const { code, output } = await bench("--short", "--json", "--verbose");
     expect(code, output).toBe(0);
     expect(output).toMatch(/^echo: \d+\.\d s(, \d+ % of its processor time taken by other machines)?$/m);
