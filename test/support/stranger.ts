@@ -10,13 +10,16 @@ export interface Errand {
   readonly times: number;
 }
 
-/** What a request costs the thread whose server answers it. */
-export interface Cost {
-  /** Of CPU. */
+/** What requests cost the thread whose server answers them. */
+interface Cost {
+  /** Of CPU, each. */
   readonly micros: number;
   /** Of the answers. */
   readonly statuses: readonly string[];
 }
+
+/** How often a request is measured that seems to cost too much: a busy machine makes the one or the other longer. */
+const TRIES = 12;
 
 /** Sends requests from another thread, so that what this thread spends is the server's. */
 export class Stranger {
@@ -27,14 +30,24 @@ export class Stranger {
     this.#port = port;
   }
 
-  /** The least of some batches: what else the machine does makes the others longer. */
-  async costOf(text: string, times = 100, batches = 3): Promise<Cost> {
-    const costs: Cost[] = [];
-    for (let batch = 0; batch < batches; batch++) costs.push(await this.#batch(text, times));
-    return costs.reduce((least, cost) => (cost.micros < least.micros ? cost : least));
+  /** How many times as much as another a request costs: the least of some tries, until it is less than `most`. */
+  async timesAsMuch(
+    text: string,
+    other: string,
+    most: number,
+    times = 100,
+  ): Promise<{ ratio: number; statuses: readonly string[] }> {
+    let ratio = Number.POSITIVE_INFINITY;
+    const statuses = new Set<string>();
+    for (let tries = 0; tries < TRIES && ratio >= most; tries++) {
+      const cost = await this.costOf(text, times);
+      for (const status of cost.statuses) statuses.add(status);
+      ratio = Math.min(ratio, cost.micros / (await this.costOf(other, 2 * times)).micros);
+    }
+    return { ratio, statuses: [...statuses] };
   }
 
-  async #batch(text: string, times: number): Promise<Cost> {
+  async costOf(text: string, times: number): Promise<Cost> {
     const before = process.threadCpuUsage();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin
     this.#worker.postMessage({ port: this.#port, text, times } satisfies Errand);

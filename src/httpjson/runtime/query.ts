@@ -7,7 +7,10 @@ import { decodeEscapes } from "./percent-encoding.ts";
  * @throws JsonFieldError for a percent escape that is malformed or is not UTF-8, where URLSearchParams would guess
  */
 export function* parseQuery(query: string): Generator<[name: string, value: string]> {
-  for (const part of query.split("&")) {
+  for (let start = 0, end: number; start < query.length; start = end + 1) {
+    const mark = query.indexOf("&", start);
+    end = mark < 0 ? query.length : mark;
+    const part = query.slice(start, end);
     if (part === "") {
       continue;
     }
