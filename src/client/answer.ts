@@ -65,12 +65,12 @@ function fromDetail(type: unknown, value: unknown): Refusal | undefined {
   if (!bytes) return undefined;
   try {
     if (type === PaymentRequiredSchema.typeName) {
-      const offer = fromBinary(PaymentRequiredSchema, bytes);
+      const offer = fromBinary(PaymentRequiredSchema, bytes, { readUnknownFields: false });
       const paymentRequired = offer.quote && offer.paymentInstructions ? offer : undefined;
       return { code: offer.code, message: offer.message, retryAfterSeconds: undefined, paymentRequired };
     }
     if (type !== ErrorBodySchema.typeName) return undefined;
-    const { code, message, retryAfterSeconds } = fromBinary(ErrorBodySchema, bytes);
+    const { code, message, retryAfterSeconds } = fromBinary(ErrorBodySchema, bytes, { readUnknownFields: false });
     return { code, message, retryAfterSeconds, paymentRequired: undefined };
   } catch {
     return undefined;

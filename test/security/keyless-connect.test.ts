@@ -52,7 +52,7 @@ describe("Connect and gRPC-Web without a key", () => {
     await repeat(3, ask);
     const cost = await costOf(() => repeat(TIMES, ask));
     expect.soft(cost.cpuMs / health.cpuMs).toBeLessThan(body ? BODY_RATIO : RATIO);
-    expect.soft(cost.stallMs / Math.max(10, health.stallMs)).toBeLessThan(RATIO);
+    expect.soft(cost.stallMs / Math.max(50, health.stallMs)).toBeLessThan(RATIO);
     expect.soft(cost.grownBytes).toBeLessThan(64 * 1024 * 1024);
     return answer;
   }

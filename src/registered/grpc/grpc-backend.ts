@@ -144,7 +144,7 @@ function encode({ method, registry }: UnaryMethod, params: JsonObject): Buffer {
 }
 
 function decode({ method, registry }: UnaryMethod, answer: Buffer): JsonObject {
-  const message = fromBinary(method.output, answer);
+  const message = fromBinary(method.output, answer, { readUnknownFields: false });
   // Fields that are zero are said, too: an agent cannot know what it is not told.
   const json: unknown = toJson(method.output, message, { registry, alwaysEmitImplicit: true });
   if (!isJsonObject(json)) throw new TypeError(`${method.output.typeName} is no object in JSON`);

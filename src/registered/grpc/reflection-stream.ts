@@ -23,7 +23,7 @@ export class ReflectionStream {
     this.#call = client.makeBidiStreamRequest<Uint8Array, Response>(
       `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
       (bytes) => Buffer.from(bytes),
-      (bytes) => fromBinary(ServerReflectionResponseSchema, bytes),
+      (bytes) => fromBinary(ServerReflectionResponseSchema, bytes, { readUnknownFields: false }),
       metadata,
     );
     this.#answers = this.#call[Symbol.asyncIterator]();

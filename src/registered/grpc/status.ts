@@ -36,10 +36,10 @@ function isServiceError(error: unknown): error is ServiceError {
 /** The delay of google.rpc.Status: details = 3, each a google.protobuf.Any; google.rpc.RetryInfo: retry_delay = 1. */
 function retryDelay(details: Uint8Array): Duration | undefined {
   for (const detail of messagesOf(details, 3)) {
-    const { typeUrl, value } = fromBinary(AnySchema, detail);
+    const { typeUrl, value } = fromBinary(AnySchema, detail, { readUnknownFields: false });
     if (typeUrl !== "type.googleapis.com/google.rpc.RetryInfo") continue;
     const [delay] = messagesOf(value, 1);
-    if (delay) return fromBinary(DurationSchema, delay);
+    if (delay) return fromBinary(DurationSchema, delay, { readUnknownFields: false });
   }
   return undefined;
 }

@@ -6,7 +6,8 @@ import type { Header } from "../header.ts";
  * look at each by a pattern, and copy them all twice.
  */
 export class AnswerHead extends Metadata {
-  readonly #entries: Record<string, string> = {};
+  // grpc-js would offer gzip, which is refused.
+  readonly #entries: Record<string, string> = { "grpc-accept-encoding": "identity" };
 
   constructor(headers: readonly Header[]) {
     super();

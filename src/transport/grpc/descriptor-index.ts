@@ -1,5 +1,6 @@
 import { toBinary, type DescExtension, type DescFile } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
 /** Finds descriptors the ways in which server reflection is asked for them. */
@@ -36,11 +37,12 @@ export class DescriptorIndex {
     return [...(this.#extensions.get(typeName)?.keys() ?? [])];
   }
 
-  /** A file as google.protobuf.FileDescriptorProto. */
+  /** A file as an element of FileDescriptorResponse.file_descriptor_proto, encoded. */
   encoded(file: DescFile): Uint8Array {
     let bytes = this.#encoded.get(file);
     if (!bytes) {
-      bytes = toBinary(FileDescriptorProtoSchema, file.proto);
+      const descriptor = toBinary(FileDescriptorProtoSchema, file.proto);
+      bytes = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(descriptor).finish();
       this.#encoded.set(file, bytes);
     }
     return bytes;

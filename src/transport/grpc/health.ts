@@ -22,6 +22,8 @@ export class HealthEndpoint {
   readonly #names: ReadonlySet<string>;
   /** Who watches, with what it was told last. */
   readonly #watchers = new Map<WatchCall, ServingStatus>();
+  /** Watchers of services that there are not. */
+  readonly #unknown = new Set<WatchCall>();
   readonly #closing = new AbortController();
   readonly #watchIntervalMs: number;
   #timer: NodeJS.Timeout | undefined;
@@ -50,13 +52,13 @@ export class HealthEndpoint {
 
   /** The present status at once, then every change. Services do not come into being later, so an unknown one stays unknown. */
   readonly watch: handleServerStreamingCall<CheckRequest, CheckResponse> = (call) => {
+    call.once("cancelled", () => this.#forget(call));
     if (!this.#names.has(call.request.service)) {
+      this.#unknown.add(call);
       call.write(create(HealthCheckResponseSchema, { status: ServingStatus.SERVICE_UNKNOWN }));
-      this.#closing.signal.addEventListener("abort", () => call.end(), { once: true });
       return;
     }
     this.#watchers.set(call, ServingStatus.UNKNOWN);
-    call.once("cancelled", () => this.#forget(call));
     void this.#tell();
     this.#timer ??= setInterval(() => void this.#tell(), this.#watchIntervalMs).unref();
   };
@@ -66,7 +68,7 @@ export class HealthEndpoint {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     await this.#tell();
-    for (const call of this.#watchers.keys()) {
+    for (const call of [...this.#watchers.keys(), ...this.#unknown]) {
       call.end();
       this.#forget(call);
     }
@@ -83,6 +85,7 @@ export class HealthEndpoint {
 
   #forget(call: WatchCall): void {
     this.#watchers.delete(call);
+    this.#unknown.delete(call);
     if (this.#watchers.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -1,4 +1,12 @@
-import { create, type DescFile, type DescService, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescFile,
+  type DescService,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import {
   type ServerReflectionRequestSchema,
   ServerReflectionResponseSchema,
@@ -7,63 +15,61 @@ import { type handleBidiStreamingCall, status } from "@grpc/grpc-js";
 import { DescriptorIndex } from "./descriptor-index.ts";
 
 type Request = MessageShape<typeof ServerReflectionRequestSchema>;
-type Response = MessageShape<typeof ServerReflectionResponseSchema>;
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
-/** grpc.reflection.v1.ServerReflection over the descriptors of the services that the server has. */
-export function serverReflection(services: readonly DescService[]): handleBidiStreamingCall<Request, Response> {
+/** grpc.reflection.v1.ServerReflection over the descriptors of the services that the server has; answers are encoded. */
+export function serverReflection(services: readonly DescService[]): handleBidiStreamingCall<Request, Buffer> {
   const index = new DescriptorIndex(services.map(({ file }) => file));
   const names = services.map(({ typeName }) => ({ name: typeName })).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const list: Answer = { case: "listServicesResponse", value: { service: names } };
   return (call) => {
     const sent = new Set<DescFile>();
-    call.on("data", (originalRequest: Request) => {
-      const messageResponse = answer(originalRequest, index, names, sent);
-      const response = { validHost: originalRequest.host, originalRequest, messageResponse };
-      // Answers that nobody takes would be kept, as many as are asked for.
-      if (!call.write(create(ServerReflectionResponseSchema, response))) call.pause();
+    call.on("data", (request: Request) => {
+      // One at a time: answers that are not taken would all be kept.
+      call.pause();
+      call.write(answer(request, index, list, sent), () => call.resume());
     });
-    call.on("drain", () => call.resume());
     call.on("end", () => call.end());
   };
 }
 
-function answer(
-  { messageRequest }: Request,
-  index: DescriptorIndex,
-  names: { name: string }[],
-  sent: Set<DescFile>,
-): Answer {
+function answer(request: Request, index: DescriptorIndex, list: Answer, sent: Set<DescFile>): Buffer {
+  const { messageRequest } = request;
   switch (messageRequest.case) {
     case "listServices":
-      return { case: "listServicesResponse", value: { service: names } };
+      return encoded(request, list);
     case "fileByFilename":
-      return fileAnswer(index, index.fileNamed(messageRequest.value), sent);
+      return files(request, index, index.fileNamed(messageRequest.value), sent);
     case "fileContainingSymbol":
-      return fileAnswer(index, index.fileDeclaring(messageRequest.value.replace(/^\./, "")), sent);
+      return files(request, index, index.fileDeclaring(messageRequest.value.replace(/^\./, "")), sent);
     case "fileContainingExtension": {
       const { containingType, extensionNumber } = messageRequest.value;
-      return fileAnswer(index, index.fileExtending(containingType, extensionNumber), sent);
+      return files(request, index, index.fileExtending(containingType, extensionNumber), sent);
     }
     case "allExtensionNumbersOfType": {
       const extensionNumber = index.extensionNumbers(messageRequest.value);
-      if (!extensionNumber) return errorAnswer(status.NOT_FOUND, "there is no such type");
-      return { case: "allExtensionNumbersResponse", value: { baseTypeName: messageRequest.value, extensionNumber } };
+      if (!extensionNumber) return error(request, status.NOT_FOUND, "there is no such type");
+      const value = { baseTypeName: messageRequest.value, extensionNumber };
+      return encoded(request, { case: "allExtensionNumbersResponse", value });
     }
     case undefined:
-      return errorAnswer(status.INVALID_ARGUMENT, "the request asks for nothing");
+      return error(request, status.INVALID_ARGUMENT, "the request asks for nothing");
   }
 }
 
-/** The file, then all that it imports, less what this stream was sent before; the file that was asked for is always sent. */
-function fileAnswer(index: DescriptorIndex, file: DescFile | undefined, sent: Set<DescFile>): Answer {
-  if (!file) return errorAnswer(status.NOT_FOUND, "there is no such file, symbol or extension");
+/**
+ * The file, then all that it imports, less what this stream was sent before; the file that was asked for is always sent.
+ * ServerReflectionResponse.file_descriptor_response = 4, of files that are encoded once.
+ */
+function files(request: Request, index: DescriptorIndex, file: DescFile | undefined, sent: Set<DescFile>): Buffer {
+  if (!file) return error(request, status.NOT_FOUND, "there is no such file, symbol or extension");
   sent.delete(file);
-  const files: DescFile[] = [];
-  collect(file, sent, files);
-  return {
-    case: "fileDescriptorResponse",
-    value: { fileDescriptorProto: files.reverse().map((one) => index.encoded(one)) },
-  };
+  const found: DescFile[] = [];
+  collect(file, sent, found);
+  const pieces = found.reverse().map((one) => index.encoded(one));
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const head = new BinaryWriter().tag(4, WireType.LengthDelimited).uint32(length).finish();
+  return Buffer.concat([encoded(request), head, ...pieces]);
 }
 
 function collect(file: DescFile, sent: Set<DescFile>, into: DescFile[]): void {
@@ -73,6 +79,12 @@ function collect(file: DescFile, sent: Set<DescFile>, into: DescFile[]): void {
   into.push(file);
 }
 
-function errorAnswer(errorCode: number, errorMessage: string): Answer {
-  return { case: "errorResponse", value: { errorCode, errorMessage } };
+function error(request: Request, errorCode: number, errorMessage: string): Buffer {
+  return encoded(request, { case: "errorResponse", value: { errorCode, errorMessage } });
+}
+
+function encoded(originalRequest: Request, messageResponse?: Answer): Buffer {
+  const response = { validHost: originalRequest.host, originalRequest, ...(messageResponse && { messageResponse }) };
+  const bytes = toBinary(ServerReflectionResponseSchema, create(ServerReflectionResponseSchema, response));
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -6,6 +6,7 @@ import {
   type DescService,
   type MessageShape,
 } from "@bufbuild/protobuf";
+import { BINARY_OPTIONS } from "../message-limits.ts";
 import type { handleBidiStreamingCall, handleServerStreamingCall, handleUnaryCall, Server } from "@grpc/grpc-js";
 
 /** The handlers that this server has, by what they take and give. */
@@ -25,24 +26,34 @@ const HANDLER_TYPE = {
   bidi_streaming: "bidi",
 } as const satisfies Record<DescMethod["methodKind"], string>;
 
-/**
- * Registers a handler that takes and gives messages.
- * @param service under whose name, where that is another than the method's own
- */
+/** Registers a handler that takes and gives messages. */
 export function register<I extends DescMessage, O extends DescMessage>(
   server: Server,
   method: Typed<I, O>,
   handler: Handler<MessageShape<I>, MessageShape<O>>,
-  service: DescService = method.parent,
 ): void {
-  const { input, output, methodKind, name } = method;
+  const { input, output, methodKind } = method;
   server.register<MessageShape<I>, MessageShape<O>>(
-    pathOf({ parent: service, name }),
+    pathOf(method),
     handler,
     (message) => encode(output, message),
-    (bytes) => fromBinary(input, bytes),
+    (bytes) => fromBinary(input, bytes, BINARY_OPTIONS),
     HANDLER_TYPE[methodKind],
   );
+}
+
+/**
+ * Registers a handler that takes messages and gives encoded ones.
+ * @param service under whose name, where that is another than the method's own
+ */
+export function registerEncoded<I extends DescMessage>(
+  server: Server,
+  { input, methodKind, name, parent }: DescMethod & { input: I },
+  handler: Handler<MessageShape<I>, Buffer>,
+  service: DescService = parent,
+): void {
+  const decode = (bytes: Buffer) => fromBinary(input, bytes, BINARY_OPTIONS);
+  server.register(pathOf({ parent: service, name }), handler, asIs, decode, HANDLER_TYPE[methodKind]);
 }
 
 /** Registers a handler that takes and gives bytes. */
@@ -60,6 +71,7 @@ function asIs(bytes: Buffer): Buffer {
   return bytes;
 }
 
-function pathOf({ parent, name }: Pick<DescMethod, "parent" | "name">): string {
+/** The path of a method in HTTP/2. */
+export function pathOf({ parent, name }: Pick<DescMethod, "parent" | "name">): string {
   return `/${parent.typeName}/${name}`;
 }

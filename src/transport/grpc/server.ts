@@ -1,18 +1,20 @@
-import { Server as Listener } from "node:net";
 import type { DescService } from "@bufbuild/protobuf";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1Alpha } from "#gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { Server, ServerCredentials, type ServerOptions } from "@grpc/grpc-js";
+import { logVerbosity, Server, ServerCredentials, type ServerOptions, setLogVerbosity } from "@grpc/grpc-js";
 import type * as ports from "../../app/ports.ts";
 import type { Random } from "../../domain/clock.ts";
 import { MAX_CONNECTIONS } from "../max-connections.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { RequestIds } from "../request-context.ts";
+import { CallHeads } from "./call-heads.ts";
+import { listenersOf } from "./call-internals.ts";
 import { HealthEndpoint } from "./health.ts";
-import { serverReflection } from "./reflection.ts";
 import { OpenCalls, type CallLimits } from "./open-calls.ts";
-import { register, registerBytes } from "./register.ts";
+import { serverReflection } from "./reflection.ts";
+import { register, registerEncoded, registerBytes } from "./register.ts";
+import { HEADER_SETTINGS, reduceHeaders } from "./request-headers.ts";
 import { unaryHandler } from "./unary-handler.ts";
 
 /** What the gRPC door needs. */
@@ -54,10 +56,14 @@ const GRPC_LIMITS: GrpcLimits = {
   pingMs: 60_000,
   pongMs: 20_000,
   connections: MAX_CONNECTIONS,
+  keyless: { perConnection: 32, inAll: 512 },
 };
 
 /** Largest response message, bytes: what clients take unless they say otherwise. */
 const MAX_SEND_BYTES = 4 * 1024 * 1024;
+
+/** Memory of a connection, MB: headers, and answers that wait to be taken. New streams are refused above it. */
+const MAX_SESSION_MB = 32;
 
 /** gRPC over cleartext HTTP/2, with grpc.health.v1 and server reflection. */
 export class GrpcServer {
@@ -69,11 +75,14 @@ export class GrpcServer {
   constructor({ pipeline, services, health, random, bodyLimit, watchIntervalMs = 1000, limits }: GrpcDeps) {
     const within = { ...GRPC_LIMITS, ...limits };
     this.#connections = within.connections;
-    const { interceptor } = new OpenCalls(within);
+    const methods = services.flatMap((service) => service.methods);
+    const heads = new CallHeads(pipeline, methods, new RequestIds(random), bodyLimit);
+    const { interceptor } = new OpenCalls(within, heads);
+    // It would write what callers send in their metadata to the console.
+    setLogVerbosity(logVerbosity.NONE);
     this.#server = new Server({ ...optionsOf(bodyLimit, within), interceptors: [interceptor] });
-    const requestIds = new RequestIds(random);
-    for (const method of services.flatMap((service) => service.methods)) {
-      registerBytes(this.#server, method, unaryHandler(pipeline, pipeline.operation(method), requestIds));
+    for (const method of methods) {
+      registerBytes(this.#server, method, unaryHandler(pipeline, pipeline.operation(method), heads));
     }
     const names = services.map(({ typeName }) => typeName);
     this.#health = new HealthEndpoint(health, names, watchIntervalMs);
@@ -81,9 +90,9 @@ export class GrpcServer {
     register(this.#server, Health.method.list, this.#health.list);
     register(this.#server, Health.method.watch, this.#health.watch);
     const reflection = serverReflection([...services, Health, ServerReflection, ServerReflectionV1Alpha]);
-    register(this.#server, ServerReflection.method.serverReflectionInfo, reflection);
+    registerEncoded(this.#server, ServerReflection.method.serverReflectionInfo, reflection);
     // What grpcurl asked for before 2023, and many ask for still: the same messages under the service's first name.
-    register(this.#server, ServerReflection.method.serverReflectionInfo, reflection, ServerReflectionV1Alpha);
+    registerEncoded(this.#server, ServerReflection.method.serverReflectionInfo, reflection, ServerReflectionV1Alpha);
   }
 
   /**
@@ -98,7 +107,11 @@ export class GrpcServer {
       error ? reject(error) : resolve(bound),
     );
     const bound = await promise;
-    for (const listener of listenersOf(this.#server)) listener.maxConnections = this.#connections;
+    for (const listener of listenersOf(this.#server)) {
+      listener.maxConnections = this.#connections;
+      listener.updateSettings(HEADER_SETTINGS);
+      listener.prependListener("stream", (_stream, headers) => reduceHeaders(headers));
+    }
     this.#address = `${name}:${bound}`;
     return bound;
   }
@@ -116,17 +129,12 @@ export class GrpcServer {
   }
 }
 
-/** What a server listens by, which grpc-js has no word for. */
-function listenersOf(server: Server): Listener[] {
-  const listeners: unknown = Reflect.get(server, "http2Servers");
-  return listeners instanceof Map ? [...listeners.keys()].filter((one) => one instanceof Listener) : [];
-}
-
 function optionsOf(bodyLimit: number, { idleMs, ageMs, graceMs, pingMs, pongMs }: GrpcLimits): ServerOptions {
   return {
     "grpc.max_receive_message_length": bodyLimit,
     "grpc.max_send_message_length": MAX_SEND_BYTES,
     "grpc.max_concurrent_streams": 256,
+    "grpc-node.max_session_memory": MAX_SESSION_MB,
     "grpc.keepalive_time_ms": pingMs,
     "grpc.keepalive_timeout_ms": pongMs,
     "grpc.max_connection_idle_ms": idleMs,

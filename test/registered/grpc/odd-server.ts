@@ -2,7 +2,7 @@ import { fromBinary, fromJson, toJson, type DescMethod, type DescService } from 
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
 import { Metadata, Server, ServerCredentials, status, type sendUnaryData, type ServerUnaryCall } from "@grpc/grpc-js";
-import { encode, register, registerBytes } from "../../../src/transport/grpc/register.ts";
+import { encode, registerBytes, registerEncoded } from "../../../src/transport/grpc/register.ts";
 import { serverReflection } from "../../../src/transport/grpc/reflection.ts";
 import type { OddTypes } from "./odd-types.ts";
 import { startRelay } from "./relay.ts";
@@ -52,8 +52,9 @@ export async function startOddServer(types: OddTypes, options: OddServerOptions 
       answer(method, types, call.request, respond);
     });
   }
-  if (reflection === "v1") register(server, ServerReflection.method.serverReflectionInfo, serverReflection([service]));
-  if (reflection === "v1alpha") register(server, olderMethod(), serverReflection([service]));
+  if (reflection === "v1")
+    registerEncoded(server, ServerReflection.method.serverReflectionInfo, serverReflection([service]));
+  if (reflection === "v1alpha") registerEncoded(server, olderMethod(), serverReflection([service]));
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", credentials, (error, bound) => (error ? reject(error) : resolve(bound)));
   });

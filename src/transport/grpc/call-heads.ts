@@ -1,0 +1,90 @@
+import type { Metadata, ServerInterceptingCallInterface, StatusObject } from "@grpc/grpc-js";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { ToolgateError } from "../../domain/errors.ts";
+import type { Admission, Arrival } from "../gate.ts";
+import type { Header } from "../header.ts";
+import { KEYLESS_MESSAGE_LIMIT, messageLimit } from "../message-limits.ts";
+import type { Operation, Pipeline } from "../pipeline.ts";
+import { rateLimitHeaders } from "../rate-limit-headers.ts";
+import type { RequestIds } from "../request-context.ts";
+import { encodingOf, readWith } from "./call-internals.ts";
+import { pathOf } from "./register.ts";
+import { SmallMessages } from "./small-messages.ts";
+import { statusOf } from "./status.ts";
+
+/** A call whose head was accepted. */
+export interface AcceptedCall {
+  readonly requestId: string;
+  readonly admission: Admission;
+  /** Request identifier and rate. */
+  readonly headers: Header[];
+}
+
+/** What becomes of a call by its head. */
+export type Verdict = { readonly keyless: boolean } | { readonly refusal: StatusObject };
+
+/** Checks the head of each call before any of its message is read: compression, API key and rate, and how much it may send. */
+export class CallHeads {
+  readonly #pipeline: Pipeline;
+  readonly #operations: ReadonlyMap<string, Operation>;
+  readonly #requestIds: RequestIds;
+  readonly #bodyLimit: number;
+  readonly #accepted = new WeakMap<Metadata, AcceptedCall>();
+
+  constructor(pipeline: Pipeline, methods: readonly DescMethod[], requestIds: RequestIds, bodyLimit: number) {
+    this.#pipeline = pipeline;
+    this.#operations = new Map(methods.map((method) => [pathOf(method), pipeline.operation(method)]));
+    this.#requestIds = requestIds;
+    this.#bodyLimit = bodyLimit;
+  }
+
+  /** The call that a handler got this metadata with. */
+  accepted(metadata: Metadata): AcceptedCall {
+    const accepted = this.#accepted.get(metadata);
+    if (!accepted) throw new Error("request context missing");
+    return accepted;
+  }
+
+  async check(path: string, call: ServerInterceptingCallInterface, metadata: Metadata): Promise<Verdict> {
+    const requestId = this.#requestIds.next();
+    const headers: Header[] = [["x-request-id", requestId]];
+    const operation = this.#operations.get(path);
+    try {
+      requireIdentity(call, headers);
+      const limit = operation ? messageLimit(operation.endpoint, this.#bodyLimit) : KEYLESS_MESSAGE_LIMIT;
+      if (operation?.endpoint.key !== "required") readWith(call, new SmallMessages(limit));
+      if (!operation) return { keyless: true };
+      const admission = await this.#pipeline.admit(operation, arrivalOf(call, metadata));
+      if (admission.rate) headers.push(...rateLimitHeaders(admission.rate));
+      this.#accepted.set(metadata, { requestId, admission, headers });
+      return { keyless: admission.caller === undefined };
+    } catch (error) {
+      return { refusal: statusOf(this.#pipeline.failure(error, requestId), headers) };
+    }
+  }
+}
+
+/** @throws ToolgateError UNSUPPORTED_MEDIA_TYPE, as UNIMPLEMENTED, for compressed messages (gRPC, compression.md) */
+function requireIdentity(call: ServerInterceptingCallInterface, headers: Header[]): void {
+  if (encodingOf(call) === "identity") return;
+  headers.push(["grpc-accept-encoding", "identity"]);
+  throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "grpc-encoding: must be identity; send messages uncompressed", {
+    rpc: "UNIMPLEMENTED",
+  });
+}
+
+/** The credentials of a call; grpc-js has the other end as `address:port`, an IPv6 address without brackets. */
+function arrivalOf(call: ServerInterceptingCallInterface, metadata: Metadata): Arrival {
+  const peer = call.getPeer();
+  return {
+    authorization: entry(metadata, "authorization"),
+    peer: peer.slice(0, Math.max(0, peer.lastIndexOf(":"))),
+    forwardedFor: entry(metadata, "x-forwarded-for"),
+  };
+}
+
+/** A metadata entry; repeats are joined as HTTP joins them (RFC 9110 section 5.3), which no value that is read here survives. */
+export function entry(metadata: Metadata, name: string): string | undefined {
+  const values = metadata.get(name);
+  return values.length === 0 ? undefined : values.join(", ");
+}

@@ -1,0 +1,59 @@
+import type { MessageReader } from "./call-internals.ts";
+
+/** Bytes before each message: whether it is compressed, and its length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
+const PREFIX = 5;
+
+/** Messages that a caller without a key may send over one stream; server reflection takes one for each file or symbol. */
+export const MOST_MESSAGES = 256;
+
+/**
+ * Reads the messages of a call without a key. Keeps copies: a slice of one byte would keep all 64 KiB that were read from the socket
+ * with it.
+ */
+export class SmallMessages implements MessageReader {
+  readonly #limit: number;
+  #count = 0;
+  #into = Buffer.allocUnsafe(PREFIX);
+  #filled = 0;
+  #sized = false;
+
+  /** @param limit largest message, bytes */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** @throws Error for a message that is too large, or one too many */
+  write(data: Buffer): Buffer[] {
+    const messages: Buffer[] = [];
+    let at = 0;
+    while (at < data.length) {
+      const copied = data.copy(this.#into, this.#filled, at);
+      at += copied;
+      this.#filled += copied;
+      if (!this.#sized && this.#filled === PREFIX) this.#size();
+      if (!this.#sized || this.#filled < this.#into.length) continue;
+      messages.push(this.#into);
+      this.#next();
+    }
+    return messages;
+  }
+
+  /** Makes room for the message that the prefix announces. */
+  #size(): void {
+    const length = this.#into.readUInt32BE(1);
+    if (length > this.#limit) throw new Error(`the message is larger than ${this.#limit} bytes; send less`);
+    const prefix = this.#into;
+    this.#into = Buffer.allocUnsafe(PREFIX + length);
+    prefix.copy(this.#into);
+    this.#sized = true;
+  }
+
+  #next(): void {
+    this.#count += 1;
+    if (this.#count > MOST_MESSAGES)
+      throw new Error(`more than ${MOST_MESSAGES} messages over one stream; open another`);
+    this.#into = Buffer.allocUnsafe(PREFIX);
+    this.#filled = 0;
+    this.#sized = false;
+  }
+}

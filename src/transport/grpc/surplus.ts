@@ -1,0 +1,23 @@
+import type { OpenCall } from "./followed-call.ts";
+
+/** How many calls may wait. */
+export interface Most {
+  readonly perConnection: number;
+  readonly inAll: number;
+}
+
+/**
+ * The calls to end so that no more are left than may be: of a connection with too many the oldest; of too many in all the oldest of
+ * the connection that has the most, so that calls over other connections stay.
+ * @param calls oldest first
+ */
+export function surplus(calls: Iterable<OpenCall>, { perConnection, inAll }: Most): OpenCall[] {
+  const connections = [...Map.groupBy(calls, ({ stream }) => stream.session).values()];
+  const ended = connections.flatMap((held) => held.splice(0, held.length - perConnection));
+  let left = connections.reduce((sum, { length }) => sum + length, 0);
+  for (; left > inAll; left--) {
+    const largest = connections.reduce((most, held) => (held.length > most.length ? held : most));
+    ended.push(...largest.splice(0, 1));
+  }
+  return ended;
+}

@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type SecureClientSessionOptions } from "node:http2";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { status } from "@grpc/grpc-js";
+import { afterEach, describe, expect, it } from "vitest";
+import { HealthCheckRequestSchema } from "#gen/grpc/health/v1/health_pb.ts";
+import { ServerReflectionRequestSchema } from "#gen/grpc/reflection/v1/reflection_pb.ts";
+import type { GrpcLimits } from "../../../src/transport/grpc/server.ts";
+import { type Gateway, startGateway } from "../gateway.ts";
+import { endOf, framed, rawCall } from "./raw-call.ts";
+
+const [CHECK, WATCH] = ["/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"];
+const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+const CALL_TOOL = "/toolgate.v1.ToolService/CallTool";
+const question = (symbol: string) => {
+  const messageRequest = { case: "fileContainingSymbol", value: symbol } as const;
+  return framed(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest })));
+};
+
+describe("gRPC calls that are held", () => {
+  let gateway: Gateway;
+  const sessions: ClientHttp2Session[] = [];
+
+  afterEach(async () => {
+    for (const session of sessions.splice(0)) session.destroy();
+    await gateway.close();
+  });
+
+  async function opened(options: SecureClientSessionOptions = {}): Promise<ClientHttp2Session> {
+    const session = connect(`http://${gateway.grpcAddress}`, options).on("error", () => undefined);
+    sessions.push(session);
+    await once(session, "remoteSettings");
+    return session;
+  }
+
+  const start = async (limits: Partial<GrpcLimits> = {}) => {
+    gateway = await startGateway(limits);
+  };
+
+  function open(session: ClientHttp2Session, count: number, path = CHECK): ClientHttp2Stream[] {
+    return Array.from({ length: count }, () => rawCall(session, path).resume());
+  }
+
+  const left = (streams: ClientHttp2Stream[]) => streams.filter(({ closed }) => !closed).length;
+
+  it("are ended, the oldest first, when one connection has too many without a key", async () => {
+    await start({ keyless: { perConnection: 4, inAll: 100 } });
+    const session = await opened();
+    const streams = open(session, 10);
+    const ends = Promise.all(streams.slice(0, 6).map(endOf));
+    expect((await ends).map((end) => end.status)).toEqual(Array(6).fill(status.RESOURCE_EXHAUSTED));
+    expect(streams.map(({ closed }) => closed)).toEqual([...Array(6).fill(true), ...Array(4).fill(false)]);
+    const next = rawCall(session, CHECK);
+    next.end(framed(new Uint8Array()));
+    expect((await endOf(next)).status).toBe(status.OK);
+  });
+
+  it("are ended in all, those of the connection with the most", async () => {
+    await start({ keyless: { perConnection: 100, inAll: 8 } });
+    const few = open(await opened(), 2);
+    const many = open(await opened(), 20);
+    await expect.poll(() => left(many)).toBe(6);
+    expect(left(few)).toBe(2);
+  });
+
+  it("count watches and reflection, which last", async () => {
+    await start({ keyless: { perConnection: 4, inAll: 100 } });
+    const watches = open(await opened(), 6, WATCH);
+    for (const watch of watches) watch.end(framed(new Uint8Array()));
+    const reflections = open(await opened(), 6, REFLECTION);
+    await expect.poll(() => [left(watches), left(reflections)], { timeout: 5_000 }).toEqual([4, 4]);
+  });
+
+  it("are not counted with a key", async () => {
+    await start({ keyless: { perConnection: 1, inAll: 1 } });
+    const session = await opened();
+    const { authorization } = gateway.key();
+    const streams = Array.from({ length: 5 }, () => rawCall(session, CALL_TOOL, { authorization }).resume());
+    await expect.poll(() => gateway.rate.asked).toBe(5);
+    const held = open(session, 2);
+    await expect.poll(() => left(held)).toBe(1);
+    expect(left(streams)).toBe(5);
+  });
+
+  it("are refused at their head when they need a key and have none, or a bad one", async () => {
+    await start();
+    const session = await opened();
+    for (const headers of [{}, { authorization: "Bearer sk-agent-unknown" }]) {
+      expect(await endOf(rawCall(session, CALL_TOOL, headers))).toMatchObject({
+        status: status.UNAUTHENTICATED,
+        code: 0,
+      });
+    }
+  });
+
+  it("end when nothing reads the answers of reflection", async () => {
+    await start({ answerMs: 100 });
+    const stream = rawCall(await opened({ settings: { initialWindowSize: 0 } }), REFLECTION);
+    stream.write(question("toolgate.v1.ToolService"));
+    expect((await endOf(stream)).code).toBe(8);
+  });
+
+  it("end when reflection is asked nothing more, or too much", async () => {
+    await start({ requestMs: 100 });
+    const session = await opened();
+    const [silent, greedy] = [rawCall(session, REFLECTION), rawCall(session, REFLECTION)];
+    silent.write(question("toolgate.v1.ToolService"));
+    greedy.write(Buffer.concat(Array.from({ length: 257 }, () => question("a"))));
+    const ends = await Promise.all([endOf(silent), endOf(greedy)]);
+    expect(ends.map((end) => end.status)).toEqual([status.DEADLINE_EXCEEDED, status.RESOURCE_EXHAUSTED]);
+  });
+
+  it("leave nothing behind when they watch a service that there is not", async () => {
+    await start();
+    const session = await opened();
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => void warnings.push(warning);
+    process.on("warning", warn);
+    for (let call = 0; call < 20; call++) {
+      const watch = rawCall(session, WATCH);
+      watch.end(framed(toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service: "none" }))));
+      await once(watch.resume(), "data");
+      watch.close();
+    }
+    process.off("warning", warn);
+    expect(warnings).toEqual([]);
+  });
+});
