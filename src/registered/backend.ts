@@ -12,8 +12,8 @@ export interface BackendDescription {
 export interface BackendCall {
   /** Aborts when the tool's time limit has passed, or the work is no longer wanted. */
   readonly signal: AbortSignal;
-  /** The run, for the server's own idempotency; undefined for calls that leave no run. */
-  readonly runId: string | undefined;
+  /** For the server's own idempotency; undefined for calls that leave no run. */
+  readonly idempotencyKey: string | undefined;
 }
 
 /** What stands behind a registered tool: one operation of somebody else's server. */
@@ -30,6 +30,7 @@ export interface Backend {
   check?(params: JsonObject): void;
   /**
    * Does the work with parameters that the schema has accepted, once: nothing is sent twice unless the server cannot have seen it.
+   * Of an answer that is only too long the result says so (see omitted.ts).
    * @throws ToolgateError TOOL_FAILED or UNAVAILABLE (see failure.ts); nothing is charged then
    */
   call(params: JsonObject, call: BackendCall): Promise<JsonObject>;

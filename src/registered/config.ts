@@ -6,7 +6,7 @@ import { SCOPES } from "../domain/scope.ts";
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 /** Longest answer that is read unless the operator says otherwise, bytes. */
-const DEFAULT_ANSWER_BYTES = 1024 * 1024;
+const DEFAULT_ANSWER_BYTES = 2 * 1024 * 1024;
 
 /** The most that may be allowed, bytes: with what the gateway adds, a result must fit into a message of gRPC (4 MiB by default). */
 const MOST_ANSWER_BYTES = 3 * 1024 * 1024;

@@ -9,6 +9,13 @@ export function failed(tool: string, what: string, cause: unknown): ToolgateErro
   return new ToolgateError("TOOL_FAILED", `${tool}: ${what}; nothing was charged`, { cause });
 }
 
+/**
+ * A call that the server did, or may have done, and whose answer cannot be had or passed on: the operator's loss, so there is a limit for it.
+ */
+export function worked(tool: string, what: string, cause: unknown): ToolgateError {
+  return new ToolgateError("TOOL_FAILED", `${tool}: ${what}; nothing was charged`, { cause, worked: true });
+}
+
 /** A server that asks for patience (HTTP 429 and 503, gRPC RESOURCE_EXHAUSTED and UNAVAILABLE). */
 export function unavailable(tool: string, what: string, retryAfterSeconds: number, cause: unknown): ToolgateError {
   return new ToolgateError(

@@ -4,11 +4,13 @@ import type { Scope } from "../domain/scope.ts";
 import type { PreparedCall, Tool, ToolContext } from "../domain/tool.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import type { Backend } from "./backend.ts";
-import { failed, unavailable } from "./failure.ts";
+import { failed, unavailable, worked } from "./failure.ts";
 import { secretsOfHeader } from "./headers.ts";
 import { ParameterCheck } from "./parameter-check.ts";
 import type { Price } from "./price.ts";
-import { descriptionProblem, resultProblem } from "./result-check.ts";
+import { requireBounded } from "./parameter-bounds.ts";
+import { deliverable } from "./deliverable.ts";
+import { descriptionProblem, holdsSecret } from "./result-check.ts";
 import type { RegisteredSettings } from "./settings.ts";
 
 /** Longest schema, bytes of JSON: all tools' schemas go into one listing. */
@@ -81,30 +83,32 @@ export class RegisteredTool implements Tool {
   prepare(params: JsonObject): PreparedCall {
     if (!this.#described)
       throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${this.name} is announced but cannot be called yet`);
+    requireBounded(params, this.#settings.maxResponseBytes);
     this.#described.check.check(params);
     this.#backend.check?.(params);
     const price = this.#price.of(params);
     return { price, run: (context) => this.#run(params, context) };
   }
 
-  async #run(params: JsonObject, { runId, signal: stopping }: ToolContext): Promise<JsonObject> {
+  async #run(params: JsonObject, { idempotencyKey, signal: stopping }: ToolContext): Promise<JsonObject> {
     const deadline = AbortSignal.timeout(this.#settings.timeoutMs);
     let result: JsonObject;
     try {
-      result = await this.#backend.call(params, { signal: AbortSignal.any([stopping, deadline]), runId });
+      result = await this.#backend.call(params, { signal: AbortSignal.any([stopping, deadline]), idempotencyKey });
     } catch (error) {
       throw this.#failure(error, stopping, deadline);
     }
-    const problem = resultProblem(result, this.#secrets);
-    if (problem !== undefined) throw failed(this.name, problem, undefined);
-    return result;
+    const fit = deliverable(result);
+    if (holdsSecret(JSON.stringify(fit), this.#secrets))
+      throw worked(this.name, "the server's answer repeats what was meant for it alone", undefined);
+    return fit;
   }
 
   /** Why the backend gave up is known here best: it sees no more than that its signal aborted. */
   #failure(error: unknown, stopping: AbortSignal, deadline: AbortSignal): ToolgateError {
     if (stopping.aborted) return unavailable(this.name, "the service is shutting down", SHUTDOWN_RETRY_SECONDS, error);
     if (deadline.aborted)
-      return failed(this.name, `the server did not answer within ${this.#settings.timeoutMs / 1000} s`, error);
+      return worked(this.name, `the server did not answer within ${this.#settings.timeoutMs / 1000} s`, error);
     if (error instanceof ToolgateError) return error;
     return failed(this.name, "the server's answer could not be had", error);
   }

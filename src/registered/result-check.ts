@@ -1,23 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
 
 /** Bytes that a result may have as google.protobuf.Struct: with what the gateway adds it stays below the 4 MiB that clients of gRPC read. */
-const MOST_BYTES = 4 * 1024 * 1024 - 64 * 1024;
+export const MOST_BYTES = 4 * 1024 * 1024 - 64 * 1024;
 
 /** Levels that a result may nest: three messages of protobuf each, of which readers take 100. */
-const DEEPEST = 32;
-
-/**
- * What keeps a server's answer from being a result, in words for the caller; undefined: nothing.
- * @param secrets that the server has been sent and must not send back
- */
-export function resultProblem(result: JsonObject, secrets: readonly string[]): string | undefined {
-  const size = sizeOf(result, DEEPEST);
-  if (size === undefined)
-    return `the server's answer nests deeper than ${DEEPEST} levels, or holds text or numbers that JSON cannot carry`;
-  if (size > MOST_BYTES) return `the server's answer is longer than ${MOST_BYTES} bytes`;
-  if (holdsSecret(JSON.stringify(result), secrets)) return "the server's answer repeats what was meant for it alone";
-  return undefined;
-}
+export const DEEPEST = 32;
 
 /**
  * What keeps what a server says of an operation from being listed, in words for the operator; undefined: nothing. Everybody may read it, and
@@ -43,7 +30,7 @@ export function holdsSecret(text: string, secrets: readonly string[]): boolean {
 }
 
 /** Bytes of a value as google.protobuf.Value; undefined: it nests too deeply, or holds what JSON or UTF-8 has no form for. */
-function sizeOf(value: JsonValue, levels: number): number | undefined {
+export function sizeOf(value: JsonValue, levels: number): number | undefined {
   if (typeof value === "string") return value.isWellFormed() ? delimited(Buffer.byteLength(value)) : undefined;
   if (typeof value === "number") return Number.isFinite(value) ? 9 : undefined;
   if (typeof value !== "object" || value === null) return 2;

@@ -13,6 +13,7 @@ import { SANDBOX } from "./sandbox.ts";
 import { STRANGERS } from "./strangers.ts";
 import { TREASURY } from "./treasury.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
+import { UNPAID_WORK } from "./unpaid-work.ts";
 
 /** Every guard of the money path that must not be lost unnoticed. */
 export const MUTANTS: readonly Mutant[] = [
@@ -30,4 +31,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...KEY_LIMITS,
   ...MEMORY,
   ...SANDBOX,
+  ...UNPAID_WORK,
 ];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { ParameterCheck } from "../../src/registered/parameter-check.ts";
-import { resultProblem } from "../../src/registered/result-check.ts";
+import { deliverable } from "../../src/registered/deliverable.ts";
 import { fromJson, toBinary } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 
@@ -130,14 +130,36 @@ describe("a result", () => {
       const fits = { filler: sample, pad: "x".repeat(limit - bytes - 100) };
       const exact = limit - toBinary(ValueSchema, fromJson(ValueSchema, fits)).length;
       const filled = (more: number) => ({ ...fits, pad: fits.pad + "x".repeat(exact + more) });
-      expect(resultProblem(filled(0), [])).toBeUndefined();
-      expect(resultProblem(filled(1), [])).toMatch(/longer than/);
+      const largest = filled(0);
+      expect(deliverable(largest)).toBe(largest);
+      const bytes_json = Buffer.byteLength(JSON.stringify(filled(1)));
+      const reason = "the answer is longer than 4128768 bytes";
+      expect(deliverable(filled(1))).toEqual({ omitted: "too_long", reason, bytes: bytes_json });
     }
   });
 
-  it("nests 32 levels, no more", () => {
+  it("nests 32 levels, and says what it leaves out below", () => {
     const nested = (levels: number): JsonObject => (levels === 1 ? {} : { a: nested(levels - 1) });
-    expect(resultProblem(nested(32), [])).toBeUndefined();
-    expect(resultProblem(nested(33), [])).toMatch(/nests deeper/);
+    const deepest = nested(32);
+    expect(deliverable(deepest)).toBe(deepest);
+    const reason = "the answer nests deeper than 32 levels";
+    const at = (levels: number, inner: JsonObject): JsonObject => (levels === 1 ? inner : { a: at(levels - 1, inner) });
+    expect(deliverable({ ...nested(33), b: 1 })).toEqual({
+      ...at(32, { omitted: "too_deep", reason, bytes: '{"a":{}}'.length }),
+      b: 1,
+    });
+    const endless: JsonObject = JSON.parse(`{"a":${"[".repeat(200_000)}${"]".repeat(200_000)},"b":1}`);
+    expect(JSON.stringify(deliverable(endless))).toContain(`{"omitted":"too_deep","reason":"${reason}","bytes":`);
+    expect(deliverable(endless)).toMatchObject({ b: 1 });
+  });
+
+  it("says where it leaves out what JSON cannot carry, and keeps every other member", () => {
+    const odd: JsonObject = JSON.parse(String.raw`{"a":"\ud800","b":[1e999,2],"\ud801":3,"__proto__":{"c":1e999}}`);
+    const fit = deliverable(odd);
+    expect(JSON.stringify(fit)).toBe(
+      '{"a":{"omitted":"not_json","reason":"the text holds half a character","bytes":3},' +
+        '"b":[{"omitted":"not_json","reason":"the number is beyond what JSON readers take","bytes":null},2],' +
+        '"\ufffd":3,"__proto__":{"c":{"omitted":"not_json","reason":"the number is beyond what JSON readers take","bytes":null}}}',
+    );
   });
 });

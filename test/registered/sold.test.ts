@@ -4,7 +4,7 @@ import type { JsonObject } from "../../src/domain/json.ts";
 import { DOORS, type Call } from "../interop/doors.ts";
 import { mcpDoor } from "../interop/mcp-doors.ts";
 import { secret } from "../support/record.ts";
-import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
+import { memoOf, request, startWorld, xPayment, type World } from "../support/world.ts";
 import { documentFolder, json, openapi, operation, startThirdParty, type ThirdParty } from "./http/third-party.ts";
 
 /** An API of somebody else's, registered in the configuration file and sold per call: one real gateway, one real server. */
@@ -35,6 +35,12 @@ beforeAll(async () => {
   const common = { headers_env: { "X-Api-Key": "WEATHER_KEY" }, allow_hosts: ["127.0.0.1"], timeout_ms: 10_000 };
   const config = folder.write("toolgate.json", {
     tools: [
+      {
+        ...common,
+        name: "record",
+        price: { flat_microusd: 50 },
+        http: { openapi: "weather.yaml", operation_id: "note" },
+      },
       {
         ...common,
         name: "weather",
@@ -194,6 +200,99 @@ describe("a registered tool", () => {
     expect(await balanceOf(agent)).toBe("0.001000");
     party.answer = (response) => json(response, 200, { celsius: 3 });
     expect(await again()).toMatchObject({ status: 200, body: { receipt: { debited_usdc_microusd: 150 } } });
+    expect(await balanceOf(agent)).toBe("0.000850");
+  });
+});
+
+/** Answers of a paid tool, each with its result; undefined: it fails and is not charged. */
+type Ending = readonly [what: string, answer: ThirdParty["answer"], result?: object];
+const nested = (levels: number, inner = "{}") => `${'{"a":'.repeat(levels - 1)}${inner}${"}".repeat(levels - 1)}`;
+const asJson = (text: string) => (response: Parameters<ThirdParty["answer"]>[0]) =>
+  void response.setHeader("Content-Type", "application/json").end(text);
+const OMITTED_DEEP = '{"omitted":"too_deep","reason":"the answer nests deeper than 32 levels","bytes":8}';
+const ENDINGS: readonly Ending[] = [
+  ["JSON", asJson('{"a":1}'), { a: 1 }],
+  ["JSON that nests too deeply", asJson(nested(33)), JSON.parse(nested(32, OMITTED_DEEP))],
+  [
+    "more than is read",
+    asJson(`"${"x".repeat(2 * 1024 * 1024)}"`),
+    { omitted: "too_long", reason: "the answer is longer than 2097152 bytes", bytes: 2_097_154 },
+  ],
+  ["no JSON", asJson("{")],
+  ["another content type", (response) => void response.setHeader("Content-Type", "text/html").end("<p>")],
+  ["the operator's key", asJson(JSON.stringify(KEY))],
+  ["a refusal", (response) => json(response, 422, {})],
+  ["a failure", (response) => json(response, 500, {})],
+  ["a broken connection", (response) => void response.destroy()],
+];
+
+describe("a paid call of a registered tool", () => {
+  const keyed = (agent: Parameters<World["call"]>[0], params: object, key = "k") =>
+    world.call(agent, "record", params, { body: { idempotency_key: key } });
+
+  it.each(ENDINGS.map(([what, answer, result]) => ({ what, answer, result })))(
+    "whose server answers with $what is charged once, or fails: a repeat gets the same, or runs again",
+    async ({ answer, result }) => {
+      const agent = await world.agent({ balance: 1_000n });
+      party.answer = answer;
+      const [first, again] = [await keyed(agent, { body: {} }), await keyed(agent, { body: {} })];
+      if (result) {
+        expect(first).toMatchObject({ status: 200, body: { result, receipt: { debited_usdc_microusd: 50 } } });
+        expect(again.body).toEqual({ ...first.body, request_id: again.body.request_id });
+        expect(calls()).toHaveLength(1);
+      } else {
+        expect([first.body.code, again.body.code]).toEqual(["TOOL_FAILED", "TOOL_FAILED"]);
+        expect(calls()).toHaveLength(2);
+      }
+      expect(await balanceOf(agent)).toBe(result ? "0.000950" : "0.001000");
+    },
+  );
+
+  it("sends each run of a claim the same Idempotency-Key, which no other claim has and which does not show the caller's", async () => {
+    const [agent, other] = [await world.agent({ balance: 1_000n }), await world.agent({ balance: 1_000n })];
+    party.answer = (response) => json(response, 500, {});
+    for (const key of ["order-4711", "order-4711", "order-4712"]) await keyed(agent, { body: {} }, key);
+    await keyed(other, { body: {} }, "order-4711");
+    await world.call(agent, "record", { body: {} });
+    const sent = calls().map(({ headers }) => String(headers["idempotency-key"]));
+    expect(sent[1]).toBe(sent[0]);
+    expect(new Set(sent).size).toBe(4);
+    expect(sent.join(" ")).not.toContain("4711");
+  });
+
+  it("takes no parameters that its server could not repeat: a server that echoes them is always delivered", async () => {
+    const agent = await world.agent({ balance: 1_000n });
+    party.answer = (response, { body }) => asJson(`{"you_sent":{"json":${body}}}`)(response);
+    const deep = await keyed(agent, { body: JSON.parse(nested(24)) }, "deep");
+    expect(deep).toMatchObject({ status: 400, body: { code: "INVALID_REQUEST" } });
+    expect(deep.body.message).toContain("params.body: must not nest deeper than 24 levels");
+    const long = await keyed(agent, { body: { text: "x".repeat(1024 * 1024 - 300) } }, "long");
+    const widest = { ...JSON.parse(nested(23)), text: "x".repeat(1024 * 1024 - 500) };
+    for (const [body, answer] of [
+      [{ text: "x".repeat(1024 * 1024 - 300) }, long],
+      [widest, await keyed(agent, { body: widest }, "widest")],
+    ] as const)
+      expect(JSON.stringify(answer.body.result) === JSON.stringify({ you_sent: { json: body } })).toBe(true);
+    expect(calls()).toHaveLength(2);
+  });
+
+  it("is refused once too many of the account were done and not charged, on every instance, and works for others", async () => {
+    const [agent, other] = [await world.agent({ balance: 1_000n }), await world.agent({ balance: 1_000n })];
+    await world.postgres.accounts.setTier(agent.accountId, { ratePerMinute: 6_000, burst: 100 });
+    party.answer = asJson("{");
+    const call = (who = agent) => world.call(who, "record", { body: {} });
+    for (let failed = 0; failed < 20; failed++) expect((await call()).body.code).toBe("TOOL_FAILED");
+    const refused = await call();
+    expect(refused).toMatchObject({ status: 429, body: { code: "RATE_LIMITED" } });
+    expect(refused.body.message).toMatch(/record: more than 20 calls .* send the next one in 1\d\d s/);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(120);
+    expect(calls()).toHaveLength(20);
+    const gateway = await world.startAnother();
+    const elsewhere = { method: "POST", body: JSON.stringify({ tool: "record", params: { body: {} } }) };
+    await expect.poll(async () => (await request(gateway, agent, "/v1/mcp/tools/call", elsewhere)).status).toBe(429);
+    party.answer = asJson("{}");
+    expect((await call(other)).status).toBe(200);
+    expect((await world.call(agent, "weather", { city: "Bonn" })).status, "its other tools").toBe(200);
     expect(await balanceOf(agent)).toBe("0.000850");
   });
 });

@@ -4,7 +4,8 @@ import { invalidField, type ToolgateError } from "../../domain/errors.ts";
 import { isJsonObject, type JsonObject } from "../../domain/json.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
-import { failed, unavailable } from "../failure.ts";
+import { failed, unavailable, worked } from "../failure.ts";
+import { omitted } from "../omitted.ts";
 import { openChannel } from "./channel.ts";
 import { commentAbove } from "./comments.ts";
 import { readDescriptorSet } from "./descriptor-set.ts";
@@ -40,21 +41,23 @@ export class GrpcBackend implements Backend {
     if (this.#method) encode(this.#method, params);
   }
 
-  async call(params: JsonObject, { signal, runId }: BackendCall): Promise<JsonObject> {
-    const { tool } = this.#options;
+  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<JsonObject> {
+    const { tool, maxResponseBytes } = this.#options;
     const found = await this.#find(signal).catch((error: unknown) => {
       throw this.#failure(error, signal);
     });
     const request = encode(found, params);
     const metadata = this.#metadata();
-    if (runId !== undefined) metadata.set("idempotency-key", runId);
+    if (idempotencyKey !== undefined) metadata.set("idempotency-key", idempotencyKey);
     const answer = await this.#unary(found, request, metadata, signal).catch((error: unknown) => {
+      if (!signal.aborted && isTooLong(error)) return undefined;
       throw this.#failure(error, signal);
     });
+    if (!answer) return omitted("too_long", `the answer is longer than ${maxResponseBytes} bytes`, null);
     try {
       return decode(found, answer);
     } catch (error) {
-      throw failed(tool, "the server's answer could not be read", error);
+      throw worked(tool, "the server's answer could not be read", error);
     }
   }
 
@@ -112,11 +115,10 @@ export class GrpcBackend implements Backend {
   }
 
   #failure(error: unknown, signal: AbortSignal): ToolgateError {
-    const { tool, timeoutMs, maxResponseBytes } = this.#options;
+    const { tool, timeoutMs } = this.#options;
     const code = codeOf(error);
     if (signal.aborted || code === status.DEADLINE_EXCEEDED)
-      return failed(tool, `the server did not answer within ${timeoutMs / 1000} s`, error);
-    if (isTooLong(error)) return failed(tool, `the server's answer is longer than ${maxResponseBytes} bytes`, error);
+      return worked(tool, `the server did not answer within ${timeoutMs / 1000} s`, error);
     if (code === status.UNAVAILABLE || code === status.RESOURCE_EXHAUSTED)
       return unavailable(tool, `the server is not available`, retryAfterSeconds(error) ?? RETRY_SECONDS, error);
     if (code === undefined) return failed(tool, "the server could not be asked", error);

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../domain/json.ts";
 import { AnswerTooLongError } from "../../outbound/guarded-fetch.ts";
-import { failed, unavailable } from "../failure.ts";
+import { failed, unavailable, worked } from "../failure.ts";
+import { omitted } from "../omitted.ts";
 import { holdsSecret } from "../result-check.ts";
 import { charsetOf, isJsonType, isPromised, mediaTypeOf } from "./media-type.ts";
 
@@ -15,11 +16,13 @@ export interface AnswerReading {
   /** Media types that the document promises; empty: it does not say. */
   readonly promised: readonly string[];
   readonly secrets: readonly string[];
+  /** Longest answer that is read, bytes. */
+  readonly maxBytes: number;
 }
 
 /**
  * Makes a result of a server's answer: a JSON object as it is; other JSON as `{value}`; text as `{text}`; anything else as
- * `{base64, media_type}`; nothing as `{}`.
+ * `{base64, media_type}`; nothing as `{}`; one that is only too long as what says so.
  * @throws ToolgateError for every other status than success, and for what the document does not promise
  */
 export async function readAnswer(answer: Response, reading: AnswerReading): Promise<JsonObject> {
@@ -29,18 +32,19 @@ export async function readAnswer(answer: Response, reading: AnswerReading): Prom
     throw refusal(tool, answer);
   }
   const body = await bodyOf(answer, tool);
-  if (body.length === 0) return {};
+  if (body?.length === 0) return {};
   const contentType = answer.headers.get("content-type") ?? "application/octet-stream";
   const mediaType = mediaTypeOf(contentType);
   if (!isPromised(mediaType, reading.promised))
-    throw failed(tool, "the server answered with another kind of content than it promises", mediaType);
+    throw worked(tool, "the server answered with another kind of content than it promises", mediaType);
+  if (!body) return omitted("too_long", `the answer is longer than ${reading.maxBytes} bytes`, lengthOf(answer));
   // Here for content that is not passed on as text; what JSON and charsets hide is looked for in the result.
   if (holdsSecret(body.toString("latin1"), reading.secrets))
-    throw failed(tool, "the server's answer repeats what was meant for it alone", undefined);
+    throw worked(tool, "the server's answer repeats what was meant for it alone", undefined);
   try {
     return resultOf(body, mediaType, contentType);
   } catch (error) {
-    throw failed(tool, "the server's answer could not be read", error);
+    throw worked(tool, "the server's answer could not be read", error);
   }
 }
 
@@ -56,13 +60,20 @@ function resultOf(body: Buffer, mediaType: string, contentType: string): JsonObj
   return { base64: body.toString("base64"), media_type: mediaType };
 }
 
-async function bodyOf(answer: Response, tool: string): Promise<Buffer> {
+/** Undefined: it is too long. */
+async function bodyOf(answer: Response, tool: string): Promise<Buffer | undefined> {
   try {
     return Buffer.from(await answer.arrayBuffer());
   } catch (error) {
-    if (error instanceof AnswerTooLongError) throw failed(tool, "the server's answer is too long", error);
-    throw failed(tool, "the connection to the server broke", error);
+    if (error instanceof AnswerTooLongError) return undefined;
+    throw worked(tool, "the connection to the server broke", error);
   }
+}
+
+/** What the server says of its length, bytes; null: nothing, or of its compressed form. */
+function lengthOf({ headers }: Response): number | null {
+  const length = headers.get("content-length") ?? "";
+  return headers.has("content-encoding") || !/^\d{1,15}$/.test(length) ? null : Number(length);
 }
 
 function refusal(tool: string, { status, headers }: Response): Error {

@@ -1,9 +1,9 @@
 import { ToolgateError } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import { openGuardedFetch, type OpenFetch } from "../../outbound/guarded-fetch.ts";
+import { neverConnected, openGuardedFetch, type OpenFetch } from "../../outbound/guarded-fetch.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
-import { failed } from "../failure.ts";
+import { failed, worked } from "../failure.ts";
 import { secretsOfHeader } from "../headers.ts";
 import { isUrl, type HttpSection } from "../settings.ts";
 import { readAnswer } from "./answer.ts";
@@ -40,13 +40,14 @@ export class HttpBackend implements Backend {
     composeRequest(this.#described(), params);
   }
 
-  async call(params: JsonObject, { signal, runId }: BackendCall): Promise<JsonObject> {
-    const { tool, headers } = this.#options;
+  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<JsonObject> {
+    const { tool, headers, maxResponseBytes } = this.#options;
     const plan = this.#described();
     const request = composeRequest(plan, params);
-    const repeatable = runId !== undefined && plan.method !== "GET" ? { "Idempotency-Key": runId } : {};
+    const keyed = idempotencyKey !== undefined && plan.method !== "GET";
+    const repeatable = keyed ? { "Idempotency-Key": idempotencyKey } : {};
     const answer = await this.#send(plan, request, { ...repeatable, ...headers }, signal);
-    return readAnswer(answer, { tool, promised: plan.answers, secrets: this.#secrets });
+    return readAnswer(answer, { tool, promised: plan.answers, secrets: this.#secrets, maxBytes: maxResponseBytes });
   }
 
   async close(): Promise<void> {
@@ -64,7 +65,8 @@ export class HttpBackend implements Backend {
       return await this.#server.fetch(url, { method, headers: all, signal, ...(body !== undefined && { body }) });
     } catch (error) {
       if (error instanceof ToolgateError) throw error;
-      throw failed(this.#options.tool, "the server cannot be reached", error);
+      const asked = neverConnected(error) ? failed : worked;
+      throw asked(this.#options.tool, "the server cannot be reached", error);
     }
   }
 

@@ -1,10 +1,11 @@
-import { ProtocolError, SdkHttpError, type Tool } from "@modelcontextprotocol/client";
-import type { ToolgateError } from "../../domain/errors.ts";
+import { ProtocolError, SdkHttpError, type CallToolResult, type Tool } from "@modelcontextprotocol/client";
+import { ToolgateError } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import { AnswerTooLongError, openGuardedFetch, type OpenFetch } from "../../outbound/guarded-fetch.ts";
+import { AnswerTooLongError, neverConnected, openGuardedFetch, type OpenFetch } from "../../outbound/guarded-fetch.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
-import { failed, unavailable } from "../failure.ts";
+import { failed, unavailable, worked } from "../failure.ts";
+import { omitted } from "../omitted.ts";
 import { McpConnection } from "./mcp-connection.ts";
 import { PatienceError } from "./patience.ts";
 import type { McpSection } from "./section.ts";
@@ -13,6 +14,9 @@ import { inputSchemaOf } from "./tool-schema.ts";
 
 /** Longest answer that is read while a server describes itself, bytes: a list of all its tools. */
 const MOST_LIST_BYTES = 8 * 1024 * 1024;
+
+/** A call as a connection takes it. */
+type Call = Parameters<McpConnection["call"]>[0];
 
 /** One tool of an MCP server as a tool. */
 export class McpBackend implements Backend {
@@ -31,14 +35,15 @@ export class McpBackend implements Backend {
     return { description: tool.description ?? tool.title, inputSchema: inputSchemaOf(tool) };
   }
 
-  async call(params: JsonObject, { signal, runId }: BackendCall): Promise<JsonObject> {
-    const { tool: name } = this.#options;
-    const headers = runId === undefined ? {} : { "idempotency-key": runId };
+  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<JsonObject> {
+    const { tool: name, maxResponseBytes } = this.#options;
+    const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
     const result = await this.#find(signal)
       .then((tool) => this.#once({ tool, params, headers, signal }))
       .catch((error: unknown) => {
         throw this.#failure(error, signal);
       });
+    if (!result) return omitted("too_long", `the answer is longer than ${maxResponseBytes} bytes`, null);
     if (result.isError === true)
       throw failed(name, "the server says that the call failed", new Error(textOf(result).slice(0, 2_000)));
     return resultOf(result);
@@ -68,20 +73,28 @@ export class McpBackend implements Backend {
     }
   }
 
-  async #once(call: Parameters<McpConnection["call"]>[0]) {
+  /** Undefined: the answer is too long. */
+  async #once(call: Call): Promise<CallToolResult | undefined> {
     const connection = await this.#connect(call.signal);
     try {
       return await connection.call(call);
     } catch (error) {
       // A call that was given up says nothing of the session, whose end would take the server's notice of it along.
-      if (call.signal.aborted || error instanceof PatienceError || error instanceof ProtocolError) throw error;
+      const kept = call.signal.aborted || error instanceof PatienceError || error instanceof ProtocolError;
       // What the server still knows of the session is no longer known here.
-      await this.#drop(connection);
-      if (!connection.hasSession || !forgotSession(error)) throw error;
+      if (!kept) await this.#drop(connection);
+      if (kept || !connection.hasSession || !forgotSession(error)) return this.#unanswered(error, call);
     }
     // The server has forgotten the session and so cannot have looked at the call (MCP, basic/transports, session management).
     const another = await this.#connect(call.signal);
-    return another.call(call);
+    return another.call(call).catch((error: unknown) => this.#unanswered(error, call));
+  }
+
+  /** Undefined: the answer is too long. @throws ToolgateError for every other end of a call that was sent */
+  #unanswered(error: unknown, { signal }: Call): undefined {
+    if (!signal.aborted && causeOf(error, AnswerTooLongError)) return undefined;
+    if (signal.aborted || !mayHaveWorked(error)) throw this.#failure(error, signal);
+    throw worked(this.#options.tool, "the server did not answer the call", error);
   }
 
   /** The connection that is there, or a new one. */
@@ -107,14 +120,20 @@ export class McpBackend implements Backend {
   }
 
   #failure(error: unknown, signal: AbortSignal): ToolgateError {
-    const { tool, timeoutMs, maxResponseBytes } = this.#options;
-    if (signal.aborted) return failed(tool, `the server did not answer within ${timeoutMs / 1000} s`, error);
+    const { tool, timeoutMs } = this.#options;
+    if (error instanceof ToolgateError) return error;
+    if (signal.aborted) return worked(tool, `the server did not answer within ${timeoutMs / 1000} s`, error);
     const patience = causeOf(error, PatienceError);
     if (patience) return unavailable(tool, "the server is not available", patience.retryAfterSeconds, error);
-    if (causeOf(error, AnswerTooLongError))
-      return failed(tool, `the server's answer is longer than ${maxResponseBytes} bytes`, error);
     return failed(tool, "the server did not answer the call", error);
   }
+}
+
+/** Whether a call that was sent may have been done: not where the server was not reached, refused it, or reported an error. */
+function mayHaveWorked(error: unknown): boolean {
+  if (neverConnected(error) || causeOf(error, PatienceError) || error instanceof SdkHttpError) return false;
+  if (!(error instanceof ProtocolError)) return true;
+  return error.data instanceof Error || /the stream ended before|output schema/.test(error.message);
 }
 
 /** HTTP 404 to a request with a session: the server has ended it. */

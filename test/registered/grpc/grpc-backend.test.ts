@@ -56,7 +56,7 @@ describe("a gRPC method behind a tool", () => {
   }
 
   function call(backend: GrpcBackend, params: JsonObject, signal = never): Promise<JsonObject> {
-    return backend.call(params, { signal, runId: "run_1" });
+    return backend.call(params, { signal, idempotencyKey: "run_1" });
   }
 
   function descriptorSet(set = types.set): Promise<string> {
@@ -211,7 +211,6 @@ describe("a gRPC method behind a tool", () => {
     });
 
     it.each([
-      ["flood", "the server's answer is longer than 100000 bytes"],
       ["garbage", "the server's answer could not be read"],
       ["unknown", "the server's answer could not be read"],
     ])("where the answer is a %s", async (what, message) => {
@@ -219,7 +218,13 @@ describe("a gRPC method behind a tool", () => {
       await expect(failure).rejects.toMatchObject({
         code: "TOOL_FAILED",
         message: `odd_tool: ${message}; nothing was charged`,
+        worked: true,
       });
+    });
+
+    it("not where the answer is only too long: the result says so", async () => {
+      const reason = "the answer is longer than 100000 bytes";
+      expect(await call(open("Perform"), { what: "flood" })).toEqual({ omitted: "too_long", reason, bytes: null });
     });
 
     it("when nobody waits any longer, and tells the server so", async () => {

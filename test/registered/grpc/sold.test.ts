@@ -93,7 +93,7 @@ describe("what is sold of other servers", () => {
     });
     const { signal } = new AbortController();
     expect((await backend.describe(signal)).inputSchema).toMatchObject({ required: ["a", "b"] });
-    expect(await backend.call({ a: 2, b: 3 }, { signal, runId: undefined })).toMatchObject({ sum: 5 });
+    expect(await backend.call({ a: 2, b: 3 }, { signal, idempotencyKey: undefined })).toMatchObject({ sum: 5 });
     expect(watched.calls().map(({ headers }) => headers["mcp-protocol-version"])).toEqual(["2026-07-28"]);
     await backend.close();
     watched.close();

@@ -113,4 +113,4 @@ export async function backendOf(
 }
 
 /** The context of a call that nobody gives up. */
-export const CALL = { signal: new AbortController().signal, runId: "run_1" };
+export const CALL = { signal: new AbortController().signal, idempotencyKey: "claim_1" };

@@ -33,7 +33,7 @@ function open(url: string, tool: string, settings: Settings = {}): McpBackend {
 }
 
 function call(backend: McpBackend, params: JsonObject = {}, signal = never): Promise<JsonObject> {
-  return backend.call(params, { signal, runId: "run_1" });
+  return backend.call(params, { signal, idempotencyKey: "run_1" });
 }
 
 describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (kind) => {
@@ -83,16 +83,21 @@ describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (
   });
 
   it.each([
-    ["fail", "the server says that the call failed", "the reason why"],
-    ["throw", "the server did not answer the call", "the reason why"],
-    ["lie", "the server did not answer the call", "does not match the tool's output schema"],
-    ["flood", "the server's answer is longer than 100000 bytes", ""],
-  ])("that does %s is not paid for, and its words stay behind", async (tool, message, cause) => {
+    ["fail", "the server says that the call failed", "the reason why", false],
+    ["throw", "the server did not answer the call", "the reason why", false],
+    ["lie", "the server did not answer the call", "does not match the tool's output schema", true],
+  ])("that does %s is not paid for, and its words stay behind", async (tool, message, cause, worked) => {
     await expect(call(open(server.url, tool))).rejects.toMatchObject({
       code: "TOOL_FAILED",
       message: `odd_tool: ${message}; nothing was charged`,
       cause: { message: expect.stringContaining(cause) },
+      worked,
     });
+  });
+
+  it("whose answer is only too long has done its work, and the result says so", async () => {
+    const reason = "the answer is longer than 100000 bytes";
+    expect(await call(open(server.url, "flood"))).toEqual({ omitted: "too_long", reason, bytes: null });
   });
 
   it("is told when nobody waits any longer", async () => {
@@ -245,7 +250,7 @@ describe("an MCP server that lies", () => {
         void (response.destroyed || response.write(`: ${"x".repeat(50_000)}\n\n`, () => setImmediate(more)));
       more();
     });
-    await expect(call(open(server.url, "odd"))).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect(call(open(server.url, "odd"))).resolves.toMatchObject({ omitted: "too_long" });
     expect(server.calls()).toHaveLength(1);
   });
 

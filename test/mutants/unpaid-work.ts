@@ -1,0 +1,67 @@
+import type { Mutant } from "./mutant.ts";
+
+const LIMIT = ["test/app/unpaid-work.test.ts"];
+const INFERENCE = ["test/inference/odd-answers.test.ts"];
+const REGISTERED = ["test/registered/parameter-check.test.ts"];
+
+/** Work that was done is charged, and limited where it is not. */
+export const UNPAID_WORK: readonly Mutant[] = [
+  {
+    name: "unpaid-work-refused",
+    guard: "An account with too much work that was not charged is refused.",
+    file: "src/app/unpaid-work.ts",
+    find: "if (heldMs <= 0) return;",
+    replace: "return;",
+    tests: LIMIT,
+  },
+  {
+    name: "unpaid-work-counted",
+    guard: "A call that fails after a server has worked for it is counted.",
+    file: "src/app/call-tool.ts",
+    find: "failure.worked && tool.billable ?",
+    replace: "false ?",
+    tests: LIMIT,
+  },
+  {
+    name: "unpaid-work-unquoted",
+    guard: "A call that would be refused is not quoted.",
+    file: "src/app/call-tool.ts",
+    find: "if (!payment) requireAllowance(deps, priced.tool, accountId);",
+    replace: "",
+    tests: LIMIT,
+  },
+  {
+    name: "faults-by-account",
+    guard: "Faults that one account meets keep no other account away.",
+    file: "src/domain/account-breaker.ts",
+    find: "if (!this.#met.has(accountId) && this.#met.size < ACCOUNTS_TO_OPEN) {",
+    replace: "if (true) {",
+    tests: ["test/domain/account-breaker.test.ts"],
+  },
+  {
+    name: "claim-by-account",
+    guard: "No two accounts' claims are one to the servers behind tools.",
+    file: "src/app/claim-digest.ts",
+    find: 'createHmac("sha256", accountId)',
+    replace: 'createHmac("sha256", "")',
+    tests: ["test/app/claim-digest.test.ts"],
+  },
+  {
+    name: "timeout-delivered",
+    guard: "What came before a time limit is delivered.",
+    file: "src/inference/upstream.ts",
+    find: 'if (late || stalled) return "timeout";',
+    replace: "",
+    tests: INFERENCE,
+    only: "is delivered as far as it came",
+  },
+  {
+    name: "deep-answer-delivered",
+    guard: "An answer that nests too deeply is delivered with a placeholder.",
+    file: "src/registered/deliverable.ts",
+    find: "if (levels === 1 && sizeOf(value, levels) === undefined)",
+    replace: "if (false)",
+    tests: REGISTERED,
+    only: "nests 32 levels",
+  },
+];
