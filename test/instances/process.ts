@@ -9,6 +9,9 @@ import { record } from "../support/record.ts";
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAIN = "src/main.ts";
 
+/** How often an instance is started whose start checks had no answer in time. */
+const MOST_STARTS = 4;
+
 /** What a command came to. */
 export interface Outcome {
   exitCode: number | null;
@@ -65,11 +68,18 @@ export class Instances {
   }
 
   /**
-   * Starts `serve` and waits until its doors are open.
+   * Starts `serve` and waits until its servers listen; again, when the machine was too busy for its start checks.
    * @throws Error with what it logged when it ends before that
    */
   async serve(settings: Record<string, string>): Promise<Instance> {
-    return this.#serve(start(MAIN, ["serve", "--json"], { LOG_LEVEL: "trace", ...settings }));
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#serve(start(MAIN, ["serve", "--json"], { LOG_LEVEL: "trace", ...settings }));
+      } catch (error) {
+        const tooBusy = /no answer within|connection timeout/.test(String(error));
+        if (!tooBusy || attempt === MOST_STARTS) throw error;
+      }
+    }
   }
 
   /** Like {@link serve}, but as `npm run toolgate` does it: under the bootstrap, both in a process group of their own. */

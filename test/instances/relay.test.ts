@@ -30,8 +30,8 @@ const faults = new Faults();
 const instances = new Instances();
 
 beforeAll(async () => {
-  // Slots of this length: a blockhash lives until the keeper of another has had the time to take over, on a busy machine too.
-  ground = await startGround({ RUN_LEASE_MS: "1000", WATCH_INTERVAL_MS: "200" }, undefined, 200);
+  // A blockhash lives for a minute: until another instance has taken over, on a busy machine too.
+  ground = await startGround({ RUN_LEASE_MS: "1000", WATCH_INTERVAL_MS: "200" }, undefined, 400);
   server = createHttpServer(ground.chain.chain, faults).listen(0, "127.0.0.1");
   await once(server, "listening");
   const settings = {
@@ -93,7 +93,7 @@ async function retryUntilBought(door: Door, headers: Record<string, string>): Pr
     expect([200, 409, 503], JSON.stringify(last.body)).toContain(last.status);
     return last.status;
   };
-  await expect.poll(retry, { interval: 100 }).toBe(200);
+  await expect.poll(retry, { interval: 100, timeout: 60_000 }).toBe(200);
   if (!last) throw new Error("there was an answer");
   return last;
 }
