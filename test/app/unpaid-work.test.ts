@@ -106,9 +106,10 @@ describe("an account with too many of those", () => {
     const refused = call("paid");
     await expect(refused).rejects.toMatchObject({ code: "RATE_LIMITED", status: 429, retryAfterSeconds: 180 });
     await expect(refused).rejects.toThrow(/paid: more than 20 calls .* were not charged; send the next one in 180 s/);
+    // Without a balance there is no quote either.
     ledger.balances.clear();
-    await expect(call("paid"), "no quote").rejects.toMatchObject({ code: "RATE_LIMITED" });
-    await expect(call("paid", "k"), "no quote").rejects.toMatchObject({ code: "RATE_LIMITED" });
+    await expect(call("paid")).rejects.toMatchObject({ code: "RATE_LIMITED" });
+    await expect(call("paid", "k")).rejects.toMatchObject({ code: "RATE_LIMITED" });
     expect([ledger.entries, ran]).toEqual([[], 0]);
     expect(counted).toEqual(Array.from({ length: 3 }, () => "toolgate_unpaid_work_refused_total"));
   });

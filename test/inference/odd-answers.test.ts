@@ -103,7 +103,7 @@ describe("a model server's answer", () => {
     ["too-long", "x".repeat(2 * 1024 * 1024), "length"],
     ["counted-then-cut", "Fo", "connection_lost"],
   ])("is delivered as far as it came, with the reason for its end: %s", async (model, content, finishReason) => {
-    expect(await ask(model, { timeoutMs: 1_000 })).toMatchObject({ content, finishReason });
+    await expect(ask(model, { timeoutMs: 1_000 })).resolves.toMatchObject({ content, finishReason });
   });
 
   it("is withheld where a time limit cuts it in the middle of the key", async () => {
