@@ -3,8 +3,9 @@ import { createMCPClient } from "@ai-sdk/mcp";
 import { generateText, isStepCount } from "ai";
 import { paying } from "./paying.ts";
 import { scripted } from "./scripted-model.ts";
+import { settings } from "./settings.ts";
 
-const { TOOLGATE_URL, TOOLGATE_KEY } = process.env;
+const { TOOLGATE_URL, TOOLGATE_KEY } = settings("TOOLGATE_URL", "TOOLGATE_KEY");
 const toolgate = await createMCPClient({
   transport: {
     type: "http",

@@ -8,8 +8,11 @@ import { PaymentRequiredSchema } from "../../../gen/toolgate/v1/payment_pb.ts";
 import { PaymentService } from "../../../gen/toolgate/v1/payment_service_pb.ts";
 import { ToolService } from "../../../gen/toolgate/v1/tool_service_pb.ts";
 import { signed, transfer, wallet } from "./pay.ts";
+import { settings } from "./settings.ts";
 
-const { PROTOCOL, TOOLGATE_GRPC, TOOLGATE_KEY, TOOLGATE_URL = "", SOLANA_RPC_URL } = process.env;
+const { PROTOCOL, SOLANA_RPC_URL } = process.env;
+const server = PROTOCOL === "connect" ? "TOOLGATE_URL" : "TOOLGATE_GRPC";
+const { TOOLGATE_KEY, [server]: address } = settings("TOOLGATE_KEY", server);
 
 /** Not confirmed yet: the same proof again, never a second payment. */
 async function repeated<Answer>(call: () => Promise<Answer>): Promise<Answer> {
@@ -41,8 +44,8 @@ const paying: Interceptor = (next) => async (request) => {
 };
 const transport =
   PROTOCOL === "connect"
-    ? createConnectTransport({ baseUrl: TOOLGATE_URL, httpVersion: "1.1", interceptors: [paying] })
-    : createGrpcTransport({ baseUrl: `http://${TOOLGATE_GRPC}`, interceptors: [paying] });
+    ? createConnectTransport({ baseUrl: address, httpVersion: "1.1", interceptors: [paying] })
+    : createGrpcTransport({ baseUrl: `http://${address}`, interceptors: [paying] });
 const payments = createClient(PaymentService, transport);
 const { result, receipt } = await createClient(ToolService, transport).callTool({
   tool: "vram_estimate",

@@ -3,8 +3,9 @@ import { createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { ToolService } from "../../../gen/toolgate/v1/tool_service_pb.ts";
 import { paying } from "./paying.ts";
+import { settings } from "./settings.ts";
 
-const { TOOLGATE_URL = "", TOOLGATE_KEY } = process.env;
+const { TOOLGATE_URL, TOOLGATE_KEY } = settings("TOOLGATE_URL", "TOOLGATE_KEY");
 const withKey: Interceptor = (next) => (request) => {
   request.header.set("Authorization", `Bearer ${TOOLGATE_KEY}`);
   return next(request);

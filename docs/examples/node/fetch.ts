@@ -1,7 +1,8 @@
 // Buys a tool call with a fetch that pays: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node fetch.ts
 import { paying } from "./paying.ts";
+import { settings } from "./settings.ts";
 
-const { TOOLGATE_URL, TOOLGATE_KEY } = process.env;
+const { TOOLGATE_URL, TOOLGATE_KEY } = settings("TOOLGATE_URL", "TOOLGATE_KEY");
 const response = await paying(`${TOOLGATE_URL}/v1/mcp/tools/call`, {
   method: "POST",
   headers: { Authorization: `Bearer ${TOOLGATE_KEY}`, "Content-Type": "application/json" },

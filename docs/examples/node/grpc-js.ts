@@ -10,8 +10,10 @@ import { PaymentRequiredSchema, type PaymentRequired } from "../../../gen/toolga
 import { PaymentService } from "../../../gen/toolgate/v1/payment_service_pb.ts";
 import { ToolService } from "../../../gen/toolgate/v1/tool_service_pb.ts";
 import { signed, transfer, wallet } from "./pay.ts";
+import { settings } from "./settings.ts";
 
-const { TOOLGATE_GRPC = "", TOOLGATE_KEY, SOLANA_RPC_URL } = process.env;
+const { TOOLGATE_GRPC, TOOLGATE_KEY } = settings("TOOLGATE_GRPC", "TOOLGATE_KEY");
+const { SOLANA_RPC_URL } = process.env;
 const client = new Client(TOOLGATE_GRPC, credentials.createInsecure());
 
 function unary<I extends DescMessage, O extends DescMessage>(

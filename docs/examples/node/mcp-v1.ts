@@ -2,8 +2,9 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { paying } from "./paying.ts";
+import { settings } from "./settings.ts";
 
-const { TOOLGATE_URL, TOOLGATE_KEY } = process.env;
+const { TOOLGATE_URL, TOOLGATE_KEY } = settings("TOOLGATE_URL", "TOOLGATE_KEY");
 const transport = new StreamableHTTPClientTransport(new URL(`${TOOLGATE_URL}/mcp`), {
   requestInit: { headers: { Authorization: `Bearer ${TOOLGATE_KEY}` } },
   fetch: paying,

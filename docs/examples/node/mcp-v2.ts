@@ -1,8 +1,9 @@
 // Calls a tool with the MCP SDK v2 and a fetch that pays: TOOLGATE_URL=http://127.0.0.1:8080 TOOLGATE_KEY=sk-agent-… WALLET=wallet.json node mcp-v2.ts
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { paying } from "./paying.ts";
+import { settings } from "./settings.ts";
 
-const { TOOLGATE_URL, TOOLGATE_KEY } = process.env;
+const { TOOLGATE_URL, TOOLGATE_KEY } = settings("TOOLGATE_URL", "TOOLGATE_KEY");
 const transport = new StreamableHTTPClientTransport(new URL(`${TOOLGATE_URL}/mcp`), {
   requestInit: { headers: { Authorization: `Bearer ${TOOLGATE_KEY}` } },
   fetch: paying,

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { keypairSigner, payingFetch, type PaymentOptions } from "toolgate/client";
 import { fileStore } from "toolgate/client/node";
+import "./settings.ts"; // errors of one line
 
 const { WALLET = "wallet.json", SOLANA_RPC_URL: rpcUrl } = process.env;
 

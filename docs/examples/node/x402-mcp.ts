@@ -4,8 +4,10 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { createKeyPairSignerFromBytes } from "@solana/kit";
 import { wrapFetchWithPaymentFromConfig } from "@x402/fetch";
 import { ExactSvmScheme } from "@x402/svm";
+import { settings } from "./settings.ts";
 
-const { TOOLGATE_URL, TOOLGATE_KEY, WALLET = "wallet.json", SOLANA_RPC_URL = "" } = process.env;
+const { TOOLGATE_URL, TOOLGATE_KEY, SOLANA_RPC_URL } = settings("TOOLGATE_URL", "TOOLGATE_KEY", "SOLANA_RPC_URL");
+const { WALLET = "wallet.json" } = process.env;
 const key = Uint8Array.from(JSON.parse(readFileSync(WALLET, "utf8")));
 const scheme = new ExactSvmScheme(await createKeyPairSignerFromBytes(key), { rpcUrl: SOLANA_RPC_URL });
 const paying = wrapFetchWithPaymentFromConfig(fetch, { schemes: [{ network: "solana:*", client: scheme }] });

@@ -8,6 +8,10 @@ MAX_PRICE = 10_000  # micro-USD
 USDC = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
 TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 MOVE_NOTHING = {"ComputeBudget111111111111111111111111111111", "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"}
+for name, dev in {"TOOLGATE_URL": "base_url", "TOOLGATE_KEY": "api_key"}.items():
+    if not os.environ.get(name):
+        known = f"node -p \"require('./.toolgate/dev.json').{dev}\""
+        sys.exit(f"{name} is not set. Beside npm start: export {name}=$({known})")
 BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
@@ -18,6 +22,8 @@ def post(path, body, **headers):
         return 200, json.load(urllib.request.urlopen(request, timeout=60))
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
+    except urllib.error.URLError as error:
+        sys.exit(f"{os.environ['TOOLGATE_URL']}: {error.reason}; is it running? (npm start)")
 
 
 def base58(key):

@@ -1,0 +1,26 @@
+import { spawnSync } from "node:child_process";
+import path from "node:path";
+import process from "node:process";
+import { expect, it } from "vitest";
+import { ROOT } from "../tooling/command.ts";
+
+/** What an example writes to stderr that ends with an error. */
+function failureOf(example: string, settings: Record<string, string>): string[] {
+  const file = path.join(ROOT, "docs/examples/node", example);
+  const env = { PATH: process.env["PATH"], NODE_OPTIONS: "--conditions=toolgate-source", ...settings };
+  const { status, stderr } = spawnSync(process.execPath, [file], { env, encoding: "utf8", timeout: 20_000 });
+  expect(status).toBe(1);
+  return stderr.trimEnd().split("\n");
+}
+
+it("the x402 example names the setting that is missing, and its value beside npm start", () => {
+  const lines = failureOf("x402.ts", { TOOLGATE_URL: "http://127.0.0.1:1", TOOLGATE_KEY: "k" });
+  expect(lines).toEqual([
+    `SOLANA_RPC_URL is not set. Beside npm start: export SOLANA_RPC_URL=$(node -p "require('./.toolgate/dev.json').rpc_url")`,
+  ]);
+});
+
+it("an example says that the gateway does not answer, in one line", () => {
+  const lines = failureOf("grpc-js.ts", { TOOLGATE_GRPC: "127.0.0.1:1", TOOLGATE_KEY: "k" });
+  expect(lines).toEqual([expect.stringMatching(/ECONNREFUSED 127\.0\.0\.1:1.*is it running\? \(npm start\)$/)]);
+});
