@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { ProofLimit } from "./app/proof-limit.ts";
 import type { CallToolDeps } from "./app/call-tool.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/errors.ts";
@@ -77,8 +78,9 @@ export async function startGateway(
   });
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
-  const relay = openRelay({ config, sponsor, postgres, chain, metrics, log, stopping: stopping.signal });
-  const deps = around(callToolDeps(config, postgres, chain, parts, relay?.relay, stopping.signal));
+  const proofs = new ProofLimit(systemClock, metrics);
+  const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: stopping.signal });
+  const deps = around(callToolDeps(config, postgres, chain, parts, relay?.relay, proofs, stopping.signal));
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
   const doors = makeDoors({ config, postgres, deps, chain, metrics, log, addresses: () => addresses, devWallet });
   const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });

@@ -60,6 +60,11 @@ export const METRICS = {
     help: "payments that the gasless relay did not claim, by the limit that was reached",
     labels: ["limit"],
   },
+  toolgate_proofs_refused_total: {
+    type: "counter",
+    help: "proofs and relayed payments that were not looked up, as too many before them were not on the chain",
+    labels: ["limit"],
+  },
   toolgate_relay_lamports_today: {
     type: "gauge",
     help: "fees that the gasless relay has claimed on this day of UTC, on all instances, lamports",

@@ -153,6 +153,8 @@ export interface Ledger {
 /** How a proof's transaction is looked up. */
 export interface PaymentQuery {
   txSignature: string;
+  /** Whose proof it is; undefined for what the gateway has sent itself. */
+  accountId?: string | undefined;
   signal: AbortSignal;
 }
 

@@ -4,6 +4,7 @@ import type { MicroUsd } from "../domain/money.ts";
 import type { Quote } from "../domain/quote.ts";
 import { RELAY_REFUSALS, relayRefused } from "../domain/relay-refusal.ts";
 import type { Log } from "./keeper/work.ts";
+import type { ProofLimit } from "./proof-limit.ts";
 import { RecentBlockhashes } from "./recent-blockhashes.ts";
 import {
   notClaimed,
@@ -50,6 +51,8 @@ export interface RelayDeps {
   readonly minimum: MicroUsd;
   /** PAYMENT_WAIT_MS: how long a caller waits before it is told to ask again. */
   readonly waitMs: number;
+  /** Bounds what claims that are refused ask of the chain. */
+  readonly proofs: Pick<ProofLimit, "look">;
   readonly log: Log;
   /** Aborts at the end of a shutdown's grace period: what is under way then is left to the other instances. */
   readonly stopping: AbortSignal;
@@ -83,7 +86,13 @@ export class GaslessRelay implements Relay {
 
   async relay(order: RelayOrder): Promise<{ claimedAt: number }> {
     const known = await this.#deps.book.find(order.transaction.messageHash);
-    const claim = known ?? (await this.#claim(order));
+    const claim =
+      known ??
+      (await this.#deps.proofs.look(
+        order.accountId,
+        () => this.#claim(order),
+        () => "something",
+      ));
     // From here on the payment is the gateway's to see through, whether its caller waits or not.
     const { state, reason } = await this.#waitFor(claim, order.signal);
     if (state === "confirmed") {

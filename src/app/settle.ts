@@ -57,6 +57,12 @@ export async function settle(
   receivedAt: number,
   context: CallContext,
 ): Promise<CallPayment> {
+  if (!proof.unsent && isLate(deps, quote, receivedAt)) {
+    throw new ToolgateError(
+      "QUOTE_EXPIRED",
+      "the quote has expired; a payment that was made for it is credited to your balance once it is final, within a minute. Repeat the call without a proof then: the balance pays it",
+    );
+  }
   const { paid, memoStepId, deposit } = await lookUp(deps, proof, quote, context);
   const problem = problemOf(deps, quote, receivedAt, { ...paid, memoStepId, paidBy: deposit.paidBy });
   if (!problem)
@@ -80,6 +86,7 @@ export async function creditBesides(
   if (proof.unsent) return;
   try {
     const quote = demandQuote(named, proof, context.caller.accountId, fingerprint);
+    if (isLate(deps, quote, deps.clock.now())) return;
     const { deposit } = await lookUp(deps, proof, quote, context);
     await deps.ledger.credit(quote.accountId, deposit);
   } catch (error) {
@@ -90,10 +97,13 @@ export async function creditBesides(
 /** The payment of this quote, as the chain tells it. @throws ToolgateError INVALID_PAYMENT or UNAVAILABLE */
 async function lookUp(deps: SettleDeps, proof: Payment, quote: Quote, context: CallContext) {
   const { unsent, txSignature } = proof;
-  const verdict = await deps.chain.verify({ txSignature, signal: context.signal }).catch((error: unknown) => {
-    // It has been sent: who is told that nothing was may pay again.
-    throw unsent && error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
-  });
+  const accountId = unsent ? undefined : context.caller.accountId;
+  const verdict = await deps.chain
+    .verify({ txSignature, accountId, signal: context.signal })
+    .catch((error: unknown) => {
+      // It has been sent: who is told that nothing was may pay again.
+      throw unsent && error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
+    });
   const paid = expectPaid(verdict, proof);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
   if (memo?.form === "deposit") throw refused(`the memo on the chain ${DEPOSIT_PAYS_NO_CALL}`);
@@ -146,9 +156,17 @@ function mismatchOf(proof: Payment, quote: Quote, paid: Paid, memoQuoteId: strin
   return undefined;
 }
 
+/**
+ * Whether a proof comes too late to buy the call by itself. Nothing is asked of the chain for it, which expired quotes would else buy
+ * requests to without end; the watch of the treasury credits what was paid, and the credit buys the call.
+ */
+function isLate({ finalizedAbove }: SettleDeps, { expiresAt, price }: Quote, at: number): boolean {
+  return at > expiresAt + (price >= finalizedAbove ? FINALITY_GRACE_MS : 0);
+}
+
 /** Why the payment can never buy the call of its quote, whatever the proof says. */
 function problemOf(
-  { finalizedAbove }: SettleDeps,
+  deps: SettleDeps,
   quote: Quote,
   receivedAt: number,
   paid: Paid & { memoStepId: string | undefined; paidBy: Deposit["paidBy"] },
@@ -164,10 +182,9 @@ function problemOf(
     return invalid("the transaction is older than the quote");
   if (paid.amount < quote.price)
     return invalid(`${displayUsd(paid.amount)} was sent, the price is ${displayUsd(quote.price)}`);
-  const graceMs = paid.amount >= finalizedAbove ? FINALITY_GRACE_MS : 0;
   // What we send was paid when we took it; how long it was on its way is not the payer's.
   const landedLate = paid.paidBy === "transfer" && paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS;
-  if (receivedAt > quote.expiresAt + graceMs || landedLate) {
+  if (isLate(deps, quote, receivedAt) || landedLate) {
     return { code: "QUOTE_EXPIRED" as const, message: "the quote has expired; repeat the call without a proof" };
   }
   return undefined;

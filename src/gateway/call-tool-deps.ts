@@ -1,5 +1,7 @@
 import type { CallToolDeps } from "../app/call-tool.ts";
 import { Catalogue } from "../app/catalogue.ts";
+import type { ChainVerdict } from "../app/ports.ts";
+import type { Found, ProofLimit } from "../app/proof-limit.ts";
 import type { Relay } from "../app/relay-ports.ts";
 import type { ServeConfig } from "../config/config.ts";
 import { Quotes } from "../domain/quote.ts";
@@ -13,6 +15,7 @@ import type { ToolParts } from "./tool-parts.ts";
 /**
  * What calls work with.
  * @param relay undefined where gasless is off
+ * @param proofs bounds what callers ask the chain for nothing
  * @param stopping aborts when a shutdown's grace period ends
  */
 export function callToolDeps(
@@ -21,6 +24,7 @@ export function callToolDeps(
   chain: SolanaChain,
   parts: ToolParts,
   relay: Relay | undefined,
+  proofs: ProofLimit,
   stopping: AbortSignal,
 ): CallToolDeps {
   const { prices } = config;
@@ -31,7 +35,10 @@ export function callToolDeps(
     unpaidWork: parts.unpaidWork,
     // A call that waits for its transaction has run nothing yet: it ends with the grace period.
     chain: {
-      verify: ({ txSignature, signal }) => chain.verify({ txSignature, signal: AbortSignal.any([signal, stopping]) }),
+      verify: ({ txSignature, accountId, signal }) => {
+        const look = () => chain.verify({ txSignature, signal: AbortSignal.any([signal, stopping]) });
+        return accountId === undefined ? look() : proofs.look(accountId, look, foundBy);
+      },
     },
     quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
     clock: systemClock,
@@ -43,4 +50,9 @@ export function callToolDeps(
     finalizedAbove: BigInt(config.FINALIZED_ABOVE_MICROUSD),
     stopping,
   };
+}
+
+function foundBy({ kind }: ChainVerdict): Found {
+  if (kind === "paid") return "payment";
+  return kind === "not_finalized" ? "something" : "nothing";
 }

@@ -1,6 +1,7 @@
 import type { Chain, ChainVerdict, PaymentQuery } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ToolgateError } from "../domain/errors.ts";
+import { Lru } from "../domain/lru.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Log } from "./log.ts";
@@ -29,6 +30,8 @@ export interface ChainOptions {
 }
 
 const ATTEMPT_MS = 3_000;
+/** How long, and how many, signatures are remembered that no endpoint knew. */
+const [ABSENT_MS, MOST_ABSENT] = [10_000, 10_000];
 
 /** Opens the chain. Nothing is sent yet. @throws TypeError for a URL or an owner that cannot be read */
 export function openChain(options: ChainOptions): SolanaChain {
@@ -50,6 +53,8 @@ export class SolanaChain implements Chain {
   readonly #reader: TransactionReader;
   readonly #poller: StatusPoller;
   readonly #refusals: RefusalCache;
+  /** When no endpoint knew a signature, ms. */
+  readonly #absent = new Lru<string, number>(MOST_ABSENT);
 
   constructor(rules: Rules, rpc: SolanaRpc, treasury: Treasury) {
     this.rpc = rpc;
@@ -68,12 +73,16 @@ export class SolanaChain implements Chain {
     const known = this.#refusals.get(txSignature);
     if (known) return known;
     const query = { txSignature, commitment: "confirmed", signal } as const;
-    const found = await this.#reader.read(query);
+    const absent = this.#wasAbsent(txSignature);
+    const found = absent ? undefined : await this.#reader.read(query);
     if (found && !this.#needsFinality(found)) return this.#verdict(txSignature, found);
 
     const patience = AbortSignal.timeout(this.#rules.waitMs);
-    const finding = found ?? (await this.#await({ ...query, patience }));
-    if (!finding) return { kind: "not_found" };
+    const finding = found ?? (await this.#await({ ...query, patience }, absent));
+    if (!finding) {
+      if (!absent) this.#absent.set(txSignature, this.#rules.clock.now());
+      return { kind: "not_found" };
+    }
     if (!this.#needsFinality(finding)) return this.#verdict(txSignature, finding);
     return this.#demandFinality(finding, { ...query, commitment: "finalized", patience });
   }
@@ -83,12 +92,21 @@ export class SolanaChain implements Chain {
     this.#poller.close();
   }
 
-  /** Waits until an endpoint has seen the transaction and tells it; at the end of patience asks them all. */
-  async #await(wait: Wait): Promise<Finding | undefined> {
+  /**
+   * Whether no endpoint knew it just now: then the polling for all waits for it, and no request is its own. Never for longer than a
+   * call waits, so that a payment that lands meanwhile is seen as soon as before.
+   */
+  #wasAbsent(txSignature: string): boolean {
+    const { clock, waitMs } = this.#rules;
+    return clock.now() - (this.#absent.get(txSignature) ?? Number.NEGATIVE_INFINITY) < Math.min(ABSENT_MS, waitMs);
+  }
+
+  /** Waits until an endpoint has seen the transaction and tells it; at the end of patience asks them all, unless they were `asked`. */
+  async #await(wait: Wait, asked: boolean): Promise<Finding | undefined> {
     for (;;) {
       // A status can be ahead of the transaction's own record; the poller sets the pace
       const sighting = await this.#poller.wait(wait);
-      if (!sighting) return this.#reader.readEverywhere(wait);
+      if (!sighting) return asked ? undefined : this.#reader.readEverywhere(wait);
       const finding = await this.#reader.read(wait, [sighting.endpoint, ...this.#others(sighting.endpoint)]);
       if (finding) return { ...finding, finalized: sighting.finalized };
     }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Keypair, TransactionInstruction } from "@solana/web3.js";
+import { ProofLimit } from "../../src/app/proof-limit.ts";
 import { GaslessRelay, type RelayDeps } from "../../src/app/relay.ts";
 import type { RelayBook, RelayChain, RelayLimits, RelayOrder } from "../../src/app/relay-ports.ts";
 import { Quotes, type Quote } from "../../src/domain/quote.ts";
@@ -78,6 +79,7 @@ export class RelayScene {
       limits: PLENTY,
       minimum: 1_000n,
       waitMs: 5_000,
+      proofs: new ProofLimit(systemClock, { count: () => {} }),
       log: silent,
       stopping: this.#stopping.signal,
       ...change,

@@ -162,22 +162,31 @@ describe("a payment under the key of a call that was charged already", () => {
 });
 
 describe("a payment that comes too late", () => {
-  it("is credited once and told QUOTE_EXPIRED", async () => {
-    const offer = pastOffer(world.postgres.sealingKeys, agent, 301);
-    const tx = await world.pay(agent, PRICE, offer.memo);
-    expectRefused(
-      await callWith(world, agent, tx, offer.quoteId),
-      /the quote has expired; repeat the call without a proof; \$0\.001 was credited/,
-      "QUOTE_EXPIRED",
-    );
-    expectRefused(
-      await callWith(world, agent, tx, offer.quoteId),
-      /the quote has expired; .* had been credited to your balance before/,
-      "QUOTE_EXPIRED",
-    );
-    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
-    expect((await world.call(agent, TOOL, PARAMS)).status).toBe(200);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+  it("is told QUOTE_EXPIRED without a look at the chain, and credited once by the watch", async () => {
+    const quick = await startScene({ WATCH_INTERVAL_MS: "100" });
+    try {
+      const buyer = await quick.agent();
+      const offer = pastOffer(quick.postgres.sealingKeys, buyer, 301);
+      const tx = await quick.pay(buyer, PRICE, offer.memo);
+      const unknown = base58.encode(randomBytes(64));
+      quick.chain.faults.resetCallCounts();
+      for (const proof of [tx, unknown, unknown])
+        expectRefused(
+          await callWith(quick, buyer, proof, offer.quoteId),
+          /the quote has expired; a payment that was made for it is credited to your balance once it is final/,
+          "QUOTE_EXPIRED",
+        );
+      const asked = ["getTransaction", "getSignatureStatuses"].map((method) => quick.chain.faults.callCount(method));
+      expect(asked).toEqual([0, 0]);
+      quick.chain.chain.advance(40);
+      await expect.poll(() => quick.postgres.ledger.balance(buyer.accountId), { timeout: 10_000 }).toBe(PRICE);
+      expectRefused(await callWith(quick, buyer, tx, offer.quoteId), /the quote has expired/, "QUOTE_EXPIRED");
+      expect((await quick.call(buyer, TOOL, PARAMS)).status).toBe(200);
+      await expectAccount(quick, buyer, { balance: 0n, receipts: 1 });
+      expect(await quick.violations()).toEqual([]);
+    } finally {
+      await quick.close();
+    }
   });
 
   it("by the chain's clock is late as well", async () => {
@@ -205,7 +214,7 @@ describe("a payment that comes too late", () => {
       expect((await callWith(hasty, buyer, tx, used.quoteId)).body, "a replay comes before expiry").toEqual(
         bought.body,
       );
-      await expectAccount(hasty, buyer, { balance: PRICE, receipts: 2 });
+      await expectAccount(hasty, buyer, { balance: 0n, receipts: 2 });
       expect(await hasty.violations()).toEqual([]);
     } finally {
       await hasty.close();

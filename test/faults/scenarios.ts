@@ -255,7 +255,7 @@ function expectCredited(
 ): void {
   if (!told) return;
   const { code, message = "" } = told.body;
-  const says = /was credited to your balance|had been credited to your balance/.test(message);
+  const says = /(?:is|was|had been) credited to your balance/.test(message);
   if (told.status === 402 && (code === "INVALID_PAYMENT" || code === "QUOTE_EXPIRED") && says)
     market.reference.toldOf(tx);
   else

@@ -1,7 +1,6 @@
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { uuidOf } from "../../src/domain/ids.ts";
-import { pastOffer } from "../attacks/scene.ts";
 import { memoOf, startGround, xPayment, type Agent, type Ground } from "../support/world.ts";
 import { callAt, expectAccount, expectCleanAudit, payQuote, PRICE } from "./calls.ts";
 import { Instances, type Instance } from "./process.ts";
@@ -114,8 +113,10 @@ describe("an instance that dies with the answer", () => {
   });
 
   it("of a late payment has credited it once, and the balance pays the call elsewhere", async () => {
-    const offer = pastOffer(ground.postgres.sealingKeys, agent, 302);
-    const headers = xPayment(await ground.pay(agent, PRICE, offer.memo), offer.quoteId);
+    const { quote } = (await callAt(doomed, agent)).body;
+    ground.chain.chain.setTimeOffset(420);
+    const headers = xPayment(await ground.pay(agent, PRICE, memoOf(quote)), quote.quote_id);
+    ground.chain.chain.setTimeOffset(0);
     await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers }));
     const retried = await callAt(survivor, agent, { headers });
     expect(retried.body).toMatchObject({ code: "QUOTE_EXPIRED", message: expect.stringMatching(/credited.*before/) });

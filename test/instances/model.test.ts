@@ -100,11 +100,22 @@ async function prepare(
   if (does === "call") return { key };
   if (does === "too late") {
     const quote = stale.pop();
-    return quote && { key: `late ${stale.length}`, paid: await pay(agent, quote, does) };
+    if (!quote) return undefined;
+    const paid = await pay(agent, quote, does);
+    await creditAsWatch(agent, paid);
+    return { key: `late ${stale.length}`, paid };
   }
   const asked = await insist(doors[at], agent, { key });
   expect(told(asked)).toBe(reference.send({ key }));
   return asked.status === 200 ? { key } : { key, paid: await pay(agent, asked.body.quote, does) };
+}
+
+/** Credits a payment as the watch of the treasury does, and at once. */
+async function creditAsWatch({ accountId, wallet }: Agent, { tx, quoteId, amount }: Paid): Promise<void> {
+  const slot = BigInt(ground.chain.chain.slots.current);
+  const payer = wallet.publicKey.toBase58();
+  const seen = { slot, blockTime: new Date(), finalized: true, paidBy: "transfer" } as const;
+  await ground.postgres.ledger.credit(accountId, { txSignature: tx, quoteId, amount, payer, ...seen });
 }
 
 async function pay(agent: Agent, quote: { quote_id: string }, kind: PaymentKind): Promise<Paid> {

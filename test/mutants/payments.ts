@@ -1,6 +1,8 @@
 import type { Mutant } from "./mutant.ts";
 
 const CALL = "src/app/call-tool.ts";
+const LIMIT = "src/app/proof-limit.ts";
+const LIMITED = ["test/app/proof-limit.test.ts"];
 const SETTLE = "src/app/settle.ts";
 const PROOF = "src/domain/proof.ts";
 const QUOTE = "src/domain/quote.ts";
@@ -134,10 +136,43 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "late-by-our-clock",
     guard: "A proof that arrives after the quote has expired does not buy the call.",
     file: SETTLE,
-    find: "receivedAt > quote.expiresAt",
-    replace: "false",
+    find: "return at > expiresAt + (price",
+    replace: "return false && at > expiresAt + (price",
     tests: AMOUNTS,
-    only: "comes too late.*(is credited once|is not late)",
+    only: "comes too late.*(is told QUOTE_EXPIRED|is not late)",
+  },
+  {
+    name: "expired-not-looked-up",
+    guard: "A proof of an expired quote asks the chain nothing.",
+    file: SETTLE,
+    find: "if (!proof.unsent && isLate(deps, quote, receivedAt)) {",
+    replace: "if (false) {",
+    tests: AMOUNTS,
+    only: "comes too late.*is told QUOTE_EXPIRED",
+  },
+  {
+    name: "unknown-by-account",
+    guard: "An account asks the chain for nothing only so often.",
+    file: LIMIT,
+    find: "if (left < 1) {",
+    replace: "if (false) {",
+    tests: LIMITED,
+  },
+  {
+    name: "unknown-under-way",
+    guard: "What an account asks for at once counts before it is answered.",
+    file: LIMIT,
+    find: "account.open += trusted ? 0 : 1;",
+    replace: "",
+    tests: LIMITED,
+  },
+  {
+    name: "unknown-by-instance",
+    guard: "All accounts together ask the chain for nothing only so often.",
+    file: LIMIT,
+    find: "if (all >= 1) return;",
+    replace: "return;",
+    tests: LIMITED,
   },
   {
     name: "late-by-the-chain",

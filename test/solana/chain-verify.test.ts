@@ -84,10 +84,17 @@ describe("verifying a payment that is on its way", () => {
     expect(net.counts()).toEqual({ getTransaction: 2, getSignatureStatuses: 1 });
   });
 
-  it("gives up after the wait, and remembers nothing of it", async () => {
-    const chain = net.open({ waitMs: 500 });
+  it("gives up after the wait; asked again soon it only polls with the others, and sees what has landed", async () => {
+    const chain = net.open({ waitMs: 1_500 });
     const { signature: txSignature, send } = net.sign(net.payment(10_000n));
-    expect(await chain.verify({ txSignature, signal: patient() })).toEqual({ kind: "not_found" });
+    const verify = () => chain.verify({ txSignature, signal: patient() });
+    expect(await verify()).toEqual({ kind: "not_found" });
+    const reads = net.counts()["getTransaction"];
+    expect(await Promise.all([verify(), verify(), verify()])).toEqual(Array(3).fill({ kind: "not_found" }));
+    expect(net.counts()["getTransaction"]).toBe(reads);
+    net.clock.offset += 1_501;
+    expect(await verify()).toEqual({ kind: "not_found" });
+    expect(net.counts()["getTransaction"]).toBeGreaterThan(reads!);
     await send();
     net.local.chain.advance();
     expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });

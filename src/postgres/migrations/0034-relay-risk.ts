@@ -1,11 +1,5 @@
 import { Migration } from "@mikro-orm/migrations";
 
-/** Restores what 0014 gave a function: `create or replace` resets its owner's rights. */
-const asOwner = (name: "relay_claim" | "relay_move") => [
-  /* sql */ `alter function ${name} security definer set search_path = public, pg_temp`,
-  /* sql */ `revoke execute on function ${name} from public`,
-];
-
 /**
  * Bounds what relayed payments that fail can cost. Quotas count by account. Payments under way count as failures until they are
  * confirmed, for their account and for the wallet that pays. Parameters keep their names: instances of before go on calling.
@@ -143,7 +137,9 @@ export class RelayRisk extends Migration {
         select ceil(extract(epoch from (today + 1)::timestamp at time zone 'utc' - at))::integer
       $$`);
     this.addSql(/* sql */ `revoke execute on function relay_wait_day from public`);
-    for (const statement of asOwner("relay_claim")) this.addSql(statement);
+    // Written again it has lost its owner's rights.
+    this.addSql(/* sql */ `alter function relay_claim security definer set search_path = public, pg_temp`);
+    this.addSql(/* sql */ `revoke execute on function relay_claim from public`);
   }
 
   /** What never landed has cost nothing: its fee goes back to its day. */
@@ -175,6 +171,8 @@ export class RelayRisk extends Migration {
         where message_hash = hash;
         return true;
       end $$`);
-    for (const statement of asOwner("relay_move")) this.addSql(statement);
+    // Written again it has lost its owner's rights.
+    this.addSql(/* sql */ `alter function relay_move security definer set search_path = public, pg_temp`);
+    this.addSql(/* sql */ `revoke execute on function relay_move from public`);
   }
 }

@@ -113,7 +113,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   ],
   "finality and expiry": [
     [`${CASES}/finality.test.ts`, "is pending until then, costs nothing meanwhile, and buys its call"],
-    [`${CASES}/finality.test.ts`, "is late after that, and credited"],
+    [`${CASES}/finality.test.ts`, "is late after that, and left to the watch"],
     [`${CASES}/finality.test.ts`, "has no time beyond its quote's"],
   ],
   "a proof never gets a quote": [
@@ -126,6 +126,18 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [REPLAYS, "buys nothing under another quote of the account"],
     [REPLAYS, "is charged once under as many different keys"],
   ],
+  "proof of an expired quote": [
+    [AMOUNTS, "is told QUOTE_EXPIRED without a look at the chain, and credited once by the watch"],
+    [`${CASES}/finality.test.ts`, "buys it up to two minutes after the quote's end"],
+  ],
+  "proofs that find nothing": [
+    ["attacks/unknown-signatures.test.ts", "is limited, and payers are not"],
+    ["app/proof-limit.test.ts", "all strangers together have a budget"],
+    ["solana/chain-verify.test.ts", "asked again soon it only polls with the others"],
+  ],
+  "every endpoint asked for a pause": [
+    ["solana/chain-failover.test.ts", "the one whose pause ends first is asked once a second"],
+  ],
   "one ledger": [
     [KEYS, "takes the proof that it brings, and leaves the balance alone"],
     ["instances/one-ledger.test.ts", "sell exactly seven of 200 calls to a balance for seven"],
@@ -134,7 +146,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [AMOUNTS, "is credited once and refused with both amounts"],
     [AMOUNTS, "made good by a second transfer buys the call from the balance"],
     [AMOUNTS, "buys the call at its price, and the rest stays"],
-    [AMOUNTS, "is credited once and told QUOTE_EXPIRED"],
+    [AMOUNTS, "is told QUOTE_EXPIRED without a look at the chain, and credited once by the watch"],
     [AMOUNTS, "is credited once and says so, and buys the next call from the balance"],
     [LOST, "of an underpayment has credited it once"],
     [LOST, "of a late payment has credited it once"],
