@@ -3,9 +3,9 @@
 import { readFileSync } from "node:fs";
 import { keypairSigner, payingFetch, type PaymentOptions } from "toolgate/client";
 import { fileStore } from "toolgate/client/node";
-import "./settings.ts"; // errors of one line
+import { WALLET } from "./settings.ts";
 
-const { WALLET = "wallet.json", SOLANA_RPC_URL: rpcUrl } = process.env;
+const { SOLANA_RPC_URL: rpcUrl } = process.env;
 
 /** Whom to pay with, and how much at most. */
 export const payment: PaymentOptions = {
