@@ -80,7 +80,7 @@ export async function startGateway(
   const parts = await openToolParts(config, postgres, metrics, log);
   const proofs = new ProofLimit(systemClock, metrics);
   const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: stopping.signal });
-  const deps = around(callToolDeps(config, postgres, chain, parts, relay?.relay, proofs, stopping.signal));
+  const deps = around(callToolDeps(config, postgres, chain, parts, { relay: relay?.relay, proofs }, stopping.signal));
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
   const doors = makeDoors({ config, postgres, deps, chain, metrics, log, addresses: () => addresses, devWallet });
   const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });

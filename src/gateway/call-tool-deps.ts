@@ -23,8 +23,7 @@ export function callToolDeps(
   postgres: Postgres,
   chain: SolanaChain,
   parts: ToolParts,
-  relay: Relay | undefined,
-  proofs: ProofLimit,
+  { relay, proofs }: { readonly relay: Relay | undefined; readonly proofs: ProofLimit },
   stopping: AbortSignal,
 ): CallToolDeps {
   const { prices } = config;

@@ -90,7 +90,7 @@ describe("verifying a payment that is on its way", () => {
     const verify = () => chain.verify({ txSignature, signal: patient() });
     expect(await verify()).toEqual({ kind: "not_found" });
     const reads = net.counts()["getTransaction"];
-    expect(await Promise.all([verify(), verify(), verify()])).toEqual(Array(3).fill({ kind: "not_found" }));
+    expect(await Promise.all([verify(), verify(), verify()])).toEqual([1, 2, 3].map(() => ({ kind: "not_found" })));
     expect(net.counts()["getTransaction"]).toBe(reads);
     net.clock.offset += 1_501;
     expect(await verify()).toEqual({ kind: "not_found" });
