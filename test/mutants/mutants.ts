@@ -3,6 +3,7 @@ import { DOORS } from "./doors.ts";
 import { EVIDENCE } from "./evidence.ts";
 import { GASLESS } from "./gasless.ts";
 import { KEY_LIMITS } from "./key-limits.ts";
+import { KEYLESS } from "./keyless.ts";
 import { LEDGER } from "./ledger.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
 import { MEMORY } from "./memory.ts";
@@ -32,4 +33,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...MEMORY,
   ...SANDBOX,
   ...UNPAID_WORK,
+  ...KEYLESS,
 ];

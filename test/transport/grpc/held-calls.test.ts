@@ -93,12 +93,19 @@ describe("gRPC calls that are held", () => {
     }
   });
 
+  it("are refused at their head when they are compressed", async () => {
+    await start();
+    const stream = rawCall(await opened(), CHECK, { "grpc-encoding": "gzip" });
+    const { status: code, headers } = await endOf(stream);
+    expect([code, headers["grpc-accept-encoding"]]).toEqual([status.UNIMPLEMENTED, "identity"]);
+  }, 5_000);
+
   it("end when nothing reads the answers of reflection", async () => {
     await start({ answerMs: 100 });
     const stream = rawCall(await opened({ settings: { initialWindowSize: 0 } }), REFLECTION);
     stream.write(question("toolgate.v1.ToolService"));
     expect((await endOf(stream)).code).toBe(8);
-  });
+  }, 5_000);
 
   it("end when reflection is asked nothing more, or too much", async () => {
     await start({ requestMs: 100 });

@@ -1,0 +1,36 @@
+import type { Mutant } from "./mutant.ts";
+
+const OPEN = "src/transport/grpc/open-calls.ts";
+const HELD = ["test/transport/grpc/held-calls.test.ts"];
+const CONNECT = ["test/security/keyless-connect.test.ts"];
+
+/** What callers without a key may cost over gRPC, gRPC-Web and Connect. */
+export const KEYLESS: readonly Mutant[] = [
+  {
+    name: "keyless-connect-plain",
+    guard: "A compressed request over Connect or gRPC-Web is refused.",
+    file: "src/transport/connect/plain-message.ts",
+    find: 'if (coding === null || coding === "identity") return;',
+    replace: "if (coding !== undefined) return;",
+    tests: CONNECT,
+    only: "in a GET, which|compresses no answers",
+  },
+  {
+    name: "keyless-message",
+    guard: "A message of a method that needs no key is small.",
+    file: "src/transport/message-limits.ts",
+    find: 'key === "required" ? bodyLimit : Math.min(bodyLimit, KEYLESS_MESSAGE_LIMIT)',
+    replace: 'key === "required" ? bodyLimit : bodyLimit',
+    tests: CONNECT,
+    only: "a sign-in of a megabyte|compresses no answers",
+  },
+  {
+    name: "keyless-held-in-all",
+    guard: "All connections together hold few calls without a key.",
+    file: OPEN,
+    find: "this.#keyless.size <= inAll) return;",
+    replace: "this.#keyless.size <= Infinity) return;",
+    tests: HELD,
+    only: "are ended in all|refused at their head when they need",
+  },
+];
