@@ -64,7 +64,7 @@ export function makeConsole(options: ConsoleOptions): Console {
     trustedProxies: config.TRUSTED_PROXY_HOPS,
   });
   const bindings = [sessionsOf(options, place), ...servicesOf(options), ...operators];
-  const pipeline = new Pipeline(gate, bindings, log);
+  const pipeline = new Pipeline(gate, bindings, postgres.quiet(log));
   const rpc = connectDoor({
     pipeline,
     services: bindings.map(({ service }) => service),

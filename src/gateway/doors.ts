@@ -90,7 +90,7 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log, address
   const operations = makeOperations({ config, postgres, chain, quotes: deps.quotes, feePayer: payment.feePayer });
   const internal = operatorServices({ postgres, keyRules, operations, tokenAccount: payTo, log });
   const access = new Access(postgres.authenticator, postgres.rateLimiter, metrics);
-  const pipeline = new Pipeline(access, [...open, ...internal], log);
+  const pipeline = new Pipeline(access, [...open, ...internal], postgres.quiet(log));
   const origins = config.CORS_ORIGINS ?? [];
   const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
   const facade = new Facade({

@@ -68,6 +68,6 @@ export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, lo
     works: [...works, ...relaying.works],
     everywhere: [...measured, ...relaying.everywhere],
     metrics,
-    log,
+    log: { info: (details, message) => log.info(details, message), ...postgres.quiet(log) },
   });
 }

@@ -1,3 +1,4 @@
+import { LoopTimer } from "../loop-time.ts";
 import type { Circumstances } from "./upstream-failure.ts";
 
 /** How long a server may take, in ms. */
@@ -18,8 +19,8 @@ export class Patience {
   readonly #limits: TimeLimits;
   readonly #alive: () => void;
   readonly #inner = new AbortController();
-  readonly #deadline: NodeJS.Timeout;
-  #pause: NodeJS.Timeout | undefined;
+  readonly #deadline: LoopTimer;
+  #pause: LoopTimer | undefined;
   #silent = true;
   #late = false;
   #stalledMs: number | undefined;
@@ -30,10 +31,10 @@ export class Patience {
     this.#alive = alive;
     this.#limits = limits;
     this.signal = AbortSignal.any([outer, this.#inner.signal]);
-    this.#deadline = setTimeout(() => {
+    this.#deadline = new LoopTimer(limits.timeoutMs, () => {
       this.#late = true;
       this.end();
-    }, limits.timeoutMs);
+    });
   }
 
   /** A streamed answer has begun. */
@@ -70,15 +71,15 @@ export class Patience {
 
   /** Nothing is waited for any more. */
   rest(): void {
-    clearTimeout(this.#deadline);
-    clearTimeout(this.#pause);
+    this.#deadline.clear();
+    this.#pause?.clear();
   }
 
   #await(limitMs: number): void {
-    clearTimeout(this.#pause);
-    this.#pause = setTimeout(() => {
+    this.#pause?.clear();
+    this.#pause = new LoopTimer(limitMs, () => {
       this.#stalledMs = limitMs;
       this.end();
-    }, limitMs);
+    });
   }
 }

@@ -13,7 +13,7 @@ import { hashOf } from "./key-hash.ts";
 import { limitsOf } from "./key-limits.ts";
 import type { KeyUses } from "./key-uses.ts";
 import type { Notifications } from "./notifications.ts";
-import { retrying } from "./retry.ts";
+import { PATIENCE_MS, retrying } from "./retry.ts";
 import { idFrom } from "./rows.ts";
 
 /** What the authenticator needs. */
@@ -34,8 +34,6 @@ const [KNOWN, REFUSED] = [10_000, 1_000];
 /** How long anything is remembered at most, ms; a second line of defence, since changes are heard of. */
 const [KNOWN_MS, REFUSED_MS] = [30_000, 5_000];
 
-/** How long a call waits for a database that is away, ms. */
-const PATIENCE_MS = 2_000;
 
 interface Remembered {
   caller: Caller;
@@ -73,7 +71,11 @@ export class PostgresAuthenticator implements Authenticator {
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
-    this.#lookups = new Batcher({ max: 200, run: (hashes) => this.#find(hashes) });
+    this.#lookups = new Batcher({
+      max: 200,
+      patienceMs: PATIENCE_MS,
+      run: (hashes, forMs) => this.#find(hashes, forMs),
+    });
     options.notifications.subscribe({
       channel: KEY_CHANNEL,
       hear: (payload) => this.#forget(keyChangeOf(payload)),
@@ -149,9 +151,9 @@ export class PostgresAuthenticator implements Authenticator {
     this.#refused.clear();
   }
 
-  async #find(hashes: readonly Buffer[]): Promise<{ caller: Caller | undefined }[]> {
+  async #find(hashes: readonly Buffer[], forMs: number): Promise<{ caller: Caller | undefined }[]> {
     const { pool } = this.#options;
-    const { rows } = await retrying(PATIENCE_MS, () =>
+    const { rows } = await retrying(forMs, () =>
       pool.query<KeyRow>({
         name: "authenticator-find",
         text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst, account.operator,

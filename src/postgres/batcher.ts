@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { ToolgateError } from "../domain/errors.ts";
+import { loopTime } from "../loop-time.ts";
 import { DatabaseAwayError, DatabaseBusyError } from "./database-errors.ts";
 
 /** An answer that is none yet: the item goes into the next batch. */
@@ -26,6 +27,9 @@ const MAX_GATHERED = 8;
  */
 const SHARED = 32;
 
+/** Items that are due this soon are turned away together, ms: for each the database would be asked once more. */
+const SOON_MS = 100;
+
 /** How batches are made and run. */
 export interface BatcherOptions<Item, Answer> {
   /** Items in a batch at most. */
@@ -36,18 +40,22 @@ export interface BatcherOptions<Item, Answer> {
   lanes?: number;
   /** What only one batch under way may have to do with: two of them would only wait for each other in the database. */
   lane?: (item: Item) => string;
+  /** How long an item waits for a database that is away, ms, from its arrival; default 0. */
+  patienceMs?: number;
   /**
-   * Does a batch; one answer per item, in order.
-   * @throws DatabaseAwayError, which all items get, also those that wait: they would wait as long for the same answer. After any
-   * other error, with which nothing may have happened, each item is tried alone
+   * Does a batch, and waits for the database for `forMs`; one answer per item, in order.
+   * @throws DatabaseAwayError, which the items get that have waited for as long as they may, in whatever batch; the others are tried
+   * again. After any other error, with which nothing may have happened, each item is tried alone
    */
-  run: (items: readonly Item[]) => Promise<readonly (Answer | typeof AGAIN)[]>;
+  run: (items: readonly Item[], forMs: number) => Promise<readonly (Answer | typeof AGAIN)[]>;
 }
 
 interface Waiting<Item, Answer> {
   item: Item;
   keys: readonly string[];
   lane: string | undefined;
+  /** When it is turned away if the database is away, by {@link loopTime}. */
+  until: number;
   /** How many batches it has been through. */
   turns: number;
   /** How often it was alone and found the database busy. */
@@ -83,8 +91,18 @@ export class Batcher<Item, Answer> {
         reject(new ToolgateError("UNAVAILABLE", "too many calls at once; repeat it", { retryAfterSeconds: 1 }));
         return;
       }
-      const { keys, lane } = this.#options;
-      this.#queue.push({ item, keys: keys?.(item) ?? [], lane: lane?.(item), turns: 0, busy: 0, resolve, reject });
+      const { keys, lane, patienceMs = 0 } = this.#options;
+      const until = loopTime() + patienceMs;
+      this.#queue.push({
+        item,
+        keys: keys?.(item) ?? [],
+        lane: lane?.(item),
+        until,
+        turns: 0,
+        busy: 0,
+        resolve,
+        reject,
+      });
       this.#open();
     });
   }
@@ -154,7 +172,9 @@ export class Batcher<Item, Answer> {
 
   async #runBatch(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
     try {
-      const answers = await this.#options.run(batch.map(({ item }) => item));
+      const forMs = Math.max(0, Math.min(...batch.map(({ until }) => until)) - loopTime());
+      const items = batch.map(({ item }) => item);
+      const answers = await this.#options.run(items, forMs);
       const again: Waiting<Item, Answer>[] = [];
       for (const [index, waiting] of batch.entries()) {
         const answer = answers[index];
@@ -174,8 +194,7 @@ export class Batcher<Item, Answer> {
 
   async #recover(batch: readonly Waiting<Item, Answer>[], error: unknown): Promise<void> {
     if (error instanceof DatabaseAwayError) {
-      const alone = [...this.#alone].flatMap((waiting) => waiting.splice(0));
-      for (const { reject } of [...batch, ...alone, ...this.#queue.splice(0)]) reject(error);
+      this.#turnAway(batch, error);
       return;
     }
     const [only, ...others] = batch;
@@ -189,6 +208,15 @@ export class Batcher<Item, Answer> {
     this.#alone.add(alone);
     await Promise.all(Array.from({ length: ALONE }, () => this.#runAlone(alone)));
     this.#alone.delete(alone);
+  }
+
+  /** Rejects what has waited for as long as it may; the others wait on. */
+  #turnAway(batch: readonly Waiting<Item, Answer>[], error: DatabaseAwayError): void {
+    const alone = [...this.#alone].flatMap((waiting) => waiting.splice(0));
+    const due = loopTime() + SOON_MS;
+    const waiting = [...batch, ...alone, ...this.#queue];
+    this.#queue = waiting.filter(({ until }) => until > due);
+    for (const { until, reject } of waiting) if (until <= due) reject(error);
   }
 
   async #runAlone(alone: Waiting<Item, Answer>[]): Promise<void> {

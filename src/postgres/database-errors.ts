@@ -13,6 +13,9 @@ const BLOCKED = new Set(["55P03", "57014"]);
 /** Shutdown, crash shutdown, cannot connect now, too many connections, connections not allowed, no such database. */
 const AWAY = new Set(["57P01", "57P02", "57P03", "53300", "55000", "3D000"]);
 
+/** Read-only transaction (a standby, or a failover under way), and disk full. The transaction did not happen. */
+const REFUSED = new Set(["25006", "53100"]);
+
 const SOCKET = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -27,12 +30,13 @@ const SOCKET = new Set([
 
 /** pg tells these by their text alone. */
 const LOST =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
+  /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Query read timeout|Client (has encountered a connection error|was closed))/;
 
-/** UNAVAILABLE: no connection to the database, for nobody. */
+/** UNAVAILABLE: the database is out of reach, or takes no writes, for all calls. */
 export class DatabaseAwayError extends ToolgateError {
   constructor(cause: unknown) {
-    super("UNAVAILABLE", "the database is out of reach; repeat the call with the same idempotency key or proof", {
+    const state = refusesWrites(cause) ? "takes no writes" : "is out of reach";
+    super("UNAVAILABLE", `the database ${state}; repeat the call with the same idempotency key or proof`, {
       retryAfterSeconds: 2,
       cause,
     });
@@ -59,12 +63,20 @@ export function wasBlocked(error: unknown): boolean {
   return BLOCKED.has(codeOf(error));
 }
 
-/** Whether the connection was lost or could not be made: if the statement was a COMMIT in disguise, nobody knows what became of it. */
+/** Whether the database answers, and takes no writes. */
+export function refusesWrites(error: unknown): boolean {
+  return REFUSED.has(codeOf(error));
+}
+
+/**
+ * Whether the connection was lost or could not be made, or takes no writes: a pool opens another one for the next statement. What became
+ * of a statement whose connection was lost is unknown.
+ */
 export function wasLost(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(wasLost);
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  if (AWAY.has(code) || SOCKET.has(code) || code.startsWith("08")) return true;
+  if (AWAY.has(code) || REFUSED.has(code) || SOCKET.has(code) || code.startsWith("08")) return true;
   return !(error instanceof DatabaseError) && LOST.test(error.message);
 }
 

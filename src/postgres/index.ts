@@ -24,6 +24,7 @@ import { Notifications } from "./notifications.ts";
 import { PostgresOperations } from "./operations.ts";
 import { PostgresOperatorActions } from "./operator-actions.ts";
 import { lazyOperatorWork } from "./operator-work.ts";
+import { Outage } from "./outage.ts";
 import { checkDurability, openPool } from "./pool.ts";
 import { PostgresRateLimiter } from "./rate-limiter.ts";
 import { RecentAnswers } from "./recent-answers.ts";
@@ -85,6 +86,8 @@ export interface Postgres {
   readonly audit: Audit;
   /** What the last audit through here found; undefined until one has ended. */
   readonly lastAudit: () => LastAudit | undefined;
+  /** The log without errors that say that the database is away: it is logged once for all of them. */
+  quiet(log: Log): Log;
   /** What makes this database unsafe for money; empty when nothing does. */
   checkDurability(): Promise<string[]>;
   /** Starts the work in the background: leases, the sweep, hearing of changed keys and cancelled executions. */
@@ -97,7 +100,9 @@ export interface Postgres {
 
 /** Opens every port on one database. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { url, instanceId, clock, random, leaseMs, log } = options;
+  const { url, instanceId, clock, random, leaseMs } = options;
+  const outage = new Outage(options.log, clock);
+  const log = outage.quietInside(options.log);
   const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
   try {
     const [sealingKeys, keySecrets] = await Promise.all([
@@ -111,7 +116,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, leaseMs, log, onReleased: options.onReleased });
-    const notifications = new Notifications({ url, log });
+    const notifications = new Notifications({ url, log, reached: () => outage.reached() });
     const keyUses = new KeyUses({ pool, clock, log });
     const authenticator = new PostgresAuthenticator({
       pool,
@@ -124,7 +129,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const stop = async (): Promise<void> => {
       sealingKeys.stop();
       keySecrets.stop();
-      await Promise.all([leases.stop(), sweeper.stop(), keyUses.stop(), sandboxRuns.stop(), notifications.stop()]);
+      const working = [leases, sweeper, keyUses, sandboxRuns, notifications];
+      await Promise.all(working.map((part) => part.stop()));
     };
     return {
       ledger: new PostgresLedger({
@@ -156,6 +162,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       health,
       audit,
       lastAudit,
+      quiet: (quieted) => outage.quiet(quieted),
       checkDurability: () => checkDurability(pool),
       start: () => {
         for (const part of [leases, sweeper, keyUses, sandboxRuns, notifications, sealingKeys, keySecrets])

@@ -64,21 +64,25 @@ export class PostgresLedger implements Ledger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
-    this.#balances = new Batcher({ max: 500, run: (accounts) => this.#balancesOf(accounts) });
-    this.#looking = new Batcher({ max: BATCH, run: (queries) => this.#priorAll(queries) });
+    const patienceMs = PATIENCE_MS;
+    this.#balances = new Batcher({ max: 500, patienceMs, run: (accounts, forMs) => this.#balancesOf(accounts, forMs) });
+    this.#looking = new Batcher({ max: BATCH, patienceMs, run: (queries, forMs) => this.#priorAll(queries, forMs) });
     this.#beginning = new Batcher({
       max: BATCH,
       lanes: LANES,
       keys: exclusiveKeys,
       lane: ({ accountId }) => accountId,
-      run: (calls) => this.#beginAll(calls),
+      patienceMs,
+      run: (calls, forMs) => this.#beginAll(calls, forMs),
     });
     this.#finishing = new Batcher({
       max: BATCH,
       lanes: LANES,
       keys: ({ call: { runId } }) => [runId],
       lane: ({ call: { runId } }) => runId,
-      run: (endings) => this.#finishAll(endings),
+      // The end of a run waits for as long as it keeps its lease.
+      patienceMs: Math.max(PATIENCE_MS, options.leaseMs),
+      run: (endings, forMs) => this.#finishAll(endings, forMs),
     });
   }
 
@@ -119,11 +123,12 @@ export class PostgresLedger implements Ledger {
     return undefined;
   }
 
-  async #balancesOf(accounts: readonly string[]): Promise<MicroUsd[]> {
+  async #balancesOf(accounts: readonly string[], forMs: number): Promise<MicroUsd[]> {
     const rows = await this.#query<{ id: string; available: bigint }>(
       "ledger-balances",
       "select id, available from account where id = any ($1::uuid[])",
       [[...new Set(accounts)]],
+      forMs,
     );
     // PostgreSQL writes a uuid with hyphens, whatever it was asked with.
     const balances = new Map(rows.map(({ id, available }) => [id.replaceAll("-", ""), available]));
@@ -180,7 +185,7 @@ export class PostgresLedger implements Ledger {
   }
 
   /** In the order of their claims, of which it may write some: so does whoever begins calls, and none of them waits for the other. */
-  async #priorAll(queries: readonly PriorQuery[]): Promise<{ prior: Prior }[]> {
+  async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: Prior }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",
       `select asked.n::integer as n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).*
@@ -189,21 +194,23 @@ export class PostgresLedger implements Ledger {
          order by (call ->> 'account_id')::uuid, call ->> 'claim_key' offset 0
        ) asked cross join lateral ledger_prior(asked.call) prior`,
       [JSON.stringify(queries.map(priorRecord))],
+      forMs,
     );
     return inOrder(rows, (row) => ({ prior: priorOf(row) }));
   }
 
-  async #beginAll(calls: readonly BeginCall[]): Promise<(Begun | typeof AGAIN)[]> {
+  async #beginAll(calls: readonly BeginCall[], forMs: number): Promise<(Begun | typeof AGAIN)[]> {
     const rows = await this.#query<BegunRow>(
       "ledger-begin",
       `select begun.n, begun.kind, begun.balance, begun.result, (begun.receipt).*
        from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, $3 * interval '1 millisecond') begun`,
       [JSON.stringify(calls.map(callRecord)), this.#options.instanceId, this.#options.leaseMs],
+      forMs,
     );
     return inOrder(rows, begunOf);
   }
 
-  async #finishAll(endings: readonly Ending[]): Promise<Finished[]> {
+  async #finishAll(endings: readonly Ending[], forMs: number): Promise<Finished[]> {
     const rows = await this.#query<FinishedRow>(
       "ledger-finish",
       `select finished.n, finished.kind, (finished.receipt).*
@@ -213,8 +220,7 @@ export class PostgresLedger implements Ledger {
         endings.map(({ stored }) => stored),
         this.#options.instanceId,
       ],
-      // The end of a run waits for as long as it keeps its lease.
-      Math.max(PATIENCE_MS, this.#options.leaseMs),
+      forMs,
     );
     return inOrder(rows, finishedOf);
   }

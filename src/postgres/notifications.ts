@@ -14,6 +14,8 @@ export interface Subscription {
 export interface NotificationsOptions {
   readonly url: string;
   readonly log: Log;
+  /** Called whenever the connection has proved that it is alive. */
+  readonly reached?: () => void;
 }
 
 /** How often the connection must prove that it is alive, and how long a proof counts, ms. */
@@ -92,6 +94,7 @@ export class Notifications {
         const asked = performance.now();
         await client.query("select");
         this.#aliveAt = asked;
+        this.#options.reached?.();
         await sleep(PING_MS, undefined, { signal }).catch(() => {});
       }
     } finally {

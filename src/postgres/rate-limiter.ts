@@ -3,7 +3,7 @@ import type { RateLimiter } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 import { Batcher } from "./batcher.ts";
-import { retrying } from "./retry.ts";
+import { PATIENCE_MS, retrying } from "./retry.ts";
 import { uuidFrom } from "./rows.ts";
 import { Grant, interval, SECOND_US, TokensAhead } from "./tokens-ahead.ts";
 
@@ -12,9 +12,6 @@ export interface RateLimiterOptions {
   pool: Pool;
   clock: Clock;
 }
-
-/** How long a call waits for a database that is away, ms. */
-const PATIENCE_MS = 2_000;
 
 /** Keys at most whose denial is remembered. */
 const MAX_DENIED = 10_000;
@@ -62,7 +59,11 @@ export class PostgresRateLimiter implements RateLimiter {
 
   constructor(options: RateLimiterOptions) {
     this.#options = options;
-    this.#takes = new Batcher({ max: 500, run: (takes) => this.#takeAll(takes) });
+    this.#takes = new Batcher({
+      max: 500,
+      patienceMs: PATIENCE_MS,
+      run: (takes, forMs) => this.#takeAll(takes, forMs),
+    });
   }
 
   take(keyId: string, tier: RateTier): RateDecision | Promise<RateDecision> {
@@ -88,7 +89,7 @@ export class PostgresRateLimiter implements RateLimiter {
     return { allowed: false, limit: tier.ratePerMinute, remaining: 0, resetAt: denial.resetAt, retryAfterSeconds };
   }
 
-  async #takeAll(takes: readonly Take[]): Promise<RateDecision[]> {
+  async #takeAll(takes: readonly Take[], forMs: number): Promise<RateDecision[]> {
     const sentAt = this.#options.clock.now();
     // While they waited, the batch before may have brought more than was asked for then.
     for (const take of takes) take.known ??= this.#ahead.spend(take.keyId, take.tier, sentAt);
@@ -102,7 +103,7 @@ export class PostgresRateLimiter implements RateLimiter {
         ask.wanted++;
       }
     }
-    if (asks.size > 0) await this.#ask(asks);
+    if (asks.size > 0) await this.#ask(asks, forMs);
     const decisions = takes.map(({ keyId, known }) => known ?? this.#decide(keyId, asks.get(keyId), sentAt));
     const now = this.#options.clock.now();
     for (const [keyId, { grant }] of asks) if (grant) this.#ahead.keep(keyId, grant, now);
@@ -110,8 +111,8 @@ export class PostgresRateLimiter implements RateLimiter {
   }
 
   /** Asks the buckets for all that is wanted, and for what is worth being taken ahead. */
-  async #ask(asks: ReadonlyMap<string, Ask>): Promise<void> {
-    const { rows } = await retrying(PATIENCE_MS, () =>
+  async #ask(asks: ReadonlyMap<string, Ask>, forMs: number): Promise<void> {
+    const { rows } = await retrying(forMs, () =>
       this.#options.pool.query<TakenRow>({
         name: "rate-limiter-take",
         text: "select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, now_us from rate_take($1, $2, $3, $4) taken",

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, QueryConfig } from "pg";
+import { loopTime } from "../loop-time.ts";
 import { DatabaseAwayError, DatabaseBusyError, wasBlocked, wasLost, wasUndone } from "./database-errors.ts";
 
 /** How long a statement waits for a database that is away, ms. */
@@ -11,25 +12,25 @@ const MAX_UNDONE = 8;
 /**
  * Sends a statement again until it is known to have happened. For statements only that may happen twice without harm.
  * One that has waited for a lock as long as it may is not sent again: others would wait behind it.
- * @param forMs how long to try, ms, on the monotonic clock: a machine whose time is set back must not try for longer
+ * @param forMs how long to try, ms, by {@link loopTime}: what was sent before a stall is asked for again after it
  * @throws DatabaseAwayError when the connection stays lost; DatabaseBusyError when it is undone or blocked; any other error as it is
  */
 export async function retrying<Result>(forMs: number, run: () => Promise<Result>): Promise<Result> {
-  const since = performance.now();
+  const since = loopTime();
   let undone = 0;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 500)) {
     try {
       return await run();
     } catch (error) {
-      const late = performance.now() - since + pauseMs > forMs;
+      const leftMs = forMs - (loopTime() - since);
       if (wasBlocked(error)) throw new DatabaseBusyError(error);
       if (wasUndone(error)) {
-        if (late || ++undone > MAX_UNDONE) throw new DatabaseBusyError(error);
+        if (leftMs <= 0 || ++undone > MAX_UNDONE) throw new DatabaseBusyError(error);
       } else {
         if (!wasLost(error)) throw error;
-        if (late) throw new DatabaseAwayError(error);
+        if (leftMs <= 0) throw new DatabaseAwayError(error);
       }
-      await sleep(pauseMs);
+      await sleep(Math.min(pauseMs, leftMs));
     }
   }
 }

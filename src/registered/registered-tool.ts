@@ -3,6 +3,7 @@ import type { MicroUsd } from "../domain/money.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { PreparedCall, Tool, ToolContext } from "../domain/tool.ts";
 import { ToolgateError } from "../domain/errors.ts";
+import { LoopTimer } from "../loop-time.ts";
 import type { Backend } from "./backend.ts";
 import { failed, unavailable, worked } from "./failure.ts";
 import { secretsOfHeader } from "./headers.ts";
@@ -91,12 +92,18 @@ export class RegisteredTool implements Tool {
   }
 
   async #run(params: JsonObject, { idempotencyKey, signal: stopping }: ToolContext): Promise<JsonObject> {
-    const deadline = AbortSignal.timeout(this.#settings.timeoutMs);
+    const overdue = new AbortController();
+    const deadline = new LoopTimer(this.#settings.timeoutMs, () => overdue.abort());
     let result: JsonObject;
     try {
-      result = await this.#backend.call(params, { signal: AbortSignal.any([stopping, deadline]), idempotencyKey });
+      result = await this.#backend.call(params, {
+        signal: AbortSignal.any([stopping, overdue.signal]),
+        idempotencyKey,
+      });
     } catch (error) {
-      throw this.#failure(error, stopping, deadline);
+      throw this.#failure(error, stopping, overdue.signal);
+    } finally {
+      deadline.clear();
     }
     const fit = deliverable(result);
     if (holdsSecret(JSON.stringify(fit), this.#secrets))

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { AGAIN, Batcher } from "../../src/postgres/batcher.ts";
 import { DatabaseAwayError, DatabaseBusyError } from "../../src/postgres/database-errors.ts";
@@ -98,6 +98,30 @@ describe("a batcher", () => {
     expect(batches).toEqual([["a"]]);
     away = false;
     expect(await batcher.submit("d")).toBe("d");
+  });
+
+  it("that finds the database away turns away what has waited for as long as it may, and keeps what came later", async () => {
+    let away = true;
+    const limits: number[] = [];
+    const batcher = new Batcher<string, string>({
+      max: 10,
+      patienceMs: 1_000,
+      run: async (items, forMs) => {
+        limits.push(forMs);
+        if (!away) return [...items];
+        await sleep(forMs);
+        throw new DatabaseAwayError(new Error("gone"));
+      },
+    });
+    const early = batcher.submit("a").catch((error: unknown) => error);
+    await sleep(400);
+    const late = batcher.submit("b");
+    expect(await early).toBeInstanceOf(DatabaseAwayError);
+    away = false;
+    await expect(late).resolves.toBe("b");
+    const [first = 0, second = 0] = limits;
+    expect(second).toBeGreaterThan(0);
+    expect(second).toBeLessThan(0.8 * first);
   });
 
   it("tries an item alone that found the database busy among others, and tells so when it stays busy", async () => {

@@ -1,0 +1,57 @@
+/** How often time is added up, ms. A stall of the event loop counts as two of these at most. */
+const TICK_MS = 500;
+
+let turned = 0;
+let last: number | undefined;
+
+/**
+ * Milliseconds on a monotonic clock in which the event loop turned. After a stall the timers that were due fire before what arrived
+ * meanwhile is read: limits that are measured by this leave room for it.
+ */
+export function loopTime(): number {
+  if (last === undefined) {
+    last = performance.now();
+    setInterval(add, TICK_MS).unref();
+  }
+  return turned + sinceTick(last);
+}
+
+/** A limit in {@link loopTime}. */
+export class LoopTimer {
+  readonly #ms: number;
+  readonly #ended: () => void;
+  #due: number;
+  #timer: NodeJS.Timeout;
+
+  /** @param ended called once when the time is over, unless the timer is refreshed or cleared before */
+  constructor(ms: number, ended: () => void) {
+    this.#ms = ms;
+    this.#ended = ended;
+    this.#due = loopTime() + ms;
+    this.#timer = setTimeout(() => this.#check(), ms);
+  }
+
+  /** Starts the time again. */
+  refresh(): void {
+    this.#due = loopTime() + this.#ms;
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #check(): void {
+    const leftMs = this.#due - loopTime();
+    if (leftMs <= 0) this.#ended();
+    else this.#timer = setTimeout(() => this.#check(), leftMs);
+  }
+}
+
+function add(): void {
+  turned += sinceTick(last ?? performance.now());
+  last = performance.now();
+}
+
+function sinceTick(tick: number): number {
+  return Math.min(performance.now() - tick, 2 * TICK_MS);
+}

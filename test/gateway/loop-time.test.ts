@@ -1,0 +1,48 @@
+import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
+import { expect, it, vi } from "vitest";
+import { DatabaseAwayError } from "../../src/postgres/database-errors.ts";
+import { retrying } from "../../src/postgres/retry.ts";
+import { LoopTimer, loopTime } from "../../src/loop-time.ts";
+
+/** The event loop stands still. */
+function stall(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+it("leaves what arrives during a stall its time after it", async () => {
+  const ended = vi.fn();
+  const timer = new LoopTimer(1_300, ended);
+  stall(2_000);
+  await turn();
+  await turn();
+  expect(ended).not.toHaveBeenCalled();
+  await expect.poll(() => ended.mock.calls.length).toBe(1);
+  timer.clear();
+});
+
+it("ends in time without a stall, later when refreshed, and never when cleared", async () => {
+  const since = loopTime();
+  const [plain, refreshed, cleared] = [vi.fn(() => loopTime() - since), vi.fn(() => loopTime() - since), vi.fn()];
+  new LoopTimer(60, plain);
+  const later = new LoopTimer(60, refreshed);
+  new LoopTimer(60, cleared).clear();
+  await sleep(40);
+  later.refresh();
+  await expect.poll(() => refreshed.mock.calls.length).toBe(1);
+  expect(plain.mock.results[0]?.value).toBeGreaterThanOrEqual(60);
+  expect(refreshed.mock.results[0]?.value).toBeGreaterThanOrEqual(100);
+  expect(cleared).not.toHaveBeenCalled();
+});
+
+it("asks again for the statement whose answer a stall outlasted", async () => {
+  let sent = 0;
+  const answer = retrying(1_500, async () => {
+    if (++sent > 1) return "stored";
+    await turn();
+    stall(2_000);
+    throw new Error("Query read timeout");
+  });
+  await expect(answer).resolves.toBe("stored");
+  const away = retrying(0, () => Promise.reject(new Error("Query read timeout")));
+  await expect(away).rejects.toBeInstanceOf(DatabaseAwayError);
+});

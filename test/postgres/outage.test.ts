@@ -1,0 +1,73 @@
+import { DatabaseError } from "pg";
+import { expect, it } from "vitest";
+import { DatabaseAwayError } from "../../src/postgres/database-errors.ts";
+import { Outage } from "../../src/postgres/outage.ts";
+
+function scene() {
+  const lines: (readonly [string, Record<string, unknown>])[] = [];
+  const log = {
+    warn: (details: object, message: string) => void lines.push([message, { ...details }]),
+    error: (details: object, message: string) => void lines.push([message, { ...details }]),
+  };
+  let now = 0;
+  const outage = new Outage(log, { now: () => now });
+  return { lines, log, outage, at: (ms: number) => (now = ms) };
+}
+
+const refused = () => Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+function sqlError(code: string): DatabaseError {
+  const error = new DatabaseError("refused", 0, "error");
+  error.code = code;
+  return error;
+}
+
+it("logs an outage when it begins, each minute and when it is over, with how much failed", () => {
+  const { lines, log, outage, at } = scene();
+  const [inside, outside] = [outage.quietInside(log), outage.quiet(log)];
+  for (let ms = 0; ms <= 90_000; ms += 10_000) {
+    at(ms);
+    inside.warn({ err: refused() }, "sweep failed");
+    outside.error({ err: new Error("a call", { cause: new DatabaseAwayError(refused()) }) }, "a request failed");
+  }
+  outage.reached();
+  at(91_000);
+  inside.warn({ err: refused() }, "sweep failed");
+  outage.reached();
+  at(92_000);
+  outage.reached();
+  expect(lines.map(([message]) => message)).toEqual(["database unreachable", "database still unreachable"]);
+  at(93_000);
+  outage.reached();
+  outage.reached();
+  expect(lines[0]?.[1]).toMatchObject({ event: "database_unreachable", code: "ECONNREFUSED" });
+  expect(lines[1]?.[1]).toMatchObject({ failures: 13 });
+  expect(lines.slice(2)).toEqual([
+    ["database reachable again", expect.objectContaining({ outage_ms: 91_000, failures: 21 })],
+  ]);
+});
+
+it("logs every other error, and those of other servers that cannot be reached", () => {
+  const { lines, log, outage } = scene();
+  outage.quietInside(log).warn({ err: sqlError("23514") }, "check failed");
+  outage.quiet(log).warn({ err: refused() }, "RPC away");
+  outage.quiet(log).error({ runs: 3 }, "released");
+  expect(lines.map(([message]) => message)).toEqual(["check failed", "RPC away", "released"]);
+});
+
+it.each(["25006", "53100"])(
+  "names a database that takes no writes (%s), once, until none fails for a minute",
+  (code) => {
+    const { lines, log, outage, at } = scene();
+    const error = new DatabaseAwayError(sqlError(code));
+    expect(error).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("takes no writes") });
+    for (let ms = 0; ms < 50_000; ms += 10_000) {
+      at(ms);
+      outage.quiet(log).error({ err: error }, "a request failed");
+      outage.reached();
+    }
+    expect(lines).toEqual([["database refuses writes", expect.objectContaining({ event: "database_refused", code })]]);
+    at(100_000);
+    outage.reached();
+    expect(lines.slice(1)).toEqual([["database accepts writes again", expect.objectContaining({ failures: 5 })]]);
+  },
+);
