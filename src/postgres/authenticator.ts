@@ -34,7 +34,6 @@ const [KNOWN, REFUSED] = [10_000, 1_000];
 /** How long anything is remembered at most, ms; a second line of defence, since changes are heard of. */
 const [KNOWN_MS, REFUSED_MS] = [30_000, 5_000];
 
-
 interface Remembered {
   caller: Caller;
   since: number;

@@ -37,6 +37,7 @@ import { PostgresSealingKeys } from "./sealing-keys.ts";
 import { PostgresSessions } from "./sessions.ts";
 import { PostgresSignInChallenges } from "./sign-in-challenges.ts";
 import { PostgresSuspense } from "./suspense.ts";
+import { SessionLock } from "./session-lock.ts";
 import { Sweeper } from "./sweeper.ts";
 import { PostgresTreasuryBooks } from "./treasury-books.ts";
 import { PostgresUnpaidWork } from "./unpaid-work.ts";
@@ -115,7 +116,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const { audit, last: lastAudit } = rememberedAudit((signal) => auditApart(url, signal), clock);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
-    const sweeper = new Sweeper({ pool, leaseMs, log, onReleased: options.onReleased });
+    const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log, onReleased: options.onReleased });
+    const sessionLock = new SessionLock({ url, instanceId, log });
     const notifications = new Notifications({ url, log, reached: () => outage.reached() });
     const keyUses = new KeyUses({ pool, clock, log });
     const authenticator = new PostgresAuthenticator({
@@ -129,7 +131,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const stop = async (): Promise<void> => {
       sealingKeys.stop();
       keySecrets.stop();
-      const working = [leases, sweeper, keyUses, sandboxRuns, notifications];
+      const working = [leases, sweeper, keyUses, sandboxRuns, notifications, sessionLock];
       await Promise.all(working.map((part) => part.stop()));
     };
     return {
@@ -165,8 +167,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       quiet: (quieted) => outage.quiet(quieted),
       checkDurability: () => checkDurability(pool),
       start: () => {
-        for (const part of [leases, sweeper, keyUses, sandboxRuns, notifications, sealingKeys, keySecrets])
-          part.start();
+        const working = [sessionLock, leases, sweeper, keyUses, sandboxRuns, notifications, sealingKeys, keySecrets];
+        for (const part of working) part.start();
       },
       stop,
       close: async () => {

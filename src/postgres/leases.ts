@@ -13,8 +13,8 @@ export interface LeasesOptions {
 }
 
 /**
- * Keeps the leases of the runs that this process works on. Only those: a run whose end could not be told to the database is let
- * go, so that the sweep gives its hold back. All times are the database's.
+ * Keeps the leases of the runs that this process works on. Only those: a run whose end could not be stored is let go, so that the
+ * sweep releases its hold. All times are the database's.
  */
 export class Leases {
   readonly #options: LeasesOptions;
@@ -36,6 +36,11 @@ export class Leases {
     this.#runs.delete(runUuid);
   }
 
+  /** The runs that are kept. */
+  get runs(): string[] {
+    return [...this.#runs];
+  }
+
   start(): void {
     this.#pulse.start();
   }
@@ -44,7 +49,7 @@ export class Leases {
     return this.#pulse.stop();
   }
 
-  /** Extends all leases once. A failure is told to the log alone: the next beat comes before a lease ends. */
+  /** Extends all leases once. A failure is only logged: the next beat comes before a lease ends. */
   async beat(): Promise<void> {
     if (this.#runs.size === 0) return;
     const { pool, instanceId, leaseMs, log } = this.#options;
@@ -52,7 +57,7 @@ export class Leases {
       await pool.query({
         name: "leases-beat",
         text: "select ledger_beat($1, $2, $3 * interval '1 millisecond')",
-        values: [[...this.#runs], instanceId, leaseMs],
+        values: [this.runs, instanceId, leaseMs],
       });
     } catch (error) {
       log.warn({ err: error }, "the leases of running calls could not be extended");

@@ -96,17 +96,29 @@ export class PostgresLedger implements Ledger {
     if (known) return known;
     const short = await this.#stillShort(call);
     if (short) return short;
-    const begun = await this.#beginning.submit(call);
+    const begun = await this.#beginKept(call);
     if (begun.kind === "insufficient") this.#short.set(call.accountId, true);
     // Answered by the call that its payment bought under another key: from now on this key stands for that answer too.
     if (begun.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
       await this.prior({ ...call, ...call.payment });
     }
-    if (begun.kind === "started") {
-      this.#options.leases.add(uuidFrom("run", call.runId));
-      this.#begun.set(call.runId, call);
-    }
+    if (begun.kind === "started") this.#begun.set(call.runId, call);
     return begun;
+  }
+
+  /** Keeps the run from before it exists: it can begin in the database while this process stands still. */
+  async #beginKept(call: BeginCall): Promise<Begun> {
+    const { leases } = this.#options;
+    const run = uuidFrom("run", call.runId);
+    leases.add(run);
+    try {
+      const begun = await this.#beginning.submit(call);
+      if (begun.kind !== "started") leases.remove(run);
+      return begun;
+    } catch (error) {
+      leases.remove(run);
+      throw error;
+    }
   }
 
   /**

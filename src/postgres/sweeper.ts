@@ -1,4 +1,5 @@
 import type { Pool } from "pg";
+import type { Leases } from "./leases.ts";
 import type { Log } from "./log.ts";
 import { Pulse } from "./pulse.ts";
 import { Removal } from "./removal.ts";
@@ -6,6 +7,9 @@ import { Removal } from "./removal.ts";
 /** What the sweeper needs. */
 export interface SweeperOptions {
   pool: Pool;
+  instanceId: string;
+  /** This instance's own, of which the sweep releases none: the process is at work. */
+  leases: Pick<Leases, "runs">;
   /** The lease of runs, ms; sweeps come three times as often. */
   leaseMs: number;
   log: Log;
@@ -16,9 +20,12 @@ export interface SweeperOptions {
 /** Runs in one transaction at most. */
 const BATCH = 100;
 
+/** How long after its lease a run is left to an instance that is stalled but connected, in leases: a minute by default. */
+const STALL_LEASES = 4;
+
 /**
- * Ends runs whose lease has expired, because their instance died or stalled: holds go back, keys become retryable. Also removes what is
- * old, beside that and without haste. Every instance sweeps; locked rows are skipped, so they share the work.
+ * Ends runs whose lease has expired, because their instance died or stalled for too long: holds are released, keys become retryable.
+ * Also removes old rows, slowly. Every instance sweeps; locked rows are skipped, so they share the work.
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
@@ -46,11 +53,12 @@ export class Sweeper {
 
   /** Releases every run whose lease has expired. @returns how many it were */
   async sweep(): Promise<number> {
+    const { pool, instanceId, leases, leaseMs } = this.#options;
     for (let total = 0; ;) {
-      const { rows } = await this.#options.pool.query<{ count: bigint }>({
+      const { rows } = await pool.query<{ count: bigint }>({
         name: "sweeper-sweep",
-        text: "select ledger_sweep($1) as count",
-        values: [BATCH],
+        text: "select ledger_sweep($1, $2, $3, $4 * interval '1 millisecond') as count",
+        values: [BATCH, instanceId, leases.runs, STALL_LEASES * leaseMs],
       });
       const count = Number(rows[0]?.count ?? 0n);
       total += count;

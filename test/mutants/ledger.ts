@@ -11,6 +11,8 @@ const FAULTS = ["test/postgres/faults.test.ts"];
 const FENCE = ["test/postgres/fence.test.ts"];
 const LOCKS = ["test/postgres/locks.test.ts"];
 const ONCE = ["test/postgres/once.test.ts"];
+const STALL = ["test/postgres/stall.test.ts"];
+const SWEEP = "src/postgres/migrations/0030-connected-owners.ts";
 
 /** What the functions of the ledger see to. */
 export const LEDGER: readonly Mutant[] = [
@@ -346,5 +348,53 @@ export const LEDGER: readonly Mutant[] = [
     find: "and call.claim_key is null and (select true from run where id = call.run_id)",
     replace: "and false",
     tests: LOCKS,
+  },
+  {
+    name: "stall-survived",
+    guard: "A run is left to an instance that stalls for a while.",
+    file: SWEEP,
+    find: "when owner = any (connected) then lease_until < now() - stall",
+    replace: "when owner = any (connected) then true",
+    tests: STALL,
+  },
+  {
+    name: "stall-bounded",
+    guard: "A run is not left for ever to an instance that stalls.",
+    file: SWEEP,
+    find: "when owner = any (connected) then lease_until < now() - stall",
+    replace: "when owner = any (connected) then false",
+    tests: STALL,
+  },
+  {
+    name: "stall-own-sweep",
+    guard: "An instance that wakes up does not release the runs that it works on.",
+    file: SWEEP,
+    find: "when owner = sweeper then id <> all (kept)",
+    replace: "when owner = sweeper then true",
+    tests: STALL,
+  },
+  {
+    name: "stall-session",
+    guard: "The session of an instance holds its lock.",
+    file: "src/postgres/session-lock.ts",
+    find: "select pg_advisory_lock_shared(hashtextextended($1::uuid::text, 0))",
+    replace: "select hashtextextended($1::uuid::text, 0)",
+    tests: STALL,
+  },
+  {
+    name: "stall-at-begin",
+    guard: "A run that begins while its instance stalls is kept.",
+    file: "src/postgres/ledger.ts",
+    find: "leases.add(run);",
+    replace: "",
+    tests: STALL,
+  },
+  {
+    name: "outage-own-patience",
+    guard: "A call that came late in an outage waits as long as the others.",
+    file: "src/postgres/batcher.ts",
+    find: "const due = loopTime() + SOON_MS;",
+    replace: "const due = Infinity;",
+    tests: ["test/postgres/batcher.test.ts"],
   },
 ];

@@ -31,7 +31,7 @@ export function openInstance(url: string, leaseMs = 15_000): Instance {
   const pool = openPool(url, { max: 4, applicationName: `test ${instanceId}` });
   const leases = new Leases({ pool, instanceId, leaseMs, log: silent });
   const ledger = new PostgresLedger({ pool, instanceId, leaseMs, leases });
-  const sweeper = new Sweeper({ pool, leaseMs, log: silent });
+  const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log: silent });
   return { instanceId, pool, ledger, leases, sweeper, close: () => pool.end() };
 }
 

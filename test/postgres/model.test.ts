@@ -144,7 +144,7 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
           } else if (step.do === "sweep" && picked) {
             await expireLeases(pool, picked);
             await sweeper.sweep();
-            reference.sweep(picked.runId);
+            reference.sweep(picked.runId, instanceId);
           } else if (step.do === "credit") {
             const arrived = deposit(step.tx, step.quote);
             const { credited } = await ledger.credit(accounts[step.account]!, arrived);

@@ -40,6 +40,7 @@ export class ReferenceLedger {
   readonly #payments = new Map<string, Payment>();
   readonly #settledQuotes = new Set<string>();
   readonly #runs = new Map<string, Run>();
+  readonly #expired = new Set<string>();
   readonly #movements = new Set<string>();
   readonly #refunded = new Set<string>();
   /** By budget. */
@@ -156,13 +157,16 @@ export class ReferenceLedger {
     return true;
   }
 
-  /** The lease of an active run runs out and the sweep comes by. */
-  sweep(runId: string): void {
-    const run = this.#runs.get(runId);
-    if (run?.status !== "active") return;
-    run.status = "failed";
-    run.owner = undefined;
-    this.#settle(run, false);
+  /** The lease of a run ends, and an instance sweeps: all but the runs that it works on itself. */
+  sweep(runId: string, sweeper: string): void {
+    this.#expired.add(runId);
+    for (const expired of this.#expired) {
+      const run = this.#runs.get(expired);
+      if (run?.status !== "active" || run.owner === sweeper) continue;
+      run.status = "failed";
+      run.owner = undefined;
+      this.#settle(run, false);
+    }
   }
 
   #deposit(call: BeginCall, payment: CallPayment, settles: boolean): void {

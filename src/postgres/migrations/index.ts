@@ -26,6 +26,7 @@ import { Glance } from "./0025-glance.ts";
 import { BegunMeanwhile } from "./0026-begun-meanwhile.ts";
 import { FinishByKeys } from "./0027-finish-by-keys.ts";
 import { KeySecrets } from "./0028-key-secrets.ts";
+import { ConnectedOwners } from "./0030-connected-owners.ts";
 import { UnpaidWork } from "./0032-unpaid-work.ts";
 import { RelayRisk } from "./0034-relay-risk.ts";
 
@@ -59,6 +60,7 @@ export const MIGRATIONS = [
   BegunMeanwhile,
   FinishByKeys,
   KeySecrets,
+  ConnectedOwners,
   UnpaidWork,
   RelayRisk,
 ];

@@ -28,6 +28,7 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0026-begun-meanwhile",
   "0027-finish-by-keys",
   "0028-key-secrets",
+  "0030-connected-owners",
   "0032-unpaid-work",
   "0034-relay-risk",
 ];

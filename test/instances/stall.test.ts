@@ -1,0 +1,90 @@
+import path from "node:path";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
+import { callAt, expectAccount, expectCleanAudit } from "./calls.ts";
+import { Instances, type Instance } from "./process.ts";
+import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
+
+/** Two instances stand still with paid calls under way, one for longer than its runs are left to it; a third one sweeps. */
+const LEASE_MS = 1_000;
+/** Several leases, within the one that a run has and the four that it is left to a stalled instance. */
+const SHORT_MS = 3_300;
+const LONG_MS = 8_000;
+const CALLS = 20;
+const BALANCE = 1_000_000n;
+
+interface Stalled {
+  instance: Instance;
+  agent: Agent;
+  answers: Promise<Answer[]>;
+}
+
+let ground: Ground;
+let model: SlowModel;
+let survivor: Instance;
+let short: Stalled;
+let long: Stalled;
+const instances = new Instances();
+
+async function serve(stallMs: number): Promise<Stalled> {
+  const instance = await instances.serve({
+    ...ground.settings,
+    ...model.settings,
+    RUN_LEASE_MS: String(LEASE_MS),
+    NODE_OPTIONS: `--import=${path.join(import.meta.dirname, "stall.ts")}`,
+    STALL_MS: String(stallMs),
+  });
+  return { instance, agent: await ground.agent({ balance: BALANCE }), answers: Promise.resolve([]) };
+}
+
+async function statusesOfRuns(agent: Agent): Promise<Record<string, number>> {
+  const { body } = await request(survivor, agent, "/runs?limit=100", { method: "GET" });
+  const statuses = body.items.map(({ status }: { status: string }) => status);
+  return Object.fromEntries(
+    [...new Set<string>(statuses)].map((one) => [one, statuses.filter((status: string) => status === one).length]),
+  );
+}
+
+beforeAll(async () => {
+  [ground, model] = await Promise.all([startGround(), slowModel()]);
+  [short, long, survivor] = await Promise.all([
+    serve(SHORT_MS),
+    serve(LONG_MS),
+    instances.serve({ ...ground.settings, RUN_LEASE_MS: String(LEASE_MS) }),
+  ]);
+  model.holdBack();
+  for (const one of [short, long])
+    one.answers = Promise.all(Array.from({ length: CALLS }, () => callAt(one.instance, one.agent, CHAT)));
+  await vi.waitFor(() => expect(model.asked()).toBe(2 * CALLS), { timeout: 30_000 });
+  for (const { instance } of [short, long]) instance.signal("SIGUSR2");
+  await vi.waitFor(() => expect(short.instance.log() + long.instance.log()).toMatch(/stalled[^]*stalled/));
+  model.letGo();
+});
+afterAll(async () => {
+  try {
+    await expectCleanAudit(ground.settings);
+  } finally {
+    await instances.close();
+    await ground.close();
+    await model[Symbol.asyncDispose]();
+  }
+});
+
+it("charges calls once that were under way while the event loop stood still for several leases", async () => {
+  const answers = await short.answers;
+  expect(answers.map(({ status, body }) => (status === 200 ? 200 : body))).toEqual(Array(CALLS).fill(200));
+  const receipts = new Set(answers.map(({ body }) => body.receipt.receipt_id));
+  expect(receipts.size).toBe(CALLS);
+  const debited = answers.reduce((sum, { body }) => sum + BigInt(body.receipt.debited_usdc_microusd), 0n);
+  await expectAccount(survivor, short.agent, { balance: BALANCE - debited, receipts: CALLS });
+  expect(await statusesOfRuns(short.agent)).toEqual({ completed: CALLS });
+});
+
+it("releases the runs of an instance that stands still for good, which charges nothing when it wakes up", async () => {
+  await expect.poll(() => statusesOfRuns(long.agent), { interval: 100 }).toEqual({ failed: CALLS });
+  await expectAccount(survivor, long.agent, { balance: BALANCE, receipts: 0 });
+  const answers = await long.answers;
+  expect(answers.map(({ status }) => status)).toEqual(Array(CALLS).fill(503));
+  expect(answers[0]?.body.message).toMatch(/outlived its lease.*nothing was charged/);
+  await expectAccount(survivor, long.agent, { balance: BALANCE, receipts: 0 });
+});
