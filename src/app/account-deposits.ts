@@ -36,10 +36,10 @@ export class AccountDeposits {
   /** Begins a deposit. @throws ToolgateError INVALID_REQUEST when too many wait */
   async create(accountId: string, amount: MicroUsd): Promise<DepositStatus> {
     const { deposits, looks, clock, random } = this.#deps;
-    const depositId = newId("dep", clock, random);
+    const now = clock.now();
+    const depositId = newId("dep", { now: () => now }, random);
     // Nobody has a key to it: it is there to be found.
     const reference = formatAddress(random.bytes(32));
-    const now = clock.now();
     const begun = await deposits.create(
       { depositId, accountId, amount, reference, createdAt: new Date(now) },
       { waiting: MOST_WAITING, since: new Date(now - DAY_MS) },

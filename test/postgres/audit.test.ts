@@ -9,7 +9,7 @@ import { PostgresDeposits } from "../../src/postgres/deposits.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, completed, depositOf, failed, makeAccount, paymentOf, PRICE } from "./fixture.ts";
+import { callOf, chargeOf, completed, depositOf, failed, makeAccount, paymentOf, PRICE } from "./fixture.ts";
 import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
 
 /** For each check, what someone with the superuser's password and no scruples could do to the tables. */
@@ -75,10 +75,10 @@ beforeAll(async () => {
     callOf(account),
   ];
   calls.push(callOf(account, await limitedKey(instance, account)));
-  const ended = calls.map((call) => completed(call));
-  for (const [n, call] of calls.entries()) {
+  const receiptIds: string[] = [];
+  for (const call of calls) {
     await instance.ledger.begin(call);
-    await instance.ledger.finish(ended[n]!);
+    receiptIds.push(await chargeOf(instance.ledger, completed(call)));
   }
   const lost = callOf(account, { idempotencyKey: "lost" });
   await instance.ledger.begin(lost);
@@ -97,7 +97,7 @@ beforeAll(async () => {
   await instance.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
   await payRelayed(instance, account);
   await instance.suspense.assign({ txSignature: nobodys[0]!.txSignature, to: { accountId: account }, reason: "his" });
-  await instance.refunds.refund({ receiptId: ended[0]!.receiptId, reason: "wrong" });
+  await instance.refunds.refund({ receiptId: receiptIds[0]!, reason: "wrong" });
 });
 afterAll(async () => {
   await instance.close();

@@ -6,6 +6,7 @@ import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
+  chargeOf,
   completed,
   depositOf,
   expectCleanAudit,
@@ -39,9 +40,7 @@ async function paidCall(account: string, change: Parameters<typeof callOf>[1] = 
   const deposit = depositOf();
   const call = callOf(account, { payment: paymentOf(deposit), ...change });
   await one.ledger.begin(call);
-  const end = completed(call);
-  await one.ledger.finish(end);
-  return { deposit, call, receiptId: end.receiptId };
+  return { deposit, call, receiptId: await chargeOf(one.ledger, completed(call)) };
 }
 
 /** What the transfers of a kind come to. */
@@ -79,11 +78,10 @@ describe("a receipt", () => {
     const accounts = await Promise.all(Array.from({ length: 20 }, () => makeAccount(one.pool, 25n * PRICE)));
     const calls = Array.from({ length: 500 }, (_, n) => callOf(accounts[n % 20]!));
     await Promise.all(calls.map((call) => one.ledger.begin(call)));
-    const ends = calls.map((call) => completed(call));
-    await Promise.all(ends.map((end) => one.ledger.finish(end)));
+    const receiptIds = await Promise.all(calls.map((call) => chargeOf(one.ledger, completed(call))));
     for (const account of accounts) expect(await one.ledger.balance(account)).toBe(0n);
     const refunds = await Promise.all(
-      ends.flatMap(({ receiptId }, n) =>
+      receiptIds.flatMap((receiptId, n) =>
         [n, n + 1].map((at) => [one, two, three][at % 3]!.refunds.refund({ receiptId, reason: "all of them" })),
       ),
     );

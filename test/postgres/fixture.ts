@@ -98,6 +98,13 @@ export function completed(call: BeginCall, result = { answer: 42 }) {
   return { runId: call.runId, outcome: "completed", receiptId: newReceiptId(), result } as const;
 }
 
+/** Ends a call's run well. @returns the identifier of its receipt, which has the ledger's time */
+export async function chargeOf(ledger: PostgresLedger, end: ReturnType<typeof completed>): Promise<string> {
+  const finished = await ledger.finish(end);
+  if (finished.kind !== "captured" || !finished.receipt) throw new Error(`the run was ${finished.kind}`);
+  return finished.receipt.receiptId;
+}
+
 /** Ends the call's run badly. */
 export function failed(call: BeginCall) {
   return { runId: call.runId, outcome: "failed", error: { code: "TOOL_FAILED", message: "the tool failed" } } as const;

@@ -8,6 +8,7 @@ import { signatureFrom } from "../../src/postgres/rows.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
+  chargeOf,
   completed,
   depositOf,
   failed,
@@ -47,23 +48,23 @@ describe("a run with all that belongs to it", () => {
     const call = callOf(accountId, { idempotencyKey: "once" });
     await instance.ledger.begin(call);
     const end = completed(call, { answer: 42 });
-    await instance.ledger.finish(end);
+    const receiptId = await chargeOf(instance.ledger, end);
     await instance.pool.query("update run set key_id = $1 where id = $2", [
       uuidOf("key", keyId),
       uuidOf("run", call.runId),
     ]);
     const details = {
       run: { runId: call.runId, status: "completed" },
-      receipt: { receiptId: end.receiptId },
+      receipt: { receiptId },
       key: { keyId, name: "mine" },
       idempotencyKey: "once",
       result: { answer: 42 },
       payment: undefined,
     };
     expect(await history.ofRun(accountId, call.runId)).toMatchObject(details);
-    expect(await history.ofReceipt(accountId, end.receiptId)).toMatchObject(details);
+    expect(await history.ofReceipt(accountId, receiptId)).toMatchObject(details);
     expect(await history.ofRun(otherId, call.runId)).toBeUndefined();
-    expect(await history.ofReceipt(otherId, end.receiptId)).toBeUndefined();
+    expect(await history.ofReceipt(otherId, receiptId)).toBeUndefined();
     expect(await history.ofRun(accountId, "run_nonsense")).toBeUndefined();
     expect(await history.ofReceipt(accountId, call.runId)).toBeUndefined();
   });
@@ -97,7 +98,7 @@ describe("a run with all that belongs to it", () => {
     const call = callOf(accountId, { payment: paymentOf(deposit) });
     await instance.ledger.begin(call);
     const end = completed(call);
-    await instance.ledger.finish(end);
+    const receiptId = await chargeOf(instance.ledger, end);
     const payment = {
       txSignature: deposit.txSignature,
       amount: PRICE,
@@ -107,14 +108,14 @@ describe("a run with all that belongs to it", () => {
       finalized: false,
       reversed: false,
     };
-    expect(await history.ofReceipt(accountId, end.receiptId)).toMatchObject({
+    expect(await history.ofReceipt(accountId, receiptId)).toMatchObject({
       receipt: { status: "final", paidBy: "transfer" },
       payment,
       idempotencyKey: undefined,
       result: { answer: 42 },
     });
     await instance.pool.query("select treasury_reverse($1)", [signatureFrom(deposit.txSignature)]);
-    expect(await history.ofReceipt(accountId, end.receiptId)).toMatchObject({
+    expect(await history.ofReceipt(accountId, receiptId)).toMatchObject({
       receipt: { status: "reversed" },
       payment: { ...payment, reversed: true },
     });

@@ -6,7 +6,17 @@ import type { HistoryFilter } from "../../src/app/ports.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
 import type { RunStatus } from "../../src/domain/run.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
-import { callOf, completed, failed, makeAccount, newRunId, openInstance, PRICE, type Instance } from "./fixture.ts";
+import {
+  callOf,
+  chargeOf,
+  completed,
+  failed,
+  makeAccount,
+  newRunId,
+  openInstance,
+  PRICE,
+  type Instance,
+} from "./fixture.ts";
 
 let database: TestDatabase;
 let instance: Instance;
@@ -28,12 +38,11 @@ beforeAll(async () => {
   for (let n = 0; n < 12; n++) {
     for (const owner of [accountId, otherId]) {
       const call = callOf(owner);
-      const end = n % 4 === 3 ? failed(call) : completed(call);
       await instance.ledger.begin(call);
-      await instance.ledger.finish(end);
+      const finished = await instance.ledger.finish(n % 4 === 3 ? failed(call) : completed(call));
       if (owner === accountId) {
         runIds.push(call.runId);
-        if (end.outcome === "completed") receiptIds.push(end.receiptId);
+        if (finished.kind === "captured" && finished.receipt) receiptIds.push(finished.receipt.receiptId);
       }
       // Identifiers made in one millisecond have no order.
       await new Promise((resolve) => setTimeout(resolve, 2));
@@ -160,15 +169,14 @@ describe("a list", () => {
 
   it("shows a receipt as refunded once a transfer says so, the receipt itself unchanged", async () => {
     const call = callOf(accountId);
-    const end = completed(call);
     await instance.ledger.begin(call);
-    await instance.ledger.finish(end);
+    const receiptId = await chargeOf(instance.ledger, completed(call));
     await instance.pool.query(
       `insert into transfer (debit, credit, amount, kind, ref)
        select credit, debit, amount, 'refund', ref from transfer where kind = 'charge' and ref = decode($1, 'hex')`,
       [call.runId.slice(4)],
     );
-    expect(await receipts.find(accountId, end.receiptId)).toMatchObject({
+    expect(await receipts.find(accountId, receiptId)).toMatchObject({
       status: "refunded",
       refunded: PRICE,
       debited: PRICE,
@@ -196,6 +204,28 @@ describe("a list", () => {
       code: "INVALID_REQUEST",
     });
   });
+});
+
+it("lists the times of runs and receipts in order, whatever the clocks of the instances that made them", async () => {
+  const account = await makeAccount(instance.pool, 100n * PRICE);
+  const made = (skewMs: number) => newId("run", { now: () => Date.now() + skewMs }, systemRandom);
+  const calls = [0, -600_000, 600_000, -7, 7, 0].map((skewMs) => callOf(account, { runId: made(skewMs) }));
+  for (const call of calls) await instance.ledger.begin(call);
+  // Identifiers of receipts by clocks that go apart.
+  for (const [n, call] of calls.entries()) {
+    const receiptId = newId("rcpt", { now: () => Date.now() + (n % 2 === 0 ? 600_000 : -600_000) }, systemRandom);
+    await instance.ledger.finish({ ...completed(call), receiptId });
+  }
+  for (const list of [runs, receipts]) {
+    const pages = await all<{ createdAt: Date }>((cursor) =>
+      list.list({ ...page, accountId: account, limit: 4, cursor }),
+    );
+    const times = pages.flat().map(({ createdAt }) => createdAt.getTime());
+    expect(times).toHaveLength(calls.length);
+    expect(times).toEqual(times.toSorted((one, other) => other - one));
+  }
+  const [run] = (await runs.list({ ...page, accountId: account, limit: 1 })).items;
+  expect(run?.createdAt).toEqual(new Date(Number.parseInt(run?.runId.slice(4, 16) ?? "", 16)));
 });
 
 describe("one receipt or run", () => {

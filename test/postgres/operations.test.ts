@@ -11,6 +11,7 @@ import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
+  chargeOf,
   completed,
   depositOf,
   expectCleanAudit,
@@ -42,9 +43,7 @@ const MINUTE_MS = 60_000;
 async function buy(accountId: string) {
   const call = callOf(accountId);
   await instance.ledger.begin(call);
-  const end = completed(call);
-  await instance.ledger.finish(end);
-  return end.receiptId;
+  return chargeOf(instance.ledger, completed(call));
 }
 
 describe("the figures", () => {

@@ -125,8 +125,8 @@ async function call({ ledger }: Treasurer, accountId: string): Promise<string[]>
     const ends = calls
       .slice(0, done + 2_000 === CALLS ? -5 : undefined)
       .map((call, m) => (m % 7 === 6 ? failed(call) : completed(call)));
-    await Promise.all(ends.map((end) => ledger.finish(end)));
-    for (const end of ends) if (end.outcome === "completed") receiptIds.push(end.receiptId);
+    const finished = await Promise.all(ends.map((end) => ledger.finish(end)));
+    for (const end of finished) if (end.kind === "captured" && end.receipt) receiptIds.push(end.receipt.receiptId);
   }
   return receiptIds;
 }

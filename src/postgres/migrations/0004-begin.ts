@@ -294,9 +294,13 @@ export const LEDGER_BEGIN = /* sql */ `
       end if;
 
       insert into run (
-        id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, started_at, key_id, budget_id)
+        id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, tx_signature, paid_by, created_at, started_at,
+        key_id, budget_id)
       select call.run_id, call.account_id, call.tool, 'active', instance, now() + lease, call.price, call.claim_key,
-             call.quote_id, call.step_id, call.tx_signature, coalesce(payment.paid_by, 'balance'), now(), call.key_id, call.budget_id
+             call.quote_id, call.step_id, call.tx_signature, coalesce(payment.paid_by, 'balance'),
+             -- The time in the identifier, by which runs are listed.
+             to_timestamp(('x' || substr(encode(uuid_send(call.run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0),
+             now(), call.key_id, call.budget_id
       from unnest(calls) call
       left join lateral (select paid_by from payment where tx_signature = call.tx_signature offset 0) payment on true
       where kinds[call.n] = 'granted';

@@ -82,6 +82,8 @@ export const LEDGER_FINISH = /* sql */ `
   #variable_conflict use_column
   declare
     asked constant uuid[] = array(select ending.run_id from unnest(endings) ending);
+    -- Receipts are listed by their identifiers, which begin with when they are made, ms.
+    made constant bytea = substr(int8send(floor(extract(epoch from now()) * 1000)::bigint), 3);
     mine uuid[];            -- those that end now
     ended uuid[];
     captured uuid[];
@@ -106,7 +108,7 @@ export const LEDGER_FINISH = /* sql */ `
       select transfer_id, account_id, '${SYSTEM_ACCOUNTS.revenue}', amount, 'charge', uuid_send(run_id) from charged
     ), issued as (
       insert into receipt (id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted, debited, paid_by)
-      select receipt_id, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, price, amount, paid_by from charged
+      select encode(overlay(uuid_send(receipt_id) placing made from 1), 'hex')::uuid, run_id, transfer_id, account_id, tool, quote_id, step_id, tx_signature, price, amount, paid_by from charged
     )
     select array_agg(id) filter (where status <> 'completed'), array_agg(id) filter (where status = 'completed'),
            array_agg(id) filter (where claim_key is not null),

@@ -27,6 +27,7 @@ import { BegunMeanwhile } from "./0026-begun-meanwhile.ts";
 import { FinishByKeys } from "./0027-finish-by-keys.ts";
 import { KeySecrets } from "./0028-key-secrets.ts";
 import { ConnectedOwners } from "./0030-connected-owners.ts";
+import { TimesOfIds } from "./0031-times-of-ids.ts";
 import { UnpaidWork } from "./0032-unpaid-work.ts";
 import { RelayRisk } from "./0034-relay-risk.ts";
 
@@ -61,6 +62,7 @@ export const MIGRATIONS = [
   FinishByKeys,
   KeySecrets,
   ConnectedOwners,
+  TimesOfIds,
   UnpaidWork,
   RelayRisk,
 ];

@@ -29,6 +29,7 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0027-finish-by-keys",
   "0028-key-secrets",
   "0030-connected-owners",
+  "0031-times-of-ids",
   "0032-unpaid-work",
   "0034-relay-risk",
 ];
