@@ -128,12 +128,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       uses: keyUses,
     });
     const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
-    const stop = async (): Promise<void> => {
-      sealingKeys.stop();
-      keySecrets.stop();
-      const working = [leases, sweeper, keyUses, sandboxRuns, notifications, sessionLock];
-      await Promise.all(working.map((part) => part.stop()));
-    };
+    const working = [sessionLock, leases, sweeper, keyUses, sandboxRuns, notifications, sealingKeys, keySecrets];
+    const stop = async (): Promise<void> => void (await Promise.all(working.map(async (part) => part.stop())));
     return {
       ledger: new PostgresLedger({
         pool,
@@ -167,7 +163,6 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       quiet: (quieted) => outage.quiet(quieted),
       checkDurability: () => checkDurability(pool),
       start: () => {
-        const working = [sessionLock, leases, sweeper, keyUses, sandboxRuns, notifications, sealingKeys, keySecrets];
         for (const part of working) part.start();
       },
       stop,
