@@ -55,7 +55,7 @@ describe("docs/tools.md", () => {
     );
     expect(resolveUpstreams(section, { INFERENCE_BASE_URL: "http://host/v1" })).toMatchObject({
       problems: [],
-      upstreams: [{ timeoutMs: 120_000 }],
+      upstreams: [{ timeoutMs: 600_000 }],
     });
     expect(section.default_model).toEqual(inferenceSchema.parse(undefined).default_model);
   });
