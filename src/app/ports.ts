@@ -25,10 +25,13 @@ export interface Authenticator {
   authenticate(secret: string): Caller | undefined | Promise<Caller | undefined>;
 }
 
-/** The token buckets, one per key, shared by all instances on one database. */
+/** Whose tokens a request takes. */
+export type RatedCaller = Pick<Caller, "keyId" | "accountId" | "tier" | "accountTier">;
+
+/** The token buckets, one per key and one per account, shared by all instances on one database. */
 export interface RateLimiter {
-  /** One token, if there is one; at once where that is known from memory. */
-  take(keyId: string, tier: RateTier): RateDecision | Promise<RateDecision>;
+  /** One token of the key and its account, if both have one; at once where that is known from memory. */
+  take(caller: RatedCaller): RateDecision | Promise<RateDecision>;
 }
 
 /** A transfer into the treasury that was verified on the chain. It is a fact: whoever it belongs to gets the credit, once. */
@@ -233,11 +236,22 @@ export interface Account {
   accountId: string;
   wallet: string;
   balance: MicroUsd;
+  /** Of each of its keys. */
   tier: RateTier;
+  /** Over all its keys. */
+  accountTier: RateTier;
   operator: boolean;
   /** Why its keys are refused; undefined while they are not. */
   blockedReason: string | undefined;
   createdAt: Date;
+}
+
+/** A new tier; what is left out stays. Of the account's own, 0 stands for ten keys' worth. */
+export interface TierChange {
+  ratePerMinute?: number | undefined;
+  burst?: number | undefined;
+  accountRatePerMinute?: number | undefined;
+  accountBurst?: number | undefined;
 }
 
 /** The operator's account work. Methods on an unknown account throw ToolgateError NOT_FOUND. */
@@ -250,7 +264,8 @@ export interface Accounts {
    * @throws ToolgateError INVALID_REQUEST for 0 and what JSON cannot tell exactly, and when the balance would fall below zero or be such
    */
   adjust(adjustment: { accountId: string; amount: MicroUsd; reason: string; idempotencyKey: string }): Promise<Account>;
-  setTier(accountId: string, tier: RateTier): Promise<Account>;
+  /** Changes what is given. @throws ToolgateError INVALID_REQUEST for nothing, and for a rate or burst out of range */
+  setTier(accountId: string, tier: TierChange): Promise<Account>;
   setOperator(accountId: string, operator: boolean): Promise<Account>;
   /** Has its keys refused for that reason, on every instance within a second, or let in again. */
   setBlocked(accountId: string, block: { blocked: boolean; reason: string }): Promise<Account>;

@@ -8,8 +8,8 @@ export interface SandboxRunStart {
   readonly keyId: string;
   /** The name that the caller chose, by which it can cancel a call whose answer it still waits for. */
   readonly name: string | undefined;
-  /** How many executions of one key may be active at once, over all instances. */
-  readonly mostPerKey: number;
+  /** How many executions of one account may be active at once, over all instances. */
+  readonly mostPerAccount: number;
 }
 
 /** What is known of an execution. */

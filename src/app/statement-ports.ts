@@ -18,7 +18,10 @@ export interface AccountBalance {
   spent30Days: MicroUsd;
   /** Below it the owner wants to be warned; undefined: never. */
   lowBalance: MicroUsd | undefined;
+  /** Of each key. */
   tier: RateTier;
+  /** Of the account, over all its keys. */
+  accountTier: RateTier;
 }
 
 /** What kind an entry of an account is of. */

@@ -4,7 +4,7 @@ import type { Account } from "../app/ports.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { DEFAULT_SCOPES } from "../domain/scope.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { address, count, explanation, signedUsdc } from "./arguments.ts";
+import { address, count, countOrNone, explanation, signedUsdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 import { limitOption, printPage, type PageOptions } from "./page.ts";
@@ -15,6 +15,15 @@ interface CreateOptions {
   usdc?: bigint;
   rate?: number;
   burst?: number;
+  json?: boolean;
+}
+
+interface TierOptions {
+  account: string;
+  rate?: number;
+  burst?: number;
+  accountRate?: number;
+  accountBurst?: number;
   json?: boolean;
 }
 
@@ -65,17 +74,14 @@ export function addAccountCommands(program: Command): void {
 
   accounts
     .command("tier")
-    .description("sets the rate limit of an account's keys")
+    .description("sets the rate limits of an account; what is left out stays")
     .requiredOption("--account <id>", "account")
-    .requiredOption("--rate <n>", "requests per minute in the long run", count)
-    .requiredOption("--burst <n>", "requests at once", count)
+    .option("--rate <n>", "requests per minute of each of its keys in the long run", count)
+    .option("--burst <n>", "requests at once of each of its keys", count)
+    .option("--account-rate <n>", "requests per minute of all its keys together; 0: ten keys' worth", countOrNone)
+    .option("--account-burst <n>", "requests at once of all its keys together; 0: ten keys' worth", countOrNone)
     .option("--json", "print JSON")
-    .action(async (options: { account: string; rate: number; burst: number; json?: boolean }) => {
-      const account = await withPostgres((postgres) =>
-        postgres.accounts.setTier(options.account, { ratePerMinute: options.rate, burst: options.burst }),
-      );
-      outputFor(options.json ?? false).record(accountRecord(account));
-    });
+    .action(setTier);
 
   addBlockCommands(accounts);
 
@@ -91,6 +97,16 @@ export function addAccountCommands(program: Command): void {
       );
       outputFor(options.json ?? false).record(accountRecord(account));
     });
+}
+
+async function setTier({ account: accountId, json = false, ...tier }: TierOptions, command: Command): Promise<void> {
+  if (Object.keys(tier).length === 0)
+    command.error("error: give at least one of --rate, --burst, --account-rate and --account-burst");
+  const { rate: ratePerMinute, burst, accountRate: accountRatePerMinute, accountBurst } = tier;
+  const account = await withPostgres((postgres) =>
+    postgres.accounts.setTier(accountId, { ratePerMinute, burst, accountRatePerMinute, accountBurst }),
+  );
+  outputFor(json).record(accountRecord(account));
 }
 
 function addLookCommands(accounts: Command): void {
@@ -164,11 +180,7 @@ async function createOne(postgres: Postgres, wallet: string, options: CreateOpti
   let account = await postgres.accounts.create(wallet);
   const { accountId } = account;
   if (options.rate !== undefined || options.burst !== undefined) {
-    const { ratePerMinute, burst } = account.tier;
-    account = await postgres.accounts.setTier(accountId, {
-      ratePerMinute: options.rate ?? ratePerMinute,
-      burst: options.burst ?? burst,
-    });
+    account = await postgres.accounts.setTier(accountId, { ratePerMinute: options.rate, burst: options.burst });
   }
   if (options.usdc === undefined) return account;
   return postgres.accounts.adjust({
@@ -186,6 +198,8 @@ function accountRecord(account: Account): Record<string, unknown> {
     balance_usdc: formatUsdc(account.balance),
     rate_per_minute: account.tier.ratePerMinute,
     burst: account.tier.burst,
+    account_rate_per_minute: account.accountTier.ratePerMinute,
+    account_burst: account.accountTier.burst,
     operator: account.operator,
     blocked_reason: account.blockedReason ?? null,
     created_at: account.createdAt,

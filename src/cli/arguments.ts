@@ -17,6 +17,11 @@ export function count(text: string): number {
   return value;
 }
 
+/** Like {@link count}, or 0 for none. */
+export function countOrNone(text: string): number {
+  return text === "0" ? 0 : count(text);
+}
+
 /** Decimal USDC, negative allowed, as micro-USD. */
 export function signedUsdc(text: string): bigint {
   const amount = parseUsdc(text.replace(/^-/, ""));

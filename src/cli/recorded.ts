@@ -2,6 +2,7 @@ import os from "node:os";
 import process from "node:process";
 import { acting } from "../app/operator-actions.ts";
 import type { ActionName, NewAction } from "../app/operations-ports.ts";
+import type { TierChange } from "../app/ports.ts";
 import type { JsonObject, JsonValue } from "../domain/json.ts";
 import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -37,7 +38,7 @@ export function recorded(postgres: Postgres, log: Logger): Postgres {
         return act("account.adjust", accountId, { details, once }, () => accounts.adjust(adjustment));
       },
       setTier: (accountId, tier) => {
-        const details = { account_id: accountId, rate_per_minute: tier.ratePerMinute, burst: tier.burst };
+        const details = { account_id: accountId, ...tierDetails(tier) };
         return act("account.tier", accountId, { details }, () => accounts.setTier(accountId, tier));
       },
       setOperator: (accountId, operator) => {
@@ -109,4 +110,18 @@ function jsonOf(value: unknown): JsonValue {
   if (value instanceof Set || Array.isArray(value)) return [...value].map(jsonOf);
   if (typeof value === "object" && value !== null) return detailsOf(value);
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
+}
+
+function tierDetails({
+  ratePerMinute,
+  burst,
+  accountRatePerMinute,
+  accountBurst,
+}: TierChange): Record<string, unknown> {
+  return {
+    rate_per_minute: ratePerMinute,
+    burst,
+    account_rate_per_minute: accountRatePerMinute,
+    account_burst: accountBurst,
+  };
 }

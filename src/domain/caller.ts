@@ -19,7 +19,10 @@ export interface Caller {
   keyId: string;
   accountId: string;
   scopes: ReadonlySet<Scope>;
+  /** Of each key. */
   tier: RateTier;
+  /** Of the account, over all its keys. */
+  accountTier: RateTier;
   /** Whether the account has the operator role, which the internal services ask for. */
   operator: boolean;
   /** What the key may be used for; undefined: anything that its scopes allow. */

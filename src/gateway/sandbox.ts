@@ -43,7 +43,7 @@ export async function openSandbox(
       engine,
       runs,
       proof: () => watch.proof,
-      concurrencyPerKey: config.sandbox.concurrency_per_key,
+      concurrencyPerAccount: config.sandbox.concurrency_per_account,
       metrics,
     },
     start: () => watch.start(),

@@ -1,6 +1,7 @@
 import type { Pool, QueryConfig } from "pg";
 import type { Account, Accounts, Page } from "../app/ports.ts";
 import { KEY_PREFIX, SHOWN_LENGTH } from "../domain/api-key.ts";
+import { accountTierOf } from "../domain/rate-limit.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { patientQuery } from "./retry.ts";
 import { idFrom } from "./rows.ts";
@@ -11,14 +12,17 @@ interface AccountRow {
   available: bigint;
   rate_per_minute: number;
   burst: number;
+  account_rate_per_minute: number | null;
+  account_burst: number | null;
   operator: boolean;
   blocked_reason: string | null;
   created_at: Date;
 }
 
 /** Before the account $1, at most $2. */
-const SELECT =
-  "select id, wallet, available, rate_per_minute, burst, operator, blocked_reason, created_at from account where id < $1";
+const SELECT = `
+  select id, wallet, available, rate_per_minute, burst, account_rate_per_minute, account_burst, operator, blocked_reason, created_at
+  from account where id < $1`;
 const NEWEST_FIRST = "order by id desc limit $2";
 
 /** What sorts after every text with a beginning, byte by byte: no character is greater. */
@@ -99,11 +103,13 @@ function textRange(beginning: string): [string, string] | undefined {
 }
 
 function accountOf(row: AccountRow): Account {
+  const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
     accountId: idFrom("acct", row.id),
     wallet: row.wallet,
     balance: row.available,
-    tier: { ratePerMinute: row.rate_per_minute, burst: row.burst },
+    tier,
+    accountTier: accountTierOf(tier, { ratePerMinute: row.account_rate_per_minute, burst: row.account_burst }),
     operator: row.operator,
     blockedReason: row.blocked_reason ?? undefined,
     createdAt: row.created_at,

@@ -1,25 +1,30 @@
 import { createHash } from "node:crypto";
 import type { InferEntity } from "@mikro-orm/core";
 import type { MikroORM } from "@mikro-orm/postgresql";
-import type { Account, Accounts } from "../app/ports.ts";
+import type { Account, Accounts, TierChange } from "../app/ports.ts";
 import { parseAddress } from "../domain/base58.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { newId, uuidOf } from "../domain/ids.ts";
 import { MAX_MICRO_USD, type MicroUsd } from "../domain/money.ts";
-import { DEFAULT_TIER, type RateTier } from "../domain/rate-limit.ts";
+import { accountTierOf, DEFAULT_TIER, MAX_TIER } from "../domain/rate-limit.ts";
 import { AccountEntity } from "./entities/account.ts";
 import { PATIENCE_MS, retrying } from "./retry.ts";
 import { idFrom, uuidFrom } from "./rows.ts";
-
-/** What a tier may be at most: a token every microsecond, which is what buckets are counted in. */
-const MAX_TIER: RateTier = { ratePerMinute: 60_000_000, burst: 10_000_000 };
 
 /** What callers know an adjustment's amount by. */
 const AMOUNT = "amount_usdc_microusd";
 
 /** What of an account is changed without the ledger. */
-type Change = Partial<RateTier & { operator: boolean; blockedReason: string | null }>;
+type Change = Partial<TierRow & { operator: boolean; blockedReason: string | null }>;
+
+/** A tier as it is stored; null for the default. */
+interface TierRow {
+  ratePerMinute: number;
+  burst: number;
+  accountRatePerMinute: number | null;
+  accountBurst: number | null;
+}
 
 /** The operator's account work. A change of tier, role or block reaches every instance's memory of API keys by a trigger. */
 export class PostgresAccounts implements Omit<Accounts, "list"> {
@@ -89,12 +94,24 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
     }
   }
 
-  async setTier(accountId: string, tier: RateTier): Promise<Account> {
-    if (tier.ratePerMinute < 1 || tier.burst < 1) throw invalidField("tier", "rate and burst must be at least 1");
-    if (tier.ratePerMinute > MAX_TIER.ratePerMinute || tier.burst > MAX_TIER.burst) {
-      throw invalidField("tier", `rate must be at most ${MAX_TIER.ratePerMinute} a minute, burst ${MAX_TIER.burst}`);
+  async setTier(accountId: string, change: TierChange): Promise<Account> {
+    const { ratePerMinute, burst, accountRatePerMinute, accountBurst } = change;
+    const limits = [
+      { field: "rate_per_minute", value: ratePerMinute, least: 1, most: MAX_TIER.ratePerMinute },
+      { field: "burst", value: burst, least: 1, most: MAX_TIER.burst },
+      { field: "account_rate_per_minute", value: accountRatePerMinute, least: 0, most: MAX_TIER.ratePerMinute },
+      { field: "account_burst", value: accountBurst, least: 0, most: MAX_TIER.burst },
+    ];
+    for (const { field, least, most, value = least } of limits) {
+      if (value < least || value > most) throw invalidField(field, `must be from ${least} to ${most}`);
     }
-    return this.#change(accountId, { ratePerMinute: tier.ratePerMinute, burst: tier.burst });
+    if (limits.every(({ value }) => value === undefined)) throw invalidField("tier", "must name what to change");
+    return this.#change(accountId, {
+      ...(ratePerMinute !== undefined && { ratePerMinute }),
+      ...(burst !== undefined && { burst }),
+      ...(accountRatePerMinute !== undefined && { accountRatePerMinute: accountRatePerMinute || null }),
+      ...(accountBurst !== undefined && { accountBurst: accountBurst || null }),
+    });
   }
 
   setOperator(accountId: string, operator: boolean): Promise<Account> {
@@ -115,11 +132,13 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
 }
 
 function accountOf(row: InferEntity<typeof AccountEntity>): Account {
+  const tier = { ratePerMinute: row.ratePerMinute, burst: row.burst };
   return {
     accountId: idFrom("acct", row.id),
     wallet: row.wallet,
     balance: row.available,
-    tier: { ratePerMinute: row.ratePerMinute, burst: row.burst },
+    tier,
+    accountTier: accountTierOf(tier, { ratePerMinute: row.accountRatePerMinute, burst: row.accountBurst }),
     operator: row.operator,
     blockedReason: row.blockedReason ?? undefined,
     createdAt: row.createdAt,

@@ -6,6 +6,7 @@ import type { Caller } from "../domain/caller.ts";
 import type { Clock } from "../domain/clock.ts";
 import { uuidOf } from "../domain/ids.ts";
 import { Lru } from "../domain/lru.ts";
+import { accountTierOf } from "../domain/rate-limit.ts";
 import { isScope } from "../domain/scope.ts";
 import { Batcher } from "./batcher.ts";
 import { KEY_CHANNEL, keyChangeOf, type KeyChange } from "./key-changes.ts";
@@ -46,6 +47,8 @@ interface KeyRow {
   scopes: string[];
   rate_per_minute: number;
   burst: number;
+  account_rate_per_minute: number | null;
+  account_burst: number | null;
   operator: boolean;
   blocked_reason: string | null;
   expires_at: Date | null;
@@ -155,7 +158,8 @@ export class PostgresAuthenticator implements Authenticator {
     const { rows } = await retrying(forMs, () =>
       pool.query<KeyRow>({
         name: "authenticator-find",
-        text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst, account.operator,
+        text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst,
+                      account.account_rate_per_minute, account.account_burst, account.operator,
                       account.blocked_reason, key.expires_at, key.call_limit, key.day_limit, key.tools, key.budget_id
                from api_key key join account on account.id = key.account_id
                where key.sha256 = any ($1::bytea[]) and key.revoked_at is null`,
@@ -176,11 +180,13 @@ function isWhole(stored: Buffer, asked: Buffer): boolean {
 }
 
 function callerOf(row: KeyRow): Caller {
+  const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
     keyId: idFrom("key", row.id),
     accountId: idFrom("acct", row.account_id),
     scopes: new Set(row.scopes.filter(isScope)),
-    tier: { ratePerMinute: row.rate_per_minute, burst: row.burst },
+    tier,
+    accountTier: accountTierOf(tier, { ratePerMinute: row.account_rate_per_minute, burst: row.account_burst }),
     operator: row.operator,
     limits: limitsOf({
       expiresAt: row.expires_at,

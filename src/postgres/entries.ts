@@ -52,7 +52,8 @@ export const SETTLED_ENTRY = /* sql */ `
 
 /** All entries of account $1: its balance and its open holds, of which few are open. */
 export const ENTRIES_TOTAL = /* sql */ `
-  select account.available, account.low_balance, account.rate_per_minute, account.burst, (
+  select account.available, account.low_balance, account.rate_per_minute, account.burst,
+    account.account_rate_per_minute, account.account_burst, (
     select coalesce(sum(hold.amount), 0)::bigint from run join hold on hold.run_id = run.id and hold.state = 'open'
     where run.account_id = $1 and run.status = 'active'
   ) as held

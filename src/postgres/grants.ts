@@ -53,6 +53,7 @@ export const EXECUTED = [
 /** What is made and changed without a function: accounts without a balance, keys, what people and operators decide about them, and sign-ins. */
 const WRITTEN = [
   ...ofColumns("insert", "account", ["id", "wallet", "rate_per_minute", "burst", "operator", "created_at"]),
+  ...ofColumns("update", "account", ["account_rate_per_minute", "account_burst"]),
   ...ofColumns("update", "account", ["rate_per_minute", "burst", "operator", "low_balance", "blocked_reason"]),
   ...ofColumns("insert", "api_key", ["id", "account_id", "sha256", "prefix", "name", "scopes", "created_at"]),
   ...ofColumns("insert", "api_key", ["expires_at", "call_limit", "day_limit", "tools", "budget_id", "secret_version"]),

@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import type { RateLimiter } from "../app/ports.ts";
+import type { RatedCaller, RateLimiter } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 import { Batcher } from "./batcher.ts";
@@ -13,19 +13,19 @@ export interface RateLimiterOptions {
   clock: Clock;
 }
 
-/** Keys at most whose denial is remembered. */
+/** Buckets at most whose denial is remembered. */
 const MAX_DENIED = 10_000;
 
 interface Take {
-  readonly keyId: string;
-  readonly tier: RateTier;
+  readonly caller: RatedCaller;
   /** Known before the bucket was asked, for good: also when those that it waits with have to be asked for again. */
   known?: RateDecision | undefined;
 }
 
 /** All takes of one key in a batch. */
 interface Ask {
-  tier: RateTier;
+  /** The newest, whose tiers count. */
+  caller: RatedCaller;
   wanted: number;
   /** What came of it. */
   grant?: Grant;
@@ -35,6 +35,8 @@ interface TakenRow {
   key_id: string;
   granted: number;
   tat: bigint;
+  account_tat: bigint;
+  account_refused: boolean;
   now_us: bigint;
 }
 
@@ -47,14 +49,15 @@ interface Denial {
 }
 
 /**
- * The token buckets in PostgreSQL, by its clock (migration 0007). Many takes are one statement, and several of one key in it are
- * granted exactly as many as the bucket holds. An empty bucket is remembered until a token is due, which can only deny; for a key that is
- * used all the time a few are taken ahead.
+ * The token buckets in PostgreSQL, by its clock (migration 0029): one per key, and one per account above its keys'. Many takes are one
+ * statement for both. An empty bucket is remembered until a token is due, which can only deny; for a key that is used all the time
+ * a few tokens are taken ahead.
  */
 export class PostgresRateLimiter implements RateLimiter {
   readonly #options: RateLimiterOptions;
   readonly #takes: Batcher<Take, RateDecision>;
   readonly #ahead = new TokensAhead();
+  /** By key or account. */
   readonly #denied = new Map<string, Denial>();
 
   constructor(options: RateLimiterOptions) {
@@ -66,15 +69,19 @@ export class PostgresRateLimiter implements RateLimiter {
     });
   }
 
-  take(keyId: string, tier: RateTier): RateDecision | Promise<RateDecision> {
+  take(caller: RatedCaller): RateDecision | Promise<RateDecision> {
+    const { keyId, accountId, tier, accountTier } = caller;
     const now = this.#options.clock.now();
     return (
-      this.#ahead.take(keyId, tier, now) ?? this.#recallDenial(keyId, tier, now) ?? this.#takes.submit({ keyId, tier })
+      this.#ahead.take(keyId, tier, now) ??
+      this.#recallDenial(keyId, tier, now) ??
+      ofAccount(this.#recallDenial(accountId, accountTier, now)) ??
+      this.#takes.submit({ caller })
     );
   }
 
-  #recallDenial(keyId: string, tier: RateTier, now: number): RateDecision | undefined {
-    const denial = this.#denied.get(keyId);
+  #recallDenial(bucket: string, tier: RateTier, now: number): RateDecision | undefined {
+    const denial = this.#denied.get(bucket);
     if (!denial) return undefined;
     const holds =
       denial.tier.ratePerMinute === tier.ratePerMinute &&
@@ -82,7 +89,7 @@ export class PostgresRateLimiter implements RateLimiter {
       now >= denial.sinceMs &&
       now < denial.untilMs;
     if (!holds) {
-      this.#denied.delete(keyId);
+      this.#denied.delete(bucket);
       return undefined;
     }
     const retryAfterSeconds = Math.max(1, Math.ceil((denial.untilMs - now) / 1000));
@@ -92,19 +99,19 @@ export class PostgresRateLimiter implements RateLimiter {
   async #takeAll(takes: readonly Take[], forMs: number): Promise<RateDecision[]> {
     const sentAt = this.#options.clock.now();
     // While they waited, the batch before may have brought more than was asked for then.
-    for (const take of takes) take.known ??= this.#ahead.spend(take.keyId, take.tier, sentAt);
+    for (const take of takes) take.known ??= this.#ahead.spend(take.caller.keyId, take.caller.tier, sentAt);
     const asks = new Map<string, Ask>();
-    for (const { keyId, tier, known } of takes) {
+    for (const { caller, known } of takes) {
       if (known) continue;
-      const ask = asks.get(keyId);
-      if (!ask) asks.set(keyId, { tier, wanted: 1 });
+      const ask = asks.get(caller.keyId);
+      if (!ask) asks.set(caller.keyId, { caller, wanted: 1 });
       else {
-        ask.tier = tier;
+        ask.caller = caller;
         ask.wanted++;
       }
     }
     if (asks.size > 0) await this.#ask(asks, forMs);
-    const decisions = takes.map(({ keyId, known }) => known ?? this.#decide(keyId, asks.get(keyId), sentAt));
+    const decisions = takes.map(({ caller, known }) => known ?? this.#decide(asks.get(caller.keyId), sentAt));
     const now = this.#options.clock.now();
     for (const [keyId, { grant }] of asks) if (grant) this.#ahead.keep(keyId, grant, now);
     return decisions;
@@ -112,34 +119,48 @@ export class PostgresRateLimiter implements RateLimiter {
 
   /** Asks the buckets for all that is wanted, and for what is worth being taken ahead. */
   async #ask(asks: ReadonlyMap<string, Ask>, forMs: number): Promise<void> {
+    const callers = Array.from(asks.values(), ({ caller }) => caller);
     const { rows } = await retrying(forMs, () =>
       this.#options.pool.query<TakenRow>({
         name: "rate-limiter-take",
-        text: "select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, now_us from rate_take($1, $2, $3, $4) taken",
+        text: `select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, account_tat, account_refused, now_us
+               from rate_take($1, $2, $3, $4, $5, $6, $7) taken`,
         values: [
-          Array.from(asks.keys(), (keyId) => uuidFrom("key", keyId)),
+          callers.map(({ keyId }) => uuidFrom("key", keyId)),
+          callers.map(({ accountId }) => uuidFrom("acct", accountId)),
           Array.from(asks, ([keyId, { wanted }]) => wanted + this.#ahead.worth(keyId)),
-          Array.from(asks.values(), ({ tier }) => interval(tier)),
-          Array.from(asks.values(), ({ tier }) => tier.burst),
+          callers.map(({ tier }) => interval(tier)),
+          callers.map(({ tier }) => tier.burst),
+          callers.map(({ accountTier }) => interval(accountTier)),
+          callers.map(({ accountTier }) => accountTier.burst),
         ],
       }),
     );
-    for (const { key_id, granted, tat, now_us } of rows) {
-      const ask = asks.get(`key_${key_id}`);
-      if (ask) ask.grant = new Grant(ask.tier, { granted, tatUs: Number(tat), nowUs: Number(now_us) });
+    for (const row of rows) {
+      const ask = asks.get(`key_${row.key_id}`);
+      if (!ask) continue;
+      const nowUs = Number(row.now_us);
+      const account = { tier: ask.caller.accountTier, tatUs: Number(row.account_tat), refused: row.account_refused };
+      ask.grant = new Grant(ask.caller.tier, { granted: row.granted, tatUs: Number(row.tat), nowUs, account });
     }
   }
 
   /** The next decision of one key: first come those that were granted, each with what was left after it, then the denials. */
-  #decide(keyId: string, ask: Ask | undefined, sentAt: number): RateDecision {
+  #decide(ask: Ask | undefined, sentAt: number): RateDecision {
     if (!ask?.grant) throw new Error("a bucket was not answered for");
-    return ask.grant.spend() ?? this.#deny(keyId, ask.grant, sentAt);
+    return ask.grant.spend() ?? this.#deny(ask.caller, ask.grant, sentAt);
   }
 
-  #deny(keyId: string, { tier, given: { tatUs, nowUs } }: Grant, sentAt: number): RateDecision {
+  #deny({ keyId, accountId }: RatedCaller, { tier, given }: Grant, sentAt: number): RateDecision {
+    const { nowUs, tatUs, account } = given;
+    if (!account.refused) return this.#denyFrom(keyId, tier, tatUs, nowUs, sentAt);
+    return ofAccount(this.#denyFrom(accountId, account.tier, account.tatUs, nowUs, sentAt));
+  }
+
+  #denyFrom(bucket: string, tier: RateTier, tatUs: number, nowUs: number, sentAt: number): RateDecision {
     const waitUs = tatUs - (tier.burst - 1) * interval(tier) - nowUs;
     const resetAt = Math.ceil(tatUs / SECOND_US);
-    this.#remember(keyId, { tier, sinceMs: sentAt, untilMs: sentAt + Math.trunc(waitUs / 1000), resetAt });
+    this.#remember(bucket, { tier, sinceMs: sentAt, untilMs: sentAt + Math.trunc(waitUs / 1000), resetAt });
     return {
       allowed: false,
       limit: tier.ratePerMinute,
@@ -149,8 +170,12 @@ export class PostgresRateLimiter implements RateLimiter {
     };
   }
 
-  #remember(keyId: string, denial: Denial): void {
+  #remember(bucket: string, denial: Denial): void {
     if (this.#denied.size >= MAX_DENIED) this.#denied.clear();
-    this.#denied.set(keyId, denial);
+    this.#denied.set(bucket, denial);
   }
+}
+
+function ofAccount<Decision extends RateDecision | undefined>(decision: Decision): Decision {
+  return decision && { ...decision, ofAccount: true };
 }

@@ -50,12 +50,12 @@ export class PostgresSandboxRuns implements SandboxRuns {
     return this.#pulse.stop();
   }
 
-  async begin({ runId, accountId, keyId, name, mostPerKey }: SandboxRunStart): Promise<void> {
+  async begin({ runId, accountId, keyId, name, mostPerAccount }: SandboxRunStart): Promise<void> {
     const uuid = uuidFrom("run", runId);
     const [row] = await patientQuery<{ kind: string; running: bigint }>(this.#options.pool, {
       name: "sandbox-begin",
       text: "select kind, running from sandbox_begin($1, $2, $3, $4, $5)",
-      values: [uuid, uuidFrom("acct", accountId), uuidFrom("key", keyId), name ?? null, mostPerKey],
+      values: [uuid, uuidFrom("acct", accountId), uuidFrom("key", keyId), name ?? null, mostPerAccount],
     });
     if (row?.kind === "named") {
       throw new ToolgateError(
@@ -67,7 +67,7 @@ export class PostgresSandboxRuns implements SandboxRuns {
     if (row?.kind === "busy") {
       throw new ToolgateError(
         "RATE_LIMITED",
-        `${row.running} executions of this API key are running, of ${mostPerKey} that it may have at once; wait for one to end, or end one with sandbox_cancel; nothing was charged`,
+        `${row.running} executions of this account are running, of ${mostPerAccount} that it may have at once; wait for one to end, or end one with sandbox_cancel; nothing was charged`,
         { retryAfterSeconds: 1 },
       );
     }

@@ -3,6 +3,7 @@ import type { Pool } from "pg";
 import type { Session, Sessions, SignedIn } from "../app/session-ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { newId, uuidOf } from "../domain/ids.ts";
+import { accountTierOf } from "../domain/rate-limit.ts";
 import { SCOPES } from "../domain/scope.ts";
 import { SESSION_IDLE_MS, SESSION_MS } from "../domain/sign-in.ts";
 import { patientQuery } from "./retry.ts";
@@ -157,11 +158,13 @@ function sessionOf(row: SessionRow): Session {
 }
 
 function callerOf(row: SessionRow): SignedIn["caller"] {
+  const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
     keyId: idFrom("ses", row.id),
     accountId: idFrom("acct", row.account_id),
     scopes: new Set(SCOPES),
-    tier: { ratePerMinute: row.rate_per_minute, burst: row.burst },
+    tier,
+    accountTier: accountTierOf(tier, {}),
     operator: row.operator,
     // People of blocked accounts may look; what may not be done then, is not done with sessions.
     limits: undefined,

@@ -4,6 +4,7 @@ import type { AccountBalance, Entry, Span, StatementExport, Statements } from ".
 import { ToolgateError } from "../domain/errors.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import type { SealingKeys } from "../domain/quote.ts";
+import { accountTierOf } from "../domain/rate-limit.ts";
 import { ENTRIES_PAGE, ENTRIES_SUM, ENTRIES_TOTAL, entryOf, SETTLED_ENTRY, type EntryRow } from "./entries.ts";
 import { NEVER, transferRange } from "./ledger-time.ts";
 import { patientQuery } from "./retry.ts";
@@ -30,6 +31,8 @@ interface TotalRow {
   low_balance: bigint | null;
   rate_per_minute: number;
   burst: number;
+  account_rate_per_minute: number | null;
+  account_burst: number | null;
 }
 
 /** The account's money on PostgreSQL: every figure is read from the ledger's transfers, never kept beside them. */
@@ -54,13 +57,18 @@ export class PostgresStatements implements Statements {
     return inSnapshot(this.#pool, async (client) => {
       const total = await totalOf(client, account);
       const spent = await spentOf(client, account);
+      const tier = { ratePerMinute: total.rate_per_minute, burst: total.burst };
       return {
         available: total.available,
         held: total.held,
         spentToday: spent.today,
         spent30Days: spent.month,
         lowBalance: total.low_balance ?? undefined,
-        tier: { ratePerMinute: total.rate_per_minute, burst: total.burst },
+        tier,
+        accountTier: accountTierOf(tier, {
+          ratePerMinute: total.account_rate_per_minute,
+          burst: total.account_burst,
+        }),
       };
     });
   }

@@ -19,6 +19,8 @@ export interface Given {
   readonly tatUs: number;
   /** The database's time. */
   readonly nowUs: number;
+  /** The account's bucket, in the same form. `refused`: it held less than the key's. */
+  readonly account: { readonly tier: RateTier; readonly tatUs: number; readonly refused: boolean };
 }
 
 /** Tokens of one key, spent one after the other. */
@@ -37,9 +39,10 @@ export class Grant {
     return this.given.granted - this.#spent;
   }
 
-  /** How many the bucket holds besides. */
+  /** How many both buckets hold besides. */
   get besides(): number {
-    return this.tier.burst - Math.ceil((this.given.tatUs - this.given.nowUs) / interval(this.tier));
+    const { tatUs, nowUs, account } = this.given;
+    return Math.min(heldBy(this.tier, tatUs - nowUs), heldBy(account.tier, account.tatUs - nowUs));
   }
 
   /** Lets one request through; what it tells is what was left of the bucket after it. Undefined: all are spent. */
@@ -53,11 +56,16 @@ export class Grant {
     return {
       allowed: true,
       limit: tier.ratePerMinute,
-      remaining: tier.burst - Math.ceil((tatUs - given.nowUs) / period),
+      remaining: heldBy(tier, tatUs - given.nowUs),
       resetAt: Math.ceil(tatUs / SECOND_US),
       retryAfterSeconds: 0,
     };
   }
+}
+
+/** Tokens in a bucket that is full again after so many microseconds. */
+function heldBy(tier: RateTier, fullInUs: number): number {
+  return tier.burst - Math.ceil(fullInUs / interval(tier));
 }
 
 /** Microseconds between two tokens. */

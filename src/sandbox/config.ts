@@ -27,8 +27,8 @@ const processSchema = z
 /** The `sandbox` part of the configuration file. */
 export const sandboxSchema = z
   .strictObject({
-    /** Executions that one API key may have at once, over all instances. */
-    concurrency_per_key: z.int().min(1).max(1_000).prefault(2),
+    /** Executions that one account may have at once, over all instances. */
+    concurrency_per_account: z.int().min(1).max(1_000).prefault(2),
     process: processSchema,
     /** Given: executions are Jobs of this cluster, and none runs on the gateway's own machine. */
     kubernetes: kubernetesSchema.optional(),

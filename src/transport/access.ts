@@ -21,12 +21,14 @@ class BlockedError extends RatedError {
   }
 }
 
+const ALL_KEYS = "requests with all API keys of the account together";
+
 /** RATE_LIMITED, with what the rate headers say. */
 export class RateLimitedError extends RatedError {
   readonly rate: RateDecision;
 
   /** @param what there were too many of */
-  constructor(rate: RateDecision, what = "requests with this API key") {
+  constructor(rate: RateDecision, what = rate.ofAccount ? ALL_KEYS : "requests with this API key") {
     const { limit, retryAfterSeconds } = rate;
     super("RATE_LIMITED", `too many ${what} (${limit} per minute); try again in ${retryAfterSeconds} s`, {
       retryAfterSeconds,
@@ -60,7 +62,7 @@ export class Access implements Gate {
     const found = this.#authenticator.authenticate(secretOf(arrival.authorization));
     const caller = found instanceof Promise ? await found : found;
     if (!caller) throw this.#refused();
-    const taken = this.#rateLimiter.take(caller.keyId, caller.tier);
+    const taken = this.#rateLimiter.take(caller);
     const rate = taken instanceof Promise ? await taken : taken;
     if (!rate.allowed) throw new RateLimitedError(rate);
     if (caller.blockedReason !== undefined) throw new BlockedError(rate, caller.blockedReason);

@@ -11,6 +11,7 @@ export function newContext(): CallContext {
       accountId: newId("acct", systemClock, systemRandom),
       scopes: new Set(["compute:read"]),
       tier: DEFAULT_TIER,
+      accountTier: DEFAULT_TIER,
       operator: false,
       limits: undefined,
       budgetId: undefined,

@@ -53,6 +53,7 @@ beforeEach(() => {
       accountId: newId("acct", clock, systemRandom),
       scopes: new Set(["compute:run"]),
       tier: DEFAULT_TIER,
+      accountTier: DEFAULT_TIER,
       operator: false,
       limits: undefined,
       budgetId: undefined,

@@ -35,7 +35,10 @@ export async function growLedger(world: World, transfers: number, accounts: numb
 async function useLedger(url: string, transfers: number, accounts: number): Promise<GrownLedger> {
   const holders = filledHolders(transfers, accounts, KEYS);
   // Every key was used: buckets have a row for each.
-  await query(url, "insert into rate_bucket (key_id, tat) select id, 0 from api_key on conflict do nothing");
+  await query(
+    url,
+    "insert into rate_bucket (bucket_id, tat) select id, 0 from api_key union select id, 0 from account on conflict do nothing",
+  );
   // Answers from all over the table; what they are of must be what is asked for again.
   const every = Math.max(1, Math.floor(transfers / 8 / REPLAYS));
   const { rows } = await query(

@@ -53,7 +53,9 @@ describe("the operator's commands", () => {
       (await toolgate("accounts", "adjust", "--account", accountId, "--usdc=-4.5", "--reason", "too much")).code,
     ).toBe(1);
     const tier = await toolgate("accounts", "tier", "--account", accountId, "--rate", "120", "--burst", "20", "--json");
-    expect(tier.rows[0]).toMatchObject({ rate_per_minute: 120, burst: 20 });
+    expect(tier.rows[0]).toMatchObject({ rate_per_minute: 120, burst: 20, account_rate_per_minute: 1200 });
+    const all = await toolgate("accounts", "tier", "--account", accountId, "--account-rate", "300", "--json");
+    expect(all.rows[0]).toMatchObject({ rate_per_minute: 120, account_rate_per_minute: 300, account_burst: 200 });
 
     const key = (
       await toolgate(

@@ -83,6 +83,33 @@ describe("three instances on one database", () => {
     expect(of(answers, 200).length + of(answers, 429).length).toBe(60);
   });
 
+  it("let the account's burst through when 60 calls come at once with all its keys, and say whose limit it is", async () => {
+    const agent = await ground.agent({ ratePerMinute: 60, burst: 10 });
+    await ground.postgres.accounts.setTier(agent.accountId, { accountRatePerMinute: 30, accountBurst: 15 });
+    const { accountId } = agent;
+    const keys = await Promise.all(
+      Array.from({ length: 12 }, () => ground.postgres.apiKeys.create({ accountId, name: "", scopes: [] })),
+    );
+    const began = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        callAt(three[n % 3]!, { ...agent, apiKey: keys[n % 12]!.secret }, { tool: "echo", params: { message: "" } }),
+      ),
+    );
+    const refilled = Math.ceil((performance.now() - began) / 2_000);
+    expect(of(answers, 200).length).toBeGreaterThanOrEqual(15);
+    expect(of(answers, 200).length).toBeLessThanOrEqual(15 + refilled);
+    const [passed, refused] = [of(answers, 200)[0]!, of(answers, 429)[0]!];
+    expect(of(answers, 429)).toHaveLength(60 - of(answers, 200).length);
+    expect(passed.headers.get("x-ratelimit-limit")).toBe("60");
+    expect(refused.headers.get("x-ratelimit-limit")).toBe("30");
+    expect(refused.body).toMatchObject({
+      code: "RATE_LIMITED",
+      message: expect.stringMatching(/^too many requests with all API keys of the account together \(30 per minute\)/),
+      retry_after_seconds: expect.any(Number),
+    });
+  });
+
   it("all refuse a revoked key within a second", async () => {
     const agent = await ground.agent();
     const echo = { tool: "echo", params: { message: "" } };

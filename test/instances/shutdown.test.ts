@@ -52,7 +52,7 @@ async function statusesOfRuns({ accountId }: Agent): Promise<string[]> {
 
 /** Whether a call of the agent was counted against its limit: it has reached the gateway, and its money comes next. */
 async function hasTakenItsLimit({ accountId }: Agent): Promise<boolean> {
-  const counted = `select from rate_bucket join api_key on id = key_id where account_id = '${uuidOf("acct", accountId)}'`;
+  const counted = `select from rate_bucket join api_key on id = bucket_id where account_id = '${uuidOf("acct", accountId)}'`;
   return (await query(ground.database.url, counted)).rowCount === 1;
 }
 

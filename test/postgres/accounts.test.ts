@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { TierChange } from "../../src/app/ports.ts";
 import { MAX_MICRO_USD } from "../../src/domain/money.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
 import { lazyOperatorWork } from "../../src/postgres/operator-work.ts";
@@ -35,6 +36,7 @@ describe("an account", () => {
       wallet: same,
       balance: 0n,
       tier: { ratePerMinute: 60, burst: 10 },
+      accountTier: { ratePerMinute: 600, burst: 100 },
       operator: false,
     });
     expect(accounts[0]?.createdAt).toBeInstanceOf(Date);
@@ -119,6 +121,20 @@ describe("an account", () => {
         code: "INVALID_REQUEST",
       });
     }
+  });
+
+  it("has a rate over all keys: ten keys' worth, unless one of its own is set", async () => {
+    const { accountId } = await one.accounts.create(wallet());
+    const set = async (change: TierChange) => (await one.accounts.setTier(accountId, change)).accountTier;
+    expect(await set({ ratePerMinute: 120 })).toEqual({ ratePerMinute: 1200, burst: 100 });
+    expect(await set({ accountRatePerMinute: 90 })).toEqual({ ratePerMinute: 90, burst: 100 });
+    expect(await set({ accountBurst: 7, burst: 20 })).toEqual({ ratePerMinute: 90, burst: 7 });
+    expect(await set({ accountRatePerMinute: 0, accountBurst: 0 })).toEqual({ ratePerMinute: 1200, burst: 200 });
+    expect(await set({ ratePerMinute: 60_000_000 })).toEqual({ ratePerMinute: 60_000_000, burst: 200 });
+    const { items } = await one.accounts.list({ query: accountId, limit: 1, cursor: undefined });
+    expect(items[0]).toMatchObject({ accountTier: { ratePerMinute: 60_000_000, burst: 200 } });
+    for (const wrong of [{}, { accountRatePerMinute: 60_000_001 }, { accountBurst: -1 }])
+      await expect(set(wrong)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
   });
 
   it("that does not exist is NOT_FOUND", async () => {

@@ -158,7 +158,7 @@ const STATES: readonly [string, () => Promise<unknown>][] = [
     async () => {
       await empty();
       await fillLedger(database.url, 20_000, 5000);
-      await outside.query("insert into rate_bucket (key_id, tat) select id, 0 from api_key");
+      await outside.query("insert into rate_bucket (bucket_id, tat) select id, 0 from api_key");
     },
   ],
   ["all there is was known", () => outside.query("analyze")],
@@ -236,9 +236,11 @@ describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
   it("read the buckets of rate limits by keys alone", async () => {
     plans.length = 0;
     const rates = new PostgresRateLimiter({ pool, clock: systemClock });
-    const tier = { ratePerMinute: 60, burst: 10 };
+    const [accountId, tier] = [newId("acct", systemClock, systemRandom), { ratePerMinute: 60, burst: 10 }];
     for (let turn = 0; turn < 2; turn++) {
-      await Promise.all([newKey(), newKey(), newKey()].map(async (key) => rates.take(key, tier)));
+      await Promise.all(
+        [newKey(), newKey(), newKey()].map(async (keyId) => rates.take({ keyId, accountId, tier, accountTier: tier })),
+      );
     }
     expect(plans.length).toBeGreaterThan(3);
     expect(otherReads()).toEqual([]);

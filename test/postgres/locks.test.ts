@@ -60,7 +60,8 @@ const beginDuring = (call: BeginCall, statement: string, values: unknown[]) =>
 
 describe("a token bucket", () => {
   it("gives what others left in it for whom it had to wait", async () => {
-    const take = "select granted from rate_take($1, $2, '{1000000}', '{10}')";
+    const account = randomUUID();
+    const take = `select granted from rate_take($1, '{${account}}', $2, '{1000000}', '{10}', '{1000000}', '{100}')`;
     const granted = async (key: string, wanted: number) => {
       const { rows } = await one.pool.query<{ granted: number }>(take, [[key], [wanted]]);
       return rows.map((row) => row.granted);

@@ -23,13 +23,21 @@ afterAll(async () => {
 });
 
 /** A take that is always waited for. */
-const takeFrom = async (limiter: PostgresRateLimiter, keyId: string, tier: RateTier) => limiter.take(keyId, tier);
+const takeFrom = async (limiter: PostgresRateLimiter, keyId: string, tier: RateTier) =>
+  limiter.take(callerOf(keyId, tier));
+/** A caller whose account has no other key, and no limit that is ever reached. */
+const callerOf = (keyId: string, tier: RateTier) => ({
+  keyId,
+  accountId: keyId.replace("key_", "acct_0").slice(0, 37),
+  tier,
+  accountTier: { ratePerMinute: 60_000_000, burst: 10_000_000 },
+});
 const newKey = () => newId("key", systemClock, systemRandom);
 const allowed = (decisions: RateDecision[]) => decisions.filter((decision) => decision.allowed);
 
 /** As if that many seconds had passed for the bucket. */
 async function pass(keyId: string, seconds: number): Promise<void> {
-  await instances[0]!.pool.query("update rate_bucket set tat = tat - $2::bigint where key_id = $1", [
+  await instances[0]!.pool.query("update rate_bucket set tat = tat - $2::bigint where bucket_id = $1", [
     keyId.slice(4),
     seconds * 1_000_000,
   ]);
@@ -85,12 +93,12 @@ describe("a token bucket", () => {
       asked++;
       return query.apply(pool, args);
     }) as typeof query;
-    const denied = await limiter.take(keyId, tier);
+    const denied = await limiter.take(callerOf(keyId, tier));
     expect(denied).toMatchObject({ allowed: false, remaining: 0, limit: 600, retryAfterSeconds: 1 });
     expect(asked).toBe(0);
     pool.query = query;
     await expect
-      .poll(async () => (await limiter.take(keyId, tier)).allowed, { interval: 20, timeout: 3_000 })
+      .poll(async () => (await limiter.take(callerOf(keyId, tier))).allowed, { interval: 20, timeout: 3_000 })
       .toBe(true);
   });
 
@@ -98,14 +106,14 @@ describe("a token bucket", () => {
     const keyId = newKey();
     await Promise.all(Array.from({ length: 11 }, () => takeFrom(limiters[0]!, keyId, TIER)));
     const more = { ratePerMinute: 6_000, burst: 2_000 };
-    expect(await limiters[0]!.take(keyId, more)).toMatchObject({ allowed: true, limit: 6_000 });
+    expect(await limiters[0]!.take(callerOf(keyId, more))).toMatchObject({ allowed: true, limit: 6_000 });
   });
 
   it("is full after the database lost it in a crash", async () => {
     const keyId = newKey();
     await Promise.all(Array.from({ length: 10 }, () => takeFrom(limiters[0]!, keyId, TIER)));
     await instances[0]!.pool.query("truncate rate_bucket");
-    expect(await limiters[0]!.take(keyId, TIER)).toMatchObject({ allowed: true, remaining: 9 });
+    expect(await limiters[0]!.take(callerOf(keyId, TIER))).toMatchObject({ allowed: true, remaining: 9 });
     const { rows } = await instances[0]!.pool.query(
       "select relpersistence from pg_class where relname = 'rate_bucket'",
     );
@@ -130,7 +138,7 @@ describe("a key that is used all the time", () => {
   /** Takes one token, and tells what came of it and how often the database was asked for it. */
   async function takeOne(keyId: string, tier = BUSY) {
     const before = asked;
-    const { allowed: yes, remaining } = await limiter.take(keyId, tier);
+    const { allowed: yes, remaining } = await limiter.take(callerOf(keyId, tier));
     return { yes, remaining, asked: asked - before };
   }
   /** How often the database was asked for each of so many tokens, one after the other. */
@@ -214,7 +222,7 @@ describe("a key that is used all the time", () => {
     await asksFor(keyId, 8);
     const holder = await instances[0]!.pool.connect();
     await holder.query("begin");
-    await holder.query("select from rate_bucket where key_id = $1 for update", [locked.slice(4)]);
+    await holder.query("select from rate_bucket where bucket_id = $1 for update", [locked.slice(4)]);
     const first = takeFrom(limiter, keyId, BUSY);
     await inFlight();
     const waiting = takeAll(keyId, 5);
@@ -247,4 +255,77 @@ describe("a key that is used all the time", () => {
   async function inFlight(): Promise<void> {
     for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
   }
+});
+
+describe("an account", () => {
+  const newAccount = () => newId("acct", systemClock, systemRandom);
+  const accountTier = { ratePerMinute: 600, burst: 100 };
+  const fresh = () => instances.map(({ pool }) => new PostgresRateLimiter({ pool, clock: systemClock }));
+  /** A hundred keys of one account. */
+  const keysOf = (accountId: string) =>
+    Array.from({ length: 100 }, () => ({ keyId: newKey(), accountId, tier: TIER, accountTier }));
+
+  it("gets ten keys' worth with a hundred keys over two instances, and takes nothing from another account", async () => {
+    const keys = keysOf(newAccount());
+    const other = { keyId: newKey(), accountId: newAccount(), tier: TIER, accountTier };
+    const both = fresh();
+    for (let round = 0; round < 3; round++) {
+      const callers = Array.from({ length: 6 }, () => keys).flat();
+      const decisions = await Promise.all(callers.map(async (caller, n) => both[n % 2]!.take(caller)));
+      // A token comes back every 100 ms.
+      expect(allowed(decisions).length).toBeGreaterThanOrEqual(100);
+      expect(allowed(decisions).length).toBeLessThanOrEqual(130);
+      const refused = decisions.filter((decision) => !decision.allowed);
+      for (const { limit, remaining, ofAccount } of refused)
+        expect({ limit, remaining, ofAccount }).toEqual({ limit: 600, remaining: 0, ofAccount: true });
+      expect(await both[0]!.take({ ...other, keyId: newKey() })).toMatchObject({ allowed: true, remaining: 9 });
+      await instances[0]!.pool.query("update rate_bucket set tat = tat - 3600000000");
+      both.splice(0, 2, ...fresh());
+    }
+  });
+
+  it("that is refused takes nothing from its keys, and is refused from memory with every key", async () => {
+    const [limiter] = fresh();
+    const [first, second, third] = keysOf(newAccount());
+    const small = { ratePerMinute: 1, burst: 5 };
+    const take = async (caller: typeof first) => limiter!.take({ ...caller!, accountTier: small });
+    const decisions = await Promise.all(Array.from({ length: 8 }, () => take(first)));
+    expect(decisions.map((decision) => decision.allowed)).toEqual(Array.from({ length: 8 }, (_, n) => n < 5));
+    expect(decisions[4]).toMatchObject({ limit: 60, remaining: 5 });
+    expect(decisions[5]).toMatchObject({ limit: 1, remaining: 0, retryAfterSeconds: 60, ofAccount: true });
+    const { pool } = instances[0]!;
+    let asked = 0;
+    const count = () => asked++;
+    pool.on("acquire", count);
+    expect(await take(second)).toMatchObject({ allowed: false, limit: 1, ofAccount: true });
+    expect(asked).toBe(0);
+    pool.off("acquire", count);
+    await pool.query("update rate_bucket set tat = 0 where bucket_id = $1", [first!.accountId.slice(5)]);
+    expect(await limiter!.take(first!)).toMatchObject({ allowed: true, limit: 60, remaining: 4 });
+    expect(await limiter!.take(third!)).toMatchObject({ allowed: true, remaining: 9 });
+  });
+
+  it("is not what refuses a key whose own bucket is empty", async () => {
+    const [limiter] = fresh();
+    const [caller] = keysOf(newAccount());
+    const decisions = await Promise.all(Array.from({ length: 12 }, async () => limiter!.take(caller!)));
+    expect(allowed(decisions)).toHaveLength(10);
+    expect(decisions[11]).toMatchObject({ limit: 60, remaining: 0 });
+    expect(decisions[11]).not.toHaveProperty("ofAccount");
+  });
+
+  it("that two instances use at once with all its keys is never stuck", async () => {
+    const keys = keysOf(newAccount());
+    const both = fresh();
+    const wide = { ratePerMinute: 60_000_000, burst: 10_000_000 };
+    for (let round = 0; round < 20; round++) {
+      const order = round % 2 === 0 ? keys : keys.toReversed();
+      const takes = both.flatMap((limiter, n) =>
+        (n === 0 ? order : order.toReversed()).map(async (caller) =>
+          limiter.take({ ...caller, tier: wide, accountTier: wide }),
+        ),
+      );
+      expect(allowed(await Promise.all(takes))).toHaveLength(200);
+    }
+  });
 });

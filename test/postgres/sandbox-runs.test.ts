@@ -68,7 +68,7 @@ async function started(at: Hearing, more: Partial<SandboxRunStart> = {}) {
   const accountId = more.accountId ?? (await makeAccount(owner.pool, 20n * PRICE));
   const call = callOf(accountId, { tool: "sandbox_execute" });
   expect(await at.instance.ledger.begin(call)).toEqual({ kind: "started" });
-  const start = { runId: call.runId, accountId, keyId: newKey(), name: undefined, mostPerKey: 2, ...more };
+  const start = { runId: call.runId, accountId, keyId: newKey(), name: undefined, mostPerAccount: 2, ...more };
   return { call, start, accountId };
 }
 
@@ -94,7 +94,7 @@ describe("an execution", () => {
   });
 
   it("begins once, also when it is sent again after a lost answer", async () => {
-    const { start } = await started(one, { name: "again", mostPerKey: 1 });
+    const { start } = await started(one, { name: "again", mostPerAccount: 1 });
     expect([await begin(one, start), await begin(one, start)]).toEqual(["begun", "begun"]);
   });
 
@@ -116,36 +116,38 @@ describe("an execution", () => {
     expect(await two.runs.find(accountId, "lost")).toMatchObject({ status: "failed" });
     expect(await two.runs.requestCancel(start.runId)).toBe(false);
     const next = await started(two, { ...start, runId: undefined as never, accountId });
-    await expect(begin(two, { ...next.start, runId: next.call.runId, mostPerKey: 1 })).resolves.toBe("begun");
+    await expect(begin(two, { ...next.start, runId: next.call.runId, mostPerAccount: 1 })).resolves.toBe("begun");
   });
 });
 
-describe("the executions of one key", () => {
-  it.each([1, 2, 3])("are %i at most, however many begin at once and wherever", async (mostPerKey) => {
-    const keyId = newKey();
-    const accountId = await makeAccount(owner.pool, 20n * PRICE);
-    const all = [];
-    for (let n = 0; n < 10; n++) {
-      const at = n % 2 === 0 ? one : two;
-      all.push({ at, ...(await started(at, { accountId, keyId, mostPerKey })) });
-    }
-    const outcomes = await Promise.all(all.map(({ at, start }) => begin(at, start)));
-    expect(outcomes.filter((outcome) => outcome === "begun")).toHaveLength(mostPerKey);
-    expect(outcomes.filter((outcome) => outcome === "RATE_LIMITED")).toHaveLength(10 - mostPerKey);
+describe("the executions of one account", () => {
+  it.each([1, 2, 3])(
+    "are %i at most, however many begin at once, with whichever keys and wherever",
+    async (mostPerAccount) => {
+      const accountId = await makeAccount(owner.pool, 20n * PRICE);
+      const all = [];
+      for (let n = 0; n < 10; n++) {
+        const at = n % 2 === 0 ? one : two;
+        all.push({ at, ...(await started(at, { accountId, mostPerAccount })) });
+      }
+      const outcomes = await Promise.all(all.map(({ at, start }) => begin(at, start)));
+      expect(outcomes.filter((outcome) => outcome === "begun")).toHaveLength(mostPerAccount);
+      expect(outcomes.filter((outcome) => outcome === "RATE_LIMITED")).toHaveLength(10 - mostPerAccount);
 
-    const first = all[outcomes.indexOf("begun")];
-    const refused = all[outcomes.indexOf("RATE_LIMITED")];
-    if (!first || !refused) throw new Error("there is one of each");
-    await expect(refused.at.runs.begin(refused.start)).rejects.toMatchObject({
-      retryAfterSeconds: 1,
-      message: expect.stringMatching(
-        new RegExp(`^${mostPerKey} executions of this API key.*sandbox_cancel.*nothing was charged`),
-      ),
-    });
-    expect(await begin(two, (await started(two, { accountId })).start), "another key of the account").toBe("begun");
-    await first.at.runs.end(first.start.runId, "succeeded");
-    expect(await begin(refused.at, refused.start)).toBe("begun");
-  });
+      const first = all[outcomes.indexOf("begun")];
+      const refused = all[outcomes.indexOf("RATE_LIMITED")];
+      if (!first || !refused) throw new Error("there is one of each");
+      await expect(refused.at.runs.begin(refused.start)).rejects.toMatchObject({
+        retryAfterSeconds: 1,
+        message: expect.stringMatching(
+          new RegExp(`^${mostPerAccount} executions of this account.*sandbox_cancel.*nothing was charged`),
+        ),
+      });
+      expect(await begin(two, (await started(two)).start), "another account").toBe("begun");
+      await first.at.runs.end(first.start.runId, "succeeded");
+      expect(await begin(refused.at, refused.start)).toBe("begun");
+    },
+  );
 });
 
 describe("a name", () => {

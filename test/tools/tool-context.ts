@@ -11,6 +11,7 @@ export function toolContext(signal: AbortSignal = new AbortController().signal):
       accountId: "acct_1",
       scopes: new Set(DEFAULT_SCOPES),
       tier: DEFAULT_TIER,
+      accountTier: DEFAULT_TIER,
       operator: false,
       limits: undefined,
       budgetId: undefined,

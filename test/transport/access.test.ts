@@ -9,6 +9,7 @@ const caller: Caller = {
   accountId: "acct_1",
   scopes: new Set(),
   tier: DEFAULT_TIER,
+  accountTier: DEFAULT_TIER,
   operator: false,
   limits: undefined,
   budgetId: undefined,
@@ -30,7 +31,7 @@ function access(decision = allowed) {
         },
       },
       {
-        async take(keyId) {
+        async take({ keyId }) {
           taken.push(keyId);
           return decision;
         },

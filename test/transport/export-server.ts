@@ -14,6 +14,7 @@ export async function serveExports(accountId: string, files: readonly ExportFile
     accountId,
     scopes: new Set(DEFAULT_SCOPES),
     tier: { ratePerMinute: 60, burst: 10 },
+    accountTier: { ratePerMinute: 600, burst: 100 },
     operator: false,
     limits: undefined,
     budgetId: undefined,

@@ -8,11 +8,11 @@ import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { Catalogue } from "../../src/app/catalogue.ts";
-import type { Account, Accounts, ApiKeys, ChainVerdict, ListedKey } from "../../src/app/ports.ts";
+import type { Account, Accounts, ApiKeys, ChainVerdict, ListedKey, TierChange } from "../../src/app/ports.ts";
 import type { Caller } from "../../src/domain/caller.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { Quotes } from "../../src/domain/quote.ts";
-import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
+import { accountTierOf, DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
 import { SCOPES, type Scope } from "../../src/domain/scope.ts";
 import { Access } from "../../src/transport/access.ts";
 import { connectDoor } from "../../src/transport/connect/connect-door.ts";
@@ -149,6 +149,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
         accountId,
         scopes: new Set(scopes),
         tier: DEFAULT_TIER,
+        accountTier: accountTierOf(DEFAULT_TIER, {}),
         operator,
         limits: undefined,
         budgetId: undefined,
@@ -191,11 +192,11 @@ function pagesOf(ledger: MemoryLedger) {
 }
 
 function memoryAccounts(ledger: MemoryLedger): Accounts {
-  const account = async (accountId: string, tier = DEFAULT_TIER): Promise<Account> => ({
+  const account = async (accountId: string, change: TierChange = {}): Promise<Account> => ({
     accountId,
     wallet: "wallet",
     balance: await ledger.balance(accountId),
-    tier,
+    ...tiersOf(change),
     operator: false,
     blockedReason: undefined,
     createdAt: new Date(0),
@@ -212,6 +213,12 @@ function memoryAccounts(ledger: MemoryLedger): Accounts {
     setBlocked: (accountId) => account(accountId),
     list: async () => ({ items: [], nextCursor: undefined }),
   };
+}
+
+function tiersOf(change: TierChange): Pick<Account, "tier" | "accountTier"> {
+  const { ratePerMinute = DEFAULT_TIER.ratePerMinute, burst = DEFAULT_TIER.burst } = change;
+  const own = { ratePerMinute: change.accountRatePerMinute, burst: change.accountBurst };
+  return { tier: { ratePerMinute, burst }, accountTier: accountTierOf({ ratePerMinute, burst }, own) };
 }
 
 function memoryKeys(): ApiKeys {

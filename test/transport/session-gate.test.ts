@@ -9,6 +9,7 @@ const caller = {
   accountId: "acct_1",
   scopes: new Set<never>(),
   tier: DEFAULT_TIER,
+  accountTier: DEFAULT_TIER,
   operator: false,
   limits: undefined,
   budgetId: undefined,

@@ -49,6 +49,11 @@ function AccountCard() {
               limits &&
                 `${formatCount(limits.ratePerMinute)} requests a minute, ${formatCount(limits.burst)} of them at once`,
             ],
+            [
+              "All keys together",
+              limits &&
+                `${formatCount(limits.accountRatePerMinute)} requests a minute, ${formatCount(limits.accountBurst)} of them at once`,
+            ],
             ["Keys", limits && `${formatCount(limits.keyLimit)} at most`],
           ]}
         />

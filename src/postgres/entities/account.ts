@@ -10,6 +10,8 @@ export const AccountEntity = defineEntity({
     available: p.bigint().defaultRaw("0"),
     ratePerMinute: p.integer(),
     burst: p.integer(),
+    accountRatePerMinute: p.integer().nullable(),
+    accountBurst: p.integer().nullable(),
     operator: p.boolean().default(false),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
     lowBalance: p.bigint().nullable(),

@@ -1,11 +1,11 @@
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** A key's token bucket: the microsecond at which it is full again. */
+/** The token bucket of a key or an account: the microsecond at which it is full again. */
 export const RateBucketEntity = defineEntity({
   name: "RateBucket",
   tableName: "rate_bucket",
   properties: {
-    keyId: p.uuid().primary(),
+    bucketId: p.uuid().primary(),
     tat: p.bigint(),
   },
 });

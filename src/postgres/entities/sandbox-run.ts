@@ -17,7 +17,7 @@ export const SandboxRunEntity = defineEntity({
   indexes: [
     {
       name: "sandbox_run_open_index",
-      expression: "create index sandbox_run_open_index on sandbox_run (key_id) where ended_at is null",
+      expression: "create index sandbox_run_open_index on sandbox_run (account_id) where ended_at is null",
     },
     {
       name: "sandbox_run_name_index",

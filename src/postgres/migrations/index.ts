@@ -26,6 +26,7 @@ import { Glance } from "./0025-glance.ts";
 import { BegunMeanwhile } from "./0026-begun-meanwhile.ts";
 import { FinishByKeys } from "./0027-finish-by-keys.ts";
 import { KeySecrets } from "./0028-key-secrets.ts";
+import { AccountLimits } from "./0029-account-limits.ts";
 import { ConnectedOwners } from "./0030-connected-owners.ts";
 import { TimesOfIds } from "./0031-times-of-ids.ts";
 import { UnpaidWork } from "./0032-unpaid-work.ts";
@@ -61,6 +62,7 @@ export const MIGRATIONS = [
   BegunMeanwhile,
   FinishByKeys,
   KeySecrets,
+  AccountLimits,
   ConnectedOwners,
   TimesOfIds,
   UnpaidWork,

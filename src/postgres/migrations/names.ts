@@ -28,6 +28,7 @@ export const MIGRATION_NAMES: readonly string[] = [
   "0026-begun-meanwhile",
   "0027-finish-by-keys",
   "0028-key-secrets",
+  "0029-account-limits",
   "0030-connected-owners",
   "0031-times-of-ids",
   "0032-unpaid-work",

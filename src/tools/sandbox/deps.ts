@@ -9,7 +9,7 @@ export interface SandboxDeps {
   readonly runs: SandboxRuns;
   /** Whether the self-test of this instance has passed. */
   readonly proof: () => Proof;
-  /** Executions that one key may have at once. */
-  readonly concurrencyPerKey: number;
+  /** Executions that one account may have at once. */
+  readonly concurrencyPerAccount: number;
   readonly metrics: Metrics;
 }

@@ -29,7 +29,7 @@ export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execut
       const { caller, runId, signal, progress } = context;
       if (runId === undefined) throw new TypeError("an execution needs a run of the ledger");
       const { accountId, keyId } = caller;
-      await runs.begin({ runId, accountId, keyId, name, mostPerKey: deps.concurrencyPerKey });
+      await runs.begin({ runId, accountId, keyId, name, mostPerAccount: deps.concurrencyPerAccount });
       progress?.({ progress: 0, total: 2, message: "the code waits for its place" });
       const onChange = (change: 1 | -1) => {
         onRunning(change);

@@ -44,8 +44,9 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
       key: "required",
       operator: true,
       action: { name: () => "account.tier", target: ({ accountId }) => accountId },
-      async call({ accountId, ratePerMinute, burst }) {
-        return { account: accountMessage(await accounts.setTier(accountId, { ratePerMinute, burst })) };
+      async call({ accountId, ratePerMinute, burst, accountRatePerMinute, accountBurst }) {
+        const tier = { ratePerMinute, burst, accountRatePerMinute, accountBurst };
+        return { account: accountMessage(await accounts.setTier(accountId, tier)) };
       },
     },
     listAccounts: {
@@ -75,6 +76,7 @@ function accountMessage({
   wallet,
   balance,
   tier,
+  accountTier,
   operator,
   blockedReason,
   createdAt,
@@ -86,6 +88,8 @@ function accountMessage({
     balanceUsdcMicrousd: balance,
     ratePerMinute,
     burst,
+    accountRatePerMinute: accountTier.ratePerMinute,
+    accountBurst: accountTier.burst,
     operator,
     blockedReason,
     createdAt: timestampFromDate(createdAt),

@@ -29,9 +29,10 @@ export function balanceService({ statements, usageReports }: BalanceDeps): Servi
     getBalance: {
       key: "required",
       async call(_request, { caller }) {
-        const { available, held, spentToday, spent30Days, lowBalance, tier } = await statements.balance(
+        const { available, held, spentToday, spent30Days, lowBalance, ...limits } = await statements.balance(
           caller.accountId,
         );
+        const { tier, accountTier } = limits;
         return {
           balanceUsdcMicrousd: available,
           heldUsdcMicrousd: held,
@@ -42,6 +43,8 @@ export function balanceService({ statements, usageReports }: BalanceDeps): Servi
           ratePerMinute: tier.ratePerMinute,
           burst: tier.burst,
           keyLimit: MAX_GOOD_KEYS,
+          accountRatePerMinute: accountTier.ratePerMinute,
+          accountBurst: accountTier.burst,
         };
       },
     },

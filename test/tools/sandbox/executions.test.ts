@@ -36,7 +36,7 @@ beforeEach(async () => {
     engine,
     runs: postgres.sandboxRuns,
     proof: () => "passed" as const,
-    concurrencyPerKey: 10,
+    concurrencyPerAccount: 10,
     metrics: silentMetrics,
   };
   execute = sandboxExecute(deps, pricesSchema.parse(undefined).sandbox_execute);
@@ -57,6 +57,7 @@ function callerOf(account: string) {
     accountId: account,
     scopes: new Set(["compute:run" as const]),
     tier: DEFAULT_TIER,
+    accountTier: DEFAULT_TIER,
     operator: false,
     limits: undefined,
     budgetId: undefined,
@@ -172,7 +173,7 @@ describe("a cancel", () => {
     await postgres.ledger.begin(call);
     const { runId } = call;
     const caller = callerOf(accountId);
-    await postgres.sandboxRuns.begin({ runId, accountId, keyId: caller.keyId, name: undefined, mostPerKey: 1 });
+    await postgres.sandboxRuns.begin({ runId, accountId, keyId: caller.keyId, name: undefined, mostPerAccount: 1 });
     expect(await postgres.sandboxRuns.requestCancel(runId)).toBe(true);
     await expect.poll(() => engine.cancelled).toContain(runId);
     const { signal } = new AbortController();

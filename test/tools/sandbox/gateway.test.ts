@@ -24,7 +24,7 @@ let world: World;
 beforeAll(async () => {
   // Two places and two to wait for one; no worker more than these tests ask for.
   const process = { concurrency: 2, queue: 2, idle_workers: { javascript: 1, python: 0 } };
-  world = await startWorld(await sandboxSettings({ concurrency_per_key: 2, process }));
+  world = await startWorld(await sandboxSettings({ concurrency_per_account: 2, process }));
 });
 afterAll(async () => {
   try {

@@ -13,7 +13,7 @@ import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
 export function unaskedSandbox(proof: () => Proof = () => "passed"): SandboxDeps {
   const unasked = () => Promise.reject(new Error("not asked"));
   const runs = { begin: unasked, end: unasked, find: unasked, requestCancel: unasked, onCancel: () => () => {} };
-  return { engine: new ScriptedEngine(), runs, proof, concurrencyPerKey: 2, metrics: silentMetrics };
+  return { engine: new ScriptedEngine(), runs, proof, concurrencyPerAccount: 2, metrics: silentMetrics };
 }
 
 /** An outcome of code that said nothing and worked. */

@@ -70,7 +70,8 @@ function Details({ account }: { account: Account }) {
           ["State", <AccountState key="state" account={account} />],
           ["Account", <Copyable key="account" text={account.accountId} label="account" />],
           ["Wallet", <Address key="wallet" address={account.wallet} label="wallet" />],
-          ["Rate", `${formatCount(account.ratePerMinute)} requests a minute, ${formatCount(account.burst)} at once`],
+          ["Rate of each key", rateOf(account.ratePerMinute, account.burst)],
+          ["Rate of all keys", rateOf(account.accountRatePerMinute, account.accountBurst)],
           ["Created", <Time key="created" at={account.createdAt} />],
         ]}
       />
@@ -80,4 +81,8 @@ function Details({ account }: { account: Account }) {
       {open === "block" && <BlockDialog account={account} onClose={close} />}
     </Card>
   );
+}
+
+function rateOf(ratePerMinute: number, burst: number): string {
+  return `${formatCount(ratePerMinute)} requests a minute, ${formatCount(burst)} at once`;
 }

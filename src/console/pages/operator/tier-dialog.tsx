@@ -4,16 +4,34 @@ import { AccountService, type Account } from "#gen/toolgate/v1/account_service_p
 import { Button, Dialog, ErrorNote, Field, Input, tell } from "../../ui/index.ts";
 import { refreshAccounts } from "./refresh-account.ts";
 
-/** Asks for an account's rate limit. */
+const FIELDS = [
+  { name: "rate", label: "Requests per minute", hint: "Of each of its keys, in the long run", most: 60_000_000 },
+  { name: "burst", label: "At once", hint: "Of each of its keys", most: 10_000_000 },
+  { name: "accountRate", label: "Requests per minute, all keys", hint: "Of all its keys together", most: 60_000_000 },
+  { name: "accountBurst", label: "At once, all keys", hint: "Of all its keys together", most: 10_000_000 },
+] as const;
+
+/** Asks for an account's rate limits. */
 export function TierDialog({ account, onClose }: { account: Account; onClose: () => void }) {
-  const [rate, setRate] = useState(String(account.ratePerMinute));
-  const [burst, setBurst] = useState(String(account.burst));
+  const [limits, setLimits] = useState({
+    rate: String(account.ratePerMinute),
+    burst: String(account.burst),
+    accountRate: String(account.accountRatePerMinute),
+    accountBurst: String(account.accountBurst),
+  });
   const { mutate, error, isPending } = useMutation(AccountService.method.setTier, { onSuccess: refreshAccounts });
-  const faults = { rate: faultOf(rate, 60_000_000), burst: faultOf(burst, 10_000_000) };
   const submit = () => {
-    if (faults.rate !== undefined || faults.burst !== undefined) return;
+    if (FIELDS.some(({ name, most }) => faultOf(limits[name], most) !== undefined)) return;
+    const [accountRate, accountBurst] = [Number(limits.accountRate), Number(limits.accountBurst)];
     mutate(
-      { accountId: account.accountId, ratePerMinute: Number(rate), burst: Number(burst) },
+      {
+        accountId: account.accountId,
+        ratePerMinute: Number(limits.rate),
+        burst: Number(limits.burst),
+        // What is not changed may follow the keys' limits.
+        ...(accountRate !== account.accountRatePerMinute && { accountRatePerMinute: accountRate }),
+        ...(accountBurst !== account.accountBurst && { accountBurst }),
+      },
       {
         onSuccess: () => {
           tell("The rate is set");
@@ -38,16 +56,18 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
         </>
       }
     >
-      <Field label="Requests per minute" hint="Of each of its keys, in the long run" error={faults.rate}>
-        {(control) => (
-          <Input {...control} inputMode="numeric" value={rate} onChange={({ target }) => setRate(target.value)} />
-        )}
-      </Field>
-      <Field label="At once" hint="Of each of its keys" error={faults.burst}>
-        {(control) => (
-          <Input {...control} inputMode="numeric" value={burst} onChange={({ target }) => setBurst(target.value)} />
-        )}
-      </Field>
+      {FIELDS.map(({ name, label, hint, most }) => (
+        <Field key={name} label={label} hint={hint} error={faultOf(limits[name], most)}>
+          {(control) => (
+            <Input
+              {...control}
+              inputMode="numeric"
+              value={limits[name]}
+              onChange={({ target }) => setLimits({ ...limits, [name]: target.value })}
+            />
+          )}
+        </Field>
+      ))}
       <ErrorNote error={error} />
     </Dialog>
   );
