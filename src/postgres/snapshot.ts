@@ -11,8 +11,7 @@ export async function inSnapshot<Result>(pool: Pool, read: (client: PoolClient) 
   return retrying(PATIENCE_MS, () => snapshot(pool, read));
 }
 
-/** As {@link inSnapshot}, once: for what cannot be read again. */
-export async function snapshot<Result>(pool: Pool, read: (client: PoolClient) => Promise<Result>): Promise<Result> {
+async function snapshot<Result>(pool: Pool, read: (client: PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect();
   let broken = true;
   try {

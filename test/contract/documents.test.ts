@@ -237,9 +237,9 @@ describe("what the document says is what the gateway does", () => {
     const link = await openDatabaseLink(world.database.url);
     const far = await world.startAnother({ DATABASE_URL: link.url });
     link.cut();
-    const unknown = { ...rich, apiKey: "sk-agent-never-seen-before" };
+    const unseen = await world.agent();
     const answers = await Promise.all([
-      ask("GET", "/mcp/capabilities", unknown, undefined, {}, far),
+      ask("GET", "/mcp/capabilities", unseen, undefined, {}, far),
       ...["/health", ...targets.slice(1)].map((target) => ask("GET", target, rich, undefined, {}, far)),
       ...[CALL, "/mcp", BUILD].map((target) => ask("POST", target, rich, PAID, {}, far)),
     ]);

@@ -74,12 +74,13 @@ describe("503", () => {
 
   it("is then also the answer to calls, as UNAVAILABLE with a time to wait, and nothing is lost", async () => {
     expect((await post(CALL, { tool: "get_status", params: {} })).status).toBe(200);
+    const unseen = await world.agent();
     link.cut();
     const answers = await Promise.all([
       post(CALL, { tool: "get_status", params: {} }),
       post(CALL, { ...PAID, idempotency_key: "outage" }),
       post("/mcp", PAID),
-      get("/mcp/capabilities", { ...agent, apiKey: "sk-agent-never-seen-before" }),
+      get("/mcp/capabilities", unseen),
       get("/receipts", agent),
       get("/runs", agent),
       get(`/runs/run_${"0".repeat(32)}`, agent),

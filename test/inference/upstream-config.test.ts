@@ -17,7 +17,7 @@ describe("the inference part of the configuration", () => {
     const { upstreams, problems } = resolveUpstreams(section, env);
     expect(problems).toEqual([]);
     expect(upstreams).toMatchObject([
-      { name: "main", baseUrl: "http://models.example/v1", apiKey: "secret", timeoutMs: 120_000 },
+      { name: "main", baseUrl: "http://models.example/v1", apiKey: "secret", timeoutMs: 600_000 },
     ]);
     expect(upstreams[0]?.models).toEqual([
       {

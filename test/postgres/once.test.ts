@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, completed, depositOf, makeAccount, paymentOf, PRICE } from "./fixture.ts";
+import { callOf, chargeOf, completed, depositOf, makeAccount, paymentOf, PRICE } from "./fixture.ts";
 import { movementOf, movementOfDeposit, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
 
 // What happens once is told to whoever asks for it again. It is not an error, which an instance that asks again after a lost answer
@@ -95,8 +95,7 @@ describe("again is told", () => {
   it("a receipt that was refunded", async () => {
     const call = callOf(account, { payment: paymentOf(depositOf()) });
     await one.ledger.begin(call);
-    const { receiptId, ...end } = completed(call);
-    await one.ledger.finish({ ...end, receiptId });
+    const receiptId = await chargeOf(one.ledger, completed(call));
     expect(await one.refunds.refund({ receiptId, reason: "r" })).toMatchObject({ refunded: true });
     await expect(one.refunds.refund({ receiptId, reason: "r" })).resolves.toMatchObject({ refunded: false });
     expect(await balance()).toBe(PRICE);

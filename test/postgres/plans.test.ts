@@ -197,6 +197,8 @@ describe("with a hundred thousand rows", () => {
     const client = await pool.connect();
     const account = `'${accountId.slice(5)}'`;
     try {
+      // The rows that the test before rolled back would count as read.
+      await client.query("vacuum run, hold, account, transfer");
       const { rows } = await client.query<{ last: string }>("select max(id) as last from transfer");
       const last = BigInt(rows[0]?.last ?? 0);
       const pages = [last + 1n, last - 10_000n, last - 99_900n];

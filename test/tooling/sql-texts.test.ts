@@ -13,6 +13,14 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/grants.ts: error.message": "told, not sent",
   "src/postgres/start-checks.ts: reasonOf(error)": "told, not sent",
   "src/postgres/grants.ts: rights": "one of a module's constants",
+  "src/postgres/database-errors.ts: state": "reported, not sent",
+  "src/postgres/entries.ts: side": "one of a module's constants",
+  "src/postgres/entries.ts: column": "one of a module's constants",
+  "src/postgres/entries.ts: entries": "one of a module's constants",
+  'src/postgres/entries.ts: AFTER(ENTERED, "credit")': "made of a module's constants",
+  'src/postgres/entries.ts: AFTER(LEFT, "debit")': "made of a module's constants",
+  "src/postgres/sealing-keys.ts: keys.#table": "one of two names of tables that the program spells",
+  "src/postgres/sealing-keys.ts: this.#table": "one of two names of tables that the program spells",
   "src/postgres/runs.ts: its": "one of a module's constants",
   "src/postgres/runs.ts: before": "made of a module's constants",
   "src/postgres/runs.ts: among": "made of a module's constants",
@@ -36,6 +44,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/migrations/0020-retention.ts: name": "a function that the migration spells",
   "src/postgres/migrations/0021-kept-plans.ts: name": "a function that the migration spells",
   "src/postgres/migrations/0022-read-by-keys.ts: name": "a function that the migration spells",
+  "src/postgres/migrations/0032-unpaid-work.ts: name": "a function that the migration spells",
   "src/postgres/migrations/anew.ts: name": "a function that the migrations spell",
 };
 

@@ -35,6 +35,13 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [REPLAYS, "is answered from the store however its header is written"],
     ["domain/proof.test.ts", "is read in base64 and base64url"],
   ],
+  "`created_at` of lists": [
+    ["postgres/lists.test.ts", "lists the times of runs and receipts in order, whatever the clocks of the instances"],
+  ],
+  "an instance that stalls": [
+    ["instances/stall.test.ts", "charges calls once that were under way while the event loop stood still"],
+    ["instances/stall.test.ts", "releases the runs of an instance that stands still for good"],
+  ],
   "`quote_id` of the wrong form": [
     [BINDINGS, "is no quote identifier"],
     [BINDINGS, "is none of ours, and nothing is looked up for it"],
