@@ -101,12 +101,17 @@ export class SolanaChain implements Chain {
     return clock.now() - (this.#absent.get(txSignature) ?? Number.NEGATIVE_INFINITY) < Math.min(ABSENT_MS, waitMs);
   }
 
-  /** Waits until an endpoint has seen the transaction and tells it; at the end of patience asks them all, unless they were `asked`. */
-  async #await(wait: Wait, asked: boolean): Promise<Finding | undefined> {
-    for (;;) {
+  /**
+   * Waits until an endpoint has seen the transaction and tells it; at the end of patience asks them all.
+   * @param absent no endpoint knew it just now: where the polling has heard from all of them that it is so still, none is asked again
+   */
+  async #await(wait: Wait, absent: boolean): Promise<Finding | undefined> {
+    const searched = new Set<Endpoint>();
+    for (let unseen = absent; ; unseen = false) {
       // A status can be ahead of the transaction's own record; the poller sets the pace
-      const sighting = await this.#poller.wait(wait);
-      if (!sighting) return asked ? undefined : this.#reader.readEverywhere(wait);
+      const sighting = await this.#poller.wait(wait, searched);
+      if (!sighting && unseen && searched.size === this.rpc.endpoints.length) return undefined;
+      if (!sighting) return this.#reader.readEverywhere(wait);
       const finding = await this.#reader.read(wait, [sighting.endpoint, ...this.#others(sighting.endpoint)]);
       if (finding) return { ...finding, finalized: sighting.finalized };
     }

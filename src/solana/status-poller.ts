@@ -49,12 +49,15 @@ export class StatusPoller {
     this.#log = log;
   }
 
-  /** Resolves when an endpoint has seen the transaction at that commitment; undefined when patience is over. */
-  async wait(wait: Wait): Promise<Sighting | undefined> {
+  /**
+   * Resolves when an endpoint has seen the transaction at that commitment; undefined when patience is over.
+   * @param searched gets the endpoints that have searched all they know for it
+   */
+  async wait(wait: Wait, searched = new Set<Endpoint>()): Promise<Sighting | undefined> {
     wait.signal.throwIfAborted();
     if (wait.patience.aborted) return undefined;
     const { promise, resolve, reject } = Promise.withResolvers<Sighting | undefined>();
-    const waiter: Waiter = { wait, searched: new Set(), resolve, reject };
+    const waiter: Waiter = { wait, searched, resolve, reject };
     const giveUp = () => resolve(undefined);
     const abort = () => reject(wait.signal.reason);
     wait.patience.addEventListener("abort", giveUp);

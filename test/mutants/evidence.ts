@@ -177,6 +177,14 @@ export const EVIDENCE: readonly Mutant[] = [
     tests: FAILOVER,
   },
   {
+    name: "absent-still",
+    guard: "A transaction that was unknown before is so still only when every endpoint has said so since.",
+    file: CHAIN,
+    find: "unseen && searched.size === this.rpc.endpoints.length",
+    replace: "absent",
+    tests: FAILOVER,
+  },
+  {
     name: "refusal-forgotten",
     guard: "A refused transaction is looked at again after a while: it may land well the second time.",
     file: "src/solana/refusal-cache.ts",

@@ -203,6 +203,29 @@ describe("an endpoint that does not know the transaction", () => {
     expect(verdict).toEqual({ kind: "not_found" });
   });
 
+  it("is not believed of a transaction that was absent before, while none can be asked", async () => {
+    const chain = net.openBoth({ waitMs: 1_500 });
+    const { signature: unsent, send } = net.sign(net.payment(10_000n));
+    const verify = () => chain.verify({ txSignature: unsent, signal: patient() });
+    expect(await verify()).toEqual({ kind: "not_found" });
+    await send();
+    net.local.chain.advance();
+    for (const node of [net.first, net.second]) net.fail(node, "*", { kind: "http", status: 500 });
+    await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  it("is not believed of a transaction that was absent before and has been seen since", async () => {
+    const chain = net.openBoth({ waitMs: 1_500 });
+    const { signature: unsent, send } = net.sign(net.payment(10_000n));
+    const verify = () => chain.verify({ txSignature: unsent, signal: patient() });
+    expect(await verify()).toEqual({ kind: "not_found" });
+    await send();
+    net.local.chain.advance();
+    net.fail(net.first, "*", { kind: "http", status: 500 });
+    net.fail(net.second, "getTransaction", { kind: "null" });
+    await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
   it("because it lags is made up for by the next", async () => {
     net.fail(net.first, "*", { kind: "stale", slots: 100 });
     expect(await net.openBoth().verify({ txSignature, signal: patient() })).toMatchObject(PAID);
