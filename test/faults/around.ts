@@ -24,7 +24,7 @@ export function around(deps: CallToolDeps, { strike, workMs, onLost }: Watch): C
     await strike(`${call}:after`);
     return result;
   };
-  const { ledger, chain, catalogue } = deps;
+  const { ledger, chain, catalogue, unpaidWork } = deps;
   return {
     ...deps,
     ledger: {
@@ -37,6 +37,11 @@ export function around(deps: CallToolDeps, { strike, workMs, onLost }: Watch): C
       },
       credit: (accountId, deposit) => at("ledger.credit", () => ledger.credit(accountId, deposit)),
       balance: (accountId) => at("ledger.balance", () => ledger.balance(accountId)),
+    },
+    unpaidWork: {
+      require: (accountId, tool) => unpaidWork.require(accountId, tool),
+      charged: (accountId, tool) => unpaidWork.charged(accountId, tool),
+      failed: (accountId, tool) => at("unpaidWork.failed", () => unpaidWork.failed(accountId, tool)),
     },
     chain: { verify: (query) => at("chain.verify", () => chain.verify(query)) },
     catalogue: new Catalogue(

@@ -14,6 +14,7 @@ import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { ROOT } from "../tooling/command.ts";
+import { openMemoryFolder } from "../tooling/memory-folder.ts";
 import { ChainClient } from "./chain-client.ts";
 
 /** Slot time of the chain, ms: a payment is confirmed one slot later, and finalized 32 later. */
@@ -73,7 +74,8 @@ export async function startGround(signal: AbortSignal): Promise<Ground> {
     await remove?.();
   };
   try {
-    const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-faults-"));
+    // What a crash of PostgreSQL leaves is with the kernel, in memory as on a disk.
+    const dataDir = openMemoryFolder() ?? (await mkdtemp(path.join(os.tmpdir(), "toolgate-faults-")));
     closing.push(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
     await chmod(dataDir, 0o755); // as root, the server's account has to get in
     const sources = await copySources(path.join(dataDir, "sources"));

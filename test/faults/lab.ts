@@ -271,12 +271,8 @@ async function openCustomers(
   count: number,
   opening: bigint,
 ): Promise<Customer[]> {
-  const customers: Customer[] = [];
-  for (let index = 0; index < count; index++) {
-    const customer = await ground.customer(opening);
-    reference.open(customer);
-    customers.push(customer);
-  }
+  const customers = await Promise.all(Array.from({ length: count }, () => ground.customer(opening)));
+  for (const customer of customers) reference.open(customer);
   return customers;
 }
 

@@ -2,8 +2,7 @@ import { once } from "node:events";
 import process from "node:process";
 import { stopOnSignals } from "../tooling/signals.ts";
 import { Dice } from "./dice.ts";
-import { startGround } from "./ground.ts";
-import { Lab } from "./lab.ts";
+import type { Lab } from "./lab.ts";
 import { applyMutant } from "./mutants.ts";
 import { faultOptions } from "./options.ts";
 import { json, jsonReport, progressLine, report } from "./report.ts";
@@ -23,10 +22,12 @@ let began = performance.now();
 const seconds = () => (performance.now() - began) / 1_000;
 
 try {
+  // Options that mean nothing end the process before it loads the gateway.
+  const [{ startGround }, labs] = await Promise.all([import("./ground.ts"), import("./lab.ts")]);
   const ground = await startGround(signal);
   try {
     if (mutant !== undefined) await applyMutant(ground, mutant);
-    const lab = await Lab.open(ground, tally, new Dice(`seed ${seed}`), { calls, customers });
+    const lab = await labs.Lab.open(ground, tally, new Dice(`seed ${seed}`), { calls, customers });
     try {
       await Promise.race([play(lab), lab.stuck(), stopped()]);
     } finally {

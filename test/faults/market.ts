@@ -166,7 +166,7 @@ export class Market {
 
 /** Whether a customer should try again: something is in the way, and nothing is decided. */
 function isPassing({ status, body }: Reply): boolean {
-  if (status === 409 || status === 503 || (status === 500 && body.code === "TOOL_FAILED")) return true;
+  if ([409, 429, 503].includes(status) || (status === 500 && body.code === "TOOL_FAILED")) return true;
   return status === 402 && body.message?.includes("is not on the chain yet") === true;
 }
 

@@ -7,6 +7,8 @@ import type { Book } from "./reference.ts";
 /** How long it may take until the books hold all that the chain holds, ms: a new leader, finality, and a busy machine. */
 const RECORDED_MS = 60_000;
 
+const CREDITED = "a payment that was said to be credited is credited";
+
 const SUSPENSE = "acct_00000000000000000000000000000003";
 
 interface AccountRow {
@@ -28,7 +30,9 @@ interface Deposit {
 }
 
 /** Every account is what was paid less what was answered, and every deposit is a payment that is on the chain. */
-export async function checkMoney({ ground, reference, tally }: Market): Promise<void> {
+export async function checkMoney(market: Market): Promise<void> {
+  const { ground, reference, tally } = market;
+  await creditedAsPromised(market);
   const { accounts, deposits } = await ground.snapshot(async (rows) => ({
     accounts: await accountRows(rows),
     deposits: await depositRows(rows),
@@ -55,8 +59,24 @@ export async function checkMoney({ ground, reference, tally }: Market): Promise<
     if (!right || (reversed && !paid.dropped))
       tally.violated("each deposit is a payment of its account, and stays", { tx, account_id, amount, reversed, paid });
   }
-  for (const [tx, { owner, amount }] of left)
-    tally.violated("a payment that was said to be credited is credited", { tx, account: owner?.accountId, amount });
+  for (const [tx, { owner, amount }] of left) tally.violated(CREDITED, { tx, account: owner?.accountId, amount });
+}
+
+/** Waits until the watch of the treasury has credited what answers said that it would, unless a fork took it away. */
+async function creditedAsPromised({ ground, reference, tally }: Market): Promise<void> {
+  const since = performance.now();
+  let left = [...reference.payments].filter(([, { promised, dropped }]) => promised && !dropped);
+  while (left.length > 0) {
+    const credited = new Set((await depositRows(ground.rows)).map(({ tx }) => tx));
+    left = left.filter(([tx]) => !credited.has(tx));
+    if (left.length === 0) return;
+    if (performance.now() - since > RECORDED_MS) {
+      for (const [tx, { owner, amount }] of left)
+        tally.violated(CREDITED, { tx, account: owner?.accountId, amount, within: RECORDED_MS });
+      return;
+    }
+    await sleep(250);
+  }
 }
 
 /** In the end the books hold what the chain holds, also what nobody proved, and not what a fork took away. */

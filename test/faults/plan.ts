@@ -36,7 +36,9 @@ export class Plan {
     const fault = this.#faults.pop();
     if (!fault) throw new Error(`the profile ${this.#profile.name} has no faults`);
     const dice = this.#dice;
-    const ms = fault.action === "stall" ? this.#leaseMs + dice.between(500, 1_500) : dice.between(20, 1_500);
+    // The runs of a stalled instance are its own for four leases more: some stalls end before, some after that.
+    const stall = dice.pick([1, 5]) * this.#leaseMs + dice.between(500, 1_500);
+    const ms = fault.action === "stall" ? stall : dice.between(20, 1_500);
     return { ...fault, ms, slot: dice.between(0, slots - 1) };
   }
 
@@ -47,8 +49,8 @@ export class Plan {
     return { fault, endpoints, ms: this.#dice.between(100, 1_500) };
   }
 
-  /** The error of an instance's clock, ms. */
+  /** The error of an instance's clock, ms; half of them are right. */
   nextSkew(): number {
-    return this.#profile.skew ? this.#dice.between(-600_000, 600_000) : 0;
+    return this.#profile.skew ? this.#dice.pick([0, this.#dice.between(-600_000, 600_000)]) : 0;
   }
 }

@@ -9,16 +9,23 @@ const PAID_CALL = ["call-tool", "gasless", "settle", "verdict"].map((name) => `s
 
 const read = (file: string) => readFile(path.join(ROOT, file), "utf8");
 
+/** These sources, each chain of members on one line. */
+async function paidCall(): Promise<string> {
+  return (await Promise.all(PAID_CALL.map(read))).join("\n").replaceAll(/\n\s+\.(?=\w)/g, ".");
+}
+
 /** Every port method that these sources await, and by which outcome where a run ends. */
 async function awaitedCalls(): Promise<Set<string>> {
-  const text = (await Promise.all(PAID_CALL.map(read))).join("\n");
+  const text = await paidCall();
   const calls = Array.from(
     text.matchAll(/await (?:deps\.)?(ledger|chain)\.(\w+)\(/g),
     ([, port, method]) => `${port}.${method}`,
   );
   const outcomes = Array.from(text.matchAll(/outcome: "(\w+)"/g), ([, outcome]) => `ledger.finish/${outcome}`);
   const runs = /await prepared\.run\(/.test(text) ? ["tool.run"] : [];
-  return new Set([...calls.filter((call) => call !== "ledger.finish"), ...outcomes, ...runs]);
+  // Goes on beside the end of the run.
+  const beside = /const counted = .* deps\.unpaidWork\.failed\(/.test(text) ? ["unpaidWork.failed"] : [];
+  return new Set([...calls.filter((call) => call !== "ledger.finish"), ...outcomes, ...runs, ...beside]);
 }
 
 describe("the fault points", () => {
@@ -27,12 +34,12 @@ describe("the fault points", () => {
   });
 
   it("leave no await of the paid call out: each is of a port, of the tool, or of a function of the same files", async () => {
-    const text = (await Promise.all(PAID_CALL.map(read))).join("\n");
+    const text = await paidCall();
     const own = new Set(Array.from(text.matchAll(/async function (\w+)/g), ([, name]) => name));
-    const awaited = Array.from(text.matchAll(/await ([\w.]+)\(/g), ([, callee]) => callee ?? "");
+    const awaited = Array.from(text.matchAll(/await ([\w.]+)/g), ([, callee]) => callee ?? "");
     const others = awaited.filter((callee) => !own.has(callee));
     expect([...new Set(others)].sort()).toEqual([
-      ...["deps.chain.verify", "deps.claims.find"],
+      ...["counted", "deps.chain.verify", "deps.claims.find"],
       ...["deps.ledger.begin", "deps.ledger.credit", "deps.ledger.finish", "deps.ledger.prior"],
       ...["ledger.balance", "prepared.run", "relay.identify", "relay.relay"],
     ]);
@@ -40,7 +47,9 @@ describe("the fault points", () => {
 
   it("on the line to the database name statements that are sent there", async () => {
     const sources = await Promise.all(
-      ["ledger", "leases", "sweeper", "rate-limiter", "treasury-books"].map((name) => read(`src/postgres/${name}.ts`)),
+      ["ledger", "leases", "sweeper", "rate-limiter", "treasury-books", "unpaid-work"].map((name) =>
+        read(`src/postgres/${name}.ts`),
+      ),
     );
     const names = new Set(LINE_POINTS.map((point) => point.slice(0, point.lastIndexOf(":"))));
     for (const name of names)

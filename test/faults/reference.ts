@@ -24,6 +24,8 @@ export interface Payment {
   readonly sentAt: number;
   /** An answer has said that it is on the balance, or has paid for a call. */
   told: boolean;
+  /** An answer has said that it will be on the balance, once it is final. */
+  promised: boolean;
   /** A fork has taken it off the chain. */
   dropped: boolean;
 }
@@ -52,12 +54,17 @@ export class Reference {
 
   /** A transfer was sent to the treasury. */
   paid(tx: string, amount: bigint, owner: Customer | undefined, sentAt: number): void {
-    this.payments.set(tx, { owner, amount, sentAt, told: false, dropped: false });
+    this.payments.set(tx, { owner, amount, sentAt, told: false, promised: false, dropped: false });
   }
 
   /** An answer has told that a payment is credited. */
   toldOf(tx: string): void {
     this.#payment(tx).told = true;
+  }
+
+  /** An answer has told that a payment will be credited. */
+  promisedOf(tx: string): void {
+    this.#payment(tx).promised = true;
   }
 
   dropped(tx: string): void {

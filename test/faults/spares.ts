@@ -7,8 +7,8 @@ import type { Readable, Writable } from "node:stream";
 /** In the folder of the sources. */
 const PROGRAM = path.join("test", "faults", "instance", "main.ts");
 
-/** Processes that are kept ready. */
-const READY = 3;
+/** Processes that are kept ready: loading more of them at once takes their time from the instances that serve. */
+const READY = 1;
 
 /** An instance's process: it has loaded its program and waits to be told to start. */
 export type Spare = ChildProcessByStdio<Writable, Readable, Readable>;

@@ -27,6 +27,7 @@ function lives(pid: number): boolean {
 /** Runs the lab until it has told so much and started so many processes, and sends it a signal. */
 async function stopWhen({ tells, processes }: { tells: RegExp; processes: number }, signal: "SIGINT" | "SIGTERM") {
   const args = ["test/faults/main.ts", "--seed", "9", "--profile", "storm", "--duration", "300", "--phase", "300"];
+  args.push("--customers", "12");
   const lab = spawn("node", args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
   let told = "";
   lab.stderr.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));

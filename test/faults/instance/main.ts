@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { readServeConfig } from "../../../src/config/config.ts";
 import { secretsIn } from "../../../src/config/secrets.ts";
+import { ToolgateError } from "../../../src/domain/errors.ts";
 import { startGateway } from "../../../src/gateway.ts";
 import { createLogger } from "../../../src/log.ts";
 import { around } from "../around.ts";
@@ -60,6 +61,6 @@ async function strike(point: PortPoint): Promise<void> {
       await sleep(order.ms);
       break;
     case "fail":
-      throw new Error("the tool fails, as it was told to");
+      throw new ToolgateError("TOOL_FAILED", "the tool fails, as it was told to", { worked: true });
   }
 }
