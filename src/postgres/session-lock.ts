@@ -66,7 +66,8 @@ export class SessionLock {
     });
     client.on("error", () => {}); // Ends the wait below.
     const ended = once(client, "end", { signal });
-    ended.catch(() => {});
+    // Also ends a question that a server which has gone never answers.
+    ended.catch(() => client.end()).catch(() => {});
     try {
       await client.connect();
       await client.query("select pg_advisory_lock_shared(hashtextextended($1::uuid::text, 0))", [instanceId]);

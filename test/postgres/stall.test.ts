@@ -1,3 +1,4 @@
+import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { uuidFrom } from "../../src/postgres/rows.ts";
 import { SessionLock } from "../../src/postgres/session-lock.ts";
@@ -113,4 +114,25 @@ it("keeps a run from before it begins, and lets it go when it does not", async (
   expect(stalled.leases.runs).toEqual([run]);
   await stalled.ledger.finish(completed(call));
   expect(stalled.leases.runs).toEqual([]);
+});
+
+it("stops while a server that has gone leaves the lock unanswered", async () => {
+  const asked = Promise.withResolvers<void>();
+  const [AUTHENTICATED, READY] = [Buffer.from("520000000800000000", "hex"), Buffer.from("5a0000000549", "hex")];
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.once("data", () => asked.resolve());
+      socket.write(Buffer.concat([AUTHENTICATED, READY]));
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const url = `postgres://toolgate:toolgate@127.0.0.1:${port}/toolgate`;
+  const unanswered = new SessionLock({ url, instanceId: stalled.instanceId, log: silent });
+  unanswered.start();
+  await asked.promise;
+  await expect(unanswered.stop()).resolves.toBeUndefined();
+  server.close();
 });
