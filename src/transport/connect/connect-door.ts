@@ -85,6 +85,8 @@ export function connectDoor({ pipeline, services, random, bodyLimit, under = "" 
   const handlers = new Map(router.handlers.map((handler) => [under + handler.requestPath, handler]));
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Connect takes its own listener off before Node emits the error of a caller that left, which would end the process.
+    request.on("error", () => undefined);
     const requestId = newRequestId(random);
     const tell = (thrown: unknown, headers: readonly Header[] = []) => {
       const { error, detail, headers: more } = pipeline.failure(thrown, requestId);

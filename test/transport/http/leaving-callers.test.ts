@@ -97,4 +97,18 @@ describe("a caller that leaves", () => {
     await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([true, true, true]);
     await gateway.pipeline.idle();
   });
+
+  it("before an answer of Connect to GET was its turn, ends nothing but its connection", async () => {
+    const failures: unknown[] = [];
+    const keep = (error: unknown) => failures.push(error);
+    process.setUncaughtExceptionCaptureCallback(keep);
+    const socket = await connected();
+    const path = "/toolgate.v1.HealthService/GetHealth?connect=v1&encoding=json&message=%7B%7D";
+    socket.write(`${plain()}GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+    await expect.poll(() => signals.length).toBe(1);
+    await leave(socket);
+    for (let turns = 0; turns < 20; turns++) await turn();
+    process.setUncaughtExceptionCaptureCallback(null);
+    expect(failures).toEqual([]);
+  });
 });
