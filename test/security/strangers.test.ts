@@ -46,6 +46,10 @@ const CAPABILITIES = "/toolgate.v1.ToolService/GetCapabilities?connect=v1&encodi
 const TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 const LONG_HOST = encodeURIComponent(String.fromCodePoint(...Array.from({ length: 2_500 }, (_, at) => 0x4e00 + at)));
 
+const DEEP = "[".repeat(500_000) + "]".repeat(500_000);
+const JSON_OF_A_MEGABYTE = ["Content-Type: application/json", `Content-Length: ${DEEP.length}`];
+const CHUNKED = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
+
 /** At most so many times GET /health: those that end the connection cost a new one. */
 const [KEPT, CLOSED] = [4, 10];
 
@@ -66,6 +70,7 @@ it.each([
   ["the tools over MCP", post("/mcp", TOOLS), "401", CLOSED],
   ["a call", post("/v1/mcp/tools/call", "{}"), "401", CLOSED],
   ["a call with a body of a megabyte", post("/v1/mcp/tools/call", " ".repeat(1_000_000)), "401", 2 * CLOSED],
+  ["an answer to GET with a body of a megabyte", get("/health", ...JSON_OF_A_MEGABYTE) + DEEP, "413", 2 * CLOSED],
   ["nothing that could be read", "what?\r\n\r\n", "400", CLOSED],
 ])("a stranger who asks for %s costs little", async (_, text, status, most) => {
   const { ratio, statuses } = await stranger.timesAsMuch(text, get("/health"), most);
@@ -92,6 +97,17 @@ describe("a head of 31 KB costs little", () => {
     expect(statuses).toEqual([status]);
     expect(ratio).toBeLessThan(CLOSED);
   });
+});
+
+/** The first 64 KiB are read before it is known that nobody wants them, and cost up to 300 times GET /health. */
+it.each([
+  ["a document", "/openapi.json", "200"],
+  ["health", "/health", "413"],
+])("a body in chunks of a byte that is sent to %s is not read to its end", async (_, path, status) => {
+  const text = get(path, ...CHUNKED) + "1\r\n \r\n".repeat(500_000);
+  const { ratio, statuses } = await stranger.timesAsMuch(text, get("/health"), 500, 4);
+  expect(statuses).toEqual([status]);
+  expect(ratio).toBeLessThan(500);
 });
 
 it("many callers who ask for documents and read none take neither time nor memory of their own", async () => {

@@ -16,6 +16,7 @@ import { McpExchange } from "../mcp/exchange.ts";
 import { laidOver } from "../mcp/laid-over.ts";
 import type { McpDoor } from "../mcp/mcp-door.ts";
 import { parseMessage, UnreadableMessageError } from "../mcp/unreadable-message.ts";
+import { messageLimit } from "../message-limits.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { RequestIds, type RequestContext } from "../request-context.ts";
@@ -102,15 +103,16 @@ export class Facade {
     const { path, query } = splitTarget(request.url ?? "/");
     if (path === MCP_PATH) callerOrigin.demand(request);
     const match = findRoute(transcoder, request.method ?? "GET", path);
-    checkDeclaredLength(request, bodyLimit);
+    const operation = pipeline.operation(match.route.method);
+    const limit = messageLimit(operation.endpoint, bodyLimit);
+    checkDeclaredLength(request, limit);
     demandPlainBody(request);
     if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
       throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
     }
-    const operation = pipeline.operation(match.route.method);
     const { caller, rate } = await pipeline.admit(operation, arrivalOf(request));
     if (rate) headers.push(...rateLimitHeaders(rate));
-    const arriving = readBody(request, bodyLimit);
+    const arriving = readBody(request, limit);
     const bytes = arriving instanceof Promise ? await arriving : arriving;
     const body = path === MCP_PATH ? parseMessage(bytes) : parseBody(bytes);
     const context: RequestContext = {
