@@ -3,7 +3,11 @@ import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { hashKey, QueryClient } from "@tanstack/react-query";
-import { GetSessionResponseSchema, SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import {
+  GetSessionResponseSchema,
+  SessionService,
+  type GetSessionResponse,
+} from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { forgetAll } from "./forgetting.ts";
 
 /** Where the answers of all pages are kept while the page is open. */
@@ -25,6 +29,25 @@ const SIGNING_IN: ReadonlySet<unknown> = new Set([
   SessionService.method.buildSignInTransaction,
   SessionService.method.signIn,
 ]);
+
+/** Whether the session is being ended. */
+let ending = false;
+
+/** From now on, and until the page is another account's, requests of the pages are refused here. */
+export function setEnding(value: boolean): void {
+  ending = value;
+}
+
+/**
+ * Sends what a page asks only while its session lasts. A page may render once more after it, and would ask for what
+ * the gateway refuses.
+ */
+const withinSession: Interceptor = (next) => (request) => {
+  const signedOut = queryClient.getQueryData<GetSessionResponse>(sessionKey)?.session === undefined;
+  if (request.service.typeName !== SessionService.typeName && (ending || signedOut))
+    throw new ConnectError("the session has ended", Code.Canceled);
+  return next(request);
+};
 
 /** Whether the session ended without having been asked to. */
 let ended = false;
@@ -53,7 +76,7 @@ const endOfSession: Interceptor = (next) => async (request) => {
 export const transport = createConnectTransport({
   baseUrl: `${location.origin}/console/rpc`,
   useHttpGet: true,
-  interceptors: [endOfSession],
+  interceptors: [withinSession, endOfSession],
   fetch: (input, init) => fetch(input, { ...init, credentials: "same-origin" }),
 });
 
@@ -71,6 +94,7 @@ const sessionKey = createConnectQueryKey({
  */
 export function changeSession(now: MessageInitShape<typeof GetSessionResponseSchema>): void {
   changes++;
+  ending = false;
   queryClient.setQueryData(sessionKey, create(GetSessionResponseSchema, now));
   queryClient.removeQueries({ predicate: ({ queryHash }) => queryHash !== hashKey(sessionKey) });
   queryClient.getMutationCache().clear();

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { createContext, use, type ReactNode } from "react";
 import { SessionService, type Installation, type Session } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { changeSession, queryClient } from "./rpc.ts";
+import { changeSession, queryClient, setEnding } from "./rpc.ts";
 
 /** Who is signed in, and where. */
 export interface SignedIn {
@@ -33,9 +33,15 @@ export function useSessionQuery() {
  * forgotten.
  */
 const endingSession = {
-  onMutate: () => queryClient.cancelQueries(),
+  onMutate: () => {
+    setEnding(true);
+    return queryClient.cancelQueries();
+  },
   onSuccess: () => changeSession({}),
-  onError: () => queryClient.invalidateQueries(),
+  onError: () => {
+    setEnding(false);
+    return queryClient.invalidateQueries();
+  },
 };
 
 /** Ends the own session. */

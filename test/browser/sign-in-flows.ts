@@ -94,7 +94,12 @@ export function signInFlows(here: () => ConsoleWorld): void {
     await page.getByLabel("Name").fill("Of the one before");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("region", { name: "API key" }).waitFor();
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(new URL(request.url()).pathname.split("/").at(-1) ?? ""));
     await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Next" }).waitFor();
+    // Anything else would be refused.
+    expect(sent).toEqual(["SignOut"]);
     // What is asked for now stays unanswered: only what was kept could be shown.
     let answer = () => {};
     const held = new Promise<void>((resolve) => (answer = resolve));
