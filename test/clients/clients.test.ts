@@ -133,7 +133,8 @@ describe.concurrent("an example that is refused says why, and nothing else", () 
     const reason = missing.get(path.extname(file));
     if (reason !== undefined) skip(reason);
     const { variables } = await buyer({ way: "gasless" });
-    const { code, stdout, stderr } = await runExample(file, { ...variables, TOOLGATE_KEY: "sk-agent-unknown" });
+    const refused = { ...variables, TOOLGATE_KEY: "sk-agent-unknown", SOLANA_RPC_URL: world.chain.url };
+    const { code, stdout, stderr } = await runExample(file, refused);
     expect(code).not.toBe(0);
     expect(stdout).toBe("");
     expect(stderr).toContain("the API key is unknown");
