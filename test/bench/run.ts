@@ -28,7 +28,7 @@ export interface RunOptions {
 
 /** Runs parts in one world. A part that fails is told of and keeps no other from running. */
 export async function runParts(parts: readonly Part[], { form, signal, profile, ended }: RunOptions): Promise<void> {
-  const world = await startWorld();
+  const world = await startWorld(form.sideBySide !== undefined);
   try {
     const shared = form.sideBySide === undefined || profile !== undefined ? undefined : await serveAll(world, parts);
     // Side by side, the longest begin, which are the last ones: nothing else may be left to run beside them.

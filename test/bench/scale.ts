@@ -65,23 +65,23 @@ export const LONG: Form = {
 
 /** The one that shows that everything works. */
 export const SHORT: Form = {
-  plan: { rounds: 1, windowMs: 100, warmUpMs: 20 },
+  plan: { rounds: 1, windowMs: 50, warmUpMs: 10 },
   scale: {
     accounts: 5,
     connections: [16],
     transfers: 5_000,
-    ledgers: [2_000, 8_000],
-    farPage: 10,
-    ledgerAccounts: 500,
-    expired: 20_000,
+    ledgers: [1_000, 2_000],
+    farPage: 5,
+    ledgerAccounts: 100,
+    expired: 10_000,
     executions: 10,
     instances: [1, 2],
     everyLoad: false,
-    purchases: 4,
-    proofs: 60,
-    proofsAtOnce: 50,
+    purchases: 2,
+    proofs: 20,
+    proofsAtOnce: 20,
     proofWaves: 2,
-    idleConnections: [50],
+    idleConnections: [20],
   },
   sideBySide: 3,
 };

@@ -8,6 +8,7 @@ import { migrate } from "../../src/postgres/migrate.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { makeAccounts } from "./accounts.ts";
 import { askChain } from "./chain-request.ts";
+import { openMemoryFolder } from "../tooling/memory-folder.ts";
 import { ServerProcess } from "./server-process.ts";
 
 const chainReady = z.object({ url: z.string() });
@@ -56,15 +57,16 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Starts it in a temporary folder. */
-export async function startWorld(): Promise<World> {
+/** Starts it in a temporary folder. @param inMemory for forms whose figures mean nothing: no commit waits for a disk */
+export async function startWorld(inMemory = false): Promise<World> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     // All of it, whatever fails on the way: nothing may be left running.
     for (const end of closing.reverse()) await Promise.allSettled([end()]);
   };
   try {
-    const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-bench-"));
+    const memory = inMemory ? openMemoryFolder() : undefined;
+    const dataDir = memory ?? (await mkdtemp(path.join(os.tmpdir(), "toolgate-bench-")));
     closing.push(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
     await chmod(dataDir, 0o755); // as root, the server's account has to get in
     const [postgres, chain] = await Promise.all([

@@ -28,6 +28,8 @@ export class SoakLoad {
   readonly #latencies = new Latencies();
   readonly #weight = ACTS.reduce((sum, { weight }) => sum + weight, 0);
   readonly #underWay = new Set<Promise<void>>();
+  /** Each act once: a short run plays all of them too. */
+  readonly #first = [...ACTS];
   #answers = 0;
   #turnedAway = 0;
 
@@ -99,6 +101,8 @@ export class SoakLoad {
   }
 
   #next(): Act {
+    const first = this.#first.pop();
+    if (first) return first;
     let at = Math.random() * this.#weight;
     for (const act of ACTS) {
       at -= act.weight;

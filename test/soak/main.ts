@@ -30,7 +30,7 @@ process.exit(stop.exitCode() ?? (result?.checks.every(holds) ? 0 : 1));
 
 /** Undefined: it was stopped. */
 async function soak(): Promise<SoakResult | undefined> {
-  const stage = await openStage(options.accounts);
+  const stage = await openStage(options);
   try {
     return await play(stage);
   } catch (error) {

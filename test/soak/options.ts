@@ -29,6 +29,8 @@ export interface SoakOptions {
   /** How often the process is looked at, ms. */
   readonly everyMs: number;
   readonly accounts: number;
+  /** Whether the database is in memory. */
+  readonly inMemory: boolean;
   /** Of full load, 0 to 1. */
   readonly share: number;
   readonly json: boolean;
@@ -40,8 +42,8 @@ export function soakOptions(): SoakOptions {
   return readOptions(USAGE, OPTIONS, ({ values: { minutes, short, share, json, write } }) => {
     const hundredths = wholeNumber("share", share, 1);
     if (hundredths > 100) throw new UsageError("--share is at most 100");
-    const common = { share: hundredths / 100, json, write };
-    if (short) return { ...common, calibrationMs: 1_500, durationMs: 6_000, everyMs: 500, accounts: 20 };
+    const common = { share: hundredths / 100, json, write, inMemory: short };
+    if (short) return { ...common, calibrationMs: 500, durationMs: 2_000, everyMs: 250, accounts: 20 };
     const durationMs = wholeNumber("minutes", minutes, 1) * 60_000;
     // Half of them are fitted a line to: five minutes must show enough, too.
     return { ...common, calibrationMs: 10_000, durationMs, everyMs: Math.min(60_000, durationMs / 20), accounts: 500 };

@@ -7,6 +7,7 @@ import { startWorld, type ServedGateway, type World } from "../bench/world.ts";
 import type { Subject } from "./samples.ts";
 import { GrpcCaller } from "./grpc-caller.ts";
 import { HttpCaller } from "./http-caller.ts";
+import type { SoakOptions } from "./options.ts";
 import { Payer } from "./payer.ts";
 
 const ready = z.object({ metrics_address: z.string() });
@@ -33,8 +34,8 @@ export interface Stage {
 }
 
 /** @param accounts how many have money */
-export async function openStage(accounts: number): Promise<Stage> {
-  const world = await startWorld();
+export async function openStage({ accounts, inMemory }: Pick<SoakOptions, "accounts" | "inMemory">): Promise<Stage> {
+  const world = await startWorld(inMemory);
   const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-soak-"));
   const memoryFile = path.join(folder, "memory.json");
   const end = async () => {
