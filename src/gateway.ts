@@ -78,7 +78,10 @@ export async function startGateway(
   });
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
-  const proofs = new ProofLimit(systemClock, metrics);
+  const proofs = new ProofLimit(systemClock, metrics, async (accountId) => {
+    const { items } = await postgres.receipts.list({ accountId, limit: 1, cursor: undefined, status: undefined });
+    return items.length > 0;
+  });
   const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: stopping.signal });
   const deps = around(callToolDeps(config, postgres, chain, parts, { relay: relay?.relay, proofs }, stopping.signal));
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");

@@ -7,8 +7,10 @@ import type { Metrics } from "./metrics.ts";
 const [ACCOUNT_BURST, ACCOUNT_PER_SECOND] = [100, 1 / 3];
 /** The same for all accounts of this instance that have not paid lately. */
 const [TOTAL_BURST, TOTAL_PER_SECOND] = [256, 10];
-/** How long a payment that was found speaks for its account, ms. */
+/** How long a payment or a receipt that was found speaks for its account, ms. */
 const TRUSTED_MS = 600_000;
+/** An account without receipts is asked for again after this, ms. */
+const ASK_AGAIN_MS = 30_000;
 const REMEMBERED_ACCOUNTS = 10_000;
 
 /** What a look found. */
@@ -22,6 +24,7 @@ interface Allowance {
 
 interface AccountRecord extends Allowance {
   paidAt: number;
+  askedAt: number;
   open: number;
 }
 
@@ -32,14 +35,17 @@ interface AccountRecord extends Allowance {
 export class ProofLimit {
   readonly #clock: Clock;
   readonly #metrics: Pick<Metrics, "count">;
+  readonly #hasReceipts: (accountId: string) => Promise<boolean>;
   readonly #accounts = new Lru<string, AccountRecord>(REMEMBERED_ACCOUNTS);
   readonly #total: Allowance;
   /** Looks under way for accounts that have not paid lately: each may find nothing. */
   #open = 0;
 
-  constructor(clock: Clock, metrics: Pick<Metrics, "count">) {
+  /** @param hasReceipts whether the account has ever bought a call; asked only when the allowance of all is used up */
+  constructor(clock: Clock, metrics: Pick<Metrics, "count">, hasReceipts: (accountId: string) => Promise<boolean>) {
     this.#clock = clock;
     this.#metrics = metrics;
+    this.#hasReceipts = hasReceipts;
     this.#total = { tokens: TOTAL_BURST, at: clock.now() };
     for (const limit of ["account", "instance"]) metrics.count("toolgate_proofs_refused_total", 0, { limit });
   }
@@ -55,7 +61,8 @@ export class ProofLimit {
     judge: (answer: Answer) => Found,
   ): Promise<Answer> {
     const account = this.#recordOf(accountId);
-    const trusted = this.#clock.now() - account.paidAt < TRUSTED_MS;
+    if (!this.#isTrusted(account) && this.#leftOfAll() < 1) await this.#askForReceipts(accountId, account);
+    const trusted = this.#isTrusted(account);
     this.#admit(account, trusted);
     account.open += trusted ? 0 : 1;
     this.#open += trusted ? 0 : 1;
@@ -88,7 +95,7 @@ export class ProofLimit {
       );
     }
     if (trusted) return;
-    const all = refilled(this.#total, TOTAL_BURST, TOTAL_PER_SECOND, this.#clock.now()) - this.#open;
+    const all = this.#leftOfAll();
     if (all >= 1) return;
     this.#metrics.count("toolgate_proofs_refused_total", 1, { limit: "instance" });
     throw new ToolgateError(
@@ -98,10 +105,27 @@ export class ProofLimit {
     );
   }
 
+  #isTrusted({ paidAt }: AccountRecord): boolean {
+    return this.#clock.now() - paidAt < TRUSTED_MS;
+  }
+
+  #leftOfAll(): number {
+    return refilled(this.#total, TOTAL_BURST, TOTAL_PER_SECOND, this.#clock.now()) - this.#open;
+  }
+
+  /** Customers of long ago need no allowance either; strangers cannot keep them out by using it up. */
+  async #askForReceipts(accountId: string, account: AccountRecord): Promise<void> {
+    const now = this.#clock.now();
+    if (now - account.askedAt < ASK_AGAIN_MS) return;
+    account.askedAt = now;
+    if (await this.#hasReceipts(accountId)) account.paidAt = now;
+  }
+
   #recordOf(accountId: string): AccountRecord {
     const known = this.#accounts.get(accountId);
     if (known) return known;
-    const record = { tokens: ACCOUNT_BURST, at: this.#clock.now(), paidAt: Number.NEGATIVE_INFINITY, open: 0 };
+    const never = Number.NEGATIVE_INFINITY;
+    const record = { tokens: ACCOUNT_BURST, at: this.#clock.now(), paidAt: never, askedAt: never, open: 0 };
     this.#accounts.set(accountId, record);
     return record;
   }

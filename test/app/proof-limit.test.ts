@@ -5,13 +5,20 @@ import { ToolgateError } from "../../src/domain/errors.ts";
 let now: number;
 let limit: ProofLimit;
 let refused: Record<string, number>;
+let buyers: Set<string>;
+let asked: string[];
 beforeEach(() => {
   now = 1_000_000;
   refused = {};
+  buyers = new Set();
+  asked = [];
   const count = (_name: string, by = 1, labels: Readonly<Record<string, string>> = {}) => {
     refused[labels["limit"] ?? ""] = (refused[labels["limit"] ?? ""] ?? 0) + by;
   };
-  limit = new ProofLimit({ now: () => now }, { count });
+  limit = new ProofLimit({ now: () => now }, { count }, async (accountId) => {
+    asked.push(accountId);
+    return buyers.has(accountId);
+  });
 });
 
 /** How many of so many looks, one after the other or all at once, are made. */
@@ -94,4 +101,14 @@ it("all strangers together have a budget, which accounts that have paid do not n
   expect(await looks("customer", 50, "payment")).toBe(50);
   now += 1_000;
   expect(await looks("another", 50, "nothing")).toBe(10);
+});
+
+it("accounts with a receipt are served when strangers have used up what all share", async () => {
+  buyers.add("customer of long ago");
+  for (let account = 0; account < 10; account++) await looks(`stranger ${account}`, 40, "nothing");
+  expect(await codeOf("another")).toBe("UNAVAILABLE");
+  expect(await looks("customer of long ago", 50, "payment")).toBe(50);
+  expect(asked.filter((accountId) => accountId === "customer of long ago")).toHaveLength(1);
+  expect(await codeOf("another")).toBe("UNAVAILABLE");
+  expect(asked.filter((accountId) => accountId === "another")).toHaveLength(1);
 });

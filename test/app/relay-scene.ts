@@ -79,7 +79,7 @@ export class RelayScene {
       limits: PLENTY,
       minimum: 1_000n,
       waitMs: 5_000,
-      proofs: new ProofLimit(systemClock, { count: () => {} }),
+      proofs: new ProofLimit(systemClock, { count: () => {} }, async () => false),
       log: silent,
       stopping: this.#stopping.signal,
       ...change,
