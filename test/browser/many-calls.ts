@@ -3,11 +3,11 @@ import { query } from "../support/database-server.ts";
 import type { Agent, World } from "../support/world.ts";
 
 /** How many calls are made. */
-export const CALLS = 10_000;
+export const CALLS = 1_200;
 
 const TOOLS = ["inference_chat", "sandbox_execute", "vram_estimate"];
 /** How many are made at once. */
-const BATCH = 500;
+const BATCH = 300;
 
 /**
  * Makes many calls of an account straight at the ledger, with two keys and at prices of every last digit: each eleventh fails, and each
@@ -30,8 +30,10 @@ export async function makeManyCalls({ postgres, database }: World, { accountId, 
     });
     await Promise.all(calls.map((call) => ledger.begin(call)));
     const ends = calls.map((call, m) => ((done + m) % 11 === 10 ? failed(call) : completed(call)));
-    await Promise.all(ends.map((end) => ledger.finish(end)));
-    receiptIds.push(...ends.flatMap((end) => (end.outcome === "completed" ? [end.receiptId] : [])));
+    const finished = await Promise.all(ends.map((end) => ledger.finish(end)));
+    receiptIds.push(
+      ...finished.flatMap((end) => (end.kind === "captured" && end.receipt ? [end.receipt.receiptId] : [])),
+    );
   }
   for (const receiptId of receiptIds.filter((_, n) => n % 211 === 0))
     await refunds.refund({ receiptId, reason: "test" });

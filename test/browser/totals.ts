@@ -124,7 +124,7 @@ export function totals(here: () => ConsoleWorld): void {
     // It is not all there is: the days before are left out.
     const [, calls, ever] = await sums.total(undefined);
     expect(ever).toBeGreaterThan(month);
-    expect(calls).toBeGreaterThan(9_000n);
+    expect(calls).toBeGreaterThan(1_000n);
 
     await goTo(page, "keys");
     const keys = page.getByRole("table", { name: "API keys" });
@@ -150,7 +150,7 @@ export function totals(here: () => ConsoleWorld): void {
   }, 120_000);
 }
 
-/** A list of thousands is told page by page: the fortieth has as many rows as the first, and each took one question. */
+/** A long list is read page by page: the tenth has as many rows as the first, and each takes one request. */
 async function turnPages(page: Page): Promise<void> {
   let asked = 0;
   page.on("request", (request) => {
@@ -162,13 +162,13 @@ async function turnPages(page: Page): Promise<void> {
   const [first] = await table.getByRole("link").all();
   const newest = await first?.getAttribute("href");
   expect(await page.getByRole("button", { name: "Newer" }).isDisabled()).toBe(true);
-  for (let turned = 2; turned <= 40; turned++) {
+  for (let turned = 2; turned <= 10; turned++) {
     await page.getByRole("button", { name: "Older" }).click();
     await page.getByText(`25 receipts, page ${turned}`, { exact: true }).waitFor();
   }
-  expect([await table.getByRole("row").count(), asked]).toEqual([26, 40]);
+  expect([await table.getByRole("row").count(), asked]).toEqual([26, 10]);
   await page.getByRole("button", { name: "Newer" }).click();
-  await page.getByText("25 receipts, page 39", { exact: true }).waitFor();
+  await page.getByText("25 receipts, page 9", { exact: true }).waitFor();
   // Another list begins at its first page.
   await page.getByLabel("Status").selectOption("refunded");
   await page.getByText(/^[1-9]\d* receipts?, page 1$/).waitFor();
@@ -177,11 +177,11 @@ async function turnPages(page: Page): Promise<void> {
   expect(await table.getByRole("link").first().getAttribute("href")).toBe(newest);
 }
 
-/** How much longer the hundredth page of the receipts takes than the first: told, for what is measured here is noisy. */
+/** How much longer the fiftieth page of the receipts takes than the first: printed only, because the measurement is noisy. */
 async function tellPages(world: ConsoleWorld, wallet: Keypair): Promise<void> {
   const history = (await signIn(world, wallet)).client(HistoryService);
   const took: number[] = [];
-  for (let cursor: string | undefined, count = 0; count < 100; count++) {
+  for (let cursor: string | undefined, count = 0; count < 50; count++) {
     const start = performance.now();
     const page = await history.listReceipts({ limit: 20, ...(cursor !== undefined && { cursor }) });
     took.push(performance.now() - start);
@@ -190,5 +190,5 @@ async function tellPages(world: ConsoleWorld, wallet: Keypair): Promise<void> {
   }
   const least = (times: readonly number[]) => Math.min(...times);
   const ratio = least(took.slice(-10)) / least(took.slice(0, 10));
-  process.stdout.write(`the hundredth page of receipts takes ${ratio.toFixed(1)} times as long as the first\n`);
+  process.stdout.write(`the fiftieth page of receipts takes ${ratio.toFixed(1)} times as long as the first\n`);
 }
