@@ -31,7 +31,7 @@ describe("the fault lab", () => {
   });
 
   it("finds a promise that is broken on purpose", async () => {
-    const stalls = ["--duration", "20", "--phase", "10", "--profile", "stalls", "--customers", "12"];
+    const stalls = ["--duration", "20", "--phase", "10", "--profile", "stalls", "--customers", "40"];
     const { code, told } = await faults(...stalls, "--mutant", "finish-not-fenced");
     expect(told.violations.map(({ promise }) => promise)).toContain("the audit is clean");
     expect(told.violations[0]?.profile).toBe("stalls");

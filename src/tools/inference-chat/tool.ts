@@ -5,7 +5,7 @@ import type { JsonObject } from "../../domain/json.ts";
 import { formatTokenRate, priceOfTokens } from "../../domain/token-rate.ts";
 import type { PreparedCall, ProgressListener, Tool } from "../../domain/tool.ts";
 import { announce, defineTool } from "../define-tool.ts";
-import { closestFirst } from "./closest.ts";
+import { closestFirst } from "../closest.ts";
 import { FormerModels } from "./former-models.ts";
 import { fewestPromptTokens, pricedPromptTokens } from "./prompt-tokens.ts";
 

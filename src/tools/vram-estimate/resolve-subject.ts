@@ -1,4 +1,5 @@
 import { invalidField } from "../../domain/errors.ts";
+import { closestFirst } from "../closest.ts";
 import { architectureOfSize, plainArchitecture, SIZE_ASSUMPTION, usualIntermediateSize } from "./architecture.ts";
 import { findModel } from "./find-model.ts";
 import { KNOWN_MODELS, type KnownModel } from "./models.ts";
@@ -9,6 +10,8 @@ import { countParameters } from "./tensors.ts";
 
 const DEFAULT_HEAD_DIM = 128;
 const DEFAULT_VOCABULARY = 128_000;
+/** Known models that an error names. */
+const MODELS_IN_ERROR = 5;
 /** As many as parameters_b can say; numbers stay exact far beyond. */
 const MOST_PARAMETERS = 1e14;
 
@@ -51,10 +54,11 @@ export function resolveSubject(params: VramParams): Subject {
 function knownSubject(name: string): Subject {
   const model = findModel(name);
   if (!model) {
-    const names = KNOWN_MODELS.map((known) => known.id).join(", ");
+    const ids = KNOWN_MODELS.map(({ id }) => id);
+    const closest = closestFirst(name, ids).slice(0, MODELS_IN_ERROR).join(", ");
     throw invalidField(
       "params.model",
-      `is not in the table; give parameters_b or the architecture instead, or one of ${names}`,
+      `is not in the table; give parameters_b or the architecture instead; the closest of ${ids.length} are ${closest}`,
     );
   }
   return { model, architecture: model, parameters: model.parameters, ...KNOWN, assumptions: [] };
