@@ -137,7 +137,8 @@ describe("a new secret", () => {
     expect(versionOf(secret)).toBe(next);
     const { rows } = await pool.query("select secret_version from api_key where account_id = $1", [accountId.slice(5)]);
     expect(rows).toEqual([{ secret_version: next }]);
-    expect(await operator.authenticator.authenticate(secret)).toMatchObject({ accountId });
+    // It may have read the secrets within the last second, and then waits for the next one.
+    await expect.poll(async () => operator.authenticator.authenticate(secret)).toMatchObject({ accountId });
     expect(await authenticator.authenticate(old)).toBeDefined();
     await maker.close();
   });
