@@ -79,13 +79,38 @@ export async function startGateway(
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
   const proofs = new ProofLimit(systemClock, metrics, async (accountId) => {
-    const { items } = await postgres.receipts.list({ accountId, limit: 1, cursor: undefined, status: undefined });
+    const { items } = await postgres.receipts.list({
+      accountId,
+      limit: 1,
+      cursor: undefined,
+      status: undefined,
+    });
     return items.length > 0;
   });
-  const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: stopping.signal });
-  const deps = around(callToolDeps(config, postgres, chain, parts, { relay: relay?.relay, proofs }, stopping.signal));
+  const relay = openRelay({
+    config,
+    sponsor,
+    postgres,
+    chain,
+    proofs,
+    metrics,
+    log,
+    stopping: stopping.signal,
+  });
+  const deps = around(
+    callToolDeps(config, postgres, chain, parts, { relay: relay?.relay, proofs }, stopping.signal),
+  );
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
-  const doors = makeDoors({ config, postgres, deps, chain, metrics, log, addresses: () => addresses, devWallet });
+  const doors = makeDoors({
+    config,
+    postgres,
+    deps,
+    chain,
+    metrics,
+    log,
+    addresses: () => addresses,
+    devWallet,
+  });
   const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
   const close = async () => {
     const graceMs = config.SHUTDOWN_GRACE_MS;
@@ -109,7 +134,8 @@ export async function startGateway(
     await postgres.close();
     await metricsDoor?.close();
   };
-  const listen = (setting: PortSetting, door: Door) => openDoor(door, config, setting, movable.includes(setting));
+  const listen = (setting: PortSetting, door: Door) =>
+    openDoor(door, config, setting, movable.includes(setting));
   try {
     const port = await listen("PORT", doors.http);
     const grpcPort = await listen("GRPC_PORT", doors.grpc);

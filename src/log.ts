@@ -37,9 +37,18 @@ export interface LogOptions {
 
 /** The log: JSON lines on stderr; for people when stderr is a terminal and the pretty printer is installed (it is not in production). */
 export function createLogger(level: string, { secrets, file, besideText = false }: LogOptions): Logger {
-  const redact = { paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]), censor: "***" };
+  const redact = {
+    paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
+    censor: "***",
+  };
   const hooks = { streamWrite: scrubber(secrets) };
-  const options = { level, redact, hooks, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` };
+  const options = {
+    level,
+    redact,
+    hooks,
+    base: null,
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+  };
   return pino(options, destination(file, besideText));
 }
 
@@ -50,7 +59,9 @@ function scrubber(secrets: readonly string[]): (line: string) => string {
     return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64];
   });
   // The longest first: none may be left over because a part of it was taken out.
-  const known = [...new Set(forms)].filter((form) => form !== "").sort((one, other) => other.length - one.length);
+  const known = [...new Set(forms)]
+    .filter((form) => form !== "")
+    .sort((one, other) => other.length - one.length);
   return (line) => {
     let clean = line;
     for (const form of known) clean = clean.replaceAll(form, "***");

@@ -21,7 +21,8 @@ const filters = process.argv.slice(2);
 const stop = stopOnSignals();
 
 heading("check");
-const checked = filters.length === 0 ? await runParts(PARTS, process.stdout, stop.signal) : { passed: 0, failed: 0 };
+const checked =
+  filters.length === 0 ? await runParts(PARTS, process.stdout, stop.signal) : { passed: 0, failed: 0 };
 if (filters.length > 0) process.stdout.write("left out, because only some tests were asked for\n");
 
 heading("tests");
@@ -64,7 +65,9 @@ async function keptSecrets(): Promise<{ passed: number; failed: number }> {
     // Some tests make no secrets; all of them together do, or nothing was recorded.
     const looked = filters.length > 0 || (secrets > 0 && bytes > 0);
     for (const leak of leaks) process.stdout.write(`${leak}\n`);
-    process.stdout.write(`${secrets} secrets looked for in ${bytes} bytes of logs and errors: ${leaks.length} found\n`);
+    process.stdout.write(
+      `${secrets} secrets looked for in ${bytes} bytes of logs and errors: ${leaks.length} found\n`,
+    );
     return looked && leaks.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
   } finally {
     await rm(record, { recursive: true, force: true });

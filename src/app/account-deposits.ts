@@ -57,7 +57,11 @@ export class AccountDeposits {
   }
 
   /** Newest first, as they were when they were last looked at. @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
-  async list(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<DepositStatus>> {
+  async list(query: {
+    accountId: string;
+    limit: number;
+    cursor: string | undefined;
+  }): Promise<Page<DepositStatus>> {
     const { items, nextCursor } = await this.#deps.deposits.list(query);
     return { items: items.map((deposit) => this.#deps.looks.lastOf(deposit)), nextCursor };
   }
@@ -82,7 +86,10 @@ export class AccountDeposits {
   ): Promise<Uint8Array> {
     const { payments, memoPrefix } = this.#deps;
     const { price } = this.#ownQuote(accountId, quoteId, "quote_id");
-    return payments.build({ payer, amount: price, reference: undefined, memo: `${memoPrefix}:${quoteId}` }, signal);
+    return payments.build(
+      { payer, amount: price, reference: undefined, memo: `${memoPrefix}:${quoteId}` },
+      signal,
+    );
   }
 
   /**

@@ -47,7 +47,11 @@ export interface CallToolDeps extends SettleDeps, GaslessDeps {
  * The order of the checks is the order in which their errors are told (docs/decisions.md, "order of checks").
  * @throws PaymentRequiredError with a quote; ToolgateError for everything else that can be told
  */
-export async function callTool(deps: CallToolDeps, call: ToolCall, context: CallContext): Promise<ToolCallResult> {
+export async function callTool(
+  deps: CallToolDeps,
+  call: ToolCall,
+  context: CallContext,
+): Promise<ToolCallResult> {
   const receivedAt = deps.clock.now();
   const tool = deps.catalogue.callable(call.tool);
   demandTool(tool, context.caller);
@@ -165,14 +169,21 @@ async function findPayment(
   const named = deps.quotes.open(quoteId);
   const quotedPrice = named?.price;
   demandPrice(tool, context.caller, quotedPrice ?? price);
-  const prior = await deps.ledger.prior({ accountId, fingerprint, idempotencyKey: sentKey, txSignature, quoteId });
+  const prior = await deps.ledger.prior({
+    accountId,
+    fingerprint,
+    idempotencyKey: sentKey,
+    txSignature,
+    quoteId,
+  });
   if (prior?.kind === "credited") {
     const payment = { txSignature, quoteId, stepId: stepIdOf(quoteId), deposit: undefined };
     return { payment, quotedPrice, idempotencyKey: prior.idempotencyKey };
   }
   if (prior && prior.kind !== "replay") throw await refusalOf(deps.ledger, accountId, prior);
   if (prior) {
-    if (prior.receipt?.txSignature !== txSignature) await creditBesides(deps, proof, named, fingerprint, context);
+    if (prior.receipt?.txSignature !== txSignature)
+      await creditBesides(deps, proof, named, fingerprint, context);
     return { result: prior.result, receipt: prior.receipt };
   }
   const quote = demandQuote(named, proof, accountId, fingerprint);
@@ -203,7 +214,8 @@ async function runAndCapture(
     result = await work(prepared, run, context);
   } catch (error) {
     const failure = asToolFailure(error);
-    const counted = failure.worked && tool.billable ? deps.unpaidWork.failed(accountId, tool.name) : undefined;
+    const counted =
+      failure.worked && tool.billable ? deps.unpaidWork.failed(accountId, tool.name) : undefined;
     try {
       await deps.ledger.finish(endOf(runId, failure));
     } catch (problem) {
@@ -235,7 +247,11 @@ function requireAllowance({ unpaidWork }: CallToolDeps, { name, billable }: Tool
 type Run = Pick<ToolContext, "runId" | "idempotencyKey" | "signal">;
 
 /** The tool's result, this call's own: what it is written as is kept by the object, which a tool might give again, and changed. */
-async function work(prepared: PreparedCall, run: Run, { caller, progress }: CallContext): Promise<JsonObject> {
+async function work(
+  prepared: PreparedCall,
+  run: Run,
+  { caller, progress }: CallContext,
+): Promise<JsonObject> {
   return { ...(await prepared.run({ ...run, caller, progress })) };
 }
 
@@ -243,7 +259,10 @@ async function work(prepared: PreparedCall, run: Run, { caller, progress }: Call
 function sentKeyOf({ idempotencyKey }: ToolCall, proof: Proof | undefined): string | undefined {
   const paymentId = proof?.kind === "gasless" ? proof.paymentId : undefined;
   if (paymentId !== undefined && idempotencyKey !== undefined && paymentId !== idempotencyKey)
-    throw invalidField("idempotency_key", "differs from the payment-identifier of the x402 payload; send one of them");
+    throw invalidField(
+      "idempotency_key",
+      "differs from the payment-identifier of the x402 payload; send one of them",
+    );
   return idempotencyKey ?? paymentId;
 }
 

@@ -14,7 +14,8 @@ export class Catalogue {
 
   /** What anyone may read of the tools: the same array until something in it changes, so that documents can be kept with it. */
   listed(): readonly ListedTool[] {
-    if (this.tools.some((tool, index) => hasChanged(tool, this.#listed[index]))) this.#listed = this.tools.map(listing);
+    if (this.tools.some((tool, index) => hasChanged(tool, this.#listed[index])))
+      this.#listed = this.tools.map(listing);
     return this.#listed;
   }
 
@@ -39,7 +40,9 @@ export class Catalogue {
 
 /** Name, billing and price of a tool never change. */
 function hasChanged({ status, description, inputSchema }: Tool, listed: ListedTool | undefined): boolean {
-  return listed?.status !== status || listed.description !== description || listed.inputSchema !== inputSchema;
+  return (
+    listed?.status !== status || listed.description !== description || listed.inputSchema !== inputSchema
+  );
 }
 
 function listing({ name, status, billable, description, inputSchema, fixedPrice }: Tool): ListedTool {

@@ -1,5 +1,12 @@
 import type { Metrics } from "./metrics.ts";
-import type { NewRelayClaim, RelayBook, RelayClaim, RelayLimits, RelayState, RelayVerdict } from "./relay-ports.ts";
+import type {
+  NewRelayClaim,
+  RelayBook,
+  RelayClaim,
+  RelayLimits,
+  RelayState,
+  RelayVerdict,
+} from "./relay-ports.ts";
 
 /** The relay's claims, with each that is made or moved counted. */
 export class CountedRelays implements RelayBook {
@@ -9,7 +16,8 @@ export class CountedRelays implements RelayBook {
   constructor(book: RelayBook, metrics: Metrics) {
     this.#book = book;
     this.#metrics = metrics;
-    for (const state of ["claimed", "broadcast", "unknown", "confirmed", "failed"] as const) this.#count(state, 0);
+    for (const state of ["claimed", "broadcast", "unknown", "confirmed", "failed"] as const)
+      this.#count(state, 0);
     for (const limit of ["transactions", "failures", "open", "unproven", "budget", "reserve"] as const)
       metrics.count("toolgate_relay_refused_total", 0, { limit });
   }

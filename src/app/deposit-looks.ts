@@ -53,7 +53,8 @@ export class DepositLooks {
   async look(deposit: Deposit, signal: AbortSignal): Promise<DepositStatus> {
     const { depositId, accountId, credited } = deposit;
     if (credited > 0n || this.#isFresh(depositId)) return this.lastOf(deposit);
-    const looking = this.#looking.get(depositId) ?? this.#look(deposit).finally(() => this.#looking.delete(depositId));
+    const looking =
+      this.#looking.get(depositId) ?? this.#look(deposit).finally(() => this.#looking.delete(depositId));
     this.#looking.set(depositId, looking);
     // Whoever asked may have gone.
     looking.catch(() => {});
@@ -83,7 +84,8 @@ export class DepositLooks {
     });
     if (!sighting) return;
     if (sighting.txSignature !== txSignature) await this.#deps.deposits.seen(depositId, sighting.txSignature);
-    if (sighting.kind === "pays" && sighting.stage === "finalized") await this.#record(sighting.txSignature, patience);
+    if (sighting.kind === "pays" && sighting.stage === "finalized")
+      await this.#record(sighting.txSignature, patience);
   }
 
   /** What cannot be recorded now the watch records, and tells the operator what keeps it from it. */

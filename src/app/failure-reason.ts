@@ -16,7 +16,10 @@ export function failureReason(payment: FailedPayment, quotes: Pick<Quotes, "open
   }
 }
 
-function unusedReason({ quoteId, amount = 0n, quotePaid, blockTime }: FailedPayment, quotes: Pick<Quotes, "open">) {
+function unusedReason(
+  { quoteId, amount = 0n, quotePaid, blockTime }: FailedPayment,
+  quotes: Pick<Quotes, "open">,
+) {
   const quote = quoteId === undefined ? undefined : quotes.open(quoteId);
   if (quotePaid) return "another payment has bought the call of this quote";
   if (!quote) return "nobody has brought its proof in time";

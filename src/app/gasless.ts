@@ -66,7 +66,12 @@ async function identifyUnsent(deps: GaslessDeps, proof: GaslessProof): Promise<P
     );
   const { quoteId } = memo;
   demandSameQuote(proof, quoteId);
-  return { txSignature: transaction.txSignature, quoteId, claimed: NOTHING_CLAIMED, unsent: { transaction, proof } };
+  return {
+    txSignature: transaction.txSignature,
+    quoteId,
+    claimed: NOTHING_CLAIMED,
+    unsent: { transaction, proof },
+  };
 }
 
 async function claimOf({ claims }: GaslessDeps, transaction: Uint8Array): Promise<RelayClaim | undefined> {

@@ -32,7 +32,11 @@ export function newReadings(): Readings {
  * @returns null: nothing is there
  * @throws ToolgateError UNAVAILABLE when the network cannot tell, the signal's reason when it aborts
  */
-export async function lookAtDeposit(deps: LookDeps, deposit: Deposit, signal: AbortSignal): Promise<Sighting | null> {
+export async function lookAtDeposit(
+  deps: LookDeps,
+  deposit: Deposit,
+  signal: AbortSignal,
+): Promise<Sighting | null> {
   const { depositId, txSignature, reference } = deposit;
   const memo = depositMemo(depositId, deps.memoPrefix);
   const judge = async (candidate: Candidate, sent: boolean) =>

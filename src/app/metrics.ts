@@ -10,7 +10,11 @@ export const METRICS = {
     help: "transfers that named no quote and went to suspense",
     labels: [],
   },
-  toolgate_payments_finalized_total: { type: "counter", help: "payments that were found finalized", labels: [] },
+  toolgate_payments_finalized_total: {
+    type: "counter",
+    help: "payments that were found finalized",
+    labels: [],
+  },
   toolgate_payments_reversed_total: {
     type: "counter",
     help: "payments that vanished from the chain and were taken back: look at the accounts that fell below zero",
@@ -26,7 +30,11 @@ export const METRICS = {
     help: "payments whose finalized amount is not what was credited: look at them",
     labels: [],
   },
-  toolgate_suspense_transfers: { type: "gauge", help: "transfers in suspense that wait for the operator", labels: [] },
+  toolgate_suspense_transfers: {
+    type: "gauge",
+    help: "transfers in suspense that wait for the operator",
+    labels: [],
+  },
   toolgate_suspense_microusd: { type: "gauge", help: "their sum, micro-USD", labels: [] },
   toolgate_treasury_difference_microusd: {
     type: "gauge",
@@ -49,7 +57,11 @@ export const METRICS = {
     help: "violations that the last audit found, by invariant; anything but 0 is wrong",
     labels: ["invariant"],
   },
-  toolgate_audit_timestamp_seconds: { type: "gauge", help: "when the last audit ended, Unix seconds", labels: [] },
+  toolgate_audit_timestamp_seconds: {
+    type: "gauge",
+    help: "when the last audit ended, Unix seconds",
+    labels: [],
+  },
   toolgate_relay_transactions_total: {
     type: "counter",
     help: "payments that the gasless relay signed, by the state that they came to",

@@ -97,9 +97,15 @@ export class Operations {
   }
 
   /** Payments that did not buy what they were for, newest first. @throws ToolgateError INVALID_REQUEST for a foreign cursor */
-  async failedPayments(query: { limit: number; cursor: string | undefined }): Promise<Page<ExplainedFailure>> {
+  async failedPayments(query: {
+    limit: number;
+    cursor: string | undefined;
+  }): Promise<Page<ExplainedFailure>> {
     const { items, nextCursor } = await this.#deps.books.failedPayments(query);
-    return { items: items.map((item) => ({ ...item, reason: failureReason(item, this.#deps.quotes) })), nextCursor };
+    return {
+      items: items.map((item) => ({ ...item, reason: failureReason(item, this.#deps.quotes) })),
+      nextCursor,
+    };
   }
 
   /** What operators did, newest first. @throws ToolgateError INVALID_REQUEST for a foreign cursor */

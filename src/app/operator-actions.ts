@@ -22,7 +22,10 @@ export async function acting<Result>(
     return await work();
   } catch (error) {
     await actions.recordFailure(actionId, failureOf(error)).catch((err: unknown) => {
-      log.error({ err, action_id: actionId }, "an operator's action failed, which could not be written to their log");
+      log.error(
+        { err, action_id: actionId },
+        "an operator's action failed, which could not be written to their log",
+      );
     });
     throw error;
   }

@@ -114,7 +114,10 @@ export type Begun =
 
 /** What is known of an earlier call with the same key or proof, before anything is looked up on the chain. */
 export type Prior =
-  | Extract<Begun, { kind: "replay" | "in_progress" | "mismatch" | "payment_used" | "unassigned" | "reversed" }>
+  | Extract<
+      Begun,
+      { kind: "replay" | "in_progress" | "mismatch" | "payment_used" | "unassigned" | "reversed" }
+    >
   /**
    * The payment was credited for this very call, which then failed: run it again, there is nothing to verify. `idempotencyKey` is the
    * key that it last came with: a proof that comes alone runs under it, so that both go on to stand for one call.
@@ -137,7 +140,10 @@ export type FinishCall =
   | { runId: string; outcome: "failed" | "cancelled"; error: RunError };
 
 /** What became of it: captured (with its receipt, for a paid run), released (nothing charged), or lost: another instance had released the run. */
-export type Finished = { kind: "captured"; receipt: Receipt | undefined } | { kind: "released" } | { kind: "lost" };
+export type Finished =
+  | { kind: "captured"; receipt: Receipt | undefined }
+  | { kind: "released" }
+  | { kind: "lost" };
 
 /** The ledger: the one place where money moves (decisions: docs/decisions.md, Money). */
 export interface Ledger {
@@ -263,7 +269,12 @@ export interface Accounts {
    * Adds `amount` (negative: takes) once per key.
    * @throws ToolgateError INVALID_REQUEST for 0 and what JSON cannot tell exactly, and when the balance would fall below zero or be such
    */
-  adjust(adjustment: { accountId: string; amount: MicroUsd; reason: string; idempotencyKey: string }): Promise<Account>;
+  adjust(adjustment: {
+    accountId: string;
+    amount: MicroUsd;
+    reason: string;
+    idempotencyKey: string;
+  }): Promise<Account>;
   /** Changes what is given. @throws ToolgateError INVALID_REQUEST for nothing, and for a rate or burst out of range */
   setTier(accountId: string, tier: TierChange): Promise<Account>;
   setOperator(accountId: string, operator: boolean): Promise<Account>;

@@ -42,7 +42,11 @@ export class ProofLimit {
   #open = 0;
 
   /** @param hasReceipts whether the account has ever bought a call; asked only when the allowance of all is used up */
-  constructor(clock: Clock, metrics: Pick<Metrics, "count">, hasReceipts: (accountId: string) => Promise<boolean>) {
+  constructor(
+    clock: Clock,
+    metrics: Pick<Metrics, "count">,
+    hasReceipts: (accountId: string) => Promise<boolean>,
+  ) {
     this.#clock = clock;
     this.#metrics = metrics;
     this.#hasReceipts = hasReceipts;

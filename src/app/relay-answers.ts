@@ -15,7 +15,8 @@ const FAILURES: Readonly<Record<FailureKind, (detail: string) => string>> = {
   simulation_failed: (detail) =>
     `the transaction would fail on the chain: ${detail}; nothing was sent and no USDC moved; ${AGAIN}`,
   failed_on_chain: (detail) => `the transaction failed on the chain: ${detail}; no USDC moved; ${AGAIN}`,
-  never_landed: () => `the network did not take the transaction before its blockhash expired; no USDC moved; ${AGAIN}`,
+  never_landed: () =>
+    `the network did not take the transaction before its blockhash expired; no USDC moved; ${AGAIN}`,
 };
 
 /** Writes a reason for the book. */
@@ -77,7 +78,9 @@ export function notClaimed(verdict: Exclude<RelayVerdict, { kind: "claimed" | "k
   }
   const { kind, of, retryAfterSeconds } = verdict;
   const message = `${LIMITS[of]}; nothing was sent, wait or pay the fee yourself (payment method wallet)`;
-  return new ToolgateError(kind === "budget" ? "UNAVAILABLE" : "RATE_LIMITED", message, { retryAfterSeconds });
+  return new ToolgateError(kind === "budget" ? "UNAVAILABLE" : "RATE_LIMITED", message, {
+    retryAfterSeconds,
+  });
 }
 
 const LIMITS: Readonly<Record<RelayQuota | RelayBudget, string>> = {

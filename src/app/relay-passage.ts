@@ -55,7 +55,10 @@ export class RelayPassage {
    * One step: what has not been sent is simulated and sent, what has been is looked for, and sent again with `resend`.
    * @throws ToolgateError UNAVAILABLE, with the claim as it was
    */
-  async step(claim: RelayClaim, { resend, signal }: { resend: boolean; signal: AbortSignal }): Promise<Progress> {
+  async step(
+    claim: RelayClaim,
+    { resend, signal }: { resend: boolean; signal: AbortSignal },
+  ): Promise<Progress> {
     if (isOver(claim)) return claim;
     return claim.state === "claimed" ? this.#begin(claim, signal) : this.#lookFor(claim, resend, signal);
   }
@@ -65,7 +68,9 @@ export class RelayPassage {
     const problem = await chain.simulate(claim.signedTransaction, signal);
     if (problem !== undefined) {
       const reason = reasonOf("simulation_failed", problem);
-      return (await book.reject(claim.messageHash, reason)) ? { state: "failed", reason } : this.#reread(claim);
+      return (await book.reject(claim.messageHash, reason))
+        ? { state: "failed", reason }
+        : this.#reread(claim);
     }
     // Moved before it is sent, so that nobody can reject it any more. Whoever moved it, one more send does no harm.
     const moved = await book.move(claim.messageHash, "broadcast");
@@ -87,7 +92,10 @@ export class RelayPassage {
   }
 
   /** What the network says counts, also when the book cannot be told: it is asked again by whoever comes next. */
-  async #end(claim: RelayClaim, end: { state: "confirmed" | "failed"; reason: string | undefined }): Promise<Progress> {
+  async #end(
+    claim: RelayClaim,
+    end: { state: "confirmed" | "failed"; reason: string | undefined },
+  ): Promise<Progress> {
     const { book, log } = this.#deps;
     if (await book.move(claim.messageHash, end.state, end.reason)) return end;
     const known = await this.#reread(claim);

@@ -184,13 +184,17 @@ export interface RelayChain {
     txSignature: string;
     lastValidBlockHeight: bigint;
     signal: AbortSignal;
-  }): Promise<{ kind: "confirmed" } | { kind: "failed"; reason: string } | { kind: "absent"; expired: boolean }>;
+  }): Promise<
+    { kind: "confirmed" } | { kind: "failed"; reason: string } | { kind: "absent"; expired: boolean }
+  >;
   /** Lamports that the fee payer holds. */
   balance(address: string, signal: AbortSignal): Promise<bigint>;
 }
 
 /** A transaction that keeps the rules, and whose fee payer may be another. */
-export type DecodedTransaction = Omit<RelayedTransaction, "txSignature"> & { readonly txSignature: string | undefined };
+export type DecodedTransaction = Omit<RelayedTransaction, "txSignature"> & {
+  readonly txSignature: string | undefined;
+};
 
 /** What a signature of ours stands for: what is left to sign after every check. Implemented in src/payments/gasless. */
 export interface Sponsor {

@@ -138,7 +138,14 @@ export class GaslessRelay implements Relay {
     await Promise.allSettled(this.#underway.values());
   }
 
-  async #claim({ transaction, quote, accountId, keyId, receivedAt, signal }: RelayOrder): Promise<RelayClaim> {
+  async #claim({
+    transaction,
+    quote,
+    accountId,
+    keyId,
+    receivedAt,
+    signal,
+  }: RelayOrder): Promise<RelayClaim> {
     const { sponsor, book, limits } = this.#deps;
     this.#demandRelayable(quote, receivedAt);
     const { signedTransaction, feeLamports } = sponsor.sign(transaction, quote);
@@ -187,7 +194,10 @@ export class GaslessRelay implements Relay {
   }
 
   /** Whether an endpoint was wrong to call it confirmed, or its block was dropped: else its caller would wait for it for ever. */
-  async #isLost({ txSignature, lastValidBlockHeight, claimedAt }: RelayClaim, signal: AbortSignal): Promise<boolean> {
+  async #isLost(
+    { txSignature, lastValidBlockHeight, claimedAt }: RelayClaim,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (this.#deps.clock.now() - claimedAt < LOST_AFTER_MS) return false;
     try {
       const outcome = await this.#deps.chain.outcome({ txSignature, lastValidBlockHeight, signal });

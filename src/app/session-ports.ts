@@ -38,7 +38,11 @@ export interface SignedIn {
 /** Sessions of the console. A token is known by its hash alone; one that ended is forgotten. */
 export interface Sessions {
   /** Begins a session with a token of its own; an account that has as many as it may loses its oldest. */
-  begin(start: { accountId: string; address: string; userAgent: string }): Promise<{ session: Session; token: string }>;
+  begin(start: {
+    accountId: string;
+    address: string;
+    userAgent: string;
+  }): Promise<{ session: Session; token: string }>;
   /** Whose token it is, at this moment, on whichever instance the session began or was ended. Being looked for is being used. */
   find(token: string): Promise<SignedIn | undefined>;
   /** Those of an account that are good, newest first. */

@@ -31,11 +31,18 @@ type Paid = Extract<ChainVerdict, { kind: "paid" }>;
  * Checks that the quote which a proof names belongs to this caller and this call; consumes nothing.
  * @param quote undefined: it could not be opened
  */
-export function demandQuote(quote: Quote | undefined, proof: Payment, accountId: string, fingerprint: Buffer): Quote {
+export function demandQuote(
+  quote: Quote | undefined,
+  proof: Payment,
+  accountId: string,
+  fingerprint: Buffer,
+): Quote {
   if (!quote) throw refused("the quote is not one of ours; use the quote_id of the 402 answer, unchanged");
   if (quote.accountId !== accountId) throw refused("the quote was issued to another account");
   if (!quote.binding.equals(fingerprint)) {
-    throw refused("the quote was issued for another tool or other params; repeat the call exactly as it was quoted");
+    throw refused(
+      "the quote was issued for another tool or other params; repeat the call exactly as it was quoted",
+    );
   }
   if (proof.claimed.stepId !== undefined && proof.claimed.stepId !== stepIdOf(quote.quoteId)) {
     throw refused("step_id does not belong to the quote");
@@ -66,7 +73,12 @@ export async function settle(
   const { paid, memoStepId, deposit } = await lookUp(deps, proof, quote, context);
   const problem = problemOf(deps, quote, receivedAt, { ...paid, memoStepId, paidBy: deposit.paidBy });
   if (!problem)
-    return { txSignature: proof.txSignature, quoteId: quote.quoteId, stepId: stepIdOf(quote.quoteId), deposit };
+    return {
+      txSignature: proof.txSignature,
+      quoteId: quote.quoteId,
+      stepId: stepIdOf(quote.quoteId),
+      deposit,
+    };
   const { credited } = await deps.ledger.credit(quote.accountId, deposit);
   throw new ToolgateError(problem.code, `${problem.message}; ${whereItWent(credited, paid.amount)}`);
 }
@@ -102,7 +114,9 @@ async function lookUp(deps: SettleDeps, proof: Payment, quote: Quote, context: C
     .verify({ txSignature, accountId, signal: context.signal })
     .catch((error: unknown) => {
       // It has been sent: who is told that nothing was may pay again.
-      throw unsent && error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
+      throw unsent && error instanceof ToolgateError && error.code === "UNAVAILABLE"
+        ? paymentPending(error)
+        : error;
     });
   const paid = expectPaid(verdict, proof);
   const memo = parseMemo(paid.memo, deps.memoPrefix);
@@ -183,9 +197,13 @@ function problemOf(
   if (paid.amount < quote.price)
     return invalid(`${displayUsd(paid.amount)} was sent, the price is ${displayUsd(quote.price)}`);
   // What we send was paid when we took it; how long it was on its way is not the payer's.
-  const landedLate = paid.paidBy === "transfer" && paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS;
+  const landedLate =
+    paid.paidBy === "transfer" && paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS;
   if (isLate(deps, quote, receivedAt) || landedLate) {
-    return { code: "QUOTE_EXPIRED" as const, message: "the quote has expired; repeat the call without a proof" };
+    return {
+      code: "QUOTE_EXPIRED" as const,
+      message: "the quote has expired; repeat the call without a proof",
+    };
   }
   return undefined;
 }

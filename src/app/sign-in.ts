@@ -85,20 +85,33 @@ export class SignIn {
     return input && isGood(input, place(), clock) ? input : undefined;
   }
 
-  async #demandTransaction(transaction: Uint8Array, text: string, address: string, key: Uint8Array): Promise<void> {
+  async #demandTransaction(
+    transaction: Uint8Array,
+    text: string,
+    address: string,
+    key: Uint8Array,
+  ): Promise<void> {
     const read = await this.#deps.forms.readTransaction(transaction, address);
-    if (typeof read === "string") throw unauthorized(`transaction: ${read}; sign the one of BuildSignInTransaction`);
+    if (typeof read === "string")
+      throw unauthorized(`transaction: ${read}; sign the one of BuildSignInTransaction`);
     if (read.text !== text) throw unauthorized("transaction: its memo is not the challenge's text");
-    if (!isSignedBy(key, read.message, read.signature)) throw unauthorized("transaction: is not signed by the address");
+    if (!isSignedBy(key, read.message, read.signature))
+      throw unauthorized("transaction: is not signed by the address");
   }
 }
 
 const OVER = "the challenge is unknown, was used or is over; begin to sign in anew";
 
 /** @throws ToolgateError UNAUTHORIZED */
-function demandMessage(proof: Extract<SignInProof, { kind: "message" }>, text: string, key: Uint8Array): void {
+function demandMessage(
+  proof: Extract<SignInProof, { kind: "message" }>,
+  text: string,
+  key: Uint8Array,
+): void {
   if (!isTextSigned(proof.signed, text, key)) {
-    throw unauthorized("message.signed_message: is not the challenge's text with the address; sign exactly that");
+    throw unauthorized(
+      "message.signed_message: is not the challenge's text with the address; sign exactly that",
+    );
   }
   if (!isSignedBy(key, proof.signed, proof.signature)) {
     throw unauthorized("message.signature: is not the address's own over message.signed_message");

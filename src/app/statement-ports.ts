@@ -25,7 +25,14 @@ export interface AccountBalance {
 }
 
 /** What kind an entry of an account is of. */
-export type EntryKind = "deposit" | "assignment" | "charge" | "refund" | "reversal" | "reinstatement" | "adjustment";
+export type EntryKind =
+  | "deposit"
+  | "assignment"
+  | "charge"
+  | "refund"
+  | "reversal"
+  | "reinstatement"
+  | "adjustment";
 
 /** One transfer of the ledger, as its account sees it. */
 export interface Entry {

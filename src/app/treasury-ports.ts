@@ -151,7 +151,9 @@ export interface TreasuryBooks {
    * Takes the credit of a payment back, once. The balance may fall below zero.
    * @returns undefined when it was taken back before, is finalized or unknown
    */
-  reverse(txSignature: string): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined>;
+  reverse(
+    txSignature: string,
+  ): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined>;
   /** Transfers in suspense: how many, and how much, micro-USD. */
   suspended(): Promise<{ count: number; amount: MicroUsd }>;
 }

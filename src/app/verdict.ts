@@ -8,7 +8,11 @@ import type { Quote } from "../domain/quote.ts";
 export type Precedent = Exclude<Begun, { kind: "started" | "insufficient" | "capped" | "replay" }>;
 
 /** What a caller is told of a call that cannot run because of what was before: what happened, and what to do. */
-export async function refusalOf(ledger: Ledger, accountId: string, { kind }: Precedent): Promise<ToolgateError> {
+export async function refusalOf(
+  ledger: Ledger,
+  accountId: string,
+  { kind }: Precedent,
+): Promise<ToolgateError> {
   switch (kind) {
     case "in_progress":
       return new ToolgateError(

@@ -60,17 +60,19 @@ export function addAccountCommands(program: Command): void {
     .requiredOption("--reason <text>", "why", explanation)
     .option("--key <key>", "idempotency key: a repeat with the same key changes nothing")
     .option("--json", "print JSON")
-    .action(async (options: { account: string; usdc: bigint; reason: string; key?: string; json?: boolean }) => {
-      const account = await withPostgres((postgres) =>
-        postgres.accounts.adjust({
-          accountId: options.account,
-          amount: options.usdc,
-          reason: options.reason,
-          idempotencyKey: options.key ?? randomUUID(),
-        }),
-      );
-      outputFor(options.json ?? false).record(accountRecord(account));
-    });
+    .action(
+      async (options: { account: string; usdc: bigint; reason: string; key?: string; json?: boolean }) => {
+        const account = await withPostgres((postgres) =>
+          postgres.accounts.adjust({
+            accountId: options.account,
+            amount: options.usdc,
+            reason: options.reason,
+            idempotencyKey: options.key ?? randomUUID(),
+          }),
+        );
+        outputFor(options.json ?? false).record(accountRecord(account));
+      },
+    );
 
   accounts
     .command("tier")
@@ -78,8 +80,16 @@ export function addAccountCommands(program: Command): void {
     .requiredOption("--account <id>", "account")
     .option("--rate <n>", "requests per minute of each of its keys in the long run", count)
     .option("--burst <n>", "requests at once of each of its keys", count)
-    .option("--account-rate <n>", "requests per minute of all its keys together; 0: ten keys' worth", countOrNone)
-    .option("--account-burst <n>", "requests at once of all its keys together; 0: ten keys' worth", countOrNone)
+    .option(
+      "--account-rate <n>",
+      "requests per minute of all its keys together; 0: ten keys' worth",
+      countOrNone,
+    )
+    .option(
+      "--account-burst <n>",
+      "requests at once of all its keys together; 0: ten keys' worth",
+      countOrNone,
+    )
     .option("--json", "print JSON")
     .action(setTier);
 
@@ -87,7 +97,9 @@ export function addAccountCommands(program: Command): void {
 
   accounts
     .command("operator")
-    .description("gives an account the operator role, which the operator's services and pages ask for, or takes it")
+    .description(
+      "gives an account the operator role, which the operator's services and pages ask for, or takes it",
+    )
     .requiredOption("--account <id>", "account")
     .option("--revoke", "take the role")
     .option("--json", "print JSON")
@@ -99,7 +111,10 @@ export function addAccountCommands(program: Command): void {
     });
 }
 
-async function setTier({ account: accountId, json = false, ...tier }: TierOptions, command: Command): Promise<void> {
+async function setTier(
+  { account: accountId, json = false, ...tier }: TierOptions,
+  command: Command,
+): Promise<void> {
   if (Object.keys(tier).length === 0)
     command.error("error: give at least one of --rate, --burst, --account-rate and --account-burst");
   const { rate: ratePerMinute, burst, accountRate: accountRatePerMinute, accountBurst } = tier;
@@ -125,7 +140,11 @@ function addLookCommands(accounts: Command): void {
     .description(
       "lists accounts, newest first; where there are more, --json ends with a line that has only next_cursor",
     )
-    .option("--query <text>", "only those whose identifier, wallet, key identifier or key prefix begins like this", "")
+    .option(
+      "--query <text>",
+      "only those whose identifier, wallet, key identifier or key prefix begins like this",
+      "",
+    )
     .addOption(limitOption("accounts"))
     .option("--cursor <cursor>", "go on where the list before ended")
     .option("--json", "print JSON lines")
@@ -149,7 +168,9 @@ function addBlockCommands(accounts: Command): void {
       .requiredOption("--reason <text>", "why", explanation)
       .option("--json", "print JSON")
       .action(async ({ account: accountId, reason, json = false }: BlockOptions) => {
-        const account = await withPostgres(({ accounts: port }) => port.setBlocked(accountId, { blocked, reason }));
+        const account = await withPostgres(({ accounts: port }) =>
+          port.setBlocked(accountId, { blocked, reason }),
+        );
         outputFor(json).record(accountRecord(account));
       });
   }
@@ -160,7 +181,9 @@ async function create(options: CreateOptions, command: Command): Promise<void> {
     command.error("error: give either --wallet or --count");
   await withPostgres(async (postgres) => {
     if (options.wallet !== undefined) {
-      outputFor(options.json ?? false).record(accountRecord(await createOne(postgres, options.wallet, options)));
+      outputFor(options.json ?? false).record(
+        accountRecord(await createOne(postgres, options.wallet, options)),
+      );
       return;
     }
     const { Keypair } = await import("@solana/web3.js");
@@ -180,7 +203,10 @@ async function createOne(postgres: Postgres, wallet: string, options: CreateOpti
   let account = await postgres.accounts.create(wallet);
   const { accountId } = account;
   if (options.rate !== undefined || options.burst !== undefined) {
-    account = await postgres.accounts.setTier(accountId, { ratePerMinute: options.rate, burst: options.burst });
+    account = await postgres.accounts.setTier(accountId, {
+      ratePerMinute: options.rate,
+      burst: options.burst,
+    });
   }
   if (options.usdc === undefined) return account;
   return postgres.accounts.adjust({

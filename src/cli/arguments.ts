@@ -56,7 +56,8 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 export function span(text: string): number {
   const [, digits, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (text === "0") return 0;
-  if (digits === undefined) throw new InvalidArgumentError("must be a span of time, e.g. 90s, 15m, 12h or 30d");
+  if (digits === undefined)
+    throw new InvalidArgumentError("must be a span of time, e.g. 90s, 15m, 12h or 30d");
   return Number(digits) * (UNITS[unit] ?? 0);
 }
 
@@ -68,7 +69,9 @@ export function moment(text: string): Date {
   const at = new Date(MOMENT.test(text) ? text : Number.NaN);
   if (!Number.isNaN(at.getTime())) return at;
   if (/^\d{1,6}[smhd]$/.test(text)) return new Date(Date.now() + span(text));
-  throw new InvalidArgumentError("must be a span of time such as 30d, or a moment such as 2027-01-31T12:00:00Z");
+  throw new InvalidArgumentError(
+    "must be a span of time such as 30d, or a moment such as 2027-01-31T12:00:00Z",
+  );
 }
 
 /** Names, separated by commas. */
@@ -81,7 +84,9 @@ export function scopes(text: string): Scope[] {
   return text.split(",").map((part) => {
     const scope = part.trim();
     if (!isScope(scope))
-      throw new InvalidArgumentError(`there is no scope ${JSON.stringify(scope)}; there are ${SCOPES.join(", ")}`);
+      throw new InvalidArgumentError(
+        `there is no scope ${JSON.stringify(scope)}; there are ${SCOPES.join(", ")}`,
+      );
     return scope;
   });
 }

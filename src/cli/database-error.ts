@@ -15,7 +15,9 @@ export function explained(error: unknown, databaseUrl: string): unknown {
   const code = codeOf(error);
   const { host } = new URL(databaseUrl);
   if (code === UNDEFINED_TABLE)
-    return new CommandError(`The database at ${host} has no schema of Toolgate: run migrate first.`, { cause: error });
+    return new CommandError(`The database at ${host} has no schema of Toolgate: run migrate first.`, {
+      cause: error,
+    });
   if (code === LOCK_NOT_AVAILABLE)
     return new CommandError(
       `The database at ${host} is in use by a transaction that does not end (a backup, an open psql; see pg_stat_activity): repeat this once it has.`,
@@ -36,6 +38,7 @@ function isConnection(code: string): boolean {
 /** The code of an error, or of what it was caused by. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  if ("code" in error && typeof error.code === "string" && !(error instanceof ToolgateError)) return error.code;
+  if ("code" in error && typeof error.code === "string" && !(error instanceof ToolgateError))
+    return error.code;
   return codeOf(error instanceof AggregateError ? error.errors[0] : error.cause);
 }

@@ -22,7 +22,9 @@ interface DevOptions {
 export function addDevCommand(program: Command): void {
   program
     .command("dev")
-    .description("starts PostgreSQL, a local Solana chain and the gateway, and lets a demo agent buy one call")
+    .description(
+      "starts PostgreSQL, a local Solana chain and the gateway, and lets a demo agent buy one call",
+    )
     .option("--no-demo", "start without the purchase")
     .option("--exit-after-demo", "exit 0 after the purchase, 1 with the failed step")
     .option("--json", "print JSON lines: each step, and the content of dev.json once everything is ready")
@@ -33,7 +35,11 @@ async function dev(options: DevOptions): Promise<void> {
   // Until there are callers there is nothing to finish, and what was started ends with this process.
   const endQuitting = onStop((signal) => process.exit(exitCodeOf(signal)));
   const tell = options.json ? (step: string) => outputFor(true).record({ step }) : print;
-  const environment: NodeJS.ProcessEnv = { HOST: "127.0.0.1", SANDBOX_ISOLATION: "auto", ...readEnvironment() };
+  const environment: NodeJS.ProcessEnv = {
+    HOST: "127.0.0.1",
+    SANDBOX_ISOLATION: "auto",
+    ...readEnvironment(),
+  };
   const { DATA_DIR, LOG_LEVEL, TOOLGATE_CONFIG, upstreams } = readConfig(environment);
   const world = await openWorld({
     dataDir: path.resolve(DATA_DIR),
@@ -69,7 +75,9 @@ async function dev(options: DevOptions): Promise<void> {
 
 /** A purchase that fails, e.g. of an account that was blocked in the console, is told: what was started is of use all the same. */
 function goOnWithout(error: unknown): void {
-  process.stderr.write(`The demo agent bought nothing: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(
+    `The demo agent bought nothing: ${error instanceof Error ? error.message : String(error)}\n`,
+  );
 }
 
 /** @throws CommandError when the user can do something about it */

@@ -23,7 +23,9 @@ export function addDoctorCommand(program: Command): void {
         for (const warning of warnings) process.stdout.write(`- warning: ${warning}\n`);
         for (const part of off) process.stdout.write(`- off: ${part}\n`);
         if (problems.length + warnings.length === 0) {
-          output.record({ doctor: off.length === 0 ? "everything is fine" : "everything that is on is fine" });
+          output.record({
+            doctor: off.length === 0 ? "everything is fine" : "everything that is on is fine",
+          });
         }
       }
       if (problems.length > 0) process.exitCode = 1;

@@ -27,9 +27,17 @@ export function addKeyCommands(program: Command): void {
     .command("create")
     .description("makes a key and prints it; it is shown this once")
     .requiredOption("--account <id>", "account that the key acts for")
-    .option("--scopes <list>", `what it may do, separated by commas (default: ${DEFAULT_SCOPES.join(",")})`, scopes)
+    .option(
+      "--scopes <list>",
+      `what it may do, separated by commas (default: ${DEFAULT_SCOPES.join(",")})`,
+      scopes,
+    )
     .option("--name <text>", "name to recognise it by", "")
-    .option("--expires <when>", "when it stops working: 30d, 12h, or 2027-01-31T12:00:00Z (default: never)", moment)
+    .option(
+      "--expires <when>",
+      "when it stops working: 30d, 12h, or 2027-01-31T12:00:00Z (default: never)",
+      moment,
+    )
     .option("--call-limit <amount>", "what a call may cost at most, in USDC", usdc)
     .option("--day-limit <amount>", "what it may take from the balance on a day (UTC), in USDC", usdc)
     .option("--tools <list>", "tools that it may call, separated by commas (default: all)", names)
@@ -48,9 +56,16 @@ export function addKeyCommands(program: Command): void {
 
   keys
     .command("rotate")
-    .description("makes a key like another one, which it shares its limit per day with, and prints it this once")
+    .description(
+      "makes a key like another one, which it shares its limit per day with, and prints it this once",
+    )
     .requiredOption("--key <id>", "key that is replaced")
-    .option("--overlap <span>", "how long the old key goes on to work, e.g. 15m or 2d; 0 revokes it at once", span, 0)
+    .option(
+      "--overlap <span>",
+      "how long the old key goes on to work, e.g. 15m or 2d; 0 revokes it at once",
+      span,
+      0,
+    )
     .option("--json", "print JSON")
     .action(async (options: { key: string; overlap: number; json?: boolean }) => {
       const overlapSeconds = Math.ceil(options.overlap / 1_000);

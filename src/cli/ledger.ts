@@ -29,7 +29,12 @@ export function addLedgerCommands(program: Command): void {
     .option("--json", "print JSON")
     .action(async (id: string, options: { json?: boolean }) => {
       await withPostgres(async (postgres, config) => {
-        const quote = new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS).open(id);
+        const quote = new Quotes(
+          postgres.sealingKeys,
+          systemClock,
+          systemRandom,
+          config.QUOTE_TTL_SECONDS,
+        ).open(id);
         if (!quote)
           throw new ToolgateError(
             "NOT_FOUND",
@@ -81,7 +86,13 @@ function conclusionOf(checked: number, violated: readonly string[]): string {
     : `${violated.length} of ${checked} invariants are violated: ${violated.join(", ")}.`;
 }
 
-async function migrateDatabase({ json = false, grantTo }: { json?: boolean; grantTo?: string }): Promise<void> {
+async function migrateDatabase({
+  json = false,
+  grantTo,
+}: {
+  json?: boolean;
+  grantTo?: string;
+}): Promise<void> {
   const { migrate } = await import("../postgres/migrate.ts");
   const url = commandConfig().DATABASE_URL;
   try {

@@ -23,7 +23,9 @@ export function addOperationsCommands(program: Command): void {
     )
     .option("--json", "print JSON")
     .action(async ({ json = false }: { json?: boolean }) => {
-      const status = await withPostgres(async (postgres, config) => (await operationsOf(postgres, config)).status());
+      const status = await withPostgres(async (postgres, config) =>
+        (await operationsOf(postgres, config)).status(),
+      );
       printStatus(status, json);
     });
 

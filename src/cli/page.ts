@@ -16,7 +16,9 @@ export interface PageOptions {
 
 /** `--limit`, of a list of such things. */
 export function limitOption(things: string): Option {
-  return new Option("--limit <n>", `how many ${things} at most, 1 to ${MAX_LIMIT}`).argParser(pageSize).default(20);
+  return new Option("--limit <n>", `how many ${things} at most, 1 to ${MAX_LIMIT}`)
+    .argParser(pageSize)
+    .default(20);
 }
 
 /** Prints a page, and how to go on: with --json as a last line that has only next_cursor. */

@@ -33,7 +33,8 @@ export function addPayCommand(program: Command): void {
 
 async function pay(quoteId: string | undefined, options: PayOptions, command: Command): Promise<void> {
   if (quoteId === undefined) return payFreely(options, command);
-  if (options.memo !== undefined) command.error("error: --memo is for payments without a quote: the quote is the memo");
+  if (options.memo !== undefined)
+    command.error("error: --memo is for payments without a quote: the quote is the memo");
   await withPostgres(async (postgres, config) => {
     const quotes = new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS);
     const quote = quotes.open(quoteId);
@@ -52,7 +53,8 @@ async function pay(quoteId: string | undefined, options: PayOptions, command: Co
 
 /** Sends money that nobody asked for, as strangers do. */
 async function payFreely({ usdc: amount, memo, json }: PayOptions, command: Command): Promise<void> {
-  if (amount === undefined) return command.error("error: give a quote_id, or --usdc for a payment without a quote");
+  if (amount === undefined)
+    return command.error("error: give a quote_id, or --usdc for a payment without a quote");
   const tx = await send(readConfig(readEnvironment()).DATA_DIR, { amount, memo });
   if (json) return outputFor(true).record({ tx_signature: tx });
   process.stdout.write(`${tx}\n`);

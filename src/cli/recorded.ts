@@ -43,7 +43,9 @@ export function recorded(postgres: Postgres, log: Logger): Postgres {
       },
       setOperator: (accountId, operator) => {
         const details = { account_id: accountId, operator };
-        return act("account.operator", accountId, { details }, () => accounts.setOperator(accountId, operator));
+        return act("account.operator", accountId, { details }, () =>
+          accounts.setOperator(accountId, operator),
+        );
       },
       setBlocked: (accountId, block) => {
         const name = block.blocked ? "account.block" : "account.unblock";

@@ -1,6 +1,12 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { ConfigError, readConfig, readEnvironment, readServeConfig, redactedConfig } from "../config/config.ts";
+import {
+  ConfigError,
+  readConfig,
+  readEnvironment,
+  readServeConfig,
+  redactedConfig,
+} from "../config/config.ts";
 import { secretsIn } from "../config/secrets.ts";
 import type { Gateway } from "../gateway.ts";
 import { createLogger, type Logger } from "../log.ts";

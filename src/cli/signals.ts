@@ -14,7 +14,9 @@ export function onStop(act: (signal: (typeof STOPS)[number]) => void): () => voi
 
 /** Logs SIGHUP instead of ending: a terminal that closes must not break calls off. */
 export function ignoreHangUp(log: Logger): void {
-  process.on("SIGHUP", () => log.info({ signal: "SIGHUP" }, "signal ignored: the settings are read at the start only"));
+  process.on("SIGHUP", () =>
+    log.info({ signal: "SIGHUP" }, "signal ignored: the settings are read at the start only"),
+  );
 }
 
 /** The exit code of a program that a signal has ended, as shells count it. */

@@ -39,7 +39,9 @@ export function addSuspenseCommands(program: Command): void {
 
   suspense
     .command("assign")
-    .description("gives a transfer to its owner, once; the reason stays in the ledger, and a repeat changes nothing")
+    .description(
+      "gives a transfer to its owner, once; the reason stays in the ledger, and a repeat changes nothing",
+    )
     .requiredOption("--tx <signature>", "signature of the transaction", signature)
     .option("--account <id>", "account whose balance is credited")
     .option("--operator", "the operator, whose own money it is; no balance is credited")
@@ -61,7 +63,9 @@ async function list({ status, limit, cursor, json = false }: ListOptions): Promi
 async function assign({ tx, reason, json = false, ...to }: AssignOptions, command: Command): Promise<void> {
   const owner = ownerOf(to);
   if (owner === undefined) return command.error("error: give either --account or --operator");
-  const transfer = await withPostgres((postgres) => postgres.suspense.assign({ txSignature: tx, to: owner, reason }));
+  const transfer = await withPostgres((postgres) =>
+    postgres.suspense.assign({ txSignature: tx, to: owner, reason }),
+  );
   outputFor(json).record(transferRecord(transfer));
 }
 
@@ -88,6 +92,7 @@ function transferRecord(transfer: SuspendedTransfer): Record<string, unknown> {
 }
 
 function signature(text: string): string {
-  if (!parseSignature(text)) throw new InvalidArgumentError("must be a transaction signature (base58 of 64 bytes)");
+  if (!parseSignature(text))
+    throw new InvalidArgumentError("must be a transaction signature (base58 of 64 bytes)");
   return text;
 }

@@ -30,7 +30,9 @@ export interface TreasuryCheck {
 export async function checkTreasury(config: Config & { DATABASE_URL: string }): Promise<TreasuryCheck> {
   const { SOLANA_RPC_URLS: urls, TREASURY_OWNER: treasuryOwner } = config;
   if (urls === undefined || treasuryOwner === undefined) {
-    const missing = (["SOLANA_RPC_URLS", "TREASURY_OWNER"] as const).filter((name) => config[name] === undefined);
+    const missing = (["SOLANA_RPC_URLS", "TREASURY_OWNER"] as const).filter(
+      (name) => config[name] === undefined,
+    );
     throw new ConfigError(missing.map((name) => `${name}: is not set; audit --chain needs it`));
   }
   const [{ treasuryDebt }, { openChain }, { treasuryBalance }, { RpcError }] = await Promise.all([
@@ -44,18 +46,20 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
   const { rpc, treasury } = openChain({ urls, treasuryOwner, ...rules });
   // In this order: what is credited after the first look is on the chain before the second.
   const ledger = await treasuryDebt(config.DATABASE_URL);
-  const chain = await treasuryBalance(rpc, treasury, AbortSignal.timeout(LIMIT_MS)).catch((error: unknown) => {
-    if (error instanceof ToolgateError && error.code === "UNAVAILABLE")
+  const chain = await treasuryBalance(rpc, treasury, AbortSignal.timeout(LIMIT_MS)).catch(
+    (error: unknown) => {
+      if (error instanceof ToolgateError && error.code === "UNAVAILABLE")
+        throw new CommandError(
+          "The treasury's token account cannot be read: no endpoint of SOLANA_RPC_URLS answers; audit without --chain checks the ledger alone.",
+          { cause: error },
+        );
+      if (!(error instanceof RpcError)) throw error;
       throw new CommandError(
-        "The treasury's token account cannot be read: no endpoint of SOLANA_RPC_URLS answers; audit without --chain checks the ledger alone.",
+        `The treasury's token account ${treasury.tokenAccount} cannot be read (${error.message}): check TREASURY_OWNER.`,
         { cause: error },
       );
-    if (!(error instanceof RpcError)) throw error;
-    throw new CommandError(
-      `The treasury's token account ${treasury.tokenAccount} cannot be read (${error.message}): check TREASURY_OWNER.`,
-      { cause: error },
-    );
-  });
+    },
+  );
   return {
     invariant: "treasury_matches_chain",
     checked: 1n,

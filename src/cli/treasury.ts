@@ -66,8 +66,11 @@ async function feePayerOf(config: Config & { TREASURY_OWNER: string }) {
     ]);
     const log = createLogger("error", { secrets: secretsIn(config) });
     const chain = new SolanaRelayChain(new SolanaRpc(urls, { clock: systemClock, log, attemptMs: 3_000 }));
-    const lamports = await chain.balance(sponsor.feePayer, AbortSignal.timeout(LIMIT_MS)).catch(() => undefined);
-    if (lamports === undefined) process.stderr.write("No endpoint of SOLANA_RPC_URLS tells the fee payer's balance.\n");
+    const lamports = await chain
+      .balance(sponsor.feePayer, AbortSignal.timeout(LIMIT_MS))
+      .catch(() => undefined);
+    if (lamports === undefined)
+      process.stderr.write("No endpoint of SOLANA_RPC_URLS tells the fee payer's balance.\n");
     return { address: sponsor.feePayer, lamports };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -34,8 +34,14 @@ function fromBody(body: Record<string, unknown>): Refusal | undefined {
   const { code, message = "" } = body;
   if (typeof code !== "string" || typeof message !== "string") return undefined;
   const retryAfter = body["retry_after_seconds"];
-  const retryAfterSeconds = typeof retryAfter === "number" && Number.isFinite(retryAfter) ? retryAfter : undefined;
-  return { code, message, retryAfterSeconds, paymentRequired: code === "PAYMENT_REQUIRED" ? offerIn(body) : undefined };
+  const retryAfterSeconds =
+    typeof retryAfter === "number" && Number.isFinite(retryAfter) ? retryAfter : undefined;
+  return {
+    code,
+    message,
+    retryAfterSeconds,
+    paymentRequired: code === "PAYMENT_REQUIRED" ? offerIn(body) : undefined,
+  };
 }
 
 function offerIn(body: object): PaymentRequired | undefined {
@@ -70,7 +76,9 @@ function fromDetail(type: unknown, value: unknown): Refusal | undefined {
       return { code: offer.code, message: offer.message, retryAfterSeconds: undefined, paymentRequired };
     }
     if (type !== ErrorBodySchema.typeName) return undefined;
-    const { code, message, retryAfterSeconds } = fromBinary(ErrorBodySchema, bytes, { readUnknownFields: false });
+    const { code, message, retryAfterSeconds } = fromBinary(ErrorBodySchema, bytes, {
+      readUnknownFields: false,
+    });
     return { code, message, retryAfterSeconds, paymentRequired: undefined };
   } catch {
     return undefined;

@@ -90,7 +90,9 @@ function usedIn({ spent, reserved }: Book): bigint {
 }
 
 function write({ spent, reserved }: Book): string {
-  const entries = [...reserved].map(([id, { amount, at }]) => [id, { amount: amount.toString(), at }] as const);
+  const entries = [...reserved].map(
+    ([id, { amount, at }]) => [id, { amount: amount.toString(), at }] as const,
+  );
   return JSON.stringify({ spent: spent.toString(), reserved: Object.fromEntries(entries) });
 }
 

@@ -93,7 +93,8 @@ export function takesIdempotencyKey(request: CapturedRequest): boolean {
 export function toolOf(request: CapturedRequest): string | undefined {
   const body = jsonBody(request);
   const params = body?.["params"];
-  const name = body?.["jsonrpc"] === undefined ? body?.["tool"] : isObject(params) ? params["name"] : undefined;
+  const name =
+    body?.["jsonrpc"] === undefined ? body?.["tool"] : isObject(params) ? params["name"] : undefined;
   return typeof name === "string" ? name : undefined;
 }
 

@@ -11,7 +11,15 @@ export {
   type MoneyIs,
   type PaymentSummary,
 } from "./errors.ts";
-export { PaidBy, ReceiptStatus, RunStatus, ToolStatus, type Receipt, type Run, type Tool } from "./messages.ts";
+export {
+  PaidBy,
+  ReceiptStatus,
+  RunStatus,
+  ToolStatus,
+  type Receipt,
+  type Run,
+  type Tool,
+} from "./messages.ts";
 export { type PaymentMethod, type PaymentOptions } from "./options.ts";
 export { paymentOf, type Payment } from "./payment.ts";
 export { type PaymentState } from "./payment-record.ts";

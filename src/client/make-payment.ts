@@ -7,7 +7,12 @@ import {
   withoutSecrets,
   type CapturedRequest,
 } from "./captured-request.ts";
-import { PaymentNotMadeError, PaymentRefusedError, PriceTooHighError, UnsupportedOfferError } from "./errors.ts";
+import {
+  PaymentNotMadeError,
+  PaymentRefusedError,
+  PriceTooHighError,
+  UnsupportedOfferError,
+} from "./errors.ts";
 import { gaslessMemo, USDC_MINT, type GaslessOffer, type Offer } from "./offer.ts";
 import type { Payer } from "./options.ts";
 import { summaryOf, type PaymentRecord } from "./payment-record.ts";
@@ -58,7 +63,9 @@ export async function makePayment(
     // Another call with the same key was faster. What was signed here is thrown away, unsent.
     const faster = await payer.book.get(paymentId);
     if (!faster)
-      throw new PaymentNotMadeError("the same call was just paid for and answered; repeat it, it costs nothing more");
+      throw new PaymentNotMadeError(
+        "the same call was just paid for and answered; repeat it, it costs nothing more",
+      );
     return { record: usable(faster, fingerprint), fresh: false };
   } catch (error) {
     if (!(await payer.book.get(paymentId))) await payer.budget.release(paymentId);
@@ -121,9 +128,23 @@ async function sign(
   if (gasless && payer.method !== "transfer") {
     const { feePayer } = gasless;
     if (feePayer === address)
-      throw new UnsupportedOfferError("payment_instructions.fee_payer: is the payer itself; nothing was paid");
-    const { memo, blockhash, lastValidBlockHeight } = await groundOf(payer, gasless, offer.quoteId, request, signal);
-    const unsigned = buildPayment({ ...order, feePayer, memo, blockhash, computeUnitPrice: payer.computeUnitPrice });
+      throw new UnsupportedOfferError(
+        "payment_instructions.fee_payer: is the payer itself; nothing was paid",
+      );
+    const { memo, blockhash, lastValidBlockHeight } = await groundOf(
+      payer,
+      gasless,
+      offer.quoteId,
+      request,
+      signal,
+    );
+    const unsigned = buildPayment({
+      ...order,
+      feePayer,
+      memo,
+      blockhash,
+      computeUnitPrice: payer.computeUnitPrice,
+    });
     const transaction = await signWith(payer.signer, unsigned);
     return {
       method: "gasless",
@@ -200,7 +221,8 @@ async function askGateway(
   const height = body["last_valid_block_height"];
   if (!response.ok || !bytes || typeof height !== "number" || !Number.isSafeInteger(height))
     throw new TypeError(`BuildTransaction: HTTP ${response.status}`);
-  if (body["fee_payer"] !== feePayer) throw new TypeError("BuildTransaction: names another fee payer than the offer");
+  if (body["fee_payer"] !== feePayer)
+    throw new TypeError("BuildTransaction: names another fee payer than the offer");
   const { recentBlockhash: blockhash, compiledInstructions } = VersionedMessage.deserialize(bytes);
   const texts = compiledInstructions.map(({ data }) => new TextDecoder().decode(data));
   const memo = gaslessMemo(
@@ -212,5 +234,7 @@ async function askGateway(
 
 function notMade(cause: unknown): never {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  throw new PaymentNotMadeError(`nothing to build the payment on: ${reason}; nothing was paid`, undefined, { cause });
+  throw new PaymentNotMadeError(`nothing to build the payment on: ${reason}; nothing was paid`, undefined, {
+    cause,
+  });
 }

@@ -52,7 +52,11 @@ export function readOffer(offer: PaymentRequired, header: string | null): Offer 
     "differs from price_usdc_microusd",
   );
   demand(to.network === "solana-mainnet", "payment_instructions.network", "must be solana-mainnet");
-  demand(to.asset === "USDC" && to.usdcMint === USDC_MINT, "payment_instructions.usdc_mint", "must be USDC's");
+  demand(
+    to.asset === "USDC" && to.usdcMint === USDC_MINT,
+    "payment_instructions.usdc_mint",
+    "must be USDC's",
+  );
   demand(isAddress(to.payTo), "payment_instructions.pay_to", "is no address");
   demand(
     to.destination === "" || to.destination === to.payTo,
@@ -61,10 +65,20 @@ export function readOffer(offer: PaymentRequired, header: string | null): Offer 
   );
   const memo = memoOf(to.memoFormat, quote.quoteId, stepId);
   const { feePayer, treasuryOwner } = to;
-  const common = { quoteId: quote.quoteId, tool: quote.tool, price: quote.priceUsdcMicrousd, payTo: to.payTo, memo };
+  const common = {
+    quoteId: quote.quoteId,
+    tool: quote.tool,
+    price: quote.priceUsdcMicrousd,
+    payTo: to.payTo,
+    memo,
+  };
   if (!to.gaslessSupported || feePayer === undefined || treasuryOwner === undefined)
     return { ...common, gasless: undefined };
-  demand(isAddress(feePayer) && feePayer !== treasuryOwner, "payment_instructions.fee_payer", "is no fee payer");
+  demand(
+    isAddress(feePayer) && feePayer !== treasuryOwner,
+    "payment_instructions.fee_payer",
+    "is no fee payer",
+  );
   demand(
     isAddress(treasuryOwner) && tokenAccountOf(treasuryOwner, USDC_MINT) === to.payTo,
     "payment_instructions.treasury_owner",
@@ -72,7 +86,10 @@ export function readOffer(offer: PaymentRequired, header: string | null): Offer 
   );
   const prefixed = isMemoFor(memo, quote.quoteId) ? memo : undefined;
   const gasless: GaslessOffer = { feePayer, memo: prefixed, recent: undefined };
-  return { ...common, gasless: header === null ? gasless : readHeader(header, common, gasless, treasuryOwner) };
+  return {
+    ...common,
+    gasless: header === null ? gasless : readHeader(header, common, gasless, treasuryOwner),
+  };
 }
 
 /** The `exact` offer of x402 v2 in the header, which must be the same offer. */
@@ -88,7 +105,8 @@ function readHeader(
     (one): one is Record<string, unknown> => isObject(one) && one["scheme"] === "exact",
   );
   const [terms] = exact;
-  if (!terms || exact.length > 1) throw new UnsupportedOfferError("PAYMENT-REQUIRED: must have one offer `exact`");
+  if (!terms || exact.length > 1)
+    throw new UnsupportedOfferError("PAYMENT-REQUIRED: must have one offer `exact`");
   const extra = isObject(terms["extra"]) ? terms["extra"] : {};
   const expected: [string, unknown, unknown][] = [
     ["network", terms["network"], X402_NETWORK],

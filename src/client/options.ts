@@ -60,14 +60,23 @@ export interface Payer {
 
 /** @throws TypeError naming the option that is wrong */
 export function payerOf(options: PaymentOptions): Payer {
-  const { method = "auto", rpcUrl, treasury, store = memoryStore(), budget, settleTimeoutMs = 120_000 } = options;
+  const {
+    method = "auto",
+    rpcUrl,
+    treasury,
+    store = memoryStore(),
+    budget,
+    settleTimeoutMs = 120_000,
+  } = options;
   // Called as a plain function: browsers refuse a fetch that is called as a method of another object.
   const given = options.fetch;
   const fetchFn: typeof fetch = given
     ? (input, init) => given(input, init)
     : (input, init) => globalThis.fetch(input, init);
-  if (method === "transfer" && rpcUrl === undefined) throw new TypeError("rpcUrl: is needed to send transfers");
-  if (!(settleTimeoutMs > 0)) throw new TypeError("settleTimeoutMs: must be a positive number of milliseconds");
+  if (method === "transfer" && rpcUrl === undefined)
+    throw new TypeError("rpcUrl: is needed to send transfers");
+  if (!(settleTimeoutMs > 0))
+    throw new TypeError("settleTimeoutMs: must be a positive number of milliseconds");
   const { total, name } = typeof budget === "object" ? budget : { total: budget, name: "total" };
   return {
     signer: options.signer,

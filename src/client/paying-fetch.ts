@@ -65,7 +65,14 @@ function sendAgain(payer: Payer, { input, init }: Capture, request: CapturedRequ
   return (added) => {
     const headers = new Headers(request.headers.map(([name, value]) => [name, value]));
     for (const [name, value] of Object.entries(added)) headers.set(name, value);
-    return payer.fetch(url, { ...optionsOf(input), ...init, method, headers, body: body ?? null, redirect: "manual" });
+    return payer.fetch(url, {
+      ...optionsOf(input),
+      ...init,
+      method,
+      headers,
+      body: body ?? null,
+      redirect: "manual",
+    });
   };
 }
 

@@ -56,7 +56,10 @@ export class PaymentBook {
   }
 
   /** The same payment, further on. Another process that moved it meanwhile, or finished it, is right as well. */
-  async move(record: PaymentRecord, change: Pick<PaymentRecord, "state" | "refusal">): Promise<PaymentRecord> {
+  async move(
+    record: PaymentRecord,
+    change: Pick<PaymentRecord, "state" | "refusal">,
+  ): Promise<PaymentRecord> {
     const key = PREFIX + record.paymentId;
     const stored = await this.#store.get(key);
     const moved = { ...record, ...change };
@@ -76,7 +79,8 @@ export class PaymentBook {
   /** Removes what was answered long ago, by processes that did not come to it. */
   async sweep(): Promise<void> {
     for (const { state, createdAt, paymentId } of await this.list())
-      if (state === "answered" && Date.parse(createdAt) < Date.now() - 2 * KEEP_MS) await this.remove(paymentId);
+      if (state === "answered" && Date.parse(createdAt) < Date.now() - 2 * KEEP_MS)
+        await this.remove(paymentId);
   }
 
   async remove(paymentId: string): Promise<void> {
@@ -127,7 +131,8 @@ function read(text: string): PaymentRecord {
   const state = stored["state"];
   const refusal = stored["refusal"];
   if (method !== "gasless" && method !== "transfer") throw broken("method");
-  if (state !== "signed" && state !== "confirmed" && state !== "answered" && state !== "refused") throw broken("state");
+  if (state !== "signed" && state !== "confirmed" && state !== "answered" && state !== "refused")
+    throw broken("state");
   return {
     paymentId: textIn(stored, "paymentId"),
     quoteId: textIn(stored, "quoteId"),
@@ -150,7 +155,11 @@ function read(text: string): PaymentRecord {
       body: request["body"] === undefined ? undefined : bytesIn(request, "body"),
     },
     refusal: isObject(refusal)
-      ? { code: textIn(refusal, "code"), message: textIn(refusal, "message"), money: moneyIn(refusal["money"]) }
+      ? {
+          code: textIn(refusal, "code"),
+          message: textIn(refusal, "message"),
+          money: moneyIn(refusal["money"]),
+        }
       : undefined,
   };
 }

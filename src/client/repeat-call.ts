@@ -9,7 +9,13 @@ import { proofOf, summaryOf, type PaymentRecord } from "./payment-record.ts";
 export type SendCall = (headers: Readonly<Record<string, string>>) => Promise<Response>;
 
 /** Answers after which the same call with the same proof is worth repeating. */
-const PASSING = new Set(["PAYMENT_PENDING", "UNAVAILABLE", "REQUEST_IN_PROGRESS", "RATE_LIMITED", "INTERNAL"]);
+const PASSING = new Set([
+  "PAYMENT_PENDING",
+  "UNAVAILABLE",
+  "REQUEST_IN_PROGRESS",
+  "RATE_LIMITED",
+  "INTERNAL",
+]);
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 

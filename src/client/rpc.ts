@@ -46,12 +46,19 @@ export class SolanaRpc {
 
   /** Sends signed bytes; to send the same again is harmless. */
   async send(transaction: Uint8Array, preflight: boolean): Promise<void> {
-    const options = { encoding: "base64", skipPreflight: !preflight, preflightCommitment: "confirmed", maxRetries: 0 };
+    const options = {
+      encoding: "base64",
+      skipPreflight: !preflight,
+      preflightCommitment: "confirmed",
+      maxRetries: 0,
+    };
     await this.#ask("sendTransaction", [toBase64(transaction), options]);
   }
 
   async statusOf(signature: string): Promise<OnChain> {
-    const value = valueOf(await this.#ask("getSignatureStatuses", [[signature], { searchTransactionHistory: true }]));
+    const value = valueOf(
+      await this.#ask("getSignatureStatuses", [[signature], { searchTransactionHistory: true }]),
+    );
     if (!Array.isArray(value)) throw unreadable();
     const status: unknown = value[0];
     if (!isObject(status)) return "absent";
@@ -81,10 +88,13 @@ export class SolanaRpc {
       const code = error["code"];
       throw new RpcError(
         `${method}: ${String(error["message"])}`,
-        typeof code === "number" && REFUSALS.has(code) && !/already.*processed/i.test(String(error["message"])),
+        typeof code === "number" &&
+          REFUSALS.has(code) &&
+          !/already.*processed/i.test(String(error["message"])),
       );
     }
-    if (!response.ok || !body || !("result" in body)) throw new RpcError(`${method}: HTTP ${response.status}`, false);
+    if (!response.ok || !body || !("result" in body))
+      throw new RpcError(`${method}: HTTP ${response.status}`, false);
     return body["result"];
   }
 }

@@ -88,19 +88,27 @@ export function addressOf({ publicKey }: Signer): string {
  * Has the payer sign the transaction that was built here.
  * @throws PaymentNotMadeError when the signer refuses, or gives back another transaction than it was given
  */
-export async function signWith(signer: Signer, transaction: VersionedTransaction): Promise<VersionedTransaction> {
+export async function signWith(
+  signer: Signer,
+  transaction: VersionedTransaction,
+): Promise<VersionedTransaction> {
   const message = transaction.message.serialize();
   const slot = transaction.message.staticAccountKeys.findIndex((key) => key.toBase58() === addressOf(signer));
   try {
     if ("sign" in signer) {
       const signature = await signer.sign(message);
-      if (signature.length !== 64) throw new TypeError("sign: must return the 64 bytes of an Ed25519 signature");
+      if (signature.length !== 64)
+        throw new TypeError("sign: must return the 64 bytes of an Ed25519 signature");
       transaction.signatures[slot] = signature;
       return transaction;
     }
-    const signed = VersionedTransaction.deserialize(await signer.signTransactionBytes(transaction.serialize()));
-    if (!sameBytes(signed.message.serialize(), message)) throw new TypeError("the wallet changed the transaction");
-    if (signed.signatures[slot]?.every((byte) => byte === 0) !== false) throw new TypeError("the wallet did not sign");
+    const signed = VersionedTransaction.deserialize(
+      await signer.signTransactionBytes(transaction.serialize()),
+    );
+    if (!sameBytes(signed.message.serialize(), message))
+      throw new TypeError("the wallet changed the transaction");
+    if (signed.signatures[slot]?.every((byte) => byte === 0) !== false)
+      throw new TypeError("the wallet did not sign");
     return signed;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -93,7 +93,9 @@ export class ToolgateClient {
   /** Your receipts, newest first, page by page as they are read. */
   receipts(options: ListOptions<ReceiptStatus> = {}): AsyncIterable<Receipt> {
     const { status = ReceiptStatus.UNSPECIFIED } = options;
-    return pages(options, (page) => told(this.#receipts.listReceipts({ ...page, status }, this.#call(options))));
+    return pages(options, (page) =>
+      told(this.#receipts.listReceipts({ ...page, status }, this.#call(options))),
+    );
   }
 
   /** A receipt by its identifier. @throws CallError NOT_FOUND */

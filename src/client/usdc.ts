@@ -14,7 +14,9 @@ export function microUsd(amount: Usdc, name: string): bigint {
   }
   const [, whole, fraction = ""] = DECIMAL.exec(amount) ?? [];
   if (whole === undefined) {
-    throw new TypeError(`${name}: must be decimal USDC with at most six places, e.g. "0.25", or micro-USD as a bigint`);
+    throw new TypeError(
+      `${name}: must be decimal USDC with at most six places, e.g. "0.25", or micro-USD as a bigint`,
+    );
   }
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
 }

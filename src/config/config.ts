@@ -139,7 +139,9 @@ function readConfigFile(file: string | undefined, problems: string[]): ConfigFil
   const parsed = configFileSchema.safeParse(content ?? {});
   if (parsed.success) return parsed.data;
   problems.push(
-    ...parsed.error.issues.map((issue) => `${file}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`),
+    ...parsed.error.issues.map(
+      (issue) => `${file}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`,
+    ),
   );
   return fallback;
 }

@@ -11,13 +11,17 @@ const PATH_KEY = 16;
 const PASSWORD_PARAMETER = /password/i;
 
 /** The settings that hold secrets. */
-type Holders = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> & Partial<Pick<Config, "tools">>;
+type Holders = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> &
+  Partial<Pick<Config, "tools">>;
 
 /** Every secret value of the configuration, as its log must not have it: passwords and keys, apart from the addresses that they stand in. */
 export function secretsIn({ DATABASE_URL, SOLANA_RPC_URLS = [], upstreams, tools = [] }: Holders): string[] {
   const database = DATABASE_URL === undefined ? [] : databaseSecrets(new URL(DATABASE_URL));
   const rpcKeys = SOLANA_RPC_URLS.flatMap((text) => rpcSecrets(new URL(text)));
-  const apiKeys = upstreams.flatMap(({ apiKey, headers }) => [...(apiKey ? [apiKey] : []), ...Object.values(headers)]);
+  const apiKeys = upstreams.flatMap(({ apiKey, headers }) => [
+    ...(apiKey ? [apiKey] : []),
+    ...Object.values(headers),
+  ]);
   const headers = tools.flatMap((tool) => Object.values(tool.headers).flatMap(secretsOfHeader));
   const secrets = new Set([...database, ...rpcKeys, ...apiKeys, ...headers]);
   return [...secrets].filter((secret) => secret.length >= SHORTEST);

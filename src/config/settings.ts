@@ -7,7 +7,8 @@ const between = (minimum: number, maximum: number) =>
     .transform(Number)
     .refine((value) => value >= minimum && value <= maximum, `must be between ${minimum} and ${maximum}`);
 
-const integer = (minimum: number, maximum: number, fallback: number) => between(minimum, maximum).default(fallback);
+const integer = (minimum: number, maximum: number, fallback: number) =>
+  between(minimum, maximum).default(fallback);
 
 const url = (protocols: readonly string[], what: string) =>
   z.string().refine((text) => {
@@ -38,14 +39,19 @@ export const settings = {
   GRPC_PORT: integer(0, 65535, 9090).describe("port of gRPC; 0 picks a free one"),
   METRICS_PORT: between(0, 65535)
     .optional()
-    .describe("port of GET /metrics for Prometheus, which asks for no key; 0 picks a free one; none by default"),
+    .describe(
+      "port of GET /metrics for Prometheus, which asks for no key; 0 picks a free one; none by default",
+    ),
   PUBLIC_URL: httpUrl.optional().describe("base address as callers see it; default http://HOST:PORT"),
   CONSOLE_URL: httpUrl.optional().describe("address of the console; default PUBLIC_URL/console"),
   DATABASE_URL: url(["postgres:", "postgresql:"], "a postgresql:// URL")
     .optional()
     .describe("PostgreSQL; embedded in dev"),
   DATABASE_POOL: integer(2, 200, 12).describe("connections that one instance keeps to PostgreSQL"),
-  DATA_DIR: z.string().default(".toolgate").describe("where dev keeps its database, chain, keys and dev.json"),
+  DATA_DIR: z
+    .string()
+    .default(".toolgate")
+    .describe("where dev keeps its database, chain, keys and dev.json"),
   SOLANA_RPC_URLS: list(httpUrl)
     .optional()
     .describe("comma-separated Solana RPC endpoints, tried in order; the local chain in dev"),
@@ -93,7 +99,9 @@ export const settings = {
   TOOLGATE_CONFIG: z
     .string()
     .optional()
-    .describe("JSON or YAML file with prices, inference (models and their upstreams), sandbox, and tools of your own"),
+    .describe(
+      "JSON or YAML file with prices, inference (models and their upstreams), sandbox, and tools of your own",
+    ),
   INFERENCE_BASE_URL: httpUrl
     .optional()
     .describe("OpenAI-compatible server for inference_chat, with its /v1; a local stand-in in dev"),
@@ -107,7 +115,9 @@ export const settings = {
   WATCH_INTERVAL_MS: integer(100, 600_000, 2_500).describe(
     "pause between two looks at what reached the treasury; the checks of payments and balances keep step with it",
   ),
-  AUDIT_INTERVAL_SECONDS: integer(0, 31_536_000, 3_600).describe("pause between two audits of the ledger; 0: never"),
+  AUDIT_INTERVAL_SECONDS: integer(0, 31_536_000, 3_600).describe(
+    "pause between two audits of the ledger; 0: never",
+  ),
   RUN_LEASE_MS: integer(1000, 600_000, 15_000).describe(
     "how long a run may go without a heartbeat before another instance releases it",
   ),
@@ -115,8 +125,12 @@ export const settings = {
     "how long a shutdown waits for running calls before it aborts them",
   ),
   BODY_LIMIT_BYTES: integer(1024, 64 * 1024 * 1024, 1024 * 1024).describe("largest request body"),
-  TRUSTED_PROXY_HOPS: integer(0, 10, 0).describe("how many proxies stand before it and append to X-Forwarded-For"),
-  CORS_ORIGINS: list(z.string()).optional().describe("comma-separated origins whose pages may call; none by default"),
+  TRUSTED_PROXY_HOPS: integer(0, 10, 0).describe(
+    "how many proxies stand before it and append to X-Forwarded-For",
+  ),
+  CORS_ORIGINS: list(z.string())
+    .optional()
+    .describe("comma-separated origins whose pages may call; none by default"),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
@@ -124,7 +138,11 @@ export const settings = {
 } as const;
 
 /** Names whose values are secrets, or can carry one: printed as `***`. */
-export const SECRET_SETTINGS: ReadonlySet<string> = new Set(["DATABASE_URL", "SOLANA_RPC_URLS", "INFERENCE_API_KEY"]);
+export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
+  "DATABASE_URL",
+  "SOLANA_RPC_URLS",
+  "INFERENCE_API_KEY",
+]);
 
 export const settingsSchema = z.object(settings);
 

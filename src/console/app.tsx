@@ -46,7 +46,11 @@ function Door() {
   if (data) return <SignInPage />;
   return (
     <main className="alone">
-      {error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Skeleton lines={4} height={20} />}
+      {error ? (
+        <ErrorNote error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Skeleton lines={4} height={20} />
+      )}
     </main>
   );
 }

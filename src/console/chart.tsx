@@ -139,7 +139,12 @@ function shownColours(element: HTMLElement): (name: string) => string {
 }
 
 /** The span of the axis, seconds; bars need half of their distance at both ends to be seen whole. */
-function withRoom(times: readonly Date[], kind: ChartProps["kind"], from: number, to: number): [number, number] {
+function withRoom(
+  times: readonly Date[],
+  kind: ChartProps["kind"],
+  from: number,
+  to: number,
+): [number, number] {
   const [first, second] = times;
   if (kind === "line" || !first || !second) return [from, to];
   const half = (second.getTime() - first.getTime()) / 2_000;
@@ -149,7 +154,9 @@ function withRoom(times: readonly Date[], kind: ChartProps["kind"], from: number
 /** The moments that are named below the chart, seconds: of those that it shows, every so-manyth, at most about `most`. */
 function namedMoments(times: readonly Date[], most: number): number[] {
   const step = Math.max(1, Math.ceil(times.length / Math.max(1, most)));
-  return times.filter((_, index) => (times.length - 1 - index) % step === 0).map((time) => time.getTime() / 1_000);
+  return times
+    .filter((_, index) => (times.length - 1 - index) % step === 0)
+    .map((time) => time.getTime() / 1_000);
 }
 
 /** A year is known; what is left is short enough for an axis. */

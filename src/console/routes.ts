@@ -13,16 +13,28 @@ interface PageRoute {
  */
 export const ROUTES: readonly PageRoute[] = [
   { path: "/", page: lazy(async () => ({ default: (await import("./pages/overview.tsx")).OverviewPage })) },
-  { path: "/activity", page: lazy(async () => ({ default: (await import("./pages/activity.tsx")).ActivityPage })) },
-  { path: "/receipts/:id", page: lazy(async () => ({ default: (await import("./pages/receipt.tsx")).ReceiptPage })) },
+  {
+    path: "/activity",
+    page: lazy(async () => ({ default: (await import("./pages/activity.tsx")).ActivityPage })),
+  },
+  {
+    path: "/receipts/:id",
+    page: lazy(async () => ({ default: (await import("./pages/receipt.tsx")).ReceiptPage })),
+  },
   { path: "/runs/:id", page: lazy(async () => ({ default: (await import("./pages/run.tsx")).RunPage })) },
-  { path: "/deposit/:id?", page: lazy(async () => ({ default: (await import("./pages/deposit.tsx")).DepositPage })) },
+  {
+    path: "/deposit/:id?",
+    page: lazy(async () => ({ default: (await import("./pages/deposit.tsx")).DepositPage })),
+  },
   { path: "/keys", page: lazy(async () => ({ default: (await import("./pages/keys.tsx")).KeysPage })) },
   {
     path: "/playground",
     page: lazy(async () => ({ default: (await import("./pages/playground.tsx")).PlaygroundPage })),
   },
-  { path: "/settings", page: lazy(async () => ({ default: (await import("./pages/settings.tsx")).SettingsPage })) },
+  {
+    path: "/settings",
+    page: lazy(async () => ({ default: (await import("./pages/settings.tsx")).SettingsPage })),
+  },
   {
     path: "/operator",
     page: lazy(async () => ({ default: (await import("./pages/operator/operations.tsx")).OperationsPage })),

@@ -1,6 +1,10 @@
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { createContext, use, type ReactNode } from "react";
-import { SessionService, type Installation, type Session } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import {
+  SessionService,
+  type Installation,
+  type Session,
+} from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { changeSession, queryClient, setEnding } from "./rpc.ts";
 
 /** Who is signed in, and where. */

@@ -12,7 +12,10 @@ export interface Child {
 
 /** Starts a program of this project in a process of its own, out of reach of the terminal's Ctrl-C, and waits for its JSON line. */
 export async function startChild(file: string, args: readonly string[]): Promise<Child> {
-  const child = spawn(process.execPath, [file, ...args], { stdio: ["pipe", "pipe", "inherit"], detached: true });
+  const child = spawn(process.execPath, [file, ...args], {
+    stdio: ["pipe", "pipe", "inherit"],
+    detached: true,
+  });
   const exited = new Promise<number | null>((resolve) => {
     child.once("exit", resolve);
     child.once("error", () => resolve(null));

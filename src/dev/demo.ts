@@ -32,11 +32,18 @@ const offerSchema = z.object({
 const paidSchema = z.object({
   ok: z.literal(true),
   result: z.object({ total: z.object({ gib: z.number() }).optional() }).loose(),
-  receipt: z.object({ receipt_id: z.string(), debited_usdc_microusd: z.number(), tx_signature: z.string().nullable() }),
+  receipt: z.object({
+    receipt_id: z.string(),
+    debited_usdc_microusd: z.number(),
+    tx_signature: z.string().nullable(),
+  }),
 });
 type Offer = z.output<typeof offerSchema>;
 
-const CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b", dtype: "float16", context_length: 8192 } };
+const CALL = {
+  tool: "vram_estimate",
+  params: { model: "llama-3.1-8b", dtype: "float16", context_length: 8192 },
+};
 
 /**
  * An agent that buys one call the way any agent would, over plain HTTP and web3.js: 402, pay on the chain, repeat with the proof,
@@ -48,12 +55,18 @@ export async function buyOneCall(agent: DemoAgent, tell: (line: string) => void)
   if (asked.status === 200) return tell(paidByBalance(paidSchema.parse(asked.body)));
   expectStatus("1 ask", asked, 402);
   const offer = offerSchema.parse(asked.body);
-  tell(`1  asked for ${CALL.tool}       -> 402, quote ${offer.quote.price_display} until ${offer.quote.expires_at}`);
+  tell(
+    `1  asked for ${CALL.tool}       -> 402, quote ${offer.quote.price_display} until ${offer.quote.expires_at}`,
+  );
 
   const signature = await pay(agent, offer);
-  tell(`2  paid on the chain             -> ${signature.slice(0, 16)}… with memo <step_id>:<quote_id>:<nonce>`);
+  tell(
+    `2  paid on the chain             -> ${signature.slice(0, 16)}… with memo <step_id>:<quote_id>:<nonce>`,
+  );
 
-  const proof = Buffer.from(JSON.stringify({ tx: signature, quote_id: offer.quote.quote_id })).toString("base64url");
+  const proof = Buffer.from(JSON.stringify({ tx: signature, quote_id: offer.quote.quote_id })).toString(
+    "base64url",
+  );
   const bought = await post(agent, { "X-Payment": proof });
   expectStatus("3 repeat with the proof", bought, 200);
   const first = paidSchema.parse(bought.body);
@@ -73,7 +86,10 @@ function paidByBalance({ receipt }: z.output<typeof paidSchema>): string {
   return `1  asked for ${CALL.tool}       -> 200, receipt ${receipt.receipt_id}, debited ${receipt.debited_usdc_microusd} micro-USD: the account has a balance, which pays`;
 }
 
-async function post(agent: DemoAgent, headers: Record<string, string>): Promise<{ status: number; body: unknown }> {
+async function post(
+  agent: DemoAgent,
+  headers: Record<string, string>,
+): Promise<{ status: number; body: unknown }> {
   const response = await fetch(`${agent.baseUrl}/v1/mcp/tools/call`, {
     method: "POST",
     headers: { Authorization: `Bearer ${agent.apiKey}`, "Content-Type": "application/json", ...headers },

@@ -9,7 +9,10 @@ const MICRO_USD = 100_000_000;
 /** Below these the agent is given more: enough for a few hundred purchases. */
 const LOW = { lamports: 50_000_000, microUsd: 10_000_000 };
 
-const answerSchema = z.object({ result: z.unknown().optional(), error: z.object({ message: z.string() }).optional() });
+const answerSchema = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ message: z.string() }).optional(),
+});
 const balanceSchema = z.object({ value: z.number() });
 const tokenBalanceSchema = z.object({ value: z.object({ amount: z.string() }) });
 

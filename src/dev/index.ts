@@ -12,7 +12,14 @@ import { systemClock, systemRandom } from "../system.ts";
 import { registerApi } from "./api-stand-in/registration.ts";
 import { buyOneCall } from "./demo.ts";
 import { claimDataDir } from "./data-dir-claim.ts";
-import { loadState, saveState, writeDevJson, writeFeePayer, type DevJson, type DevState } from "./dev-state.ts";
+import {
+  loadState,
+  saveState,
+  writeDevJson,
+  writeFeePayer,
+  type DevJson,
+  type DevState,
+} from "./dev-state.ts";
 import { fundWallets } from "./fund.ts";
 import { startDevWorld, type DevWorldOptions } from "./world.ts";
 
@@ -136,22 +143,34 @@ async function agentOf(databaseUrl: string, state: DevState): Promise<{ accountI
   });
   try {
     const { accountId } = await postgres.accounts.create(state.wallet.publicKey.toBase58());
-    const known = state.apiKey === undefined ? undefined : await postgres.authenticator.authenticate(state.apiKey);
-    if (state.apiKey !== undefined && known?.accountId === accountId) return { accountId, apiKey: state.apiKey };
-    const { secret } = await postgres.apiKeys.create({ accountId, name: "demo agent", scopes: DEFAULT_SCOPES });
+    const known =
+      state.apiKey === undefined ? undefined : await postgres.authenticator.authenticate(state.apiKey);
+    if (state.apiKey !== undefined && known?.accountId === accountId)
+      return { accountId, apiKey: state.apiKey };
+    const { secret } = await postgres.apiKeys.create({
+      accountId,
+      name: "demo agent",
+      scopes: DEFAULT_SCOPES,
+    });
     return { accountId, apiKey: secret };
   } finally {
     await postgres.close();
   }
 }
 
-function summaryOf(doors: Doors, devJson: DevJson, more: { readyFile: string; consoleBuilt: boolean }): string {
+function summaryOf(
+  doors: Doors,
+  devJson: DevJson,
+  more: { readyFile: string; consoleBuilt: boolean },
+): string {
   return [
     "",
     "Toolgate is ready.",
     `  HTTP, MCP, Connect  ${doors.baseUrl}`,
     `  gRPC                ${doors.grpcAddress}`,
-    ...(doors.metricsAddress === undefined ? [] : [`  figures             http://${doors.metricsAddress}/metrics`]),
+    ...(doors.metricsAddress === undefined
+      ? []
+      : [`  figures             http://${doors.metricsAddress}/metrics`]),
     `  Solana (local)      ${devJson.rpc_url}`,
     `  keys and addresses  ${more.readyFile}`,
     "",
@@ -160,7 +179,11 @@ function summaryOf(doors: Doors, devJson: DevJson, more: { readyFile: string; co
 }
 
 /** How to get in without a wallet of one's own, and how to see the operator's side. */
-function consoleLines({ consoleUrl }: Doors, { account_id, wallet_secret_key }: DevJson, dataDir: string): string[] {
+function consoleLines(
+  { consoleUrl }: Doors,
+  { account_id, wallet_secret_key }: DevJson,
+  dataDir: string,
+): string[] {
   const wallet = Keypair.fromSecretKey(Uint8Array.from(wallet_secret_key)).publicKey.toBase58();
   // The command finds the database by itself where this one keeps its data.
   const where = dataDir === path.resolve(".toolgate") ? "" : `DATA_DIR=${dataDir} `;

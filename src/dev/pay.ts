@@ -35,7 +35,11 @@ export async function payFromDevWallet(dataDir: string, { amount, memo }: DevPay
   const dev = readDev(dataDir);
   const wallet = Keypair.fromSecretKey(Uint8Array.from(dev.wallet_secret_key));
   const connection = new Connection(dev.rpc_url, "confirmed");
-  await expectFunds(connection, getAssociatedTokenAddressSync(new PublicKey(dev.usdc_mint), wallet.publicKey), amount);
+  await expectFunds(
+    connection,
+    getAssociatedTokenAddressSync(new PublicKey(dev.usdc_mint), wallet.publicKey),
+    amount,
+  );
   const order = { payer: wallet.publicKey.toBase58(), payTo: dev.pay_to, amount, memo: memo ?? "" };
   // The memo is the first of them.
   const instructions = paymentInstructions(order).slice(memo === undefined ? 1 : 0);

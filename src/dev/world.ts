@@ -33,7 +33,12 @@ export interface DevWorldOptions {
 }
 
 /** Starts PostgreSQL, the local Solana chain and the stand-ins, each a process of its own, side by side. */
-export async function startDevWorld({ dataDir, withInference, withApi, tell }: DevWorldOptions): Promise<DevWorld> {
+export async function startDevWorld({
+  dataDir,
+  withInference,
+  withApi,
+  tell,
+}: DevWorldOptions): Promise<DevWorld> {
   const started: { stop(): Promise<void> }[] = [];
   const keep = <Part extends { stop(): Promise<void> }>(part: Part): Part => {
     started.push(part);
@@ -45,9 +50,12 @@ export async function startDevWorld({ dataDir, withInference, withApi, tell }: D
   try {
     const [postgres, chain, inference, api, consoleBuilt] = await settleAll([
       startEmbeddedPostgres({ dataDir, onProgress: tell }).then(keep<EmbeddedPostgres>),
-      startChild(file("../localchain/main.ts"), ["--port", "0", "--data-dir", path.join(dataDir, "chain")]).then(
-        keep<Child>,
-      ),
+      startChild(file("../localchain/main.ts"), [
+        "--port",
+        "0",
+        "--data-dir",
+        path.join(dataDir, "chain"),
+      ]).then(keep<Child>),
       withInference ? startChild(file("inference-stand-in/main.ts"), []).then(keep<Child>) : undefined,
       withApi ? startChild(file("api-stand-in/main.ts"), []).then(keep<Child>) : undefined,
       buildConsoleIfOlder(tell),

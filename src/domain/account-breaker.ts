@@ -57,7 +57,8 @@ export class AccountBreaker {
 
   /** The server was reached, and failed. @returns whether this opens the circuit of all accounts */
   failed(accountId: string): boolean {
-    const own = this.#own.get(accountId) ?? new CircuitBreaker(this.#clock, { failuresToOpen: FAULTS_OF_ONE });
+    const own =
+      this.#own.get(accountId) ?? new CircuitBreaker(this.#clock, { failuresToOpen: FAULTS_OF_ONE });
     this.#own.set(accountId, own);
     own.failed();
     if (!this.#met.has(accountId) && this.#met.size < ACCOUNTS_TO_OPEN) {

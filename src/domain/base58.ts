@@ -91,7 +91,12 @@ export function formatAddress(bytes: Uint8Array): string {
   return encodeBase58(bytes);
 }
 
-function parseCanonical(text: string, bytes: number, shortest: number, longest: number): Uint8Array | undefined {
+function parseCanonical(
+  text: string,
+  bytes: number,
+  shortest: number,
+  longest: number,
+): Uint8Array | undefined {
   if (text.length < shortest || text.length > longest) return undefined;
   const decoded = decodeBase58(text);
   return decoded?.length === bytes ? decoded : undefined;
@@ -100,7 +105,8 @@ function parseCanonical(text: string, bytes: number, shortest: number, longest: 
 /** Adds a multiple of a power to the sums. @returns how many digits the power has */
 function add(digit: number, power: Float64Array | undefined): number {
   if (!power) throw new RangeError("too long for base58");
-  for (let index = 0; index < power.length; index++) sums[index] = (sums[index] ?? 0) + digit * (power[index] ?? 0);
+  for (let index = 0; index < power.length; index++)
+    sums[index] = (sums[index] ?? 0) + digit * (power[index] ?? 0);
   return power.length;
 }
 

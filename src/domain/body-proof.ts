@@ -42,7 +42,8 @@ export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferPro
   if (body.network !== NETWORK) throw malformedProof(`payment_proof.network: must be ${NETWORK}`);
   const memo = body.memo === undefined ? undefined : memoIn(body.memo, memoPrefix);
   const quoteId = body.quoteId ?? memo?.quoteId;
-  if (quoteId === undefined) throw malformedProof("payment_proof.quote_id: is missing, and no memo names the quote");
+  if (quoteId === undefined)
+    throw malformedProof("payment_proof.quote_id: is missing, and no memo names the quote");
   if (memo && memo.quoteId !== quoteId)
     throw malformedProof("payment_proof.memo: names another quote than payment_proof.quote_id");
   if (memo?.form === "step" && body.stepId !== undefined && memo.stepId !== body.stepId) {
@@ -50,7 +51,9 @@ export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferPro
   }
   const amount = body.amountUsdc === undefined ? undefined : parseUsdc(body.amountUsdc);
   if (body.amountUsdc !== undefined && amount === undefined) {
-    throw malformedProof('payment_proof.amount_usdc: must be decimal USDC with at most six places, e.g. "0.01"');
+    throw malformedProof(
+      'payment_proof.amount_usdc: must be decimal USDC with at most six places, e.g. "0.01"',
+    );
   }
   const stepId = body.stepId ?? (memo?.form === "step" ? memo.stepId : undefined);
   return {
@@ -83,6 +86,7 @@ export function quoteIdIn(text: string, field: string): string {
 
 /** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text is a transaction signature */
 export function signatureIn(text: string, field: string): string {
-  if (!parseSignature(text)) throw malformedProof(`${field}: must be a transaction signature (base58 of 64 bytes)`);
+  if (!parseSignature(text))
+    throw malformedProof(`${field}: must be a transaction signature (base58 of 64 bytes)`);
   return text;
 }

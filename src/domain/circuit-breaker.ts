@@ -24,7 +24,10 @@ export class CircuitBreaker {
   #early = false;
 
   /** @param failuresToOpen how many failures in a row open it, three when left out */
-  constructor(clock: Clock, { failuresToOpen = FAILURES_TO_OPEN }: { readonly failuresToOpen?: number } = {}) {
+  constructor(
+    clock: Clock,
+    { failuresToOpen = FAILURES_TO_OPEN }: { readonly failuresToOpen?: number } = {},
+  ) {
     this.#clock = clock;
     this.#failuresToOpen = failuresToOpen;
   }

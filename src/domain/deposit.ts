@@ -98,7 +98,8 @@ export function standingOf(deposit: Deposit, sighting: Sighting | null | undefin
   const { credited, creditedBy, txSignature } = deposit;
   if (credited > 0n) return { state: "credited", txSignature: creditedBy, failure: undefined };
   if (sighting === null) return { state: "waiting", txSignature, failure: undefined };
-  if (!sighting) return { state: txSignature === undefined ? "waiting" : "seen", txSignature, failure: undefined };
+  if (!sighting)
+    return { state: txSignature === undefined ? "waiting" : "seen", txSignature, failure: undefined };
   const told = { txSignature: sighting.txSignature };
   switch (sighting.kind) {
     case "pays":
@@ -106,7 +107,11 @@ export function standingOf(deposit: Deposit, sighting: Sighting | null | undefin
     case "failed":
       return { ...told, state: "failed", failure: sighting.failure };
     case "stray":
-      return { ...told, state: "unassigned", failure: sighting.elsewhere === true ? CREDITED_ELSEWHERE : NOT_NAMED };
+      return {
+        ...told,
+        state: "unassigned",
+        failure: sighting.elsewhere === true ? CREDITED_ELSEWHERE : NOT_NAMED,
+      };
   }
 }
 

@@ -16,8 +16,12 @@ function canonical(call: JsonObject): string {
   try {
     return canonicalize(call) ?? "";
   } catch (cause) {
-    throw new ToolgateError("INVALID_REQUEST", "params: must be JSON of well-formed Unicode and finite numbers", {
-      cause,
-    });
+    throw new ToolgateError(
+      "INVALID_REQUEST",
+      "params: must be JSON of well-formed Unicode and finite numbers",
+      {
+        cause,
+      },
+    );
   }
 }

@@ -28,7 +28,8 @@ export function parseMemo(text: string, prefix: string): Memo | DepositMemo | un
     if (DEPOSIT_ID.test(second)) return { form: "deposit", depositId: second };
     return QUOTE_ID.test(second) ? { form: "prefix", quoteId: second } : undefined;
   }
-  if (parts.length !== 3 || !STEP_ID.test(first) || !QUOTE_ID.test(second) || !PART.test(third)) return undefined;
+  if (parts.length !== 3 || !STEP_ID.test(first) || !QUOTE_ID.test(second) || !PART.test(third))
+    return undefined;
   return { form: "step", stepId: first, quoteId: second, nonce: third };
 }
 

@@ -62,14 +62,21 @@ function scopesOf(names: readonly string[]): readonly Scope[] {
 }
 
 /** Undefined when none of them limits anything. */
-function limitsOf({ expiresAt, perCall, perDay, tools }: WishedLimits, rules: KeyRules): KeyLimits | undefined {
+function limitsOf(
+  { expiresAt, perCall, perDay, tools }: WishedLimits,
+  rules: KeyRules,
+): KeyLimits | undefined {
   if (expiresAt && !(expiresAt.getTime() > rules.now))
-    throw invalidField("limits.expires_at", "must be in the future; leave it out for a key that does not expire");
+    throw invalidField(
+      "limits.expires_at",
+      "must be in the future; leave it out for a key that does not expire",
+    );
   for (const [index, tool] of tools.entries()) {
     if (!rules.tools.includes(tool))
       throw invalidField(`limits.tools[${index}]`, `must be one of ${rules.tools.join(", ")}`);
   }
-  const limited = expiresAt !== undefined || perCall !== undefined || perDay !== undefined || tools.length > 0;
+  const limited =
+    expiresAt !== undefined || perCall !== undefined || perDay !== undefined || tools.length > 0;
   if (!limited) return undefined;
   return { expiresAt, perCall, perDay, tools: tools.length === 0 ? undefined : new Set(tools) };
 }

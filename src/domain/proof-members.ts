@@ -19,7 +19,8 @@ export function member(members: Members, name: string): unknown {
 export function textMember(members: Members, name: string, path: string): string | undefined {
   const value = member(members, name);
   if (value === undefined) return undefined;
-  if (typeof value !== "string" || value === "") throw malformedProof(`${path}${name} must be a non-empty string`);
+  if (typeof value !== "string" || value === "")
+    throw malformedProof(`${path}${name} must be a non-empty string`);
   return value;
 }
 

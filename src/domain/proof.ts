@@ -72,10 +72,14 @@ export function x402VersionOf({ xPayment, paymentSignature, metaPayment }: Proof
 
 function isSame(one: Proof, other: Proof): boolean {
   if (one.kind === "transfer")
-    return other.kind === "transfer" && one.txSignature === other.txSignature && one.quoteId === other.quoteId;
+    return (
+      other.kind === "transfer" && one.txSignature === other.txSignature && one.quoteId === other.quoteId
+    );
   if (other.kind === "transfer") return false;
   const [mine, its] = [one, other].map(({ quoteId, paymentId, accepted }) => [quoteId, paymentId, accepted]);
-  return Buffer.compare(one.transaction, other.transaction) === 0 && JSON.stringify(mine) === JSON.stringify(its);
+  return (
+    Buffer.compare(one.transaction, other.transaction) === 0 && JSON.stringify(mine) === JSON.stringify(its)
+  );
 }
 
 function carriersOf({ xPayment, paymentSignature, metaPayment, paymentProof }: ProofCarriers): string {
@@ -101,7 +105,14 @@ function parseHeader(header: string): Proof {
     case "transaction": {
       const quoteId = quoteIdIn(sent.quoteId, "X-Payment: quote_id");
       const { transaction } = sent;
-      return { kind: "gasless", carrier: "X-Payment", transaction, quoteId, accepted: undefined, paymentId: undefined };
+      return {
+        kind: "gasless",
+        carrier: "X-Payment",
+        transaction,
+        quoteId,
+        accepted: undefined,
+        paymentId: undefined,
+      };
     }
     case "x402":
       return gasless(sent.payload, "X-Payment");

@@ -99,7 +99,11 @@ export class Quotes {
       if (sealed?.length !== SEALED || sealed[0] !== FORMAT) return undefined;
       const key = this.#keys.version(sealed.readUInt16BE(1));
       if (!key) return undefined;
-      const decipher = createDecipheriv(CIPHER, this.#import(key.secret), sealed.subarray(HEADER, HEADER + NONCE))
+      const decipher = createDecipheriv(
+        CIPHER,
+        this.#import(key.secret),
+        sealed.subarray(HEADER, HEADER + NONCE),
+      )
         .setAAD(sealed.subarray(0, HEADER))
         .setAuthTag(sealed.subarray(-TAG));
       return Buffer.concat([decipher.update(sealed.subarray(HEADER + NONCE, -TAG)), decipher.final()]);

@@ -53,5 +53,7 @@ export function relayRefused(reason: RelayRefusal, sentence: string): ToolgateEr
 
 /** INVALID_PAYMENT 400: what was sent is no transaction, so nothing was looked up. */
 export function unreadableTransaction(reason: RelayRefusal, sentence: string): ToolgateError {
-  return new ToolgateError("INVALID_PAYMENT", `payment verification failed (${reason}): ${sentence}`, { status: 400 });
+  return new ToolgateError("INVALID_PAYMENT", `payment verification failed (${reason}): ${sentence}`, {
+    status: 400,
+  });
 }

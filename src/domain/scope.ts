@@ -1,5 +1,11 @@
 /** What an API key may be allowed to do. */
-export const SCOPES = ["inference:write", "compute:read", "compute:run", "billing:read", "billing:write"] as const;
+export const SCOPES = [
+  "inference:write",
+  "compute:read",
+  "compute:run",
+  "billing:read",
+  "billing:write",
+] as const;
 
 /** One permission of an API key. */
 export type Scope = (typeof SCOPES)[number];

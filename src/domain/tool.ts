@@ -36,7 +36,10 @@ export interface Tool {
 }
 
 /** What anyone may read of a tool. */
-export type ListedTool = Pick<Tool, "name" | "status" | "billable" | "description" | "inputSchema" | "fixedPrice">;
+export type ListedTool = Pick<
+  Tool,
+  "name" | "status" | "billable" | "description" | "inputSchema" | "fixedPrice"
+>;
 
 /** A call whose parameters are good. */
 export interface PreparedCall {

@@ -36,7 +36,8 @@ function parseX402(members: Record<string, unknown>): XPayment {
   if (both !== undefined)
     throw malformedProof(`${CARRIER}: x402Version and ${both} are of two kinds of proof; send one of them`);
   const version = members["x402Version"];
-  if (version === 2) throw malformedProof(`${CARRIER}: send an x402 payload of version 2 in PAYMENT-SIGNATURE`);
+  if (version === 2)
+    throw malformedProof(`${CARRIER}: send an x402 payload of version 2 in PAYMENT-SIGNATURE`);
   if (version !== 1)
     throw malformedProof(`${CARRIER}: x402Version must be 1; version 2 belongs into PAYMENT-SIGNATURE`);
   return { form: "x402", payload: parseX402PayloadV1(members, CARRIER) };
@@ -58,11 +59,14 @@ function parseOwn(members: Record<string, unknown>): XPayment {
   const txRef = tx ?? signature;
   if (Object.hasOwn(members, "transaction")) {
     if (txRef !== undefined)
-      throw malformedProof(`${CARRIER}: transaction asks us to send it and tx says that you did; send one of them`);
+      throw malformedProof(
+        `${CARRIER}: transaction asks us to send it and tx says that you did; send one of them`,
+      );
     if (quoteId === undefined) throw quoteMissing();
     return { form: "transaction", transaction: transactionMember(members, "transaction", path), quoteId };
   }
-  if (txRef === undefined) throw malformedProof(`${CARRIER}: tx is missing; send the signature of your transaction`);
+  if (txRef === undefined)
+    throw malformedProof(`${CARRIER}: tx is missing; send the signature of your transaction`);
   if (quoteId === undefined) throw quoteMissing();
   return { form: "transfer", txRef, quoteId };
 }

@@ -43,7 +43,8 @@ export function parseX402Payload(members: Members, carrier: string): X402Payload
 
 /** Reads a PaymentPayload of version 1, which names no offer: the memo of its transaction does. */
 export function parseX402PayloadV1(members: Members, carrier: string): X402Payload {
-  if (member(members, "scheme") !== X402_SCHEME) throw malformedProof(`${carrier}: scheme must be ${X402_SCHEME}`);
+  if (member(members, "scheme") !== X402_SCHEME)
+    throw malformedProof(`${carrier}: scheme must be ${X402_SCHEME}`);
   const network = member(members, "network");
   if (network !== X402_V1_NETWORK && network !== X402_NETWORK)
     throw malformedProof(`${carrier}: network must be ${X402_V1_NETWORK} or ${X402_NETWORK}`);
@@ -61,7 +62,9 @@ function parseAccepted(accepted: Members, path: string): Partial<X402Terms> {
   for (const name of DEMANDED) {
     const value = textMember(accepted, name, path);
     if (value === undefined)
-      throw malformedProof(`${path}${name} is missing; send the entry of \`accepts\` that you take, unchanged`);
+      throw malformedProof(
+        `${path}${name} is missing; send the entry of \`accepts\` that you take, unchanged`,
+      );
     terms[name] = value;
   }
   const extra = objectMember(accepted, "extra", path) ?? {};

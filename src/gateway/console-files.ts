@@ -31,7 +31,8 @@ export interface ConsoleFilesSettings {
 export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
   const { config, place, devWallet, log, folder = BUILT } = settings;
   const files = readBuiltFiles(folder);
-  if (!files) log.warn("the console is not built, and /console/ says so: run npm run build:console, then start again");
+  if (!files)
+    log.warn("the console is not built, and /console/ says so: run npm run build:console, then start again");
   return new ConsoleFiles({
     files,
     https: () => place.url.protocol === "https:",
@@ -41,6 +42,8 @@ export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
 
 /** Whether nobody comes from elsewhere, by an address or through a tunnel: whoever does could take the development wallet's key. */
 function isOnlyHere({ HOST, PUBLIC_URL, CONSOLE_URL }: ConsoleFilesSettings["config"]): boolean {
-  const named = [PUBLIC_URL, CONSOLE_URL].filter((url) => url !== undefined).map((url) => new URL(url).hostname);
+  const named = [PUBLIC_URL, CONSOLE_URL]
+    .filter((url) => url !== undefined)
+    .map((url) => new URL(url).hostname);
   return [HOST === "::1" ? "[::1]" : HOST, ...named].every(isLoopback);
 }

@@ -83,7 +83,10 @@ export function makeConsole(options: ConsoleOptions): Console {
 }
 
 /** Signing in, and what comes of it. */
-function sessionsOf({ postgres, deps, chain, addresses }: ConsoleOptions, place: ConsolePlace): ServiceBinding {
+function sessionsOf(
+  { postgres, deps, chain, addresses }: ConsoleOptions,
+  place: ConsolePlace,
+): ServiceBinding {
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const { signInChallenges: challenges, sessions, accounts } = postgres;
   const signIn = new SignIn({

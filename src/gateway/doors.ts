@@ -68,7 +68,16 @@ export interface Doors {
 }
 
 /** Makes the services and the doors to them, still closed. */
-export function makeDoors({ config, postgres, deps, chain, metrics, log, addresses, devWallet }: DoorsOptions): Doors {
+export function makeDoors({
+  config,
+  postgres,
+  deps,
+  chain,
+  metrics,
+  log,
+  addresses,
+  devWallet,
+}: DoorsOptions): Doors {
   const baseUrl = () => addresses().baseUrl;
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const payment = {
@@ -87,7 +96,13 @@ export function makeDoors({ config, postgres, deps, chain, metrics, log, address
     healthService(postgres.health, VERSION),
   ];
   const keyRules = keyRulesOf(deps);
-  const operations = makeOperations({ config, postgres, chain, quotes: deps.quotes, feePayer: payment.feePayer });
+  const operations = makeOperations({
+    config,
+    postgres,
+    chain,
+    quotes: deps.quotes,
+    feePayer: payment.feePayer,
+  });
   const internal = operatorServices({ postgres, keyRules, operations, tokenAccount: payTo, log });
   const access = new Access(postgres.authenticator, postgres.rateLimiter, metrics);
   const pipeline = new Pipeline(access, [...open, ...internal], postgres.quiet(log));

@@ -35,7 +35,11 @@ export async function openSponsor(config: FeePayerConfig): Promise<GaslessSponso
  * Whether the fee payer can pay: its key is there, is nobody else's to read, and holds SOL.
  * @param rpc endpoints that were checked elsewhere: what they cannot tell is no finding here
  */
-export async function checkFeePayer(config: FeePayerConfig, rpc: SolanaRpc, signal: AbortSignal): Promise<Findings> {
+export async function checkFeePayer(
+  config: FeePayerConfig,
+  rpc: SolanaRpc,
+  signal: AbortSignal,
+): Promise<Findings> {
   const { FEE_PAYER_KEYPAIR: file, GASLESS_LOW_LAMPORTS: low } = config;
   try {
     const sponsor = await openSponsor(config);
@@ -48,7 +52,9 @@ export async function checkFeePayer(config: FeePayerConfig, rpc: SolanaRpc, sign
     if (balance === 0n)
       return { problems: [`${holds} no SOL; send it some, or unset it to turn gasless off`], warnings };
     if (balance !== undefined && balance < BigInt(low)) {
-      warnings.push(`${holds} ${balance} lamports, less than GASLESS_LOW_LAMPORTS (${low}); send it some SOL`);
+      warnings.push(
+        `${holds} ${balance} lamports, less than GASLESS_LOW_LAMPORTS (${low}); send it some SOL`,
+      );
     }
     return { problems: [], warnings };
   } catch (error) {

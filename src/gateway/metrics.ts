@@ -10,7 +10,9 @@ export interface Measuring {
 }
 
 /** Measures where METRICS_PORT is set; elsewhere the library is not even loaded. */
-export async function openMetrics({ METRICS_PORT: port }: Pick<ServeConfig, "METRICS_PORT">): Promise<Measuring> {
+export async function openMetrics({
+  METRICS_PORT: port,
+}: Pick<ServeConfig, "METRICS_PORT">): Promise<Measuring> {
   if (port === undefined) return { metrics: silentMetrics, door: undefined };
   const { MetricsServer, PrometheusMetrics } = await import("../metrics/index.ts");
   const metrics = new PrometheusMetrics();

@@ -18,7 +18,13 @@ export interface OperationsParts {
 }
 
 /** Makes the operator's look at the service. */
-export function makeOperations({ config, postgres, chain, quotes, feePayer: address }: OperationsParts): Operations {
+export function makeOperations({
+  config,
+  postgres,
+  chain,
+  quotes,
+  feePayer: address,
+}: OperationsParts): Operations {
   const lowLamports = BigInt(config.GASLESS_LOW_LAMPORTS);
   const dailyLamports = BigInt(config.GASLESS_DAILY_LAMPORTS);
   return new Operations({

@@ -17,7 +17,9 @@ export async function partsOff(config: ServeConfig): Promise<string[]> {
   if (sandbox !== undefined)
     off.push(`sandbox: sandbox_execute is listed as coming_soon and cannot be called; ${sandbox}`);
   if (config.upstreams.length === 0) {
-    off.push("inference: inference_chat is listed as coming_soon and cannot be called; set INFERENCE_BASE_URL");
+    off.push(
+      "inference: inference_chat is listed as coming_soon and cannot be called; set INFERENCE_BASE_URL",
+    );
   }
   if (config.METRICS_PORT === undefined) off.push("metrics: nothing can be scraped; set METRICS_PORT");
   return off;

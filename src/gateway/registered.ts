@@ -15,7 +15,10 @@ export interface OpenRegistered {
  * Opens the tools that the configuration registers. What they do not use is not even loaded.
  * @throws ConfigError with every problem that can be known without asking a server
  */
-export async function openRegistered({ tools }: Pick<ServeConfig, "tools">, log: Logger): Promise<OpenRegistered> {
+export async function openRegistered(
+  { tools }: Pick<ServeConfig, "tools">,
+  log: Logger,
+): Promise<OpenRegistered> {
   if (tools.length === 0) return { tools: [], close: async () => {} };
   const opened = await open(tools, log);
   if (opened.problems.length > 0) {

@@ -14,7 +14,8 @@ const PROOF_MS = 120_000;
 export async function checkSandbox(config: ServeConfig, log: Logger): Promise<Findings> {
   const { SANDBOX_ISOLATION: isolation, sandbox } = config;
   const elsewhere = sandbox.kubernetes !== undefined;
-  if (isolation !== "required" && (isolation !== undefined || elsewhere)) return { problems: [], warnings: [] };
+  if (isolation !== "required" && (isolation !== undefined || elsewhere))
+    return { problems: [], warnings: [] };
   let engine: SandboxEngine | undefined;
   try {
     engine = await openEngine(config, log);
@@ -25,7 +26,10 @@ export async function checkSandbox(config: ServeConfig, log: Logger): Promise<Fi
     const reason = error instanceof Error ? error.message : String(error);
     if (isolation === "required") return { problems: [`SANDBOX_ISOLATION: ${reason}`], warnings: [] };
     const advice = "or set SANDBOX_ISOLATION to off, or, for code that you trust, to auto";
-    return { problems: [], warnings: [`SANDBOX_ISOLATION: sandbox_execute is announced only: ${reason}; ${advice}`] };
+    return {
+      problems: [],
+      warnings: [`SANDBOX_ISOLATION: sandbox_execute is announced only: ${reason}; ${advice}`],
+    };
   } finally {
     await engine?.close();
   }

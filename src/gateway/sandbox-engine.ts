@@ -14,7 +14,13 @@ export async function openEngine(config: ServeConfig, log: Logger): Promise<Sand
     return openKubernetesEngine(sandbox.kubernetes, log);
   }
   const { ProcessEngine } = await import("../sandbox/process/process-engine.ts");
-  const { concurrency, queue, idle_workers: idle, memory_mb: memoryMb, cpu_seconds: cpuSeconds } = sandbox.process;
+  const {
+    concurrency,
+    queue,
+    idle_workers: idle,
+    memory_mb: memoryMb,
+    cpu_seconds: cpuSeconds,
+  } = sandbox.process;
   return ProcessEngine.open({
     log,
     // Whoever says nothing gets the strongest walls, or no sandbox.

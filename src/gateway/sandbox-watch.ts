@@ -58,7 +58,10 @@ export class SandboxWatch {
         if (signal.aborted) return;
         this.#proof = "passed";
         metrics.set("toolgate_sandbox_ready", 1);
-        log.info({ engine: engine.name, walls, languages }, "the sandbox holds: sandbox_execute can be called");
+        log.info(
+          { engine: engine.name, walls, languages },
+          "the sandbox holds: sandbox_execute can be called",
+        );
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -81,7 +84,10 @@ export class SandboxWatch {
         const cleared = await engine.reap(new Date(systemClock.now() - OLDEST_MS));
         if (cleared > 0) log.warn({ cleared }, "cleared away what executions of code had left behind");
       } catch (error) {
-        log.warn({ err: error }, "what executions of code have left behind could not be cleared away; tried again");
+        log.warn(
+          { err: error },
+          "what executions of code have left behind could not be cleared away; tried again",
+        );
       }
     }
   }

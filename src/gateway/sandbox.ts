@@ -36,7 +36,9 @@ export async function openSandbox(
   const deaf = runs.onCancel((runId) => {
     engine
       .cancel(runId)
-      .catch((error: unknown) => log.warn({ err: error, runId }, "an execution could not be ended; tried again"));
+      .catch((error: unknown) =>
+        log.warn({ err: error, runId }, "an execution could not be ended; tried again"),
+      );
   });
   return {
     deps: {

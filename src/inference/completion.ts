@@ -105,7 +105,8 @@ export class Completion {
    * @throws ModelServerError when nothing was computed: there is nothing to sell
    */
   result(cutBy: string | null = null): ChatCompletion {
-    if (!this.delivers) throw unusable("the model answered without any text", undefined, { verdict: "served" });
+    if (!this.delivers)
+      throw unusable("the model answered without any text", undefined, { verdict: "served" });
     // A model that refuses in words has answered, wherever its server puts them.
     const content = (this.#content === "" ? this.#refusal : this.#content).toWellFormed();
     return { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };

@@ -37,7 +37,10 @@ const entry = z.object({
   max_model_len: length,
   /** OpenRouter. */
   context_length: length,
-  top_provider: z.object({ context_length: length, max_completion_tokens: length }).nullish().catch(undefined),
+  top_provider: z
+    .object({ context_length: length, max_completion_tokens: length })
+    .nullish()
+    .catch(undefined),
   pricing: z.object({ prompt: decimal, completion: decimal, request: decimal }).nullish().catch(undefined),
   architecture: z
     .object({ output_modalities: z.array(z.string()) })
@@ -92,7 +95,9 @@ function costOf({ prompt, completion, request }: NonNullable<Entry["pricing"]>):
   const inputRate = ratePerToken(prompt);
   const outputRate = ratePerToken(completion);
   const fee = request ? ratePerToken(request) : 0n;
-  return inputRate === undefined || outputRate === undefined || fee !== 0n ? "unknown" : { inputRate, outputRate };
+  return inputRate === undefined || outputRate === undefined || fee !== 0n
+    ? "unknown"
+    : { inputRate, outputRate };
 }
 
 /** USD per token, a decimal, as a rate: billionths of a micro-USD per token, rounded up. */
@@ -113,7 +118,9 @@ async function shown(models: readonly ListedModel[], ask: ListRequests): Promise
     const { data } = showBody.safeParse(await answerOrRefusal(ask.post("../api/show", { model: model.id })));
     if (data?.capabilities && !data.capabilities.includes("completion")) continue;
     const loaded = /^num_ctx\s+(\d{1,9})$/m.exec(data?.parameters ?? "")?.[1];
-    const own = Object.entries(data?.model_info ?? {}).find(([name]) => name.endsWith(".context_length"))?.[1];
+    const own = Object.entries(data?.model_info ?? {}).find(([name]) =>
+      name.endsWith(".context_length"),
+    )?.[1];
     const limit = length.parse(own);
     known.push({
       ...model,

@@ -42,7 +42,10 @@ export class ModelServer {
       const { models, tooCheap } = offersOf(listed, this.settings);
       if (listed.length === 0) throw new RangeError("it lists no models");
       if (this.#models === undefined || this.#models.length !== models.length)
-        this.#log.info({ models: models.length, belowCost: tooCheap }, "the inference upstream lists its models");
+        this.#log.info(
+          { models: models.length, belowCost: tooCheap },
+          "the inference upstream lists its models",
+        );
       this.#models = models;
       return true;
     } catch (error) {
@@ -69,7 +72,9 @@ export class ModelServer {
     }
     try {
       // A long answer to the one trial after failures keeps nobody else waiting: while it arrives, others may try.
-      const completion = await this.#upstream.complete(request, options, () => this.#breaker.abandoned(accountId));
+      const completion = await this.#upstream.complete(request, options, () =>
+        this.#breaker.abandoned(accountId),
+      );
       this.#answered(accountId);
       return completion;
     } catch (error) {
@@ -92,8 +97,10 @@ export class ModelServer {
     switch (verdict) {
       case "unreachable":
       case "broken": {
-        const opens = verdict === "broken" ? this.#breaker.failed(accountId) : this.#breaker.unreachable(accountId);
-        if (opens) this.#log.warn({ err: error }, "the inference upstream fails and is left alone for a while");
+        const opens =
+          verdict === "broken" ? this.#breaker.failed(accountId) : this.#breaker.unreachable(accountId);
+        if (opens)
+          this.#log.warn({ err: error }, "the inference upstream fails and is left alone for a while");
         return;
       }
       case "busy":

@@ -24,7 +24,11 @@ export class Pauses {
   waitMs(accountId: string, model: string): number {
     const all = this.#all.get(model);
     const forAll = all && all.accounts.size >= ACCOUNTS_TO_PAUSE ? all.until : 0;
-    return Math.max(0, (this.#own.get(`${accountId} ${model}`) ?? 0) - this.#clock.now(), forAll - this.#clock.now());
+    return Math.max(
+      0,
+      (this.#own.get(`${accountId} ${model}`) ?? 0) - this.#clock.now(),
+      forAll - this.#clock.now(),
+    );
   }
 
   /** The server asked to be left alone for so long. */

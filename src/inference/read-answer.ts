@@ -45,7 +45,9 @@ export async function readAnswer(
     return null;
   }
   try {
-    const done = streamed ? await readStream(body, completion, progress, heard) : readEvents(whole, completion);
+    const done = streamed
+      ? await readStream(body, completion, progress, heard)
+      : readEvents(whole, completion);
     if (done) return null;
   } catch (error) {
     if (!completion.finished && (!completion.counted || error instanceof ModelServerError)) throw error;

@@ -37,7 +37,8 @@ export class EventDecoder {
       if (line !== "") this.#line(line);
       else if (this.#data.length > 0) yield this.#event();
     }
-    if (this.#length + this.#rest.length > LONGEST_EVENT) throw new RangeError("an event of the stream is too long");
+    if (this.#length + this.#rest.length > LONGEST_EVENT)
+      throw new RangeError("an event of the stream is too long");
   }
 
   #line(line: string): void {

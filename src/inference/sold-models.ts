@@ -30,7 +30,10 @@ function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSetti
   const rates = markupPercent !== undefined && cost ? markedUp(cost, BigInt(markupPercent)) : defaults;
   if (cost && (rates.inputRate < cost.inputRate || rates.outputRate < cost.outputRate)) return undefined;
   if (rates.inputRate > MOST_PER_TOKEN || rates.outputRate > MOST_PER_TOKEN) return undefined;
-  const contextLength = Math.min(listed.contextLength ?? defaults.contextLength, listed.contextLimit ?? Infinity);
+  const contextLength = Math.min(
+    listed.contextLength ?? defaults.contextLength,
+    listed.contextLimit ?? Infinity,
+  );
   return {
     ...defaults,
     inputRate: rates.inputRate,
@@ -38,7 +41,11 @@ function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSetti
     id,
     upstreamModel: id,
     contextLength,
-    maxOutputTokens: Math.min(defaults.maxOutputTokens, contextLength - 1, listed.maxOutputTokens ?? Infinity),
+    maxOutputTokens: Math.min(
+      defaults.maxOutputTokens,
+      contextLength - 1,
+      listed.maxOutputTokens ?? Infinity,
+    ),
   };
 }
 
@@ -70,7 +77,11 @@ export interface Sale<Server> {
  * its sellers: each of them can serve every call.
  */
 export function salesOf<Server>(
-  offers: readonly { readonly server: Server; readonly table: boolean; readonly models: readonly TableModel[] }[],
+  offers: readonly {
+    readonly server: Server;
+    readonly table: boolean;
+    readonly models: readonly TableModel[];
+  }[],
 ): ReadonlyMap<string, Sale<Server>> {
   const tabled = new Set(offers.flatMap(({ table, models }) => (table ? models.map(({ id }) => id) : [])));
   const sales = new Map<string, Sale<Server>>();
@@ -80,7 +91,10 @@ export function salesOf<Server>(
       const { upstreamModel: _, ...terms } = model;
       const before = sales.get(model.id);
       // A server that lists a model twice is still one server.
-      if (before && (!sameRates(before.model, terms) || before.sellers.some((seller) => seller.server === server)))
+      if (
+        before &&
+        (!sameRates(before.model, terms) || before.sellers.some((seller) => seller.server === server))
+      )
         continue;
       sales.set(model.id, {
         model: before ? within(before.model, terms) : terms,

@@ -21,7 +21,13 @@ export class ModelServerError extends ToolgateError {
   constructor(
     code: ErrorCode,
     what: string,
-    more: { verdict: Verdict; elsewhere?: boolean; worked?: boolean; retryAfterSeconds?: number; cause?: unknown },
+    more: {
+      verdict: Verdict;
+      elsewhere?: boolean;
+      worked?: boolean;
+      retryAfterSeconds?: number;
+      cause?: unknown;
+    },
   ) {
     const { verdict, elsewhere = false, worked = false, retryAfterSeconds, cause } = more;
     const when = retryAfterSeconds === undefined ? "" : `, try again in ${retryAfterSeconds} s`;
@@ -72,7 +78,8 @@ export function upstreamFailure(cause: unknown, { stopped, late, stalled }: Circ
       elsewhere: true,
       cause,
     });
-  if (cause instanceof APIError && cause.status !== undefined) return refusal(cause.status, cause.headers, cause);
+  if (cause instanceof APIError && cause.status !== undefined)
+    return refusal(cause.status, cause.headers, cause);
   return unusable("the connection to the model server broke", cause);
 }
 

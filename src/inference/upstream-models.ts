@@ -43,7 +43,10 @@ export class UpstreamModels implements ChatModels {
    * Asks the upstreams that have no table what they sell, and goes on asking. Who does not answer keeps nobody waiting: its models are
    * offered from the moment that it does.
    */
-  static async open(upstreams: readonly UpstreamSettings[], { clock, log }: ShopDeps): Promise<UpstreamModels> {
+  static async open(
+    upstreams: readonly UpstreamSettings[],
+    { clock, log }: ShopDeps,
+  ): Promise<UpstreamModels> {
     const servers = upstreams.map((settings) => new ModelServer(settings, clock, log));
     const shop = new UpstreamModels(servers, log);
     const looks = servers.filter(({ models }) => models === undefined).map((server) => shop.#look(server, 0));

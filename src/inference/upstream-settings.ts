@@ -77,7 +77,9 @@ export function resolveUpstreams(
       kind: entry.kind,
       baseUrl,
       apiKey: env[entry.api_key_env] || undefined,
-      headers: Object.fromEntries(Object.entries(entry.headers_env).map(([name, from]) => [name, env[from] ?? ""])),
+      headers: Object.fromEntries(
+        Object.entries(entry.headers_env).map(([name, from]) => [name, env[from] ?? ""]),
+      ),
       timeoutMs: entry.timeout_ms,
       firstPieceTimeoutMs: entry.first_piece_timeout_ms,
       stallTimeoutMs: entry.stall_timeout_ms,
@@ -98,7 +100,10 @@ export function resolveUpstreams(
   return { upstreams, problems: [...problems, ...repeated(entries)] };
 }
 
-function baseUrlOf(entry: UpstreamSection, env: Readonly<Record<string, string | undefined>>): string | undefined {
+function baseUrlOf(
+  entry: UpstreamSection,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   const url = entry.base_url ?? env[entry.base_url_env] ?? "";
   return URL.canParse(url) && /^https?:\/\//i.test(url) ? url.replace(/\/+$/, "") : undefined;
 }
@@ -115,7 +120,9 @@ function addressProblems(path: string, url: URL, network: Network): string[] {
     problems.push(`${path}: the address must end with its path, such as /v1; leave out what follows ? or #`);
   const host = hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0 && !mayConnect(host, network))
-    problems.push(`${path}: no upstream may be at ${hostname}${network === "public" ? " with network: public" : ""}`);
+    problems.push(
+      `${path}: no upstream may be at ${hostname}${network === "public" ? " with network: public" : ""}`,
+    );
   return problems;
 }
 
@@ -183,7 +190,9 @@ function repeated(entries: readonly UpstreamSection[]): string[] {
       const before = first.get(model.id);
       if (twice !== undefined) problems.push(`${path}.id: ${twice} has the same id; leave one out`);
       else if (before && !sameTerms(before.model, model))
-        problems.push(`${path}: must have the prices and the bytes_per_token of ${before.path}, which has the same id`);
+        problems.push(
+          `${path}: must have the prices and the bytes_per_token of ${before.path}, which has the same id`,
+        );
       here.set(model.id, path);
       if (!before) first.set(model.id, { path, model });
     });

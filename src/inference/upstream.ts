@@ -80,7 +80,11 @@ export class Upstream {
    */
   async list(signal: AbortSignal): Promise<readonly ListedModel[]> {
     const timeoutMs = Math.min(this.#settings.timeoutMs, LIST_MS);
-    const patience = new Patience(signal, { timeoutMs, firstPieceTimeoutMs: timeoutMs, stallTimeoutMs: timeoutMs });
+    const patience = new Patience(signal, {
+      timeoutMs,
+      firstPieceTimeoutMs: timeoutMs,
+      stallTimeoutMs: timeoutMs,
+    });
     const options = { signal: patience.signal };
     try {
       const listed = await listModels(this.#settings.kind, {
@@ -162,7 +166,9 @@ export class Upstream {
       this.#holdsSecret(content) ||
       this.#holdsSecret(finishReason ?? "")
     )
-      throw unusable("the model server's answer holds what callers must not see", undefined, { verdict: "unknown" });
+      throw unusable("the model server's answer holds what callers must not see", undefined, {
+        verdict: "unknown",
+      });
   }
 }
 

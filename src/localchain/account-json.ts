@@ -2,7 +2,13 @@ import { base58 } from "@scure/base";
 import type { AccountState } from "./account-store.ts";
 import { TOKEN_2022_PROGRAM } from "./addresses.ts";
 import type { Json } from "./json.ts";
-import { decodeMint, decodeTokenAccount, uiTokenAmount, type Mint, type TokenAccount } from "./token-account.ts";
+import {
+  decodeMint,
+  decodeTokenAccount,
+  uiTokenAmount,
+  type Mint,
+  type TokenAccount,
+} from "./token-account.ts";
 
 export const ACCOUNT_ENCODINGS = ["base58", "base64", "jsonParsed"] as const;
 export type AccountEncoding = (typeof ACCOUNT_ENCODINGS)[number] | "binary";

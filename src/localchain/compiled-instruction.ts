@@ -15,10 +15,16 @@ export function compiledInstructions(message: CompiledTransactionMessage): reado
     return message.instructionHeaders.map((header, index) => {
       const payload = message.instructionPayloads[index];
       if (payload === undefined) throw new Error("a v1 message has one payload per instruction header");
-      return instruction(header.programAccountIndex, payload.instructionAccountIndices, payload.instructionData);
+      return instruction(
+        header.programAccountIndex,
+        payload.instructionAccountIndices,
+        payload.instructionData,
+      );
     });
   }
-  return message.instructions.map((each) => instruction(each.programAddressIndex, each.accountIndices, each.data));
+  return message.instructions.map((each) =>
+    instruction(each.programAddressIndex, each.accountIndices, each.data),
+  );
 }
 
 function instruction(

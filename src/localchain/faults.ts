@@ -45,7 +45,9 @@ export class Faults {
   /** Counts a call and returns what happens to it. */
   strike(method: string): Fault | undefined {
     this.#counts.set(method, this.callCount(method) + 1);
-    const struck = this.#rules.find(({ rule, left }) => left > 0 && (rule.method === method || rule.method === "*"));
+    const struck = this.#rules.find(
+      ({ rule, left }) => left > 0 && (rule.method === method || rule.method === "*"),
+    );
     if (struck === undefined) return undefined;
     struck.left--;
     return struck.rule.fault;

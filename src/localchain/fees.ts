@@ -15,7 +15,9 @@ const SET_COMPUTE_UNIT_PRICE = 3;
 /** What a message will cost its fee payer, in lamports: signatures, and the priority fee rounded up. */
 export function messageFee(message: CompiledTransactionMessage): bigint {
   const base = LAMPORTS_PER_SIGNATURE * BigInt(message.header.numSignerAccounts);
-  return base + (message.version === 1 ? (transactionConfig(message).priorityFee ?? 0n) : priorityFee(message));
+  return (
+    base + (message.version === 1 ? (transactionConfig(message).priorityFee ?? 0n) : priorityFee(message))
+  );
 }
 
 function priorityFee(message: Exclude<CompiledTransactionMessage, { version: 1 }>): bigint {

@@ -1,6 +1,12 @@
 import { base58 } from "@scure/base";
 import type { Address } from "@solana/kit";
-import { MEMO_PROGRAM, MEMO_V1_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from "./addresses.ts";
+import {
+  MEMO_PROGRAM,
+  MEMO_V1_PROGRAM,
+  SYSTEM_PROGRAM,
+  TOKEN_2022_PROGRAM,
+  TOKEN_PROGRAM,
+} from "./addresses.ts";
 import type { CompiledInstruction } from "./compiled-instruction.ts";
 import type { Json } from "./json.ts";
 import { uiTokenAmount } from "./token-account.ts";

@@ -28,7 +28,12 @@ export function keepJournal(chain: Chain, folder: string, slotMs: number): void 
   else append({ genesis: chain.genesisHash });
   chain.listen({
     onTransaction: ({ transaction, slot, blockTime, rooted }) =>
-      append({ transaction: Buffer.from(transaction.bytes).toString("base64"), slot, time: blockTime, rooted }),
+      append({
+        transaction: Buffer.from(transaction.bytes).toString("base64"),
+        slot,
+        time: blockTime,
+        rooted,
+      }),
     onDrop: (signature) => append({ drop: signature }),
   });
 }
@@ -42,13 +47,18 @@ function restore(chain: Chain, file: string, slotMs: number): void {
   for (const line of complete.split("\n").slice(0, -1)) {
     const entry = parseEntry(line);
     if ("genesis" in entry) {
-      if (entry.genesis !== chain.genesisHash) throw new Error(`${file} belongs to the chain ${entry.genesis}`);
+      if (entry.genesis !== chain.genesisHash)
+        throw new Error(`${file} belongs to the chain ${entry.genesis}`);
     } else if ("drop" in entry) {
       chain.drop(entry.drop);
     } else {
       const { slot, time, rooted } = entry;
       lastTime = time;
-      chain.replay(decodeTransaction(Buffer.from(entry.transaction, "base64")), { slot, blockTime: time, rooted });
+      chain.replay(decodeTransaction(Buffer.from(entry.transaction, "base64")), {
+        slot,
+        blockTime: time,
+        rooted,
+      });
     }
   }
   const pauseMs = Math.max(0, chain.slots.unixSeconds() - lastTime) * 1000;

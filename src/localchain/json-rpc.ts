@@ -62,8 +62,10 @@ async function call(chain: Chain, faults: Faults, method: string, params: unknow
 /** Lets the call wait or fail, if that is what the fault does. */
 async function strike(fault: Fault): Promise<void> {
   if (fault.kind === "delay") await sleep(fault.ms);
-  if (fault.kind === "http" || fault.kind === "garbage" || fault.kind === "hang") throw new TransportFault(fault);
-  if (fault.kind === "rpc_error") throw new RpcError(fault.code, fault.message ?? "Injected fault", fault.data);
+  if (fault.kind === "http" || fault.kind === "garbage" || fault.kind === "hang")
+    throw new TransportFault(fault);
+  if (fault.kind === "rpc_error")
+    throw new RpcError(fault.code, fault.message ?? "Injected fault", fault.data);
 }
 
 /** The same answer from a node that knows nothing: null, or a list of as many nulls, or an empty list. */

@@ -32,7 +32,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Takes a parsed value for what it is. */
 export function toJson(value: unknown): Json {
-  if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "string") {
+  if (
+    value === null ||
+    typeof value === "boolean" ||
+    typeof value === "number" ||
+    typeof value === "string"
+  ) {
     return value;
   }
   if (Array.isArray(value)) return value.map(toJson);

@@ -9,7 +9,12 @@ const ATTEMPTS = 50;
  * @returns the first server's port
  * @throws Error if a port is taken
  */
-export async function listenOnPair(http: Server, webSocket: Server, host: string, port: number): Promise<number> {
+export async function listenOnPair(
+  http: Server,
+  webSocket: Server,
+  host: string,
+  port: number,
+): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const first = await listen(http, host, port);
     try {

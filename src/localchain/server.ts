@@ -19,7 +19,9 @@ export function createHttpServer(chain: Chain, faults: Faults): Server {
     } else if (request.method === "GET" && request.url === "/health") {
       response.end("ok");
     } else if (request.method !== "POST") {
-      response.writeHead(405, { Allow: "POST" }).end("Used HTTP Method is not allowed. POST or OPTIONS is required");
+      response
+        .writeHead(405, { Allow: "POST" })
+        .end("Used HTTP Method is not allowed. POST or OPTIONS is required");
     } else {
       void respond(chain, faults, request, response);
     }

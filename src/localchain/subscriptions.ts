@@ -47,7 +47,12 @@ export function signatureSubscription(
 }
 
 /** Tells an account's state whenever it has changed at the commitment. */
-export function accountSubscription(chain: Chain, address: Address, options: Options, notify: Notify): Subscription {
+export function accountSubscription(
+  chain: Chain,
+  address: Address,
+  options: Options,
+  notify: Notify,
+): Subscription {
   const commitment = options.commitment();
   const state = (): AccountState => new ChainView(chain).account(address, commitment);
   let last = state();

@@ -75,6 +75,9 @@ function isTokenOwned(account: AccountState): account is NonNullable<AccountStat
   return account?.programAddress === TOKEN_PROGRAM || account?.programAddress === TOKEN_2022_PROGRAM;
 }
 
-function u64(data: { readonly buffer: ArrayBufferLike; readonly byteOffset: number }, offset: number): bigint {
+function u64(
+  data: { readonly buffer: ArrayBufferLike; readonly byteOffset: number },
+  offset: number,
+): bigint {
   return new DataView(data.buffer, data.byteOffset).getBigUint64(offset, true);
 }

@@ -39,6 +39,7 @@ export function describeTransactionError(error: TransactionError): string {
   if (typeof error === "string") return sentence(error);
   if (!("InstructionError" in error)) return sentence(Object.keys(error).join());
   const [index, cause] = error.InstructionError;
-  const reason = typeof cause === "string" ? sentence(cause) : `custom program error: 0x${cause.Custom.toString(16)}`;
+  const reason =
+    typeof cause === "string" ? sentence(cause) : `custom program error: 0x${cause.Custom.toString(16)}`;
   return `Error processing Instruction ${index}: ${reason}`;
 }

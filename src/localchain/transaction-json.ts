@@ -12,7 +12,11 @@ export const TRANSACTION_ENCODINGS = ["json", "jsonParsed", "base64", "base58"] 
 type TransactionEncoding = (typeof TRANSACTION_ENCODINGS)[number] | "binary";
 
 /** The answer of `getTransaction` in one of its encodings; only clients that know versions are told one. */
-export function transactionJson(record: TransactionRecord, encoding: TransactionEncoding, withVersion: boolean): Json {
+export function transactionJson(
+  record: TransactionRecord,
+  encoding: TransactionEncoding,
+  withVersion: boolean,
+): Json {
   return {
     blockTime: record.blockTime,
     meta: metaJson(record, encoding),
@@ -69,7 +73,9 @@ function messageJson(record: TransactionRecord, encoding: "json" | "jsonParsed")
 
 function metaJson(record: TransactionRecord, encoding: TransactionEncoding): Json {
   const inner = record.innerInstructions.flatMap((calls, index) =>
-    calls.length === 0 ? [] : [{ index, instructions: calls.map((call) => encodeInstruction(record, call, encoding)) }],
+    calls.length === 0
+      ? []
+      : [{ index, instructions: calls.map((call) => encodeInstruction(record, call, encoding)) }],
   );
   const { loaded } = record.keys;
   return {
@@ -77,7 +83,9 @@ function metaJson(record: TransactionRecord, encoding: TransactionEncoding): Jso
     err: record.err,
     fee: record.fee,
     innerInstructions: inner,
-    ...(encoding !== "jsonParsed" && { loadedAddresses: { readonly: loaded.readonly, writable: loaded.writable } }),
+    ...(encoding !== "jsonParsed" && {
+      loadedAddresses: { readonly: loaded.readonly, writable: loaded.writable },
+    }),
     logMessages: record.logs,
     postBalances: record.postBalances,
     postTokenBalances: record.postTokenBalances.map(tokenBalanceJson),
@@ -103,7 +111,9 @@ function encodeInstruction(
   instruction: CompiledInstruction,
   encoding: TransactionEncoding,
 ): Json {
-  return encoding === "jsonParsed" ? parsedInstructionJson(instruction, record.keys.all) : instructionJson(instruction);
+  return encoding === "jsonParsed"
+    ? parsedInstructionJson(instruction, record.keys.all)
+    : instructionJson(instruction);
 }
 
 function tokenBalanceJson(balance: TokenBalance): Json {

@@ -56,7 +56,8 @@ export function openGuardedFetch({ maxBytes = MAX_ANSWER_BYTES, ...guard }: Guar
   const guarded: Fetch = async (input, init = {}) => {
     if (input instanceof Request) throw new TypeError("is asked by address");
     const { method = "GET", body, signal } = init;
-    if (body !== undefined && body !== null && typeof body !== "string") throw new TypeError("sends text only");
+    if (body !== undefined && body !== null && typeof body !== "string")
+      throw new TypeError("sends text only");
     const answer = await fetch(input, {
       method,
       headers: [...new Headers(init.headers)],

@@ -42,7 +42,9 @@ export function accountsPage(query: string, after: string, limit: number): Query
   if (query === "") return { text: `${SELECT} ${NEWEST_FIRST}`, values: page };
   if (query.startsWith("acct_")) {
     const range = uuidRange(query.slice("acct_".length));
-    return range && { text: `${SELECT} and id between $3 and $4 ${NEWEST_FIRST}`, values: [...page, ...range] };
+    return (
+      range && { text: `${SELECT} and id between $3 and $4 ${NEWEST_FIRST}`, values: [...page, ...range] }
+    );
   }
   if (query.startsWith("key_")) {
     const range = uuidRange(query.slice("key_".length));
@@ -64,7 +66,10 @@ export function accountsPage(query: string, after: string, limit: number): Query
   }
   const range = textRange(query);
   return (
-    range && { text: `${SELECT} and wallet ~>=~ $3 and wallet ~<~ $4 ${NEWEST_FIRST}`, values: [...page, ...range] }
+    range && {
+      text: `${SELECT} and wallet ~>=~ $3 and wallet ~<~ $4 ${NEWEST_FIRST}`,
+      values: [...page, ...range],
+    }
   );
 }
 
@@ -109,7 +114,10 @@ function accountOf(row: AccountRow): Account {
     wallet: row.wallet,
     balance: row.available,
     tier,
-    accountTier: accountTierOf(tier, { ratePerMinute: row.account_rate_per_minute, burst: row.account_burst }),
+    accountTier: accountTierOf(tier, {
+      ratePerMinute: row.account_rate_per_minute,
+      burst: row.account_burst,
+    }),
     operator: row.operator,
     blockedReason: row.blocked_reason ?? undefined,
     createdAt: row.created_at,

@@ -99,13 +99,19 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
     const limits = [
       { field: "rate_per_minute", value: ratePerMinute, least: 1, most: MAX_TIER.ratePerMinute },
       { field: "burst", value: burst, least: 1, most: MAX_TIER.burst },
-      { field: "account_rate_per_minute", value: accountRatePerMinute, least: 0, most: MAX_TIER.ratePerMinute },
+      {
+        field: "account_rate_per_minute",
+        value: accountRatePerMinute,
+        least: 0,
+        most: MAX_TIER.ratePerMinute,
+      },
       { field: "account_burst", value: accountBurst, least: 0, most: MAX_TIER.burst },
     ];
     for (const { field, least, most, value = least } of limits) {
       if (value < least || value > most) throw invalidField(field, `must be from ${least} to ${most}`);
     }
-    if (limits.every(({ value }) => value === undefined)) throw invalidField("tier", "must name what to change");
+    if (limits.every(({ value }) => value === undefined))
+      throw invalidField("tier", "must name what to change");
     return this.#change(accountId, {
       ...(ratePerMinute !== undefined && { ratePerMinute }),
       ...(burst !== undefined && { burst }),
@@ -120,12 +126,16 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
 
   setBlocked(accountId: string, { blocked, reason }: { blocked: boolean; reason: string }): Promise<Account> {
     // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
-    return this.#change(accountId, { blockedReason: blocked ? reason.replaceAll("\0", "").toWellFormed() : null });
+    return this.#change(accountId, {
+      blockedReason: blocked ? reason.replaceAll("\0", "").toWellFormed() : null,
+    });
   }
 
   async #change(accountId: string, change: Change): Promise<Account> {
     const id = known(accountId);
-    const changed = await retrying(PATIENCE_MS, () => this.#orm.em.fork().nativeUpdate(AccountEntity, { id }, change));
+    const changed = await retrying(PATIENCE_MS, () =>
+      this.#orm.em.fork().nativeUpdate(AccountEntity, { id }, change),
+    );
     if (changed === 0) throw unknown();
     return this.get(accountId);
   }

@@ -1,6 +1,13 @@
 import type { InferEntity } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import { type ApiKey, type ApiKeys, type KeyUse, type ListedKey, MAX_GOOD_KEYS, type Rotation } from "../app/ports.ts";
+import {
+  type ApiKey,
+  type ApiKeys,
+  type KeyUse,
+  type ListedKey,
+  MAX_GOOD_KEYS,
+  type Rotation,
+} from "../app/ports.ts";
 import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../domain/api-key.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
@@ -73,7 +80,10 @@ export class PostgresApiKeys implements ApiKeys {
     this.#secrets = secrets;
   }
 
-  async create({ accountId, ...wanted }: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }> {
+  async create({
+    accountId,
+    ...wanted
+  }: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }> {
     const account = uuidOf("acct", accountId);
     return this.#orm.em.fork().transactional(async (em) => {
       if (account === undefined || (await em.count(AccountEntity, { id: account })) === 0)
@@ -90,7 +100,10 @@ export class PostgresApiKeys implements ApiKeys {
     if (accountId !== undefined && account === undefined) return [];
     const em = this.#orm.em.fork();
     const rows = await this.#listed(em, account);
-    const uses = await em.find(KeyUseEntity, account === undefined ? {} : { keyId: { $in: rows.map(({ id }) => id) } });
+    const uses = await em.find(
+      KeyUseEntity,
+      account === undefined ? {} : { keyId: { $in: rows.map(({ id }) => id) } },
+    );
     const used = new Map(uses.map(({ keyId, lastUsedAt }) => [keyId, lastUsedAt]));
     return rows.map((row) => ({ ...keyOf(row), lastUsedAt: used.get(row.id) }));
   }
@@ -125,7 +138,10 @@ export class PostgresApiKeys implements ApiKeys {
     const account = uuidFrom("acct", accountId);
     const figures = await this.#orm.em
       .fork()
-      .execute<FiguresRow[]>(FIGURES, [account, `{${keys.map(({ keyId }) => uuidFrom("key", keyId)).join(",")}}`]);
+      .execute<FiguresRow[]>(FIGURES, [
+        account,
+        `{${keys.map(({ keyId }) => uuidFrom("key", keyId)).join(",")}}`,
+      ]);
     const byKey = new Map(figures.map((row) => [idFrom("key", row.id), row]));
     return keys.map((key) => {
       const row = byKey.get(key.keyId);
@@ -151,11 +167,23 @@ export class PostgresApiKeys implements ApiKeys {
       this.#demandReplaceable(old);
       const now = this.#clock.now();
       const end =
-        overlapSeconds === 0 ? { revokedAt: new Date(now) } : { expiresAt: earlier(old, now, overlapSeconds) };
+        overlapSeconds === 0
+          ? { revokedAt: new Date(now) }
+          : { expiresAt: earlier(old, now, overlapSeconds) };
       const limits = limitsOf(old);
       const { name, scopes, budgetId } = old;
-      const { row, secret } = this.#make(em, { account, name, scopes: scopes.filter(isScope), limits, budgetId });
-      const ended = await em.nativeUpdate(ApiKeyEntity, { id, revokedAt: null }, { ...end, replacedBy: row.id });
+      const { row, secret } = this.#make(em, {
+        account,
+        name,
+        scopes: scopes.filter(isScope),
+        limits,
+        budgetId,
+      });
+      const ended = await em.nativeUpdate(
+        ApiKeyEntity,
+        { id, revokedAt: null },
+        { ...end, replacedBy: row.id },
+      );
       if (ended === 0) throw notReplaceable("no longer works; create a new key");
       await this.#demandRoom(em, account);
       await em.flush();
@@ -183,7 +211,10 @@ export class PostgresApiKeys implements ApiKeys {
     return row;
   }
 
-  #make(em: EntityManager, { account, name, scopes, limits, budgetId }: Made): { row: KeyRow; secret: string } {
+  #make(
+    em: EntityManager,
+    { account, name, scopes, limits, budgetId }: Made,
+  ): { row: KeyRow; secret: string } {
     const signer = this.#secrets.current();
     const secret = newApiKey(signer, this.#random);
     const id = uuidFrom("key", newId("key", this.#clock, this.#random));
@@ -227,7 +258,8 @@ export class PostgresApiKeys implements ApiKeys {
 
   /** @throws ToolgateError INVALID_REQUEST */
   #demandReplaceable({ revokedAt, expiresAt, replacedBy }: KeyRow): void {
-    if (replacedBy) throw notReplaceable(`was replaced by ${idFrom("key", replacedBy)} before; rotate that one`);
+    if (replacedBy)
+      throw notReplaceable(`was replaced by ${idFrom("key", replacedBy)} before; rotate that one`);
     if (revokedAt || (expiresAt && expiresAt.getTime() <= this.#clock.now()))
       throw notReplaceable("no longer works; create a new key");
   }

@@ -81,7 +81,8 @@ export const CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "payments_claimed",
-    description: "each settled payment points to a claim that never expires, of a call with the same fingerprint",
+    description:
+      "each settled payment points to a claim that never expires, of a call with the same fingerprint",
     sql: /* sql */ `
       select claim.key is null as wrong
       from payment left join idempotency claim

@@ -58,10 +58,12 @@ async function lines(client: PoolClient, signal: AbortSignal | undefined): Promi
     signal?.throwIfAborted();
     const text = `select count(*) as checked, count(*) filter (where wrong) as violations from (${sql}) looked`;
     const query = { text, query_timeout: DAY_MS };
-    const { rows } = await client.query<{ checked: bigint; violations: bigint }>(query).catch((error: unknown) => {
-      signal?.throwIfAborted();
-      throw error;
-    });
+    const { rows } = await client
+      .query<{ checked: bigint; violations: bigint }>(query)
+      .catch((error: unknown) => {
+        signal?.throwIfAborted();
+        throw error;
+      });
     found.push({ name, description, checked: rows[0]?.checked ?? 0n, violations: rows[0]?.violations ?? 0n });
   }
   return found;

@@ -186,7 +186,10 @@ function callerOf(row: KeyRow): Caller {
     accountId: idFrom("acct", row.account_id),
     scopes: new Set(row.scopes.filter(isScope)),
     tier,
-    accountTier: accountTierOf(tier, { ratePerMinute: row.account_rate_per_minute, burst: row.account_burst }),
+    accountTier: accountTierOf(tier, {
+      ratePerMinute: row.account_rate_per_minute,
+      burst: row.account_burst,
+    }),
     operator: row.operator,
     limits: limitsOf({
       expiresAt: row.expires_at,

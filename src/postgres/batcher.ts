@@ -88,7 +88,9 @@ export class Batcher<Item, Answer> {
   submit(item: Item): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#queue.length >= MAX_QUEUE) {
-        reject(new ToolgateError("UNAVAILABLE", "too many calls at once; repeat it", { retryAfterSeconds: 1 }));
+        reject(
+          new ToolgateError("UNAVAILABLE", "too many calls at once; repeat it", { retryAfterSeconds: 1 }),
+        );
         return;
       }
       const { keys, lane, patienceMs = 0 } = this.#options;
@@ -181,7 +183,9 @@ export class Batcher<Item, Answer> {
         if (answer === AGAIN && ++waiting.turns < MAX_TURNS) again.push(waiting);
         else if (answer === AGAIN)
           waiting.reject(
-            new ToolgateError("UNAVAILABLE", "too many like calls at once; repeat it", { retryAfterSeconds: 1 }),
+            new ToolgateError("UNAVAILABLE", "too many like calls at once; repeat it", {
+              retryAfterSeconds: 1,
+            }),
           );
         else if (answer === undefined) waiting.reject(new Error("a batch left an item without an answer"));
         else waiting.resolve(answer);

@@ -93,7 +93,11 @@ export class PostgresDeposits implements Deposits, DepositOwners {
     return row && depositOf(row);
   }
 
-  async list(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Deposit>> {
+  async list(query: {
+    accountId: string;
+    limit: number;
+    cursor: string | undefined;
+  }): Promise<Page<Deposit>> {
     const after = readCursor("deposits", query.cursor);
     const values = [uuidFrom("acct", query.accountId), after, query.limit + 1];
     const rows = await this.#query<DepositRow>("deposit-list", DEPOSITS_PAGE, values);

@@ -54,9 +54,22 @@ export const EXECUTED = [
 const WRITTEN = [
   ...ofColumns("insert", "account", ["id", "wallet", "rate_per_minute", "burst", "operator", "created_at"]),
   ...ofColumns("update", "account", ["account_rate_per_minute", "account_burst"]),
-  ...ofColumns("update", "account", ["rate_per_minute", "burst", "operator", "low_balance", "blocked_reason"]),
+  ...ofColumns("update", "account", [
+    "rate_per_minute",
+    "burst",
+    "operator",
+    "low_balance",
+    "blocked_reason",
+  ]),
   ...ofColumns("insert", "api_key", ["id", "account_id", "sha256", "prefix", "name", "scopes", "created_at"]),
-  ...ofColumns("insert", "api_key", ["expires_at", "call_limit", "day_limit", "tools", "budget_id", "secret_version"]),
+  ...ofColumns("insert", "api_key", [
+    "expires_at",
+    "call_limit",
+    "day_limit",
+    "tools",
+    "budget_id",
+    "secret_version",
+  ]),
   ...ofColumns("update", "api_key", ["revoked_at", "expires_at", "replaced_by"]),
   ...ofColumns("insert", "key_use", ["key_id", "last_used_at"]),
   ...ofColumns("update", "key_use", ["last_used_at"]),
@@ -66,9 +79,24 @@ const WRITTEN = [
   ...ofColumns("insert", "console_session", ["created_at", "last_used_at", "expires_at"]),
   ...ofColumns("update", "console_session", ["last_used_at"]),
   "delete on console_session",
-  ...ofColumns("insert", "deposit", ["id", "account_id", "amount", "reference", "tx_signature", "created_at"]),
+  ...ofColumns("insert", "deposit", [
+    "id",
+    "account_id",
+    "amount",
+    "reference",
+    "tx_signature",
+    "created_at",
+  ]),
   ...ofColumns("update", "deposit", ["tx_signature"]),
-  ...ofColumns("insert", "operator_action", ["id", "at", "account_id", "actor", "action", "target", "details"]),
+  ...ofColumns("insert", "operator_action", [
+    "id",
+    "at",
+    "account_id",
+    "actor",
+    "action",
+    "target",
+    "details",
+  ]),
   ...ofColumns("insert", "operator_action", ["failed_action", "failure", "once", "repeats"]),
   ...ofColumns("insert", "api_key_secret", ["version", "secret", "active_from"]),
   ...ofColumns("insert", "sealing_key", ["version", "secret", "active_from"]),
@@ -101,7 +129,9 @@ export async function grantServing(databaseUrl: string, role: string): Promise<v
     await client.query("commit");
   } catch (error) {
     throw error instanceof DatabaseError && error.code === INSUFFICIENT_PRIVILEGE
-      ? new GrantError(`DATABASE_URL's role must own the database and its tables to grant them (${error.message})`)
+      ? new GrantError(
+          `DATABASE_URL's role must own the database and its tables to grant them (${error.message})`,
+        )
       : error;
   } finally {
     // Ends the transaction and the lock, whatever happened.
@@ -130,10 +160,13 @@ async function refuseMighty(client: Client, role: string): Promise<void> {
     [role],
   );
   const [found] = rows;
-  if (!found) throw new GrantError(`there is no role ${role}; make it first: create role … login password '…'`);
+  if (!found)
+    throw new GrantError(`there is no role ${role}; make it first: create role … login password '…'`);
   const advice = "serve with a role of its own, made with: create role … login password '…'";
-  if (found.mighty) throw new GrantError(`${role} is a superuser or nearly one, which no grant can bind; ${advice}`);
-  if (found.owner) throw new GrantError(`${role} owns tables of this database, or belongs to their owner; ${advice}`);
+  if (found.mighty)
+    throw new GrantError(`${role} is a superuser or nearly one, which no grant can bind; ${advice}`);
+  if (found.owner)
+    throw new GrantError(`${role} owns tables of this database, or belongs to their owner; ${advice}`);
   if (found.database) throw new GrantError(`${role} owns this database; ${advice}`);
 }
 

@@ -51,7 +51,8 @@ export class PostgresHistory implements History {
   async ofRun(accountId: string, runId: string): Promise<RunDetails | undefined> {
     const run = await this.#runs.find(accountId, runId);
     if (!run) return undefined;
-    const receipt = run.receiptId === undefined ? undefined : await this.#receipts.find(accountId, run.receiptId);
+    const receipt =
+      run.receiptId === undefined ? undefined : await this.#receipts.find(accountId, run.receiptId);
     const [row] = await patientQuery<BesideRow>(this.#pool, {
       name: "history-beside",
       text: BESIDE,
@@ -67,7 +68,10 @@ export class PostgresHistory implements History {
     };
   }
 
-  async ofReceipt(accountId: string, receiptId: string): Promise<(RunDetails & { receipt: Receipt }) | undefined> {
+  async ofReceipt(
+    accountId: string,
+    receiptId: string,
+  ): Promise<(RunDetails & { receipt: Receipt }) | undefined> {
     const receipt = await this.#receipts.find(accountId, receiptId);
     const details = receipt && (await this.ofRun(accountId, receipt.runId));
     return details && { ...details, receipt };

@@ -1,5 +1,14 @@
 import type { Audit } from "../app/audit.ts";
-import type { Accounts, ApiKeys, Authenticator, Health, Ledger, RateLimiter, Receipts, Runs } from "../app/ports.ts";
+import type {
+  Accounts,
+  ApiKeys,
+  Authenticator,
+  Health,
+  Ledger,
+  RateLimiter,
+  Receipts,
+  Runs,
+} from "../app/ports.ts";
 import type { DepositOwners, Deposits } from "../app/deposit-ports.ts";
 import type { LastAudit, OperationsBooks, OperatorActions } from "../app/operations-ports.ts";
 import { rememberedAudit } from "../app/remembered-audit.ts";
@@ -128,8 +137,18 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       uses: keyUses,
     });
     const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
-    const working = [sessionLock, leases, sweeper, keyUses, sandboxRuns, notifications, sealingKeys, keySecrets];
-    const stop = async (): Promise<void> => void (await Promise.all(working.map(async (part) => part.stop())));
+    const working = [
+      sessionLock,
+      leases,
+      sweeper,
+      keyUses,
+      sandboxRuns,
+      notifications,
+      sealingKeys,
+      keySecrets,
+    ];
+    const stop = async (): Promise<void> =>
+      void (await Promise.all(working.map(async (part) => part.stop())));
     return {
       ledger: new PostgresLedger({
         pool,

@@ -6,7 +6,10 @@ export function claimKey(call: BeginCall): string | undefined {
 }
 
 /** Keys and payments are named apart, so that no caller's key can be another call's payment. */
-export function claimOf(idempotencyKey: string | undefined, txSignature: string | undefined): string | undefined {
+export function claimOf(
+  idempotencyKey: string | undefined,
+  txSignature: string | undefined,
+): string | undefined {
   if (idempotencyKey !== undefined) return `key:${idempotencyKey}`;
   return txSignature === undefined ? undefined : `pay:${txSignature}`;
 }

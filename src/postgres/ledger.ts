@@ -1,5 +1,14 @@
 import type { Pool } from "pg";
-import type { Begun, BeginCall, Deposit, FinishCall, Finished, Ledger, Prior, PriorQuery } from "../app/ports.ts";
+import type {
+  Begun,
+  BeginCall,
+  Deposit,
+  FinishCall,
+  Finished,
+  Ledger,
+  Prior,
+  PriorQuery,
+} from "../app/ports.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { Lru } from "../domain/lru.ts";
 import type { MicroUsd } from "../domain/money.ts";
@@ -65,8 +74,16 @@ export class PostgresLedger implements Ledger {
   constructor(options: LedgerOptions) {
     this.#options = options;
     const patienceMs = PATIENCE_MS;
-    this.#balances = new Batcher({ max: 500, patienceMs, run: (accounts, forMs) => this.#balancesOf(accounts, forMs) });
-    this.#looking = new Batcher({ max: BATCH, patienceMs, run: (queries, forMs) => this.#priorAll(queries, forMs) });
+    this.#balances = new Batcher({
+      max: 500,
+      patienceMs,
+      run: (accounts, forMs) => this.#balancesOf(accounts, forMs),
+    });
+    this.#looking = new Batcher({
+      max: BATCH,
+      patienceMs,
+      run: (queries, forMs) => this.#priorAll(queries, forMs),
+    });
     this.#beginning = new Batcher({
       max: BATCH,
       lanes: LANES,
@@ -237,7 +254,12 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, finishedOf);
   }
 
-  #query<Row extends object>(name: string, text: string, values: unknown[], patienceMs?: number): Promise<Row[]> {
+  #query<Row extends object>(
+    name: string,
+    text: string,
+    values: unknown[],
+    patienceMs?: number,
+  ): Promise<Row[]> {
     return patientQuery(this.#options.pool, { name, text, values }, patienceMs);
   }
 }

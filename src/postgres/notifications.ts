@@ -88,7 +88,8 @@ export class Notifications {
     client.on("notification", ({ channel, payload = "" }) => this.#tell(channel, payload));
     try {
       await client.connect();
-      for (const { channel } of this.#subscriptions) await client.query(`listen ${escapeIdentifier(channel)}`);
+      for (const { channel } of this.#subscriptions)
+        await client.query(`listen ${escapeIdentifier(channel)}`);
       this.#tellGap();
       while (!signal.aborted) {
         const asked = performance.now();

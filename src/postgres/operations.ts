@@ -1,6 +1,11 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type { FailedPayment, FailedPaymentKind, MinuteOfCalls, OperationsBooks } from "../app/operations-ports.ts";
+import type {
+  FailedPayment,
+  FailedPaymentKind,
+  MinuteOfCalls,
+  OperationsBooks,
+} from "../app/operations-ports.ts";
 import type { Page } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { MicroUsd } from "../domain/money.ts";
@@ -86,7 +91,11 @@ export class PostgresOperations implements OperationsBooks {
   }
 
   async figures(): Promise<{ activeRuns: number; liabilities: MicroUsd }> {
-    const [row] = await this.#query<{ active_runs: bigint; liabilities: bigint }>("operations-figures", FIGURES, []);
+    const [row] = await this.#query<{ active_runs: bigint; liabilities: bigint }>(
+      "operations-figures",
+      FIGURES,
+      [],
+    );
     return { activeRuns: Number(row?.active_runs ?? 0n), liabilities: row?.liabilities ?? 0n };
   }
 
@@ -109,7 +118,9 @@ export class PostgresOperations implements OperationsBooks {
   async revenue(): Promise<MicroUsd | undefined> {
     const text = "select amount, complete from operations_revenue($1)";
     for (let round = 0; round < ROUNDS; round += 1) {
-      const [row] = await this.#query<{ amount: bigint; complete: boolean }>("operations-revenue", text, [COUNTED]);
+      const [row] = await this.#query<{ amount: bigint; complete: boolean }>("operations-revenue", text, [
+        COUNTED,
+      ]);
       if (row?.complete) return row.amount;
     }
     return undefined;
@@ -117,7 +128,11 @@ export class PostgresOperations implements OperationsBooks {
 
   async failedPayments(query: { limit: number; cursor: string | undefined }): Promise<Page<FailedPayment>> {
     const after = readCursor("failed", query.cursor);
-    const values = [BigInt(`0x${after.slice(0, TIME)}`), Buffer.from(after.slice(TIME), "hex"), query.limit + 1];
+    const values = [
+      BigInt(`0x${after.slice(0, TIME)}`),
+      Buffer.from(after.slice(TIME), "hex"),
+      query.limit + 1,
+    ];
     const rows = await this.#query<FailedRow>("operations-failed-payments", FAILED_PAYMENTS, values);
     const shown = rows.slice(0, query.limit);
     const last = shown.at(-1);

@@ -85,9 +85,19 @@ export class PostgresOperatorActions implements OperatorActions {
     await patientQuery(this.#pool, { name: "operator-actions-record-failure", text: RECORD_FAILURE, values });
   }
 
-  async list({ limit, cursor }: { limit: number; cursor: string | undefined }): Promise<Page<OperatorAction>> {
+  async list({
+    limit,
+    cursor,
+  }: {
+    limit: number;
+    cursor: string | undefined;
+  }): Promise<Page<OperatorAction>> {
     const values = [readCursor("actions", cursor), limit + 1];
-    const rows = await patientQuery<ActionRow>(this.#pool, { name: "operator-actions-list", text: ACTIONS, values });
+    const rows = await patientQuery<ActionRow>(this.#pool, {
+      name: "operator-actions-list",
+      text: ACTIONS,
+      values,
+    });
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
     return {
@@ -111,7 +121,10 @@ function actionOf(row: ActionRow): OperatorAction {
   return {
     actionId: idFrom("act", row.id),
     at: row.at,
-    actor: { accountId: row.account_id === null ? undefined : idFrom("acct", row.account_id), name: row.actor },
+    actor: {
+      accountId: row.account_id === null ? undefined : idFrom("acct", row.account_id),
+      name: row.actor,
+    },
     name: row.action,
     target: row.target,
     details: row.details,

@@ -44,7 +44,12 @@ export function lazyOperatorWork(options: OperatorWorkOptions): OperatorWork {
   };
 }
 
-async function openOperatorWork({ url, clock, random, keySecrets }: OperatorWorkOptions): Promise<OperatorWork> {
+async function openOperatorWork({
+  url,
+  clock,
+  random,
+  keySecrets,
+}: OperatorWorkOptions): Promise<OperatorWork> {
   const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }] = await Promise.all([
     import("./orm.ts"),
     import("./accounts.ts"),

@@ -81,7 +81,10 @@ export class Outage {
     if (now - ongoing.loggedAt < COUNT_MS) return;
     ongoing.loggedAt = now;
     const fields = { event: `database_${kind}`, since: new Date(ongoing.since), failures: ongoing.failures };
-    this.#log.error(fields, kind === "refused" ? "database still refuses writes" : "database still unreachable");
+    this.#log.error(
+      fields,
+      kind === "refused" ? "database still refuses writes" : "database still unreachable",
+    );
   }
 }
 
@@ -94,6 +97,7 @@ function causes(error: unknown): unknown[] {
 
 function reasonOf(error: unknown): { code?: string; reason: string } {
   const reason = error instanceof Error ? error.message : String(error);
-  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+  const code =
+    error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
   return { ...(code !== undefined && { code }), reason };
 }

@@ -93,7 +93,13 @@ export class PostgresRateLimiter implements RateLimiter {
       return undefined;
     }
     const retryAfterSeconds = Math.max(1, Math.ceil((denial.untilMs - now) / 1000));
-    return { allowed: false, limit: tier.ratePerMinute, remaining: 0, resetAt: denial.resetAt, retryAfterSeconds };
+    return {
+      allowed: false,
+      limit: tier.ratePerMinute,
+      remaining: 0,
+      resetAt: denial.resetAt,
+      retryAfterSeconds,
+    };
   }
 
   async #takeAll(takes: readonly Take[], forMs: number): Promise<RateDecision[]> {
@@ -140,8 +146,17 @@ export class PostgresRateLimiter implements RateLimiter {
       const ask = asks.get(`key_${row.key_id}`);
       if (!ask) continue;
       const nowUs = Number(row.now_us);
-      const account = { tier: ask.caller.accountTier, tatUs: Number(row.account_tat), refused: row.account_refused };
-      ask.grant = new Grant(ask.caller.tier, { granted: row.granted, tatUs: Number(row.tat), nowUs, account });
+      const account = {
+        tier: ask.caller.accountTier,
+        tatUs: Number(row.account_tat),
+        refused: row.account_refused,
+      };
+      ask.grant = new Grant(ask.caller.tier, {
+        granted: row.granted,
+        tatUs: Number(row.tat),
+        nowUs,
+        account,
+      });
     }
   }
 

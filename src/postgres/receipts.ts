@@ -18,7 +18,8 @@ const PICKS: Record<ReceiptStatus, string> = {
 
 /** Along the index, as pages.ts tells: before the receipt $2; and of those, whose identifiers lie from $8 to $9. */
 const BEFORE = "(account_id, id) < ($1, $2) and account_id >= $1";
-const AMONG = "(account_id, id) <= ($1, least($2::uuid, $9::uuid)) and (account_id, id) >= ($1, $8) and id < $2";
+const AMONG =
+  "(account_id, id) <= ($1, least($2::uuid, $9::uuid)) and (account_id, id) >= ($1, $8) and id < $2";
 const NEWEST = "account_id desc, id desc";
 
 /** Of a receipt that was looked at. */

@@ -63,7 +63,8 @@ export class RecentAnswers {
     const { notifications, clock } = this.#options;
     const answer = notifications.live ? this.#answers.get(nameOf(call)) : undefined;
     const age = clock.now() - (answer?.since ?? Number.NaN);
-    if (!answer || !(age >= 0 && age < REMEMBERED_MS) || !answer.fingerprint.equals(call.fingerprint)) return undefined;
+    if (!answer || !(age >= 0 && age < REMEMBERED_MS) || !answer.fingerprint.equals(call.fingerprint))
+      return undefined;
     const result = resultOf(answer);
     return result && { kind: "replay", result, receipt: answer.receipt };
   }

@@ -14,7 +14,10 @@ export class PostgresRefunds implements Refunds {
     this.#pool = pool;
   }
 
-  async refund(refund: { receiptId: string; reason: string }): Promise<{ receipt: Receipt; refunded: boolean }> {
+  async refund(refund: {
+    receiptId: string;
+    reason: string;
+  }): Promise<{ receipt: Receipt; refunded: boolean }> {
     const uuid = uuidOf("rcpt", refund.receiptId);
     if (uuid === undefined) throw unknown();
     const [row] = await patientQuery<ReceiptRow & { refunded_now: boolean }>(this.#pool, {

@@ -48,7 +48,11 @@ export class PostgresRelays implements RelayBook {
 
   async find(messageHash: Buffer): Promise<RelayClaim | undefined> {
     const text = `select ${COLUMNS} from relay where message_hash = $1`;
-    const [row] = await patientQuery<ClaimRow>(this.#pool, { name: "relay-find", text, values: [messageHash] });
+    const [row] = await patientQuery<ClaimRow>(this.#pool, {
+      name: "relay-find",
+      text,
+      values: [messageHash],
+    });
     return row && claimOf(row);
   }
 

@@ -85,12 +85,17 @@ export class Removal {
       values: [from, BATCH],
     });
     const [row] = rows;
-    return { removed: Number(row?.removed ?? 0n), upTo: row?.up_to ?? from, instances: Number(row?.instances ?? 1n) };
+    return {
+      removed: Number(row?.removed ?? 0n),
+      upTo: row?.up_to ?? from,
+      instances: Number(row?.instances ?? 1n),
+    };
   }
 
   async #rest(ms: number): Promise<void> {
     const { signal } = this.#stopping;
-    const rest = this.#options.rest ?? ((time) => sleep(time, undefined, { signal, ref: false }).catch(() => {}));
+    const rest =
+      this.#options.rest ?? ((time) => sleep(time, undefined, { signal, ref: false }).catch(() => {}));
     await rest(ms, signal);
   }
 }

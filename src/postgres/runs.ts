@@ -143,7 +143,9 @@ function runOf(row: RunRow): Run {
     spent: row.status === "completed" ? row.price : 0n,
     receiptId: row.receipt_id === null ? undefined : idFrom("rcpt", row.receipt_id),
     error:
-      row.error_code === null ? undefined : { code: errorCodeOf(row.error_code), message: row.error_message ?? "" },
+      row.error_code === null
+        ? undefined
+        : { code: errorCodeOf(row.error_code), message: row.error_message ?? "" },
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,

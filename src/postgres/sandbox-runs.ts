@@ -99,7 +99,10 @@ export class PostgresSandboxRuns implements SandboxRuns {
             values: [account, nameOrRunId],
           }
         : { name: "sandbox-find-run", text: `${FIND} and found.run_id = $2`, values: [account, uuid] };
-    const [row] = await patientQuery<{ run_id: string; status: SandboxRunState["status"] }>(this.#options.pool, query);
+    const [row] = await patientQuery<{ run_id: string; status: SandboxRunState["status"] }>(
+      this.#options.pool,
+      query,
+    );
     return row && { runId: idFrom("run", row.run_id), status: row.status };
   }
 
@@ -132,7 +135,10 @@ export class PostgresSandboxRuns implements SandboxRuns {
       });
       for (const { uuid } of rows) this.#tell(uuid);
     } catch (error) {
-      this.#options.log.warn({ err: error }, "executions that are to be ended could not be looked up; tried again");
+      this.#options.log.warn(
+        { err: error },
+        "executions that are to be ended could not be looked up; tried again",
+      );
     }
   }
 }

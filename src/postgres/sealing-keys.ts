@@ -119,7 +119,10 @@ export class PostgresSealingKeys implements SealingKeys {
     );
     const now = clock.now();
     this.#keys = new Map(
-      rows.map(({ version, secret, active_in_ms }) => [version, { version, secret, activeFrom: now + active_in_ms }]),
+      rows.map(({ version, secret, active_in_ms }) => [
+        version,
+        { version, secret, activeFrom: now + active_in_ms },
+      ]),
     );
   }
 
@@ -136,7 +139,8 @@ export class PostgresSealingKeys implements SealingKeys {
     this.#last = look;
     look.then(
       () => (this.#last = undefined),
-      (error: unknown) => this.#options.log.warn({ err: error, table: this.#table }, "secrets could not be read again"),
+      (error: unknown) =>
+        this.#options.log.warn({ err: error, table: this.#table }, "secrets could not be read again"),
     );
   }
 }

@@ -69,7 +69,15 @@ export class PostgresSessions implements Sessions {
       name: "sessions-begin",
       text: `insert into console_session (id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at)
              values ($1, $2, $3, $4, $5, $6, $6, $7) on conflict (id) do nothing`,
-      values: [id, account, hashOf(token), start.address, start.userAgent, new Date(now), new Date(now + SESSION_MS)],
+      values: [
+        id,
+        account,
+        hashOf(token),
+        start.address,
+        start.userAgent,
+        new Date(now),
+        new Date(now + SESSION_MS),
+      ],
     });
     await patientQuery(this.#pool, {
       name: "sessions-trim",

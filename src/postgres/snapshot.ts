@@ -7,7 +7,10 @@ const BEGIN = "begin isolation level repeatable read read only";
  * Reads with more than one statement what was true at one moment. Nothing is locked.
  * @throws ToolgateError UNAVAILABLE when the database is away; whatever `read` throws
  */
-export async function inSnapshot<Result>(pool: Pool, read: (client: PoolClient) => Promise<Result>): Promise<Result> {
+export async function inSnapshot<Result>(
+  pool: Pool,
+  read: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
   return retrying(PATIENCE_MS, () => snapshot(pool, read));
 }
 

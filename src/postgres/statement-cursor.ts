@@ -35,8 +35,13 @@ export function openPlace(keys: SealingKeys, account: string, cursor: string): S
     key !== undefined &&
     bytes.toString("base64url") === cursor &&
     timingSafeEqual(bytes.subarray(VERSION + PLACE), macOf(key, account, text));
-  if (!genuine) throw invalidField("cursor", "is not one of this list; send next_cursor of the page before, unchanged");
-  return { before: text.readBigInt64BE(2), anchor: text.readBigInt64BE(10), balance: text.readBigInt64BE(18) };
+  if (!genuine)
+    throw invalidField("cursor", "is not one of this list; send next_cursor of the page before, unchanged");
+  return {
+    before: text.readBigInt64BE(2),
+    anchor: text.readBigInt64BE(10),
+    balance: text.readBigInt64BE(18),
+  };
 }
 
 /** With a key of its own, as the secret seals quotes. */

@@ -49,7 +49,10 @@ export class StatementExports {
     const { opening, bounds } = await this.#turns.take(account, () =>
       inSnapshot(this.#pool, async (client) => {
         await client.query(`set local statement_timeout = ${QUERY_MS}`);
-        return { opening: await openingOf(client, account, span.from), bounds: await boundsOf(client, account, span) };
+        return {
+          opening: await openingOf(client, account, span.from),
+          bounds: await boundsOf(client, account, span),
+        };
       }),
     );
     return { opening, rows: rowsFrom(this.#pool, bounds, opening?.balance ?? 0n) };
@@ -81,9 +84,14 @@ async function boundsOf(client: PoolClient, account: string, span: Span): Promis
   return { account, from, to, low, high, settled, unsettled: rows.map(({ id }) => id) };
 }
 
-async function* rowsFrom(pool: Pool, bounds: Bounds, opening: bigint): AsyncGenerator<readonly StatementRow[]> {
+async function* rowsFrom(
+  pool: Pool,
+  bounds: Bounds,
+  opening: bigint,
+): AsyncGenerator<readonly StatementRow[]> {
   let balance = opening;
-  for await (const rows of pagesOf(pool, bounds)) yield rows.map((row) => statementRowOf(row, (balance += row.amount)));
+  for await (const rows of pagesOf(pool, bounds))
+    yield rows.map((row) => statementRowOf(row, (balance += row.amount)));
 }
 
 async function* pagesOf(pool: Pool, bounds: Bounds): AsyncGenerator<readonly ExportRow[]> {

@@ -5,7 +5,14 @@ import { ToolgateError } from "../domain/errors.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import type { SealingKeys } from "../domain/quote.ts";
 import { accountTierOf } from "../domain/rate-limit.ts";
-import { ENTRIES_PAGE, ENTRIES_SUM, ENTRIES_TOTAL, entryOf, SETTLED_ENTRY, type EntryRow } from "./entries.ts";
+import {
+  ENTRIES_PAGE,
+  ENTRIES_SUM,
+  ENTRIES_TOTAL,
+  entryOf,
+  SETTLED_ENTRY,
+  type EntryRow,
+} from "./entries.ts";
 import { NEVER, transferRange } from "./ledger-time.ts";
 import { patientQuery } from "./retry.ts";
 import { uuidFrom } from "./rows.ts";
@@ -86,13 +93,21 @@ export class PostgresStatements implements Statements {
    * counted from an entry that is old enough to have all its predecessors, which the cursor names: then pages that are read one after the
    * other agree, whatever was booked meanwhile, and none reads more than itself and the entries of about a minute.
    */
-  async entries(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Entry>> {
+  async entries(query: {
+    accountId: string;
+    limit: number;
+    cursor: string | undefined;
+  }): Promise<Page<Entry>> {
     const account = uuidFrom("acct", query.accountId);
     const place = query.cursor === undefined ? undefined : openPlace(this.#keys, account, query.cursor);
     return inSnapshot(this.#pool, async (client) => {
       const before = place?.before ?? NEVER;
       let balance = await balanceBefore(client, account, place);
-      const rows = await rowsOf<EntryRow>(client, "entries-page", ENTRIES_PAGE, [account, before, query.limit + 1]);
+      const rows = await rowsOf<EntryRow>(client, "entries-page", ENTRIES_PAGE, [
+        account,
+        before,
+        query.limit + 1,
+      ]);
       const shown = rows.slice(0, query.limit);
       const items: Entry[] = [];
       for (const row of shown) {
@@ -137,7 +152,11 @@ async function placeAfter(
 }
 
 async function sumOf(client: PoolClient, account: string, after: bigint, before: bigint): Promise<MicroUsd> {
-  const [row] = await rowsOf<{ amount: bigint }>(client, "entries-sum", ENTRIES_SUM, [account, after, before]);
+  const [row] = await rowsOf<{ amount: bigint }>(client, "entries-sum", ENTRIES_SUM, [
+    account,
+    after,
+    before,
+  ]);
   return row?.amount ?? 0n;
 }
 
@@ -149,7 +168,10 @@ async function spentOf(client: PoolClient, account: string): Promise<{ today: bi
     [],
   );
   const { low } = await transferRange(client, row?.since, undefined);
-  const [spent] = await rowsOf<{ today: bigint; month: bigint }>(client, "statement-spent", SPENT, [account, low]);
+  const [spent] = await rowsOf<{ today: bigint; month: bigint }>(client, "statement-spent", SPENT, [
+    account,
+    low,
+  ]);
   return spent ?? { today: 0n, month: 0n };
 }
 

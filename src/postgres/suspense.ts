@@ -58,11 +58,17 @@ export class PostgresSuspense implements Suspense {
     return {
       items: shown.map(transferOf),
       nextCursor:
-        rows.length > query.limit && last ? cursorAfter("suspense", last.tx_signature.toString("hex")) : undefined,
+        rows.length > query.limit && last
+          ? cursorAfter("suspense", last.tx_signature.toString("hex"))
+          : undefined,
     };
   }
 
-  async assign(assignment: { txSignature: string; to: SuspenseOwner; reason: string }): Promise<SuspendedTransfer> {
+  async assign(assignment: {
+    txSignature: string;
+    to: SuspenseOwner;
+    reason: string;
+  }): Promise<SuspendedTransfer> {
     const { txSignature, to, reason } = assignment;
     const signature = parseSignature(txSignature);
     if (!signature) throw unknownTransfer();

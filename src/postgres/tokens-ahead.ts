@@ -100,7 +100,15 @@ export class TokensAhead {
   take(keyId: string, tier: RateTier, nowMs: number): RateDecision | undefined {
     const use = this.#uses.get(keyId);
     if (!use) {
-      const fresh = { sinceMs: nowMs, takes: 1, before: 0, besides: 0, most: 1, grant: undefined, grantedMs: nowMs };
+      const fresh = {
+        sinceMs: nowMs,
+        takes: 1,
+        before: 0,
+        besides: 0,
+        most: 1,
+        grant: undefined,
+        grantedMs: nowMs,
+      };
       this.#uses.set(keyId, fresh);
       return undefined;
     }
@@ -143,7 +151,10 @@ function spendOf(use: Use, tier: RateTier, nowMs: number): RateDecision | undefi
   if (!grant) return undefined;
   const age = nowMs - use.grantedMs;
   const good =
-    age >= 0 && age < WINDOW_MS && grant.tier.ratePerMinute === tier.ratePerMinute && grant.tier.burst === tier.burst;
+    age >= 0 &&
+    age < WINDOW_MS &&
+    grant.tier.ratePerMinute === tier.ratePerMinute &&
+    grant.tier.burst === tier.burst;
   if (!good) {
     use.grant = undefined;
     use.most = 1;

@@ -1,6 +1,12 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type { OwnedMovement, Recorded, TreasuryBooks, UnfinalizedPayment, WatchState } from "../app/treasury-ports.ts";
+import type {
+  OwnedMovement,
+  Recorded,
+  TreasuryBooks,
+  UnfinalizedPayment,
+  WatchState,
+} from "../app/treasury-ports.ts";
 import { parseAddress } from "../domain/base58.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import { PATIENCE_MS, patientQuery, retrying } from "./retry.ts";
@@ -130,7 +136,11 @@ export class PostgresTreasuryBooks implements TreasuryBooks {
       UNFINALIZED,
       [query.minAgeMs, query.limit],
     );
-    return rows.map(({ tx_signature, slot, amount }) => ({ txSignature: base58.encode(tx_signature), slot, amount }));
+    return rows.map(({ tx_signature, slot, amount }) => ({
+      txSignature: base58.encode(tx_signature),
+      slot,
+      amount,
+    }));
   }
 
   async finalize(txSignatures: readonly string[]): Promise<number> {
@@ -147,7 +157,9 @@ export class PostgresTreasuryBooks implements TreasuryBooks {
     await this.#query("treasury-postpone", "select treasury_postpone($1)", [txSignatures.map(signatureFrom)]);
   }
 
-  async reverse(txSignature: string): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined> {
+  async reverse(
+    txSignature: string,
+  ): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined> {
     const text = "select account_id, amount, balance from treasury_reverse($1, $2)";
     let again = false;
     const { rows } = await retrying(PATIENCE_MS, () => {

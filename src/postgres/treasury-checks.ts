@@ -42,7 +42,8 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "deposits_owned",
-    description: "each payment that names a deposit is finalized, pays no call, and is of the account that began it",
+    description:
+      "each payment that names a deposit is finalized, pays no call, and is of the account that began it",
     sql: /* sql */ `
       select deposit.account_id is distinct from payment.account_id or not payment.finalized or payment.settled as wrong
       from (select * from payment where starts_with(quote_id, 'dep_')) payment
@@ -78,7 +79,8 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "reversals",
-    description: "each payment that was taken back, and not given back since, is marked so, and no other one is",
+    description:
+      "each payment that was taken back, and not given back since, is marked so, and no other one is",
     sql: /* sql */ `
       select payment.tx_signature is null
           or count(*) filter (where back.kind = 'reversal') - count(*) filter (where back.kind = 'reinstatement') <> payment.reversed::integer

@@ -14,9 +14,13 @@ export class Turns {
   async take<Result>(account: string, work: () => Promise<Result>): Promise<Result> {
     const line = this.#lines.get(account) ?? { length: 0, last: Promise.resolve() };
     if (line.length >= MOST) {
-      throw new ToolgateError("UNAVAILABLE", "the account asks for this too often at once; try again in a moment", {
-        retryAfterSeconds: 5,
-      });
+      throw new ToolgateError(
+        "UNAVAILABLE",
+        "the account asks for this too often at once; try again in a moment",
+        {
+          retryAfterSeconds: 5,
+        },
+      );
     }
     line.length++;
     this.#lines.set(account, line);

@@ -77,7 +77,12 @@ export class PostgresUsageReports implements UsageReports {
       const { low, high } = await transferRange(client, span.from, span.to);
       const runs = uuidRange(span.from, span.to);
       const charges = await figures(client, "usage-charges", CHARGES, valuesOf(query, span, [low, high]));
-      const failures = await figures(client, "usage-failures", FAILURES, valuesOf(query, span, [runs.low, runs.high]));
+      const failures = await figures(
+        client,
+        "usage-failures",
+        FAILURES,
+        valuesOf(query, span, [runs.low, runs.high]),
+      );
       return reportOf(charges, failures, span);
     });
   }
@@ -96,7 +101,9 @@ function spanOf({ from, to: asked, hourly }: UsageQuery, now: Date): BucketSpan 
   const stepMs = hourly ? HOUR_MS : DAY_MS;
   const days = hourly ? 7 : 366;
   if (to.getTime() <= from.getTime()) {
-    throw asked ? invalidField("to", "must be after from") : invalidField("from", "must be in the past, or send to");
+    throw asked
+      ? invalidField("to", "must be after from")
+      : invalidField("from", "must be in the past, or send to");
   }
   if (to.getTime() - from.getTime() > days * DAY_MS) {
     const most = hourly ? "7 days by hours" : "366 days";
@@ -105,16 +112,29 @@ function spanOf({ from, to: asked, hourly }: UsageQuery, now: Date): BucketSpan 
   return { from: new Date(from.getTime() - (((from.getTime() % stepMs) + stepMs) % stepMs)), to, stepMs };
 }
 
-function valuesOf({ accountId, hourly, tool, keyId }: UsageQuery, span: BucketSpan, ids: unknown[]): unknown[] {
+function valuesOf(
+  { accountId, hourly, tool, keyId }: UsageQuery,
+  span: BucketSpan,
+  ids: unknown[],
+): unknown[] {
   const key = keyId === undefined ? undefined : uuidFrom("key", keyId);
   return [uuidFrom("acct", accountId), span.from, span.to, hourly ? "hour" : "day", tool, key, ...ids];
 }
 
-async function figures(client: PoolClient, name: string, text: string, values: unknown[]): Promise<FigureRow[]> {
+async function figures(
+  client: PoolClient,
+  name: string,
+  text: string,
+  values: unknown[],
+): Promise<FigureRow[]> {
   return (await client.query<FigureRow>({ name, text, values })).rows;
 }
 
-function reportOf(charges: readonly FigureRow[], failures: readonly FigureRow[], span: BucketSpan): UsageReport {
+function reportOf(
+  charges: readonly FigureRow[],
+  failures: readonly FigureRow[],
+  span: BucketSpan,
+): UsageReport {
   const grouped = <Key>(dimension: number, keyOf: (row: FigureRow) => Key) => {
     const found = new Map<Key, { row: FigureRow; usage: Usage }>();
     const entryOf = (row: FigureRow) => {
@@ -134,7 +154,10 @@ function reportOf(charges: readonly FigureRow[], failures: readonly FigureRow[],
   const inTime = grouped(BY_BUCKET, ({ bucket }) => bucket?.getTime());
   const buckets: UsageReport["buckets"] = [];
   for (let start = span.from.getTime(); start < span.to.getTime(); start += span.stepMs) {
-    buckets.push({ start: new Date(start), usage: inTime.get(start)?.usage ?? { charged: 0n, spent: 0n, failed: 0n } });
+    buckets.push({
+      start: new Date(start),
+      usage: inTime.get(start)?.usage ?? { charged: 0n, spent: 0n, failed: 0n },
+    });
   }
   return {
     buckets,
@@ -165,7 +188,8 @@ function failuresOf(rows: readonly FigureRow[]): UsageReport["failures"] {
 
 function mostSpentFirst(a: { usage: Usage }, b: { usage: Usage }): number {
   return (
-    order(b.usage.spent, a.usage.spent) || order(b.usage.charged + b.usage.failed, a.usage.charged + a.usage.failed)
+    order(b.usage.spent, a.usage.spent) ||
+    order(b.usage.charged + b.usage.failed, a.usage.charged + a.usage.failed)
   );
 }
 

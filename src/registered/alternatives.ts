@@ -11,7 +11,10 @@ export function isComposite({ keyword }: ErrorObject): boolean {
  * begins them anew.
  * @param root the schema that all references lead into
  */
-export function withinAlternatives(composite: ErrorObject, root: JsonObject): (error: ErrorObject) => boolean {
+export function withinAlternatives(
+  composite: ErrorObject,
+  root: JsonObject,
+): (error: ErrorObject) => boolean {
   const schemas = schemasIn(composite.schema, root);
   return (error) =>
     error !== composite &&

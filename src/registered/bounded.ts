@@ -55,6 +55,9 @@ function attempt<Value>(ms: number, work: () => Value): { readonly value: Value 
 /** An error of the context's own, and so no `Error` of ours. */
 function isTimeout(error: unknown): boolean {
   return (
-    typeof error === "object" && error !== null && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
   );
 }

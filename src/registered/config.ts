@@ -79,7 +79,10 @@ const registeredTool = z
   .strictObject({
     name: z
       .string()
-      .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be 1 to 64 characters of a-z, 0-9 and _, and begin with a letter"),
+      .regex(
+        /^[a-z][a-z0-9_]{0,63}$/,
+        "must be 1 to 64 characters of a-z, 0-9 and _, and begin with a letter",
+      ),
     /** Left out: what the server says of the operation. */
     description: z.string().min(1).max(4_000).optional(),
     price,

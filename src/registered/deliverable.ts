@@ -9,7 +9,8 @@ import { DEEPEST, MOST_BYTES, sizeOf } from "./result-check.ts";
 export function deliverable(result: JsonObject): JsonObject {
   if (fits(result, DEEPEST)) return result;
   const fit: JsonObject = {};
-  for (const [name, value] of Object.entries(result)) define(fit, name.toWellFormed(), fitted(value, DEEPEST - 1));
+  for (const [name, value] of Object.entries(result))
+    define(fit, name.toWellFormed(), fitted(value, DEEPEST - 1));
   return fits(fit, DEEPEST)
     ? fit
     : omitted("too_long", `the answer is longer than ${MOST_BYTES} bytes`, bytesOf(result));
@@ -32,7 +33,8 @@ function fitted(value: JsonValue, levels: number): JsonValue {
   if (Array.isArray(value)) return value.map((item) => fitted(item, levels - 1));
   if (!isJsonObject(value)) return null;
   const fit: JsonObject = {};
-  for (const [name, member] of Object.entries(value)) define(fit, name.toWellFormed(), fitted(member, levels - 1));
+  for (const [name, member] of Object.entries(value))
+    define(fit, name.toWellFormed(), fitted(member, levels - 1));
   return fit;
 }
 

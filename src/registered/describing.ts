@@ -28,7 +28,10 @@ export async function describeUntilKnown(
       return;
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({ tool: tool.name, err: error, retryInMs: pauseMs }, "a registered tool's server does not describe it");
+      log.warn(
+        { tool: tool.name, err: error, retryInMs: pauseMs },
+        "a registered tool's server does not describe it",
+      );
     }
     // Rejects when there is nobody left to wait for.
     await wait(pauseMs, undefined, { signal }).catch(() => {});

@@ -12,7 +12,11 @@ const MOST_ALTERNATIVES = 3;
  * @param errors of ajv, with `allErrors` and `verbose`
  * @param schema of the parameters
  */
-export function explainErrors(errors: readonly ErrorObject[], params: JsonObject, schema: JsonObject): string {
+export function explainErrors(
+  errors: readonly ErrorObject[],
+  params: JsonObject,
+  schema: JsonObject,
+): string {
   const composites = errors
     .filter(isComposite)
     .map((composite) => ({ composite, isWithin: withinAlternatives(composite, schema) }));
@@ -59,7 +63,12 @@ function alternatives(composite: ErrorObject, inner: readonly ErrorObject[], par
   return `fits none of its alternatives: ${problems.join(", or ")}`;
 }
 
-function problem({ keyword, params, message = "is not what the schema asks for", data }: ErrorObject): string {
+function problem({
+  keyword,
+  params,
+  message = "is not what the schema asks for",
+  data,
+}: ErrorObject): string {
   const limit = String(params["limit"]);
   switch (keyword) {
     case "type":
@@ -120,7 +129,9 @@ function typesOf(type: unknown): string {
 }
 
 function listed(values: unknown): string {
-  return Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(", ") : "the allowed values";
+  return Array.isArray(values)
+    ? values.map((value) => JSON.stringify(value)).join(", ")
+    : "the allowed values";
 }
 
 function count(limit: string, thing: string): string {

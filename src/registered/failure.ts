@@ -17,7 +17,12 @@ export function worked(tool: string, what: string, cause: unknown): ToolgateErro
 }
 
 /** A server that asks for patience (HTTP 429 and 503, gRPC RESOURCE_EXHAUSTED and UNAVAILABLE). */
-export function unavailable(tool: string, what: string, retryAfterSeconds: number, cause: unknown): ToolgateError {
+export function unavailable(
+  tool: string,
+  what: string,
+  retryAfterSeconds: number,
+  cause: unknown,
+): ToolgateError {
   return new ToolgateError(
     "UNAVAILABLE",
     `${tool}: ${what}; nothing was charged, try again in ${retryAfterSeconds} s`,

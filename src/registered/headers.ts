@@ -19,7 +19,8 @@ export function headerProblem(header: string, variable: string, value: string): 
   if (!TOKEN.test(header)) return "is no name of a header";
   if (RESERVED.test(header)) return "is written by the gateway itself; leave it out";
   if (value === "") return `the environment variable ${variable} is not set`;
-  if (!VALUE.test(value)) return `the value of ${variable} must be visible characters of ASCII, without line breaks`;
+  if (!VALUE.test(value))
+    return `the value of ${variable} must be visible characters of ASCII, without line breaks`;
   return undefined;
 }
 
@@ -41,5 +42,7 @@ export function secretsOfHeader(value: string): string[] {
   const credentials = /^[A-Za-z][\w-]* +(\S.*)$/.exec(value)?.[1] ?? "";
   const basic = /^basic /i.test(value) ? Buffer.from(credentials, "base64").toString() : "";
   const password = basic.slice(basic.indexOf(":") + 1);
-  return [...new Set([value, credentials, basic, password])].filter((secret) => secret.length >= SHORTEST_SECRET);
+  return [...new Set([value, credentials, basic, password])].filter(
+    (secret) => secret.length >= SHORTEST_SECRET,
+  );
 }

@@ -10,10 +10,16 @@ const DEEPEST_PARAMETERS = 24;
 export function requireBounded(params: JsonObject, maxResponseBytes: number): void {
   for (const [member, value] of Object.entries(params)) {
     if (sizeOf(value, DEEPEST_PARAMETERS - 1) === undefined)
-      throw invalidField(fieldPath([member]), `must not nest deeper than ${DEEPEST_PARAMETERS} levels with params`);
+      throw invalidField(
+        fieldPath([member]),
+        `must not nest deeper than ${DEEPEST_PARAMETERS} levels with params`,
+      );
   }
   const most = Math.floor(maxResponseBytes / 2);
   const size = sizeOf(params, DEEPEST_PARAMETERS) ?? 0;
   if (size > MOST_BYTES / 2 || Buffer.byteLength(JSON.stringify(params)) > most)
-    throw invalidField("params", `must not be longer than ${most} bytes as JSON, or ${MOST_BYTES / 2} as protobuf`);
+    throw invalidField(
+      "params",
+      `must not be longer than ${most} bytes as JSON, or ${MOST_BYTES / 2} as protobuf`,
+    );
 }

@@ -24,7 +24,8 @@ export class PriceExpression {
     const parsed = parse(text);
     const env = celEnv();
     const unknown = unknownNames(parsed.expr, ["params"], (name) => env.funcs.find(name) !== undefined);
-    if (unknown.length > 0) throw new Error(`does not know ${[...new Set(unknown)].join(", ")}, but params alone`);
+    if (unknown.length > 0)
+      throw new Error(`does not know ${[...new Set(unknown)].join(", ")}, but params alone`);
     const evaluate = plan(env, parsed);
     this.#evaluate = (params) => evaluate({ params });
     this.#bounds = bounds;

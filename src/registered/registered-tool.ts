@@ -75,7 +75,9 @@ export class RegisteredTool implements Tool {
     const { description, inputSchema } = await this.#backend.describe(signal);
     if (JSON.stringify(inputSchema).length > MOST_SCHEMA_BYTES)
       throw new Error(`the schema of its parameters is longer than ${MOST_SCHEMA_BYTES} bytes`);
-    const words = (this.#settings.description ?? description ?? this.name).slice(0, LONGEST_DESCRIPTION).toWellFormed();
+    const words = (this.#settings.description ?? description ?? this.name)
+      .slice(0, LONGEST_DESCRIPTION)
+      .toWellFormed();
     const problem = descriptionProblem({ description: words, inputSchema }, this.#secrets);
     if (problem !== undefined) throw new Error(problem);
     this.#described = { description: words, inputSchema, check: new ParameterCheck(inputSchema) };
@@ -113,9 +115,14 @@ export class RegisteredTool implements Tool {
 
   /** Why the backend gave up is known here best: it sees no more than that its signal aborted. */
   #failure(error: unknown, stopping: AbortSignal, deadline: AbortSignal): ToolgateError {
-    if (stopping.aborted) return unavailable(this.name, "the service is shutting down", SHUTDOWN_RETRY_SECONDS, error);
+    if (stopping.aborted)
+      return unavailable(this.name, "the service is shutting down", SHUTDOWN_RETRY_SECONDS, error);
     if (deadline.aborted)
-      return worked(this.name, `the server did not answer within ${this.#settings.timeoutMs / 1000} s`, error);
+      return worked(
+        this.name,
+        `the server did not answer within ${this.#settings.timeoutMs / 1000} s`,
+        error,
+      );
     if (error instanceof ToolgateError) return error;
     return failed(this.name, "the server's answer could not be had", error);
   }

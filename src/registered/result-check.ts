@@ -11,7 +11,8 @@ export const DEEPEST = 32;
  * one part that a door cannot send would keep all the others from being listed.
  */
 export function descriptionProblem(described: JsonObject, secrets: readonly string[]): string | undefined {
-  if (holdsSecret(JSON.stringify(described), secrets)) return "its description repeats a value of headers_env";
+  if (holdsSecret(JSON.stringify(described), secrets))
+    return "its description repeats a value of headers_env";
   if (sizeOf(described, DEEPEST) === undefined)
     return `the schema of its parameters nests deeper than ${DEEPEST} levels, or holds text or numbers that JSON cannot carry`;
   return undefined;
@@ -31,7 +32,8 @@ export function holdsSecret(text: string, secrets: readonly string[]): boolean {
 
 /** Bytes of a value as google.protobuf.Value; undefined: it nests too deeply, or holds what JSON or UTF-8 has no form for. */
 export function sizeOf(value: JsonValue, levels: number): number | undefined {
-  if (typeof value === "string") return value.isWellFormed() ? delimited(Buffer.byteLength(value)) : undefined;
+  if (typeof value === "string")
+    return value.isWellFormed() ? delimited(Buffer.byteLength(value)) : undefined;
   if (typeof value === "number") return Number.isFinite(value) ? 9 : undefined;
   if (typeof value !== "object" || value === null) return 2;
   if (levels === 0) return undefined;
@@ -42,7 +44,10 @@ export function sizeOf(value: JsonValue, levels: number): number | undefined {
   for (const [name, member] of members) {
     const inner = sizeOf(member, levels - 1);
     if (inner === undefined || name?.isWellFormed() === false) return undefined;
-    size += name === undefined ? delimited(inner) : delimited(delimited(Buffer.byteLength(name)) + delimited(inner));
+    size +=
+      name === undefined
+        ? delimited(inner)
+        : delimited(delimited(Buffer.byteLength(name)) + delimited(inner));
   }
   return delimited(size);
 }

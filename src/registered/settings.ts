@@ -78,7 +78,9 @@ function nameProblems(section: RegisteredToolsSection, taken: readonly string[])
   return names.flatMap((name, index) => {
     if (taken.includes(name))
       return [`tools[${index}].name: ${name} is a tool of the gateway itself; take another name`];
-    return names.indexOf(name) < index ? [`tools[${index}].name: ${name} is registered twice; take another name`] : [];
+    return names.indexOf(name) < index
+      ? [`tools[${index}].name: ${name} is registered twice; take another name`]
+      : [];
   });
 }
 
@@ -91,7 +93,8 @@ function headersOf(
   const headers: Record<string, string> = {};
   for (const [header, variable] of Object.entries(headers_env)) {
     const value = env[variable] ?? "";
-    const unfit = grpc && !isTextMetadata(header) ? "is no name that metadata of gRPC can have as text" : undefined;
+    const unfit =
+      grpc && !isTextMetadata(header) ? "is no name that metadata of gRPC can have as text" : undefined;
     const problem = headerProblem(header, variable, value) ?? unfit;
     if (problem === undefined) headers[header] = value;
     else problems.push(`${at}.headers_env.${header}: ${problem}`);

@@ -17,7 +17,9 @@ const processSchema = z
     idle_workers: z.strictObject({ javascript: idle.prefault(2), python: idle.prefault(1) }).prefault({}),
     /** Workers that nobody wanted for so long are ended; the next call starts one. */
     retire_after_seconds: z.int().min(1).max(86_400).prefault(600),
-    memory_mb: z.strictObject({ javascript: memory.prefault(256), python: memory.min(320).prefault(512) }).prefault({}),
+    memory_mb: z
+      .strictObject({ javascript: memory.prefault(256), python: memory.min(320).prefault(512) })
+      .prefault({}),
     cpu_seconds: z.int().min(1).max(300).prefault(10),
     /** A folder with the operator's wheels of pure Python, and their SHA256SUMS. */
     python_wheels_dir: z.string().min(1).optional(),

@@ -29,7 +29,10 @@ export class AccountKeys {
  * Lists the accounts: those of the message, then those that it looks up in address tables, writable ones first.
  * @throws MalformedAnswer when the looked-up addresses are not as many as the message asks for: every later number would be off
  */
-export function accountKeysOf({ transaction: { message } }: TransactionJson, meta: TransactionMeta): AccountKeys {
+export function accountKeysOf(
+  { transaction: { message } }: TransactionJson,
+  meta: TransactionMeta,
+): AccountKeys {
   const lookups = message.addressTableLookups ?? [];
   const writable = meta.loadedAddresses?.writable ?? [];
   const readonly = meta.loadedAddresses?.readonly ?? [];

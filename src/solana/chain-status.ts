@@ -48,13 +48,20 @@ export class SolanaStatus implements ChainStatus {
         return { host: endpoint.host, slot: told, latencyMs, problem: undefined };
       },
       (error: unknown): EndpointLook => {
-        return { host: endpoint.host, slot: undefined, latencyMs: undefined, problem: problemOf(error, endpoint.host) };
+        return {
+          host: endpoint.host,
+          slot: undefined,
+          latencyMs: undefined,
+          problem: problemOf(error, endpoint.host),
+        };
       },
     );
     const [look, held, lamports] = await Promise.all([
       slot,
       endpoint.ask(balanceRequest(this.#treasury, "finalized", signal)).catch(() => undefined),
-      feePayer === undefined ? undefined : endpoint.ask(lamportsRequest(feePayer, signal)).catch(() => undefined),
+      feePayer === undefined
+        ? undefined
+        : endpoint.ask(lamportsRequest(feePayer, signal)).catch(() => undefined),
     ]);
     return { endpoint: look, held, lamports };
   }

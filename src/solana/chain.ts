@@ -98,7 +98,9 @@ export class SolanaChain implements Chain {
    */
   #wasAbsent(txSignature: string): boolean {
     const { clock, waitMs } = this.#rules;
-    return clock.now() - (this.#absent.get(txSignature) ?? Number.NEGATIVE_INFINITY) < Math.min(ABSENT_MS, waitMs);
+    return (
+      clock.now() - (this.#absent.get(txSignature) ?? Number.NEGATIVE_INFINITY) < Math.min(ABSENT_MS, waitMs)
+    );
   }
 
   /**
@@ -159,5 +161,7 @@ export class SolanaChain implements Chain {
 }
 
 function samePayment({ evidence: one }: Finding, { evidence: other }: Finding): boolean {
-  return one.kind === "paid" && other.kind === "paid" && one.amount === other.amount && one.memo === other.memo;
+  return (
+    one.kind === "paid" && other.kind === "paid" && one.amount === other.amount && one.memo === other.memo
+  );
 }

@@ -102,13 +102,17 @@ export class SolanaDeposits implements DepositChain {
   }
 }
 
-const STAGES = { processed: "seen", confirmed: "confirmed", finalized: "finalized" } as const satisfies Record<
-  string,
-  Stage
->;
+const STAGES = {
+  processed: "seen",
+  confirmed: "confirmed",
+  finalized: "finalized",
+} as const satisfies Record<string, Stage>;
 
 /** A transaction that failed in one node's view may succeed in the cluster's: it has failed once the cluster has voted. */
-function candidateOf(txSignature: string, { confirmationStatus, err }: NonNullable<SignatureOutcome>): Candidate {
+function candidateOf(
+  txSignature: string,
+  { confirmationStatus, err }: NonNullable<SignatureOutcome>,
+): Candidate {
   const stage = STAGES[confirmationStatus ?? "processed"];
   const failed = err !== null && stage !== "seen";
   return { txSignature, stage, failure: failed ? printable(transactionFailure(err).reason) : undefined };

@@ -43,7 +43,11 @@ export class Endpoint {
   #lastId = 0;
 
   /** @param isLastResort whether no endpoint may be asked now, and this one is the first that asked for a pause to be asked again */
-  constructor(url: EndpointUrl, options: EndpointOptions, isLastResort: (endpoint: Endpoint) => boolean = () => false) {
+  constructor(
+    url: EndpointUrl,
+    options: EndpointOptions,
+    isLastResort: (endpoint: Endpoint) => boolean = () => false,
+  ) {
     this.host = url.host;
     this.#post = new HttpPost(url);
     this.#options = options;
@@ -94,7 +98,10 @@ export class Endpoint {
         `Solana RPC endpoint asks for a pause: ${error.message}`,
       );
     } else if (this.#breaker.failed()) {
-      log.warn({ endpoint: this.host, pause_ms: this.waitMs }, `Solana RPC endpoint left alone: ${error.message}`);
+      log.warn(
+        { endpoint: this.host, pause_ms: this.waitMs },
+        `Solana RPC endpoint left alone: ${error.message}`,
+      );
     }
   }
 
@@ -121,14 +128,17 @@ export class Endpoint {
       return read(openResponse(this.host, id, answer.body));
     } catch (error) {
       const problem = malformation(error);
-      throw problem === undefined ? error : new RpcFailure("malformed", this.host, `unusable answer: ${problem}`);
+      throw problem === undefined
+        ? error
+        : new RpcFailure("malformed", this.host, `unusable answer: ${problem}`);
     }
   }
 
   #httpFailure({ status, retryAfter }: HttpAnswer): RpcFailure {
     const pause = retryAfterMs(retryAfter, this.#options.clock.now());
     const problem = `HTTP ${status}`;
-    if (status === 429) return new RpcFailure("rate_limited", this.host, problem, pause ?? RATE_LIMIT_PAUSE_MS);
+    if (status === 429)
+      return new RpcFailure("rate_limited", this.host, problem, pause ?? RATE_LIMIT_PAUSE_MS);
     return new RpcFailure("http", this.host, problem, pause);
   }
 }

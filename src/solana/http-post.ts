@@ -1,4 +1,9 @@
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+} from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { Pieces } from "../domain/pieces.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
@@ -84,7 +89,10 @@ export class HttpPost {
       reject(reason);
       request.destroy();
     };
-    const timer = setTimeout(() => stop(this.#failure("timeout", `no answer within ${timeoutMs} ms`)), leftMs);
+    const timer = setTimeout(
+      () => stop(this.#failure("timeout", `no answer within ${timeoutMs} ms`)),
+      leftMs,
+    );
     const abort = () => stop(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     const settled = () => {
@@ -94,7 +102,8 @@ export class HttpPost {
     request.on("error", (error) => reject(this.#lost(request, error)));
     request.on("response", (response) => {
       response.on("error", (error) => reject(this.#failure("network", codeOf(error))));
-      if (response.statusCode === 200) readBody(response, longest, (text) => resolve(answerOf(response, text)), stop);
+      if (response.statusCode === 200)
+        readBody(response, longest, (text) => resolve(answerOf(response, text)), stop);
       else if (isRedirect(response)) stop(this.#failure("network", "redirects, which is not followed"));
       else {
         resolve(answerOf(response, ""));
@@ -111,7 +120,8 @@ export class HttpPost {
 
   #lost(request: ClientRequest, error: Error): RpcFailure {
     const code = codeOf(error);
-    if (request.reusedSocket && CONNECTION_CLOSED.has(code)) return new ConnectionLost("network", this.#host, code);
+    if (request.reusedSocket && CONNECTION_CLOSED.has(code))
+      return new ConnectionLost("network", this.#host, code);
     return this.#failure("network", code);
   }
 }
@@ -127,7 +137,8 @@ function readBody(
   stop: (problem: MalformedAnswer) => void,
 ): void {
   const encoding = response.headers["content-encoding"] ?? "identity";
-  if (encoding !== "identity") return stop(new MalformedAnswer(`the answer is encoded as ${encoding}, unasked`));
+  if (encoding !== "identity")
+    return stop(new MalformedAnswer(`the answer is encoded as ${encoding}, unasked`));
   const pieces = new Pieces();
   response.on("data", (piece: Buffer) => {
     if (pieces.length + piece.length > longest) stop(new MalformedAnswer("the answer is too long"));

@@ -40,7 +40,10 @@ export function openResponse(host: string, id: number, text: string): unknown {
   return response.result;
 }
 
-function errorOf(host: string, { code, message, data }: { code: number; message: string; data?: unknown }): Error {
+function errorOf(
+  host: string,
+  { code, message, data }: { code: number; message: string; data?: unknown },
+): Error {
   const text = message.slice(0, 200);
   if (FINAL_CODES.has(code)) return new RpcError(host, code, text, data);
   const problem = `JSON-RPC error ${code}: ${text}`;

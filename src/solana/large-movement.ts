@@ -55,7 +55,10 @@ function isSame(one: Movement, other: Movement): boolean {
 }
 
 function disagreement({ txSignature }: Movement, endpoints: readonly string[], log: Log): ToolgateError {
-  log.error({ tx_signature: txSignature, endpoints }, "Solana RPC endpoints tell the same transaction differently");
+  log.error(
+    { tx_signature: txSignature, endpoints },
+    "Solana RPC endpoints tell the same transaction differently",
+  );
   return new ToolgateError("UNAVAILABLE", "the Solana network's answers contradict each other", {
     retryAfterSeconds: 5,
   });

@@ -23,7 +23,8 @@ const LARGEST_U64 = 2n ** 64n - 1n;
  * @throws RangeError for an amount that does not fit: the encoder would wrap it around without a word
  */
 export function paymentInstructions({ payer, payTo, amount, memo }: PaymentOrder): TransactionInstruction[] {
-  if (amount < 1n || amount > LARGEST_U64) throw new RangeError("amount: must be between 1 and 2^64 - 1 micro-USD");
+  if (amount < 1n || amount > LARGEST_U64)
+    throw new RangeError("amount: must be between 1 and 2^64 - 1 micro-USD");
   const [owner, mint] = [new PublicKey(payer), new PublicKey(USDC_MINT)];
   const source = getAssociatedTokenAddressSync(mint, owner, true);
   return [

@@ -27,12 +27,16 @@ export interface PaymentMemo {
 export function paymentMemo(json: TransactionJson, keys: AccountKeys, prefix: string): PaymentMemo | Refusal {
   const written = memoTexts(json, keys);
   const [text, ...others] = written.filter((each) => each !== undefined && parseMemo(each, prefix));
-  if (text === undefined) return written.length === 0 ? refusal.memoMissing(prefix) : refusal.memoNotOurs(prefix);
+  if (text === undefined)
+    return written.length === 0 ? refusal.memoMissing(prefix) : refusal.memoNotOurs(prefix);
   return others.length > 0 ? refusal.memoNotAlone() : { kind: "memo", text };
 }
 
 /** The top-level memos in their order; undefined for one that is not UTF-8, or longer than any of ours. */
-export function memoTexts({ transaction: { message } }: TransactionJson, keys: AccountKeys): (string | undefined)[] {
+export function memoTexts(
+  { transaction: { message } }: TransactionJson,
+  keys: AccountKeys,
+): (string | undefined)[] {
   return message.instructions
     .filter(({ programIdIndex }) => MEMO_PROGRAMS.has(keys.at(programIdIndex)))
     .map(({ data }) => (data.length > LONGEST_MEMO_BASE58 ? undefined : decode(instructionData(data))));

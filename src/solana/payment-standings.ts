@@ -71,7 +71,9 @@ export class PaymentStandings {
     signal: AbortSignal,
   ): Promise<Standing> {
     const query = { txSignature: payment.txSignature, commitment: "finalized", signal } as const;
-    const teller = testimonies.find(({ outcomes }) => isFinalized(outcomes[index]) && outcomes[index]?.err === null);
+    const teller = testimonies.find(
+      ({ outcomes }) => isFinalized(outcomes[index]) && outcomes[index]?.err === null,
+    );
     if (teller) return this.#confirm(payment, teller.endpoint, query);
     if (testimonies.length < this.#options.rpc.endpoints.length) return "pending";
     const denials = await Promise.all(testimonies.map((testimony) => deny(payment, index, testimony, query)));
@@ -85,12 +87,17 @@ export class PaymentStandings {
     const order = [...rpc.endpoints.filter((endpoint) => endpoint !== teller), teller];
     let differs = false;
     for (const endpoint of order) {
-      const reading = await tell(endpoint, query, (result) => readMovement(query.txSignature, result, this.#options));
+      const reading = await tell(endpoint, query, (result) =>
+        readMovement(query.txSignature, result, this.#options),
+      );
       if (!reading) continue;
       const asCredited = reading.movement.change === payment.amount;
       if (asCredited && !differs) return "finalized";
       if (asCredited || reading.failed) {
-        log.error({ tx_signature: query.txSignature }, "Solana RPC endpoints tell the same payment differently");
+        log.error(
+          { tx_signature: query.txSignature },
+          "Solana RPC endpoints tell the same payment differently",
+        );
         return "pending";
       }
       differs = true;

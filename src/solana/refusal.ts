@@ -48,7 +48,10 @@ export function unsupportedVersion(): Refusal {
 }
 
 export function wrongMint(mint: string, treasury: Treasury): Refusal {
-  return refused("WRONG_MINT", `the transfer is of another token (mint ${mint}); pay in USDC (mint ${treasury.mint})`);
+  return refused(
+    "WRONG_MINT",
+    `the transfer is of another token (mint ${mint}); pay in USDC (mint ${treasury.mint})`,
+  );
 }
 
 export function wrongTokenProgram(): Refusal {
@@ -80,7 +83,10 @@ export function nothingReceived(): Refusal {
 }
 
 export function amountOutOfRange(): Refusal {
-  return refused("AMOUNT_OUT_OF_RANGE", `the amount is above ${displayUsd(MAX_MICRO_USD)}; contact the operator`);
+  return refused(
+    "AMOUNT_OUT_OF_RANGE",
+    `the amount is above ${displayUsd(MAX_MICRO_USD)}; contact the operator`,
+  );
 }
 
 export function unexplainedChange(): Refusal {
@@ -98,7 +104,10 @@ export function memoMissing(prefix: string): Refusal {
 }
 
 export function memoNotOurs(prefix: string): Refusal {
-  return refused("MEMO_NOT_OURS", `no memo of the transaction has our form; one must say exactly ${formats(prefix)}`);
+  return refused(
+    "MEMO_NOT_OURS",
+    `no memo of the transaction has our form; one must say exactly ${formats(prefix)}`,
+  );
 }
 
 export function memoNotAlone(): Refusal {

@@ -34,7 +34,10 @@ export class SolanaRelayChain implements RelayChain {
   }
 
   /** An endpoint that lags may not know a blockhash that is good: it is not until all that answer say so. */
-  async blockhashStanding(blockhash: string, signal: AbortSignal): Promise<{ valid: boolean; blockHeight: bigint }> {
+  async blockhashStanding(
+    blockhash: string,
+    signal: AbortSignal,
+  ): Promise<{ valid: boolean; blockHeight: bigint }> {
     const heights: bigint[] = [];
     const failures = await this.#eachUntil(signal, async (endpoint) => {
       const valid = await endpoint.ask(validRequest(blockhash, signal));
@@ -79,17 +82,26 @@ export class SolanaRelayChain implements RelayChain {
       await Promise.any(sent);
     } catch (error) {
       signal.throwIfAborted();
-      throw unavailable(error instanceof AggregateError ? error.errors.map(errorOf) : [], this.#rpc.endpoints);
+      throw unavailable(
+        error instanceof AggregateError ? error.errors.map(errorOf) : [],
+        this.#rpc.endpoints,
+      );
     }
   }
 
   /** The first endpoint that tells an outcome is believed; without one, all of them have to say so. */
-  async outcome(query: { txSignature: string; lastValidBlockHeight: bigint; signal: AbortSignal }): Promise<Outcome> {
+  async outcome(query: {
+    txSignature: string;
+    lastValidBlockHeight: bigint;
+    signal: AbortSignal;
+  }): Promise<Outcome> {
     const { endpoints } = this.#rpc;
     const failures: Error[] = [];
     let expired = true;
     const asked = endpoints.map(async (endpoint) => {
-      const outcome = await outcomeAt(endpoint, query).catch((error: unknown) => void failures.push(errorOf(error)));
+      const outcome = await outcomeAt(endpoint, query).catch(
+        (error: unknown) => void failures.push(errorOf(error)),
+      );
       if (outcome && outcome.kind !== "absent") return outcome;
       expired &&= outcome?.expired === true;
       throw new MalformedAnswer("no outcome");
@@ -138,7 +150,9 @@ const PREFLIGHT_FAILURE = -32002;
 function hasAlready(error: unknown): boolean {
   if (!(error instanceof RpcError) || error.code !== PREFLIGHT_FAILURE) return false;
   const data = errorDataSchema.safeParse(error.data);
-  return (data.success && data.data.err === "AlreadyProcessed") || error.message.includes("already been processed");
+  return (
+    (data.success && data.data.err === "AlreadyProcessed") || error.message.includes("already been processed")
+  );
 }
 
 function isAboutEndpoint(error: unknown): error is RpcFailure | RpcError {

@@ -6,7 +6,9 @@ import { MalformedAnswer } from "./rpc-failure.ts";
 import { transactionErrorSchema } from "./transaction-json.ts";
 
 const blockHeight = z.int().nonnegative().transform(BigInt);
-const latestSchema = z.object({ value: z.object({ blockhash: z.string(), lastValidBlockHeight: blockHeight }) });
+const latestSchema = z.object({
+  value: z.object({ blockhash: z.string(), lastValidBlockHeight: blockHeight }),
+});
 const validSchema = z.object({ value: z.boolean() });
 const simulationSchema = z.object({ value: z.object({ err: transactionErrorSchema }) });
 const balanceSchema = z.object({ value: z.int().nonnegative().transform(BigInt) });
@@ -41,7 +43,10 @@ export function validRequest(blockhash: string, signal: AbortSignal): RpcRequest
 }
 
 /** How many blocks there are. */
-export function heightRequest(commitment: "processed" | "finalized", signal: AbortSignal): RpcRequest<bigint> {
+export function heightRequest(
+  commitment: "processed" | "finalized",
+  signal: AbortSignal,
+): RpcRequest<bigint> {
   return {
     method: "getBlockHeight",
     params: [{ commitment }],

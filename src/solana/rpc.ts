@@ -18,13 +18,17 @@ export class SolanaRpc {
   constructor(urls: readonly string[], options: EndpointOptions) {
     if (urls.length === 0) throw new TypeError("SOLANA_RPC_URLS: names no endpoint");
     const isLastResort = (endpoint: Endpoint) => endpoint === this.#lastResort();
-    this.endpoints = urls.map((url, index) => new Endpoint(parseEndpointUrl(url, index + 1), options, isLastResort));
+    this.endpoints = urls.map(
+      (url, index) => new Endpoint(parseEndpointUrl(url, index + 1), options, isLastResort),
+    );
   }
 
   /** The endpoint whose pause ends first, while all are left alone: what has asked for a long pause is often well sooner. */
   #lastResort(): Endpoint | undefined {
     if (this.endpoints.some(({ waitMs }) => waitMs === 0)) return undefined;
-    return this.endpoints.filter(({ paused }) => paused).toSorted((one, other) => one.waitMs - other.waitMs)[0];
+    return this.endpoints
+      .filter(({ paused }) => paused)
+      .toSorted((one, other) => one.waitMs - other.waitMs)[0];
   }
 
   /**
@@ -32,7 +36,10 @@ export class SolanaRpc {
    * @param order which endpoints, in which order; all in the operator's order when left out
    * @throws ToolgateError UNAVAILABLE when none does, RpcError when the answer is a final error, the signal's reason when it aborts
    */
-  async ask<Result>(request: RpcRequest<Result>, order: readonly Endpoint[] = this.endpoints): Promise<Answer<Result>> {
+  async ask<Result>(
+    request: RpcRequest<Result>,
+    order: readonly Endpoint[] = this.endpoints,
+  ): Promise<Answer<Result>> {
     const failures: RpcFailure[] = [];
     for (const endpoint of order) {
       try {

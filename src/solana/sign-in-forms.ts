@@ -9,7 +9,9 @@ import { COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM, MEMO_V2_PROGRAM } from "./a
  * Stands where a transaction names a recent block, and is the hash of none: nobody can bring the transaction to the chain, where it
  * would cost a fee and show everybody an answer to the challenge.
  */
-const NO_BLOCK = base58.encode(createHash("sha256").update("toolgate: signed to sign in, never to be sent").digest());
+const NO_BLOCK = base58.encode(
+  createHash("sha256").update("toolgate: signed to sign in, never to be sent").digest(),
+);
 
 /** What wallets add on their own: what a transaction may compute and cost, and assertions against foreign changes. */
 const HARMLESS: ReadonlySet<string> = new Set([COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM]);
@@ -59,7 +61,9 @@ function opened(bytes: Uint8Array): VersionedTransaction | undefined {
 /** The text of the one memo; undefined when there are more or none, or instructions of programs that wallets have no business with. */
 function memoOf({ compiledInstructions, staticAccountKeys }: Message): string | undefined {
   const programOf = (index: number) => staticAccountKeys[index]?.toBase58() ?? "";
-  const [memo, ...more] = compiledInstructions.filter(({ programIdIndex }) => !HARMLESS.has(programOf(programIdIndex)));
+  const [memo, ...more] = compiledInstructions.filter(
+    ({ programIdIndex }) => !HARMLESS.has(programOf(programIdIndex)),
+  );
   if (!memo || more.length > 0 || programOf(memo.programIdIndex) !== MEMO_V2_PROGRAM) return undefined;
   // Whom a memo names has to sign it: the address, or nobody.
   if (memo.accountKeyIndexes.some((index) => index !== 0)) return undefined;

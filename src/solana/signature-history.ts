@@ -36,7 +36,11 @@ const pageSchema = z.array(entrySchema).max(PAGE);
  * Two nodes' pages never mix: one may have what the other leaves out.
  * @throws RpcFailure or RpcError when the endpoint cannot tell all of it, the signal's reason when it aborts
  */
-export async function readHistory(endpoint: Endpoint, account: string, query: HistoryQuery): Promise<HistoryPart> {
+export async function readHistory(
+  endpoint: Endpoint,
+  account: string,
+  query: HistoryQuery,
+): Promise<HistoryPart> {
   const entries: HistoryEntry[] = [];
   const known = new Set<string>();
   for (;;) {
@@ -50,7 +54,8 @@ export async function readHistory(endpoint: Endpoint, account: string, query: Hi
     if (page.length === 0) break;
   }
   // There is an account, so that there is at least the transaction which opened it.
-  if (entries.length === 0) throw new RpcFailure("not_here", endpoint.host, "knows no transaction of the account");
+  if (entries.length === 0)
+    throw new RpcFailure("not_here", endpoint.host, "knows no transaction of the account");
   await demandBeginning(endpoint, query);
   return { entries: entries.toReversed(), before: undefined };
 }
@@ -67,7 +72,12 @@ interface SoFar {
 }
 
 /** The entries that follow those known; none: the history ends. */
-function readPage(endpoint: Endpoint, account: string, soFar: SoFar, signal: AbortSignal): Promise<HistoryEntry[]> {
+function readPage(
+  endpoint: Endpoint,
+  account: string,
+  soFar: SoFar,
+  signal: AbortSignal,
+): Promise<HistoryEntry[]> {
   const { entries } = soFar;
   // Each page begins with the last entry known: a node that has lost its place answers with an empty page, as if that were the end.
   const [before, last] = entries.length > 1 ? [entries.at(-2), entries.at(-1)] : [entries[0], undefined];
@@ -93,7 +103,8 @@ function continuation(page: readonly HistoryEntry[], { entries, known }: SoFar):
   let slot = entries.at(-1)?.slot;
   for (const entry of page) {
     if (known.has(entry.txSignature)) throw new MalformedAnswer("pages of signatures go in circles");
-    if (slot !== undefined && entry.slot > slot) throw new MalformedAnswer("the signatures are not newest first");
+    if (slot !== undefined && entry.slot > slot)
+      throw new MalformedAnswer("the signatures are not newest first");
     slot = entry.slot;
     fresh.set(entry.txSignature, entry);
   }
@@ -110,9 +121,17 @@ function entryOf({ signature, slot, blockTime, err }: z.infer<typeof entrySchema
 }
 
 /** A history that ends before its bound is whole only where the node keeps everything from the bound on. */
-async function demandBeginning(endpoint: Endpoint, { fromSlot, fromTime, signal }: HistoryQuery): Promise<void> {
+async function demandBeginning(
+  endpoint: Endpoint,
+  { fromSlot, fromTime, signal }: HistoryQuery,
+): Promise<void> {
   const ask = (method: string, params: number[]) =>
-    endpoint.ask({ method, params, read: (result) => z.int().nonnegative().nullable().parse(result), signal });
+    endpoint.ask({
+      method,
+      params,
+      read: (result) => z.int().nonnegative().nullable().parse(result),
+      signal,
+    });
   const first = await ask("getFirstAvailableBlock", []);
   if (first !== null && BigInt(first) <= fromSlot) return;
   const seconds = first === null ? null : await ask("getBlockTime", [first]);

@@ -22,7 +22,9 @@ export interface ChainProblem {
   readonly problem: string;
 }
 
-const accountSchema = z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal("base64")]) }).nullable();
+const accountSchema = z
+  .object({ owner: z.string(), data: z.tuple([z.string(), z.literal("base64")]) })
+  .nullable();
 const accountsSchema = z.object({ value: z.tuple([accountSchema, accountSchema]) });
 type AccountJson = z.infer<typeof accountSchema>;
 
@@ -33,8 +35,14 @@ const NO_SIGNATURE = "1".repeat(64);
  * Asks every endpoint whether it is mainnet, keeps transactions, and knows the treasury's token account as one that can receive USDC.
  * @returns all problems of all endpoints; empty: payments can be verified
  */
-export async function checkChain(rpc: SolanaRpc, treasury: Treasury, signal: AbortSignal): Promise<ChainProblem[]> {
-  const problems = await Promise.all(rpc.endpoints.map((endpoint) => checkEndpoint(endpoint, treasury, signal)));
+export async function checkChain(
+  rpc: SolanaRpc,
+  treasury: Treasury,
+  signal: AbortSignal,
+): Promise<ChainProblem[]> {
+  const problems = await Promise.all(
+    rpc.endpoints.map((endpoint) => checkEndpoint(endpoint, treasury, signal)),
+  );
   return problems.flat();
 }
 
@@ -49,9 +57,16 @@ export function adviseOnEndpoints({ endpoints: [first, ...others] }: SolanaRpc):
   ];
 }
 
-async function checkEndpoint(endpoint: Endpoint, treasury: Treasury, signal: AbortSignal): Promise<ChainProblem[]> {
+async function checkEndpoint(
+  endpoint: Endpoint,
+  treasury: Treasury,
+  signal: AbortSignal,
+): Promise<ChainProblem[]> {
   try {
-    const problems = [...(await checkCluster(endpoint, signal)), ...(await checkAccounts(endpoint, treasury, signal))];
+    const problems = [
+      ...(await checkCluster(endpoint, signal)),
+      ...(await checkAccounts(endpoint, treasury, signal)),
+    ];
     return [...problems, ...(await checkHistory(endpoint, signal))];
   } catch (error) {
     if (!(error instanceof RpcFailure) && !(error instanceof RpcError)) throw error;
@@ -79,9 +94,17 @@ async function checkCluster(endpoint: Endpoint, signal: AbortSignal): Promise<Ch
 
 /** Some nodes keep no transactions; others do not know version 1. Both show without a real transaction. */
 async function checkHistory(endpoint: Endpoint, signal: AbortSignal): Promise<ChainProblem[]> {
-  const params = [NO_SIGNATURE, { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 }];
+  const params = [
+    NO_SIGNATURE,
+    { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 },
+  ];
   try {
-    await endpoint.ask({ method: "getTransaction", params, read: (result) => z.null().parse(result), signal });
+    await endpoint.ask({
+      method: "getTransaction",
+      params,
+      read: (result) => z.null().parse(result),
+      signal,
+    });
     return [];
   } catch (error) {
     if (!(error instanceof RpcFailure) && !(error instanceof RpcError)) throw error;
@@ -90,7 +113,11 @@ async function checkHistory(endpoint: Endpoint, signal: AbortSignal): Promise<Ch
   }
 }
 
-async function checkAccounts(endpoint: Endpoint, treasury: Treasury, signal: AbortSignal): Promise<ChainProblem[]> {
+async function checkAccounts(
+  endpoint: Endpoint,
+  treasury: Treasury,
+  signal: AbortSignal,
+): Promise<ChainProblem[]> {
   const params = [[treasury.tokenAccount, treasury.mint], { encoding: "base64", commitment: "confirmed" }];
   const read = (result: unknown) => {
     const [account, mint] = accountsSchema.parse(result).value;

@@ -105,8 +105,14 @@ export class StatusPoller {
     }
   }
 
-  async #poll(signatures: readonly string[], waiters: readonly Waiter[], order: readonly Endpoint[]): Promise<void> {
-    const searchTransactionHistory = waiters.some(({ searched }) => order[0] !== undefined && !searched.has(order[0]));
+  async #poll(
+    signatures: readonly string[],
+    waiters: readonly Waiter[],
+    order: readonly Endpoint[],
+  ): Promise<void> {
+    const searchTransactionHistory = waiters.some(
+      ({ searched }) => order[0] !== undefined && !searched.has(order[0]),
+    );
     let answer: { result: SignatureStatus[]; endpoint: Endpoint };
     try {
       answer = await this.#rpc.ask(

@@ -39,5 +39,6 @@ export function readTokenAccount(bytes: Buffer): TokenAccount {
 }
 
 function demandSize(bytes: Buffer, size: number): void {
-  if (bytes.length !== size) throw new MalformedAnswer(`an account has ${bytes.length} bytes instead of ${size}`);
+  if (bytes.length !== size)
+    throw new MalformedAnswer(`an account has ${bytes.length} bytes instead of ${size}`);
 }

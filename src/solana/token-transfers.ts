@@ -53,7 +53,11 @@ function tokenTransfers(
 ): TokenTransfer[] {
   const transfers: TokenTransfer[] = [];
   const add = (instruction: InstructionJson) => {
-    if (keys.at(instruction.programIdIndex) !== TOKEN_PROGRAM || instruction.data.length > LONGEST_DATA_BASE58) return;
+    if (
+      keys.at(instruction.programIdIndex) !== TOKEN_PROGRAM ||
+      instruction.data.length > LONGEST_DATA_BASE58
+    )
+      return;
     const data = Buffer.from(instructionData(instruction.data));
     if (data[0] === BATCH) transfers.push(...batched(data, instruction.accounts));
     else push(transfers, transferOf(data, instruction.accounts));

@@ -35,7 +35,11 @@ export interface Payment {
  * @param txSignature the signature that was asked for
  * @throws ZodError or MalformedAnswer when the answer is incomplete or contradicts itself: that is no verdict, ask another endpoint
  */
-export function judgeTransaction(txSignature: string, result: unknown, rules: EvidenceRules): Payment | Refusal {
+export function judgeTransaction(
+  txSignature: string,
+  result: unknown,
+  rules: EvidenceRules,
+): Payment | Refusal {
   const opened = openTransaction(txSignature, result);
   if (!opened) return refusal.notTheFirstSignature();
   const { json, meta } = opened;

@@ -39,7 +39,8 @@ function instructionFailure(index: unknown, error: unknown): string {
   const code = member(error, "Custom");
   const known = typeof code === "number" ? TOKEN_ERRORS[code] : undefined;
   if (known !== undefined) return known;
-  if (typeof error === "string" && NO_ACCOUNT.has(error)) return `the payer has no token account for USDC (${error})`;
+  if (typeof error === "string" && NO_ACCOUNT.has(error))
+    return `the payer has no token account for USDC (${error})`;
   return `instruction ${brief(index)} fails with ${brief(error)}`;
 }
 

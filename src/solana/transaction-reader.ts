@@ -67,7 +67,9 @@ export class TransactionReader {
    * @throws ToolgateError UNAVAILABLE when none knows it and not all answer
    */
   async readEverywhere(query: TransactionQuery): Promise<Finding | undefined> {
-    const answers = await Promise.allSettled(this.#rpc.endpoints.map((endpoint) => this.read(query, [endpoint])));
+    const answers = await Promise.allSettled(
+      this.#rpc.endpoints.map((endpoint) => this.read(query, [endpoint])),
+    );
     for (const answer of answers) if (answer.status === "fulfilled" && answer.value) return answer.value;
     for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
     return undefined;

@@ -8,7 +8,11 @@ import type { Treasury } from "./treasury.ts";
 const balanceSchema = z.object({ value: z.object({ amount: z.string().regex(/^\d{1,20}$/) }) });
 
 /** `getTokenAccountBalance` of the treasury's token account, micro-USD. */
-export function balanceRequest(treasury: Treasury, commitment: Commitment, signal: AbortSignal): RpcRequest<MicroUsd> {
+export function balanceRequest(
+  treasury: Treasury,
+  commitment: Commitment,
+  signal: AbortSignal,
+): RpcRequest<MicroUsd> {
   return {
     method: "getTokenAccountBalance",
     params: [treasury.tokenAccount, { commitment }],
@@ -21,7 +25,11 @@ export function balanceRequest(treasury: Treasury, commitment: Commitment, signa
  * What the treasury's token account holds, confirmed, in micro-USD.
  * @throws ToolgateError UNAVAILABLE when no endpoint answers; RpcError when there is no such account
  */
-export async function treasuryBalance(rpc: SolanaRpc, treasury: Treasury, signal: AbortSignal): Promise<MicroUsd> {
+export async function treasuryBalance(
+  rpc: SolanaRpc,
+  treasury: Treasury,
+  signal: AbortSignal,
+): Promise<MicroUsd> {
   const { result } = await rpc.ask(balanceRequest(treasury, "confirmed", signal));
   return result;
 }

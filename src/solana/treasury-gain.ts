@@ -23,7 +23,11 @@ const LARGEST_U64 = 2n ** 64n - 1n;
  * whatever programs did, the runtime recorded the outcome.
  * @throws MalformedAnswer when the answer lacks balances or contradicts itself
  */
-export function treasuryGain(keys: AccountKeys, meta: TransactionMeta, treasury: Treasury): TreasuryGain | Refusal {
+export function treasuryGain(
+  keys: AccountKeys,
+  meta: TransactionMeta,
+  treasury: Treasury,
+): TreasuryGain | Refusal {
   const { account, pre, post } = treasuryBalances(keys, meta, treasury);
   if (account === undefined) return missedDestination(meta.postTokenBalances ?? [], treasury);
   if (!pre && !post) return refusal.nothingReceived();
@@ -52,7 +56,11 @@ export interface TreasuryBalances {
 }
 
 /** Finds the treasury's balance before and after. @throws MalformedAnswer when the answer lacks balances or contradicts itself */
-export function treasuryBalances(keys: AccountKeys, meta: TransactionMeta, treasury: Treasury): TreasuryBalances {
+export function treasuryBalances(
+  keys: AccountKeys,
+  meta: TransactionMeta,
+  treasury: Treasury,
+): TreasuryBalances {
   const { preTokenBalances, postTokenBalances } = meta;
   if (!preTokenBalances || !postTokenBalances) throw new MalformedAnswer("the token balances are missing");
   const account = keys.find(treasury.tokenAccount);

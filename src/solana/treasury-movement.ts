@@ -27,7 +27,11 @@ const LONGEST_MEMOS = 256;
  * @returns undefined when the transaction does not name the account or has another identity, or its time is not known
  * @throws ZodError or MalformedAnswer when the answer is incomplete or contradicts itself: ask another endpoint
  */
-export function readMovement(txSignature: string, result: unknown, rules: EvidenceRules): MovementReading | undefined {
+export function readMovement(
+  txSignature: string,
+  result: unknown,
+  rules: EvidenceRules,
+): MovementReading | undefined {
   const opened = openTransaction(txSignature, result);
   // Nodes learn the time of a block a moment after the block: that is no fault of theirs, and passes.
   if (!opened || opened.json.blockTime === null) return undefined;

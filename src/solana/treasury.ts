@@ -18,6 +18,7 @@ export interface Treasury {
  * @throws TypeError when it is not an address
  */
 export function treasuryOf(owner: string): Treasury {
-  if (!parseAddress(owner)) throw new TypeError("TREASURY_OWNER: must be a Solana address (base58 of 32 bytes)");
+  if (!parseAddress(owner))
+    throw new TypeError("TREASURY_OWNER: must be a Solana address (base58 of 32 bytes)");
   return { owner, tokenAccount: associatedTokenAccount(owner, USDC_MINT), mint: USDC_MINT };
 }

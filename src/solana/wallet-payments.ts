@@ -55,7 +55,9 @@ export class SolanaWalletPayments implements WalletPayments {
     demandFee(lamports.result);
     const instructions = paymentInstructions({ payer, payTo: this.#treasury.tokenAccount, amount, memo });
     if (reference !== undefined)
-      instructions.at(-1)?.keys.push({ pubkey: new PublicKey(reference), isSigner: false, isWritable: false });
+      instructions
+        .at(-1)
+        ?.keys.push({ pubkey: new PublicKey(reference), isSigner: false, isWritable: false });
     const message = new TransactionMessage({
       payerKey: new PublicKey(payer),
       recentBlockhash: recent.blockhash,
@@ -97,7 +99,8 @@ export class SolanaWalletPayments implements WalletPayments {
     if (!address) throw invalidField("payer", "must be a Solana address (base58 of 32 bytes)");
     if (!PublicKey.isOnCurve(address))
       throw invalidField("payer", "must be a wallet that can sign, not an address of a program");
-    if (payer === this.#treasury.owner) throw invalidField("payer", "must be your own wallet, not the treasury");
+    if (payer === this.#treasury.owner)
+      throw invalidField("payer", "must be your own wallet, not the treasury");
   }
 
   /** Undefined: there is no token account. Nodes tell that as an error of the request. */
@@ -120,7 +123,10 @@ export class SolanaWalletPayments implements WalletPayments {
 
 function demandFunds(usdc: MicroUsd | undefined, amount: MicroUsd): void {
   if (usdc === undefined)
-    throw invalidField("payer", "has no token account for USDC: send some USDC on Solana to this wallet first");
+    throw invalidField(
+      "payer",
+      "has no token account for USDC: send some USDC on Solana to this wallet first",
+    );
   if (usdc < amount)
     throw invalidField("payer", `holds ${displayUsd(usdc)} of USDC, and ${displayUsd(amount)} is to be paid`);
 }
@@ -141,7 +147,10 @@ function unsure(refusal: string | undefined, failures: readonly Error[]): Toolga
   return new ToolgateError(
     "UNAVAILABLE",
     `a node of the network gave no answer, and may have sent it${refused}: send the same transaction again, and do not sign another one`,
-    { retryAfterSeconds: 2, cause: new AggregateError(failures, failures.map(({ message }) => message).join("; ")) },
+    {
+      retryAfterSeconds: 2,
+      cause: new AggregateError(failures, failures.map(({ message }) => message).join("; ")),
+    },
   );
 }
 

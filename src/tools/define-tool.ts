@@ -42,7 +42,8 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
     annotations,
     prepare(input) {
       const parsed = schema.safeParse(input, { reportInput: true });
-      if (!parsed.success) throw new ToolgateError("INVALID_REQUEST", explainIssues(parsed.error.issues, inputSchema));
+      if (!parsed.success)
+        throw new ToolgateError("INVALID_REQUEST", explainIssues(parsed.error.issues, inputSchema));
       const params = parsed.data;
       check?.(params);
       return {

@@ -10,7 +10,8 @@ const params = z.strictObject({
 export function echo(): Tool {
   return defineTool({
     name: "echo",
-    description: "Sends a message back unchanged: shows that the API key and the form of the call are good. Free.",
+    description:
+      "Sends a message back unchanged: shows that the API key and the form of the call are good. Free.",
     scope: undefined,
     annotations: { readOnlyHint: true, openWorldHint: false },
     params,

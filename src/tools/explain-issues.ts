@@ -25,7 +25,9 @@ function explain(issue: Issue, inputSchema: JsonObject, most: number): string[] 
   if (issue.code !== "unrecognized_keys") return [`${fieldPath(issue.path)}: ${problem(issue)}`];
   const members = membersAt(inputSchema, issue.path);
   const known =
-    members.length === 0 ? "leave it out, there are no members" : `leave it out, there are ${members.join(", ")}`;
+    members.length === 0
+      ? "leave it out, there are no members"
+      : `leave it out, there are ${members.join(", ")}`;
   return issue.keys.slice(0, most).map((key) => `${fieldPath([...issue.path, key])}: is unknown, ${known}`);
 }
 
@@ -64,7 +66,12 @@ function membersAt(schema: JsonObject, path: Path): string[] {
   for (const step of path) {
     if (!isJsonObject(node)) return [];
     const properties: JsonValue | undefined = node["properties"];
-    node = typeof step === "number" ? node["items"] : isJsonObject(properties) ? properties[String(step)] : undefined;
+    node =
+      typeof step === "number"
+        ? node["items"]
+        : isJsonObject(properties)
+          ? properties[String(step)]
+          : undefined;
   }
   const properties = isJsonObject(node) ? node["properties"] : undefined;
   return isJsonObject(properties) ? Object.keys(properties) : [];

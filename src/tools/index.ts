@@ -1,6 +1,11 @@
 import type { ChatModels } from "../domain/chat.ts";
 import type { Tool } from "../domain/tool.ts";
-import { announcedInferenceChat, announcedSandboxCancel, announcedSandboxExecute, gpuProvision } from "./announced.ts";
+import {
+  announcedInferenceChat,
+  announcedSandboxCancel,
+  announcedSandboxExecute,
+  gpuProvision,
+} from "./announced.ts";
 import { echo } from "./echo.ts";
 import { getStatus, type StatusDeps } from "./get-status.ts";
 import { inferenceChat } from "./inference-chat/tool.ts";

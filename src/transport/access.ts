@@ -84,7 +84,8 @@ function secretOf(authorization: string | undefined): string {
     );
   }
   const secret = BEARER.exec(authorization)?.[1];
-  if (secret === undefined) throw unauthorized("the Authorization header is not of the form Bearer <API_KEY>");
+  if (secret === undefined)
+    throw unauthorized("the Authorization header is not of the form Bearer <API_KEY>");
   if (!secret.startsWith(KEY_PREFIX))
     throw unauthorized(
       `this is not an API key; keys begin with ${KEY_PREFIX} and are created in the console, or with \`toolgate keys create\``,

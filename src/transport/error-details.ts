@@ -49,7 +49,11 @@ export class DetailedError extends ToolgateError {
   }
 
   /** PAYMENT_REQUIRED with the offer, in x402's words too where it can be paid that way. */
-  static paymentRequired(error: ToolgateError, message: PaymentRequired, offer: X402Offer | undefined): DetailedError {
+  static paymentRequired(
+    error: ToolgateError,
+    message: PaymentRequired,
+    offer: X402Offer | undefined,
+  ): DetailedError {
     return new DetailedError(error, { schema: PaymentRequiredSchema, message }, offer);
   }
 
@@ -82,7 +86,9 @@ export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Fa
 function known(thrown: unknown): ToolgateError | undefined {
   if (thrown instanceof ToolgateError) return thrown;
   if (isTimeout(thrown))
-    return new ToolgateError("CANCELLED", "the deadline passed before the answer was there", { cause: thrown });
+    return new ToolgateError("CANCELLED", "the deadline passed before the answer was there", {
+      cause: thrown,
+    });
   if (thrown instanceof Error && thrown.name === "AbortError")
     return new ToolgateError("CANCELLED", "the request was cancelled", { cause: thrown });
   return undefined;
@@ -95,7 +101,9 @@ function isTimeout(thrown: unknown): boolean {
 
 /** What lies behind it, which the caller is not told. */
 function reasonOf(error: ToolgateError): unknown {
-  return error instanceof DetailedError && error.cause instanceof ToolgateError ? error.cause.cause : error.cause;
+  return error instanceof DetailedError && error.cause instanceof ToolgateError
+    ? error.cause.cause
+    : error.cause;
 }
 
 function unexpected(thrown: unknown): ToolgateError {
@@ -110,7 +118,9 @@ function bodyOf(error: ToolgateError, requestId: string): ErrorBody {
   const { code, message, retryAfterSeconds } = error;
   return create(
     ErrorBodySchema,
-    retryAfterSeconds === undefined ? { code, message, requestId } : { code, message, requestId, retryAfterSeconds },
+    retryAfterSeconds === undefined
+      ? { code, message, requestId }
+      : { code, message, requestId, retryAfterSeconds },
   );
 }
 

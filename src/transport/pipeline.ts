@@ -100,7 +100,10 @@ function permitted<I extends DescMessage, O extends DescMessage>(
   return (request) => endpoint.call(request, keyed);
 }
 
-function demandRights(endpoint: Extract<Endpoint, { key: "required" }>, context: RequestContext): KeyedContext {
+function demandRights(
+  endpoint: Extract<Endpoint, { key: "required" }>,
+  context: RequestContext,
+): KeyedContext {
   if (!isKeyed(context)) throw new ToolgateError("UNAUTHORIZED", "an API key is needed");
   const { scope, operator } = endpoint;
   if (operator && !context.caller.operator) {

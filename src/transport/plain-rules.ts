@@ -38,7 +38,8 @@ export function plainRules(schema: DescMessage): SurelyGood<Message> | undefined
 
 /** @param within the messages that it is a part of */
 function ofMessage(schema: DescMessage, within: readonly DescMessage[]): SurelyGood<Message> | undefined {
-  const strange = hasOption(schema, messageRules) || schema.oneofs.some((oneof) => hasOption(oneof, oneofRules));
+  const strange =
+    hasOption(schema, messageRules) || schema.oneofs.some((oneof) => hasOption(oneof, oneofRules));
   if (strange || within.includes(schema)) return undefined;
   const checks: SurelyGood<Message>[] = [];
   for (const field of schema.fields) {
@@ -64,8 +65,11 @@ function ofField(field: DescField, within: readonly DescMessage[]): SurelyGood<u
     return rules?.type.case === undefined ? ofPart(field.message, required, within) : undefined;
   if (!rules) return field.fieldKind === "scalar" || field.fieldKind === "enum" ? anything : undefined;
   const { type } = rules;
-  if (field.fieldKind !== "scalar" || field.scalar !== ScalarType.STRING || type.case !== "string") return undefined;
-  return knows(reflect(StringRulesSchema, type.value), KNOWN_OF_STRING) ? ofString(type.value, required) : undefined;
+  if (field.fieldKind !== "scalar" || field.scalar !== ScalarType.STRING || type.case !== "string")
+    return undefined;
+  return knows(reflect(StringRulesSchema, type.value), KNOWN_OF_STRING)
+    ? ofString(type.value, required)
+    : undefined;
 }
 
 /** Whether there are no rules but those; predefined ones of somebody's own are extensions. */

@@ -27,7 +27,11 @@ export class SharedMessage<Source extends object, Shared extends Message> {
  * A shared message encoded, once for all answers; undefined for any other message.
  * @param form e.g. `json`: one that a message is always encoded in alike
  */
-export function sharedForm(message: Message, form: string, encode: () => string | Uint8Array): Buffer | undefined {
+export function sharedForm(
+  message: Message,
+  form: string,
+  encode: () => string | Uint8Array,
+): Buffer | undefined {
   const known = forms.get(message);
   if (!known) return undefined;
   const kept = known.get(form);

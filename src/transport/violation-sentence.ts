@@ -38,7 +38,10 @@ export function violationSentence({ ruleId, field: path, message }: Violation): 
 function isMissing({ proto }: DescField, ruleId: string, { type }: FieldRules): boolean {
   return (
     ruleId === "required" ||
-    (ruleId === "string.min_len" && type.case === "string" && type.value.minLen === 1n && !proto.proto3Optional)
+    (ruleId === "string.min_len" &&
+      type.case === "string" &&
+      type.value.minLen === 1n &&
+      !proto.proto3Optional)
   );
 }
 
@@ -56,8 +59,14 @@ function stringSentence({ minLen, maxLen, pattern }: StringRules): string {
 }
 
 type Range<T> = {
-  readonly greaterThan: { case: "gte"; value: T } | { case: "gt"; value: T } | { case: undefined; value?: undefined };
-  readonly lessThan: { case: "lte"; value: T } | { case: "lt"; value: T } | { case: undefined; value?: undefined };
+  readonly greaterThan:
+    | { case: "gte"; value: T }
+    | { case: "gt"; value: T }
+    | { case: undefined; value?: undefined };
+  readonly lessThan:
+    | { case: "lte"; value: T }
+    | { case: "lt"; value: T }
+    | { case: undefined; value?: undefined };
 };
 
 function rangeSentence({ greaterThan, lessThan }: Range<number | bigint>, message: string): string {

@@ -60,7 +60,11 @@ function callPaid() {
   const { quoteId } = deps.quotes.issue(context.caller.accountId, PRICE, fingerprint("paid", {}));
   memo = `svc:${quoteId}`;
   const paymentProof = { txRef: base58.encode(randomBytes(64)), network: "solana-mainnet", memo };
-  return callTool(deps, { tool: "paid", params: {}, xPayment: undefined, paymentProof, idempotencyKey: "k" }, context);
+  return callTool(
+    deps,
+    { tool: "paid", params: {}, xPayment: undefined, paymentProof, idempotencyKey: "k" },
+    context,
+  );
 }
 
 describe("a second payment for a call that was charged", () => {
@@ -71,16 +75,17 @@ describe("a second payment for a call that was charged", () => {
     expect(await balance()).toBe(PRICE);
   });
 
-  it.each<ChainVerdict>([{ kind: "not_found" }, { kind: "not_finalized" }, { kind: "refused", reason: "it failed" }])(
-    "gets the answer also when the chain says $kind",
-    async (other) => {
-      const first = await callPaid();
-      verdict = () => other;
-      ledger.prior = async () => ({ kind: "replay", ...first });
-      expect(await callPaid()).toEqual(first);
-      expect(await balance()).toBe(0n);
-    },
-  );
+  it.each<ChainVerdict>([
+    { kind: "not_found" },
+    { kind: "not_finalized" },
+    { kind: "refused", reason: "it failed" },
+  ])("gets the answer also when the chain says $kind", async (other) => {
+    const first = await callPaid();
+    verdict = () => other;
+    ledger.prior = async () => ({ kind: "replay", ...first });
+    expect(await callPaid()).toEqual(first);
+    expect(await balance()).toBe(0n);
+  });
 
   it("that was known before it was looked up is credited as well", async () => {
     const first = await callPaid();
@@ -101,7 +106,13 @@ describe("a tool that gives one object again and again, and changes it", () => {
     const catalogue = new Catalogue([{ ...free!, prepare: () => ({ price: 0n, run }) }]);
     const texts: string[] = [];
     for (const idempotencyKey of keys) {
-      const call = { tool: free!.name, params: {}, xPayment: undefined, paymentProof: undefined, idempotencyKey };
+      const call = {
+        tool: free!.name,
+        params: {},
+        xPayment: undefined,
+        paymentProof: undefined,
+        idempotencyKey,
+      };
       texts.push(keptText((await callTool({ ...deps, catalogue }, call, context)).result));
     }
     expect(texts).toEqual(['{"turn":1}', '{"turn":2}']);
@@ -111,7 +122,13 @@ describe("a tool that gives one object again and again, and changes it", () => {
 describe("a tool that fails while the ledger cannot be reached", () => {
   it("is UNAVAILABLE, and its own failure stays to be seen", async () => {
     ledger.finish = () => Promise.reject(new ToolgateError("UNAVAILABLE", "the database is away"));
-    const call = { tool: "break", params: {}, xPayment: undefined, paymentProof: undefined, idempotencyKey: "k" };
+    const call = {
+      tool: "break",
+      params: {},
+      xPayment: undefined,
+      paymentProof: undefined,
+      idempotencyKey: "k",
+    };
     await expect(callTool(deps, call, context)).rejects.toMatchObject({
       code: "UNAVAILABLE",
       retryAfterSeconds: 2,

@@ -13,7 +13,9 @@ describe("what servers behind tools know a claim by", () => {
   it("is the same for each run of the claim, and holds nothing of the caller's key", () => {
     const digest = claimDigest(CLAIM);
     expect(digest).toMatch(/^[\w-]{43}$/);
-    expect(claimDigest({ ...CLAIM, txSignature: "5sig" }), "its key stands for a call that has one").toBe(digest);
+    expect(claimDigest({ ...CLAIM, txSignature: "5sig" }), "its key stands for a call that has one").toBe(
+      digest,
+    );
     expect(digest).not.toContain("4711");
   });
 

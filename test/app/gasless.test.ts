@@ -144,7 +144,9 @@ describe("a payment that the gateway is to send", () => {
     const foreign = quoteFor("paid", newId("acct", systemClock, systemRandom));
     expect(await outcomeOf(x402(foreign))).toMatch(/^INVALID_PAYMENT 402: .*issued to another account/);
     expect(await outcomeOf(x402(quoteFor("wait")))).toMatch(/^INVALID_PAYMENT 402: .*another tool/);
-    expect(await outcomeOf(x402({ quoteId: `qt_${"3".repeat(110)}`, price: PRICE }))).toMatch(/not one of ours/);
+    expect(await outcomeOf(x402({ quoteId: `qt_${"3".repeat(110)}`, price: PRICE }))).toMatch(
+      /not one of ours/,
+    );
     expect(sent).toEqual([]);
   });
 
@@ -155,7 +157,9 @@ describe("a payment that the gateway is to send", () => {
         /^INVALID_PAYMENT 400: X-Payment: .* one memo, svc:<quote_id>/,
       );
     const other = quoteFor().quoteId;
-    expect(await outcomeOf(own(`svc:${other}`, quoteId))).toMatch(/^INVALID_PAYMENT 400: X-Payment: quote_id is not/);
+    expect(await outcomeOf(own(`svc:${other}`, quoteId))).toMatch(
+      /^INVALID_PAYMENT 400: X-Payment: quote_id is not/,
+    );
     expect(sent).toEqual([]);
   });
 
@@ -168,7 +172,9 @@ describe("a payment that the gateway is to send", () => {
       ["extra.feePayer", { extra: { feePayer: "other", memo } }],
       ["extra.memo", { extra: { feePayer, memo: "other" } }],
     ] as const) {
-      expect(await outcomeOf(x402(quote, change))).toMatch(/^INVALID_PAYMENT 402: .*PAYMENT-SIGNATURE: accepted\./);
+      expect(await outcomeOf(x402(quote, change))).toMatch(
+        /^INVALID_PAYMENT 402: .*PAYMENT-SIGNATURE: accepted\./,
+      );
       expect(await outcomeOf(x402(quote, change))).toContain(`accepted.${path} is not what was offered`);
     }
     expect(sent).toEqual([]);
@@ -231,7 +237,9 @@ describe("a payment that the gateway is to send", () => {
     const extensions = { "payment-identifier": { info: { required: false, id } } };
     const first = await callTool(deps, x402(quoteFor(), {}, {}, { extensions }), context);
     expect(ledger.entries.map(({ call }) => call.idempotencyKey)).toEqual([id]);
-    expect(await callTool(deps, x402(quoteFor(), {}, { idempotencyKey: id }, { extensions }), context)).toEqual(first);
+    expect(
+      await callTool(deps, x402(quoteFor(), {}, { idempotencyKey: id }, { extensions }), context),
+    ).toEqual(first);
     const other = x402(quoteFor(), {}, { idempotencyKey: "other" }, { extensions });
     expect(await outcomeOf(other)).toMatch(
       /^INVALID_REQUEST 400: idempotency_key: differs from the payment-identifier/,
@@ -271,7 +279,9 @@ describe("a payment that the gateway is to send", () => {
 
   it("has failed for certain, or is still told by the chain, while the relay is off", async () => {
     const { quoteId } = quoteFor();
-    const transaction = Buffer.concat([Buffer.of(2), Buffer.alloc(128), Buffer.from("message")]).toString("base64");
+    const transaction = Buffer.concat([Buffer.of(2), Buffer.alloc(128), Buffer.from("message")]).toString(
+      "base64",
+    );
     const ask = (named = quoteId) => outcomeOf(call({ xPayment: encoded({ transaction, quote_id: named }) }));
     let claim = claimFor(quoteId);
     deps = { ...deps, relay: undefined, claims: { find: async () => claim } };
@@ -290,7 +300,10 @@ describe("a payment that the gateway is to send", () => {
       "PAYMENT_PENDING",
       "UNAVAILABLE",
     ] as const) {
-      deps = { ...deps, relay: { ...relay, relay: () => Promise.reject(new ToolgateError(code, "so it is")) } };
+      deps = {
+        ...deps,
+        relay: { ...relay, relay: () => Promise.reject(new ToolgateError(code, "so it is")) },
+      };
       expect(await outcomeOf(x402(quoteFor()))).toMatch(new RegExp(`^${code} \\d+: so it is$`));
     }
     expect(await ledger.balance(context.caller.accountId)).toBe(0n);

@@ -91,7 +91,11 @@ export class RelayScene {
 
   sponsor(feePayer = this.feePayer): GaslessSponsor {
     const key = readFeePayer(JSON.stringify([...feePayer.secretKey]));
-    return new GaslessSponsor({ feePayer: key, treasuryOwner: this.treasury.publicKey.toBase58(), memoPrefix: "svc" });
+    return new GaslessSponsor({
+      feePayer: key,
+      treasuryOwner: this.treasury.publicKey.toBase58(),
+      memoPrefix: "svc",
+    });
   }
 
   quote(price = PRICE): Quote {
@@ -126,7 +130,15 @@ export class RelayScene {
     const transaction = await relay.identify(bytes);
     const { signal } = new AbortController();
     const { accountId } = quote;
-    return relay.relay({ transaction, quote, accountId, keyId, receivedAt: systemClock.now(), signal, ...change });
+    return relay.relay({
+      transaction,
+      quote,
+      accountId,
+      keyId,
+      receivedAt: systemClock.now(),
+      signal,
+      ...change,
+    });
   }
 
   /** A claim as an instance has left it that died right after. */
@@ -161,6 +173,7 @@ export class RelayScene {
 export function altered<Part extends object>(part: Part, methods: Partial<Part>): Part {
   const bound = (value: unknown): unknown => (typeof value === "function" ? value.bind(part) : value);
   return new Proxy(part, {
-    get: (_part, name) => (Object.hasOwn(methods, name) ? Reflect.get(methods, name) : bound(Reflect.get(part, name))),
+    get: (_part, name) =>
+      Object.hasOwn(methods, name) ? Reflect.get(methods, name) : bound(Reflect.get(part, name)),
   });
 }

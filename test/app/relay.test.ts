@@ -48,7 +48,11 @@ describe("a payment", () => {
 
     expect(Math.abs(claimedAt - Date.now())).toBeLessThan(30_000);
     expect(await scene.treasuryHas()).toBe(before + PRICE);
-    expect(await claimOf(payment)).toMatchObject({ state: "confirmed", claimedAt, quoteId: payment.quote.quoteId });
+    expect(await claimOf(payment)).toMatchObject({
+      state: "confirmed",
+      claimedAt,
+      quoteId: payment.quote.quoteId,
+    });
     const sent = scene.sends();
     const late = { receivedAt: payment.quote.expiresAt + 1 };
     expect(await scene.relay(two!, payment, late)).toEqual({ claimedAt });
@@ -59,7 +63,9 @@ describe("a payment", () => {
     const [before, spent] = [await scene.treasuryHas(), await one!.book.spentToday()];
     const payment = scene.pay();
 
-    const all = await Promise.all([one!, two!, three!, one!, two!, three!].map((at) => scene.relay(at, payment)));
+    const all = await Promise.all(
+      [one!, two!, three!, one!, two!, three!].map((at) => scene.relay(at, payment)),
+    );
 
     expect(new Set(all.map(({ claimedAt }) => claimedAt)).size).toBe(1);
     expect(await scene.treasuryHas()).toBe(before + PRICE);
@@ -112,8 +118,18 @@ describe("what is not sent", () => {
       /\(quote_too_cheap\).*\$0\.001/u,
       () => scene.pay({ quote: scene.quote(999n) }),
     ],
-    ["the wrong amount", "INVALID_PAYMENT", /\(transfer_amount\)/u, () => scene.pay({ instructions: cheaper })],
-    ["a broken rule", "INVALID_PAYMENT", /\(instruction_layout\)/u, () => scene.pay({ instructions: unnamed })],
+    [
+      "the wrong amount",
+      "INVALID_PAYMENT",
+      /\(transfer_amount\)/u,
+      () => scene.pay({ instructions: cheaper }),
+    ],
+    [
+      "a broken rule",
+      "INVALID_PAYMENT",
+      /\(instruction_layout\)/u,
+      () => scene.pay({ instructions: unnamed }),
+    ],
     [
       "an old blockhash",
       "INVALID_PAYMENT",
@@ -135,7 +151,10 @@ describe("what is not sent", () => {
     const payment = scene.pay();
     const error = await refusal(scene.relay(one!, payment, { receivedAt: payment.quote.expiresAt + 1 }));
 
-    expect(error).toMatchObject({ code: "QUOTE_EXPIRED", message: expect.stringContaining("without a payment") });
+    expect(error).toMatchObject({
+      code: "QUOTE_EXPIRED",
+      message: expect.stringContaining("without a payment"),
+    });
     expect(await one!.book.find(hashOf(payment))).toBeUndefined();
   });
 
@@ -204,7 +223,9 @@ describe("what is not sent", () => {
     const thief = scene.local.controls.createWallet({ microUsd: PRICE, lamports: 1_000_000n });
     const friend = scene.local.controls.createWallet({ microUsd: 0n, lamports: 1_000_000n });
     const away = async (from: Keypair, to: Keypair) => {
-      const bytes = signedTransfer(scene.local, from, [usdcTransfer(scene.local, from, to, PRICE)]).serialize();
+      const bytes = signedTransfer(scene.local, from, [
+        usdcTransfer(scene.local, from, to, PRICE),
+      ]).serialize();
       await rpc(scene.local, "sendTransaction", bytes.toString("base64"), { encoding: "base64" });
       await expect.poll(() => usdcOf(scene.local, to)).toBe(PRICE);
     };
@@ -230,7 +251,10 @@ describe("what is not sent", () => {
     ]);
     expect((await one!.book.spentToday()) - spent).toBe(20_002n);
     // The wallet is known under another account, too, and the account with another wallet.
-    const others = [scene.relay(robbed, scene.pay({ payer: thief })), scene.relay(robbed, scene.pay(), account)];
+    const others = [
+      scene.relay(robbed, scene.pay({ payer: thief })),
+      scene.relay(robbed, scene.pay(), account),
+    ];
     for (const other of others) expect((await refusal(other)).code).toBe("RATE_LIMITED");
   });
 
@@ -247,7 +271,12 @@ describe("what is not sent", () => {
   const cheaper = (people: Parameters<typeof payment>[0]) =>
     payment(people).with(2, transfer(people, { amount: PRICE - 1n }));
   const unnamed = (people: Parameters<typeof payment>[0]) => payment(people).slice(0, 3);
-  const dearer = (people: Parameters<typeof payment>[0]) => [limit(), bid(3), memo(people.memo), transfer(people)];
+  const dearer = (people: Parameters<typeof payment>[0]) => [
+    limit(),
+    bid(3),
+    memo(people.memo),
+    transfer(people),
+  ];
 });
 
 describe("when the network does not answer", () => {
@@ -304,7 +333,9 @@ describe("when the network does not answer", () => {
     });
     const payment = scene.pay();
 
-    expect(await refusal(scene.relay(scene.instance({ book }), payment))).toMatchObject({ code: "PAYMENT_PENDING" });
+    expect(await refusal(scene.relay(scene.instance({ book }), payment))).toMatchObject({
+      code: "PAYMENT_PENDING",
+    });
     expect(scene.sends()).toBe(0);
     await scene.relay(two!, payment);
   });
@@ -384,7 +415,9 @@ describe("a payment that does not land", () => {
     const error = await refusal(scene.relay(one!, payment));
 
     expect(error.code).toBe("INVALID_PAYMENT");
-    expect(error.message).toMatch(/\(never_landed\).*no USDC moved; sign a new transaction for the same quote/u);
+    expect(error.message).toMatch(
+      /\(never_landed\).*no USDC moved; sign a new transaction for the same quote/u,
+    );
     scene.local.faults.clear();
     await scene.relay(two!, scene.pay({ quote: payment.quote }));
     // It stays failed, though its bytes are sent again and again.
@@ -396,7 +429,9 @@ describe("a payment that does not land", () => {
     const instance = scene.instance({ clock: { now: () => now } });
     const payment = scene.pay();
     scene.local.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 500 } });
-    const value = [{ slot: 1, confirmations: 1, err: null, status: { Ok: null }, confirmationStatus: "confirmed" }];
+    const value = [
+      { slot: 1, confirmations: 1, err: null, status: { Ok: null }, confirmationStatus: "confirmed" },
+    ];
     const result = { context: { slot: 1 }, value };
     scene.local.faults.add({ method: "getSignatureStatuses", fault: { kind: "result", result } });
     await scene.relay(instance, payment);

@@ -10,7 +10,8 @@ const quote = {
   expiresAt: 1,
   binding: Buffer.alloc(16),
 };
-const short = (balance: bigint, proved: boolean) => shortOf({ tool: "paid", price: 10n, balance, proved }, () => quote);
+const short = (balance: bigint, proved: boolean) =>
+  shortOf({ tool: "paid", price: 10n, balance, proved }, () => quote);
 
 describe("a call that the balance does not cover", () => {
   it("is offered a quote when it came without a proof", () => {

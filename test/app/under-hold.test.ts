@@ -86,7 +86,14 @@ const statuses = () => ledger.entries.map(({ run }) => run.status);
 const call = (proof: { paymentProof?: { txRef: string; network: string; memo: string } } = {}) =>
   callTool(
     deps,
-    { tool: "paid", params: {}, xPayment: undefined, paymentProof: undefined, idempotencyKey: undefined, ...proof },
+    {
+      tool: "paid",
+      params: {},
+      xPayment: undefined,
+      paymentProof: undefined,
+      idempotencyKey: undefined,
+      ...proof,
+    },
     context,
   );
 
@@ -101,7 +108,9 @@ function longWork() {
   const started = Promise.withResolvers<void>();
   const end = Promise.withResolvers<JsonObject>();
   work = (signal) => {
-    signal.addEventListener("abort", () => end.reject(new ToolgateError("UNAVAILABLE", "the work was aborted")));
+    signal.addEventListener("abort", () =>
+      end.reject(new ToolgateError("UNAVAILABLE", "the work was aborted")),
+    );
     started.resolve();
     return end.promise;
   };
@@ -175,7 +184,10 @@ describe("a proof that was answered", () => {
     const payment = proof();
     const first = await call(payment);
     now += 100 * TTL_MS;
-    deps = { ...deps, chain: { verify: () => Promise.reject(new ToolgateError("UNAVAILABLE", "no endpoint")) } };
+    deps = {
+      ...deps,
+      chain: { verify: () => Promise.reject(new ToolgateError("UNAVAILABLE", "no endpoint")) },
+    };
     await expect(call(payment)).resolves.toEqual(first);
     expect(await balance()).toBe(PRICE);
   });

@@ -22,7 +22,9 @@ let deps: CallToolDeps;
 let failure: ToolgateError | undefined;
 let ran: number;
 
-const WORKED = new ToolgateError("TOOL_FAILED", "the answer could not be read; nothing was charged", { worked: true });
+const WORKED = new ToolgateError("TOOL_FAILED", "the answer could not be read; nothing was charged", {
+  worked: true,
+});
 
 beforeEach(() => {
   [added, counted, heldMs, failure, ran] = [[], [], 0, undefined, 0];
@@ -104,8 +106,14 @@ describe("an account with too many of those", () => {
   it("is refused before anything is claimed, run or quoted, with the time until the next call", async () => {
     heldMs = 179_001;
     const refused = call("paid");
-    await expect(refused).rejects.toMatchObject({ code: "RATE_LIMITED", status: 429, retryAfterSeconds: 180 });
-    await expect(refused).rejects.toThrow(/paid: more than 20 calls .* were not charged; send the next one in 180 s/);
+    await expect(refused).rejects.toMatchObject({
+      code: "RATE_LIMITED",
+      status: 429,
+      retryAfterSeconds: 180,
+    });
+    await expect(refused).rejects.toThrow(
+      /paid: more than 20 calls .* were not charged; send the next one in 180 s/,
+    );
     // Without a balance there is no quote either.
     ledger.balances.clear();
     await expect(call("paid")).rejects.toMatchObject({ code: "RATE_LIMITED" });

@@ -60,7 +60,9 @@ describe("an underpayment", () => {
   it("presented by many at once is credited once", async () => {
     const offer = await offerFor(world, agent);
     const tx = await world.pay(agent, 1n, offer.memo);
-    const answers = await Promise.all(Array.from({ length: 12 }, () => callWith(world, agent, tx, offer.quoteId)));
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => callWith(world, agent, tx, offer.quoteId)),
+    );
     for (const answer of answers) expectRefused(answer, /\$0\.000001 was sent/);
     await expectAccount(world, agent, { balance: 1n, receipts: 0 });
   });
@@ -117,7 +119,10 @@ describe("a second payment of the same quote", () => {
       expect(repeat.body).toEqual(bought.body);
       await expectAccount(world, agent, { balance: PRICE, receipts: 1 });
     }
-    expectRefused(await callWith(world, agent, second, offer.quoteId), /this one was credited to your balance/);
+    expectRefused(
+      await callWith(world, agent, second, offer.quoteId),
+      /this one was credited to your balance/,
+    );
     await expectAccount(world, agent, { balance: PRICE, receipts: 1 });
   });
 });
@@ -176,11 +181,19 @@ describe("a payment that comes too late", () => {
           /the quote has expired; a payment that was made for it is credited to your balance once it is final/,
           "QUOTE_EXPIRED",
         );
-      const asked = ["getTransaction", "getSignatureStatuses"].map((method) => quick.chain.faults.callCount(method));
+      const asked = ["getTransaction", "getSignatureStatuses"].map((method) =>
+        quick.chain.faults.callCount(method),
+      );
       expect(asked).toEqual([0, 0]);
       quick.chain.chain.advance(40);
-      await expect.poll(() => quick.postgres.ledger.balance(buyer.accountId), { timeout: 10_000 }).toBe(PRICE);
-      expectRefused(await callWith(quick, buyer, tx, offer.quoteId), /the quote has expired/, "QUOTE_EXPIRED");
+      await expect
+        .poll(() => quick.postgres.ledger.balance(buyer.accountId), { timeout: 10_000 })
+        .toBe(PRICE);
+      expectRefused(
+        await callWith(quick, buyer, tx, offer.quoteId),
+        /the quote has expired/,
+        "QUOTE_EXPIRED",
+      );
       expect((await quick.call(buyer, TOOL, PARAMS)).status).toBe(200);
       await expectAccount(quick, buyer, { balance: 0n, receipts: 1 });
       expect(await quick.violations()).toEqual([]);
@@ -193,7 +206,11 @@ describe("a payment that comes too late", () => {
     const offer = await offerFor(world, agent);
     world.chain.chain.setTimeOffset(300 + 120);
     const tx = await world.pay(agent, PRICE, offer.memo);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /the quote has expired.*credited/, "QUOTE_EXPIRED");
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /the quote has expired.*credited/,
+      "QUOTE_EXPIRED",
+    );
     await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
   });
 
@@ -202,7 +219,10 @@ describe("a payment that comes too late", () => {
     try {
       const buyer = await hasty.agent();
       const [used, unused] = [await offerFor(hasty, buyer), await offerFor(hasty, buyer)];
-      const [tx, late] = [await hasty.pay(buyer, PRICE, used.memo), await hasty.pay(buyer, PRICE, unused.memo)];
+      const [tx, late] = [
+        await hasty.pay(buyer, PRICE, used.memo),
+        await hasty.pay(buyer, PRICE, unused.memo),
+      ];
       const bought = await callWith(hasty, buyer, tx, used.quoteId);
       expectBought(bought, tx, used.quoteId);
       const expired = pastOffer(hasty.postgres.sealingKeys, buyer, 290);

@@ -39,7 +39,15 @@ async function paid(): Promise<{ agent: Agent; offer: Offer; tx: string }> {
   return { agent, offer, tx: await world.pay(agent, PRICE, offer.memo) };
 }
 
-async function expectStillGood({ agent, offer, tx }: { agent: Agent; offer: Offer; tx: string }): Promise<void> {
+async function expectStillGood({
+  agent,
+  offer,
+  tx,
+}: {
+  agent: Agent;
+  offer: Offer;
+  tx: string;
+}): Promise<void> {
   await expectNothing(world, agent);
   expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
   await expectAccount(world, agent, { balance: 0n, receipts: 1 });
@@ -64,7 +72,11 @@ describe("a proof is good for the account that was quoted", () => {
   it("from every key of that account", async () => {
     const payment = await paid();
     const { accountId } = payment.agent;
-    const { key, secret } = await world.postgres.apiKeys.create({ accountId, name: "second", scopes: DEFAULT_SCOPES });
+    const { key, secret } = await world.postgres.apiKeys.create({
+      accountId,
+      name: "second",
+      scopes: DEFAULT_SCOPES,
+    });
     const colleague = { ...payment.agent, keyId: key.keyId, apiKey: secret };
     await expectStillGood({ ...payment, agent: colleague });
     expectBought(
@@ -118,7 +130,13 @@ describe("a proof is good for the call that was quoted", () => {
         const { agent, offer, tx } = await paid();
         const body = JSON.stringify({ tool: TOOL, params: PARAMS });
         const init = { method: "POST", body };
-        const answer = await request(repriced, agent, "/v1/mcp/tools/call", init, xPayment(tx, offer.quoteId));
+        const answer = await request(
+          repriced,
+          agent,
+          "/v1/mcp/tools/call",
+          init,
+          xPayment(tx, offer.quoteId),
+        );
         expectBought(answer, tx, offer.quoteId);
         await expectAccount(world, agent, { balance: 0n, receipts: 1 });
       }

@@ -43,7 +43,11 @@ afterAll(() => world.close());
 
 describe("a body proof that says something else than the chain", () => {
   it.each(["0.002", "0.000999", "0", "1000", "0.001001"])("is refused: an amount of %s", async (amount) => {
-    const answer = await callWithBody(world, agent, { tx_ref: tx, quote_id: offer.quoteId, amount_usdc: amount });
+    const answer = await callWithBody(world, agent, {
+      tx_ref: tx,
+      quote_id: offer.quoteId,
+      amount_usdc: amount,
+    });
     expectRefused(answer, /payment_proof\.amount_usdc is not the amount on the chain; nothing was consumed/);
   });
 
@@ -107,13 +111,21 @@ describe("a body proof that contradicts itself or cannot be read", () => {
       () => ({ tx_ref: tx, memo, step_id: `step_${"0".repeat(32)}` }),
       /^payment_proof\.memo: names another step/,
     ],
-    ["a signature with a space", () => ({ tx_ref: `${tx} `, quote_id: offer.quoteId }), /^payment_proof\.tx_ref: /],
+    [
+      "a signature with a space",
+      () => ({ tx_ref: `${tx} `, quote_id: offer.quoteId }),
+      /^payment_proof\.tx_ref: /,
+    ],
     [
       "a signature with a leading zero byte",
       () => ({ tx_ref: `1${tx}`, quote_id: offer.quoteId }),
       /^payment_proof\.tx_ref: /,
     ],
-    ["a signature cut short", () => ({ tx_ref: tx.slice(0, -2), quote_id: offer.quoteId }), /^payment_proof\.tx_ref: /],
+    [
+      "a signature cut short",
+      () => ({ tx_ref: tx.slice(0, -2), quote_id: offer.quoteId }),
+      /^payment_proof\.tx_ref: /,
+    ],
   ];
   it.each(proofs)("is refused before anything is looked up: %s", async (_name, proof, message) => {
     world.chain.faults.resetCallCounts();

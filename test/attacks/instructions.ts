@@ -39,12 +39,21 @@ export function transfer(
 
 /** A transfer out of the treasury's own account, which the treasury has to sign. */
 export function transferOut(ground: Ground, amount: bigint, to: PublicKey): TransactionInstruction {
-  return createTransferCheckedInstruction(payTo(ground), MINT, to, ground.treasury.publicKey, amount, USDC_DECIMALS);
+  return createTransferCheckedInstruction(
+    payTo(ground),
+    MINT,
+    to,
+    ground.treasury.publicKey,
+    amount,
+    USDC_DECIMALS,
+  );
 }
 
 /** SPL Token instruction 255: several in one, which leave neither inner instructions nor logs of their own. */
 export function batch(...instructions: TransactionInstruction[]): TransactionInstruction {
-  const parts = instructions.map(({ keys, data }) => Buffer.concat([Buffer.of(keys.length, data.length), data]));
+  const parts = instructions.map(({ keys, data }) =>
+    Buffer.concat([Buffer.of(keys.length, data.length), data]),
+  );
   return new TransactionInstruction({
     programId: TOKEN_PROGRAM_ID,
     keys: instructions.flatMap(({ keys }) => keys),
@@ -61,7 +70,12 @@ export interface OtherToken {
 }
 
 /** A token of the agent's own making: six decimals, paid to the same treasury owner. */
-export function otherToken({ chain, treasury }: Ground, agent: Agent, amount: bigint, program: PublicKey): OtherToken {
+export function otherToken(
+  { chain, treasury }: Ground,
+  agent: Agent,
+  amount: bigint,
+  program: PublicKey,
+): OtherToken {
   const mint = Keypair.generate();
   const payer = agent.wallet.publicKey;
   const account = (owner: PublicKey) => getAssociatedTokenAddressSync(mint.publicKey, owner, true, program);

@@ -103,7 +103,10 @@ describe("a payment whose memo is not ours", () => {
   it("is refused: bytes that are not UTF-8, which the Memo programs do not let through", async () => {
     for (const program of [undefined, MEMO_V1]) {
       const { agent, offer } = await quoted();
-      const tx = await payWith(agent, memo(Buffer.concat([Buffer.from(offer.memo), Buffer.of(0xff)]), program));
+      const tx = await payWith(
+        agent,
+        memo(Buffer.concat([Buffer.from(offer.memo), Buffer.of(0xff)]), program),
+      );
       expectRefused(await callWith(world, agent, tx, offer.quoteId), /failed on the chain/);
       await expectNothing(world, agent);
     }
@@ -136,7 +139,9 @@ describe("two memos of ours in one transaction", () => {
 /** The Memo programs check their text and no program here calls them, so these two are told by a lying endpoint. */
 describe("a memo as only a strange chain could show it", () => {
   interface Told {
-    transaction: { message: { accountKeys: string[]; instructions: { programIdIndex: number; data: string }[] } };
+    transaction: {
+      message: { accountKeys: string[]; instructions: { programIdIndex: number; data: string }[] };
+    };
     meta: { innerInstructions: unknown[] };
   }
 
@@ -147,7 +152,11 @@ describe("a memo as only a strange chain could show it", () => {
       maxSupportedTransactionVersion: 1,
     })) as Told;
     change(result);
-    world.chain.faults.add({ method: "getTransaction", fault: { kind: "result", result: result as never }, calls: 1 });
+    world.chain.faults.add({
+      method: "getTransaction",
+      fault: { kind: "result", result: result as never },
+      calls: 1,
+    });
   }
 
   it("counts only at the top level: what another program wrote, the payer may not have seen", async () => {

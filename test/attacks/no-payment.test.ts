@@ -63,7 +63,11 @@ const ATTACKS: [string, RegExp, Attack][] = [
     (agent, offer) => [memo(offer.memo), transfer(world, agent, PRICE, usdcOf(agent))],
   ],
   ["a memo alone", /does not pay the treasury/, (_agent, offer) => [memo(offer.memo)]],
-  ["a transfer of nothing", /balance did not grow/, (agent, offer) => [memo(offer.memo), transfer(world, agent, 0n)]],
+  [
+    "a transfer of nothing",
+    /balance did not grow/,
+    (agent, offer) => [memo(offer.memo), transfer(world, agent, 0n)],
+  ],
   [
     "a transfer from the treasury to itself",
     /balance did not grow/,
@@ -84,7 +88,11 @@ const ATTACKS: [string, RegExp, Attack][] = [
     "a transfer that comes back in the same transaction",
     /balance did not grow/,
     (agent, offer) => ({
-      instructions: [memo(offer.memo), transfer(world, agent, PRICE), transferOut(world, PRICE, usdcOf(agent))],
+      instructions: [
+        memo(offer.memo),
+        transfer(world, agent, PRICE),
+        transferOut(world, PRICE, usdcOf(agent)),
+      ],
       signers: [world.treasury],
     }),
   ],
@@ -92,7 +100,11 @@ const ATTACKS: [string, RegExp, Attack][] = [
     "a transfer of which a part comes back",
     /do not add up/,
     (agent, offer) => ({
-      instructions: [memo(offer.memo), transfer(world, agent, PRICE * 3n), transferOut(world, PRICE, usdcOf(agent))],
+      instructions: [
+        memo(offer.memo),
+        transfer(world, agent, PRICE * 3n),
+        transferOut(world, PRICE, usdcOf(agent)),
+      ],
       signers: [world.treasury],
     }),
   ],
@@ -100,7 +112,10 @@ const ATTACKS: [string, RegExp, Attack][] = [
     "USDC minted into the treasury",
     /do not add up/,
     (_agent, offer) => ({
-      instructions: [memo(offer.memo), createMintToInstruction(MINT, payTo(world), USDC_AUTHORITY.publicKey, PRICE)],
+      instructions: [
+        memo(offer.memo),
+        createMintToInstruction(MINT, payTo(world), USDC_AUTHORITY.publicKey, PRICE),
+      ],
       signers: [USDC_AUTHORITY],
     }),
   ],
@@ -130,7 +145,11 @@ const ATTACKS: [string, RegExp, Attack][] = [
         space: 165,
         programId: TOKEN_PROGRAM_ID,
       });
-      const initialize = createInitializeAccount3Instruction(newAccountPubkey, MINT, world.treasury.publicKey);
+      const initialize = createInitializeAccount3Instruction(
+        newAccountPubkey,
+        MINT,
+        world.treasury.publicKey,
+      );
       return {
         instructions: [memo(offer.memo), create, initialize, transfer(world, agent, PRICE, newAccountPubkey)],
         signers: [account],

@@ -1,4 +1,8 @@
-import { createApproveInstruction, createCloseAccountInstruction, createTransferInstruction } from "@solana/spl-token";
+import {
+  createApproveInstruction,
+  createCloseAccountInstruction,
+  createTransferInstruction,
+} from "@solana/spl-token";
 import {
   AddressLookupTableProgram,
   Connection,
@@ -76,7 +80,10 @@ describe("a payment in an unusual transaction buys the call, once", () => {
   it("in a batch that is too small, which is credited for what it moved", async () => {
     const both = batch(transfer(world, agent, 400n), transfer(world, agent, 599n));
     const tx = await world.send(agent, [memo(offer.memo), both]);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), /\$0\.000999 was sent, the price is \$0\.001/);
+    expectRefused(
+      await callWith(world, agent, tx, offer.quoteId),
+      /\$0\.000999 was sent, the price is \$0\.001/,
+    );
     await expectAccount(world, agent, { balance: 999n, receipts: 0 });
   });
 
@@ -87,8 +94,15 @@ describe("a payment in an unusual transaction buys the call, once", () => {
       recentSlot: await connection.getSlot("confirmed"),
     });
     const addresses = [MINT, payTo(world)];
-    const authority = { lookupTable: table, authority: agent.wallet.publicKey, payer: agent.wallet.publicKey };
-    await world.send(agent, [create, AddressLookupTableProgram.extendLookupTable({ ...authority, addresses })]);
+    const authority = {
+      lookupTable: table,
+      authority: agent.wallet.publicKey,
+      payer: agent.wallet.publicKey,
+    };
+    await world.send(agent, [
+      create,
+      AddressLookupTableProgram.extendLookupTable({ ...authority, addresses }),
+    ]);
     const { value: lookupTable } = await connection.getAddressLookupTable(table);
     if (!lookupTable) throw new Error("the lookup table exists");
     const { blockhash } = await connection.getLatestBlockhash();
@@ -115,7 +129,12 @@ describe("a payment in an unusual transaction buys the call, once", () => {
 
   it("with a delegate as the transfer's authority", async () => {
     const delegate = Keypair.generate();
-    const approve = createApproveInstruction(usdcOf(agent), delegate.publicKey, agent.wallet.publicKey, PRICE);
+    const approve = createApproveInstruction(
+      usdcOf(agent),
+      delegate.publicKey,
+      agent.wallet.publicKey,
+      PRICE,
+    );
     await world.send(agent, [approve]);
     const tx = await world.send(
       agent,
@@ -130,8 +149,14 @@ describe("a payment in an unusual transaction buys the call, once", () => {
     await world.send(agent, [
       transfer(world, agent, 1_000_000_000n - PRICE, world.chain.controls.usdcAccount(friend.publicKey)),
     ]);
-    const close = createCloseAccountInstruction(usdcOf(agent), agent.wallet.publicKey, agent.wallet.publicKey);
-    await expectOnePurchase(await world.send(agent, [memo(offer.memo), transfer(world, agent, PRICE), close]));
+    const close = createCloseAccountInstruction(
+      usdcOf(agent),
+      agent.wallet.publicKey,
+      agent.wallet.publicKey,
+    );
+    await expectOnePurchase(
+      await world.send(agent, [memo(offer.memo), transfer(world, agent, PRICE), close]),
+    );
   });
 
   it("paid by somebody else: the quote says whose it is", async () => {
@@ -151,7 +176,11 @@ describe("a transaction of two signers", () => {
     const feePayer = world.chain.controls.createWallet();
     const { blockhash } = await connection.getLatestBlockhash();
     const instructions = [memo(offer.memo), transfer(world, agent, PRICE)];
-    const message = new TransactionMessage({ payerKey: feePayer.publicKey, recentBlockhash: blockhash, instructions });
+    const message = new TransactionMessage({
+      payerKey: feePayer.publicKey,
+      recentBlockhash: blockhash,
+      instructions,
+    });
     const transaction = new VersionedTransaction(message.compileToV0Message());
     transaction.sign([feePayer, agent.wallet]);
     const first = await connection.sendTransaction(transaction, { skipPreflight: true });
@@ -172,7 +201,11 @@ describe("a transaction of two signers", () => {
   it("is not paid out twice by an endpoint that finds it by its second signature as well", async () => {
     const [first, second] = await payWithTwoSigners();
     const result = await rpc(world.chain, "getTransaction", first, told);
-    world.chain.faults.add({ method: "getTransaction", fault: { kind: "result", result: result as never }, calls: 1 });
+    world.chain.faults.add({
+      method: "getTransaction",
+      fault: { kind: "result", result: result as never },
+      calls: 1,
+    });
     expectRefused(
       await callWith(world, agent, second, offer.quoteId),
       /not the transaction's id; send its first signature/,
@@ -192,7 +225,11 @@ describe("a payment that an endpoint tells wrongly", () => {
       maxSupportedTransactionVersion: 1,
     });
     const failed = await world.send(agent, [memo(offer.memo), transfer(world, agent, 2_000_000_000n)]);
-    world.chain.faults.add({ method: "getTransaction", fault: { kind: "result", result: result as never }, calls: 1 });
+    world.chain.faults.add({
+      method: "getTransaction",
+      fault: { kind: "result", result: result as never },
+      calls: 1,
+    });
     const answer = await callWith(world, agent, failed, offer.quoteId);
     expectRefused(answer, /Solana network cannot be asked/, "UNAVAILABLE", 503);
     expectRefused(await callWith(world, agent, failed, offer.quoteId), /failed on the chain/);
@@ -206,7 +243,12 @@ describe("a payment that an endpoint tells wrongly", () => {
       const buyer = await careful.agent();
       const quoted = await offerFor(careful, buyer);
       const tx = await careful.pay(buyer, PRICE, quoted.memo);
-      expectRefused(await callWith(careful, buyer, tx, quoted.quoteId), /must be finalized/, "PAYMENT_PENDING", 503);
+      expectRefused(
+        await callWith(careful, buyer, tx, quoted.quoteId),
+        /must be finalized/,
+        "PAYMENT_PENDING",
+        503,
+      );
       careful.chain.chain.drop(tx);
       expectRefused(await callWith(careful, buyer, tx, quoted.quoteId), /not on the chain yet/);
       await expectNothing(careful, buyer);

@@ -105,7 +105,9 @@ describe("a proof that was charged", () => {
 
 describe("one proof presented by many at once", () => {
   it("is charged once without keys", async () => {
-    const answers = await Promise.all(Array.from({ length: 24 }, () => callWith(world, agent, tx, offer.quoteId)));
+    const answers = await Promise.all(
+      Array.from({ length: 24 }, () => callWith(world, agent, tx, offer.quoteId)),
+    );
     expectOneReceipt(answers);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
@@ -127,8 +129,15 @@ describe("one proof presented by many at once", () => {
     const [answers, stolen] = await Promise.all([
       Promise.all(
         Array.from({ length: 18 }, (_, n) => {
-          if (n % 3 === 0) return callWithBody(world, agent, { tx_ref: tx, memo: offer.memo, amount_usdc: "0.001" });
-          return callWith(world, agent, tx, offer.quoteId, n % 3 === 1 ? {} : { idempotency_key: `k${n % 2}` });
+          if (n % 3 === 0)
+            return callWithBody(world, agent, { tx_ref: tx, memo: offer.memo, amount_usdc: "0.001" });
+          return callWith(
+            world,
+            agent,
+            tx,
+            offer.quoteId,
+            n % 3 === 1 ? {} : { idempotency_key: `k${n % 2}` },
+          );
         }),
       ),
       Promise.all(
@@ -148,7 +157,9 @@ describe("one proof presented by many at once", () => {
     const next = await offerFor(world, agent);
     world.chain.faults.add({ method: "getTransaction", fault: { kind: "null" }, calls: 8 });
     const early = await world.pay(agent, PRICE, next.memo);
-    const answers = await Promise.all(Array.from({ length: 8 }, () => callWith(world, agent, early, next.quoteId)));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => callWith(world, agent, early, next.quoteId)),
+    );
     world.chain.faults.clear();
     expectOneReceipt(answers);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });

@@ -43,7 +43,13 @@ export function pastOffer(keys: SealingKeys, agent: Agent, secondsAgo: number): 
 }
 
 /** Repeats the call with the proof in the header. */
-export function callWith(world: World, agent: Agent, tx: string, quoteId: string, extra: object = {}): Promise<Answer> {
+export function callWith(
+  world: World,
+  agent: Agent,
+  tx: string,
+  quoteId: string,
+  extra: object = {},
+): Promise<Answer> {
   return world.call(agent, TOOL, PARAMS, { headers: xPayment(tx, quoteId), body: extra });
 }
 
@@ -63,7 +69,9 @@ export function expectRefused(answer: Answer, message: RegExp, code = "INVALID_P
     code,
     message: expect.stringMatching(message),
     request_id: answer.headers.get("x-request-id"),
-    ...("retry_after_seconds" in answer.body && { retry_after_seconds: Number(answer.headers.get("retry-after")) }),
+    ...("retry_after_seconds" in answer.body && {
+      retry_after_seconds: Number(answer.headers.get("retry-after")),
+    }),
   });
   expect(answer.status).toBe(status);
 }
@@ -74,7 +82,12 @@ export function expectBought(answer: Answer, tx: string, quoteId: string): void 
   expect(answer.body).toMatchObject({
     ok: true,
     result: { total: expect.anything() },
-    receipt: { tx_signature: tx, quote_id: quoteId, debited_usdc_microusd: Number(PRICE), paid_by: "transfer" },
+    receipt: {
+      tx_signature: tx,
+      quote_id: quoteId,
+      debited_usdc_microusd: Number(PRICE),
+      paid_by: "transfer",
+    },
   });
 }
 
@@ -84,7 +97,10 @@ export async function expectAccount(
   agent: Agent,
   account: { balance: bigint; receipts: number },
 ): Promise<void> {
-  const [status, receipts] = await Promise.all([world.call(agent, "get_status", {}), world.get(agent, "/receipts")]);
+  const [status, receipts] = await Promise.all([
+    world.call(agent, "get_status", {}),
+    world.get(agent, "/receipts"),
+  ]);
   const told = { balance: status.body.result.balance_usdc, receipts: receipts.body.items.length };
   expect(told).toEqual({ ...account, balance: formatUsdc(account.balance) });
 }

@@ -28,7 +28,8 @@ async function offered(): Promise<string> {
   return headers.get("payment-required") ?? "";
 }
 
-const decoded = (paymentSignature: string): Payload => JSON.parse(Buffer.from(paymentSignature, "base64").toString());
+const decoded = (paymentSignature: string): Payload =>
+  JSON.parse(Buffer.from(paymentSignature, "base64").toString());
 const encoded = (payload: object) => Buffer.from(JSON.stringify(payload)).toString("base64");
 
 type Terms = Record<string, unknown>;
@@ -70,7 +71,9 @@ describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
   afterAll(async () => {
     expect(await payer.usdc()).toBe(before);
     await expectAccount(world, agent, { balance: 0n, receipts: 0 });
-    truth = await payer.sign(withTermsOf(offer, { ...termsOf(await offered()), memo: termsOf(offer)["memo"] }));
+    truth = await payer.sign(
+      withTermsOf(offer, { ...termsOf(await offered()), memo: termsOf(offer)["memo"] }),
+    );
     const first = await callWith(truth);
     expect(first.status, JSON.stringify(first.body)).toBe(200);
     expect((await callWith(truth)).body).toEqual(first.body);
@@ -91,7 +94,9 @@ describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
     for (let at = theirs; at < bytes.length; at += 11) {
       const changed = Buffer.from(bytes);
       changed[at] = (changed[at] ?? 0) ^ 0x04;
-      const answer = await callWith(encoded({ ...payload, payload: { transaction: changed.toString("base64") } }));
+      const answer = await callWith(
+        encoded({ ...payload, payload: { transaction: changed.toString("base64") } }),
+      );
       expect([400, 402], `byte ${at}: ${JSON.stringify(answer.body)}`).toContain(answer.status);
       expectFailed(answer, "INVALID_PAYMENT", answer.status);
     }
@@ -100,7 +105,11 @@ describe("a PAYMENT-SIGNATURE that was changed on its way", () => {
       expectFailed(await callWith(encoded({ ...payload, payload: { transaction } })), "INVALID_PAYMENT", 400);
     }
     const longer = Buffer.concat([bytes, Buffer.alloc(1)]).toString("base64");
-    expectFailed(await callWith(encoded({ ...payload, payload: { transaction: longer } })), "INVALID_PAYMENT", 400);
+    expectFailed(
+      await callWith(encoded({ ...payload, payload: { transaction: longer } })),
+      "INVALID_PAYMENT",
+      400,
+    );
   });
 
   const stranger = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin";
@@ -181,14 +190,16 @@ describe("the x402 client is not made to pay twice", () => {
       request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
     const answers = await Promise.all([...gateways, ...gateways].map(ask));
     for (const { status, body, headers } of answers) {
-      expect(["200 undefined", "409 REQUEST_IN_PROGRESS", "503 PAYMENT_PENDING"], JSON.stringify(body)).toContain(
-        `${status} ${body.code}`,
-      );
+      expect(
+        ["200 undefined", "409 REQUEST_IN_PROGRESS", "503 PAYMENT_PENDING"],
+        JSON.stringify(body),
+      ).toContain(`${status} ${body.code}`);
       expect(headers.get("payment-required")).toBeNull();
     }
     const settled = await Promise.all(gateways.map(ask));
     const [first] = settled;
-    for (const { status, body } of settled) expect({ status, body }).toEqual({ status: 200, body: first?.body });
+    for (const { status, body } of settled)
+      expect({ status, body }).toEqual({ status: 200, body: first?.body });
     expect(await payer.usdc()).toBe(before - PRICE);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });

@@ -15,7 +15,14 @@ const AT_ONCE = 4;
 export async function makeAccounts(url: string, count: number, usdc: string | undefined): Promise<string[]> {
   const amount = usdc === undefined ? undefined : parseUsdc(usdc);
   const postgres = await openPostgres({
-    ...{ url, instanceId: randomUUID(), clock: systemClock, random: systemRandom, leaseMs: 60_000, poolSize: AT_ONCE },
+    ...{
+      url,
+      instanceId: randomUUID(),
+      clock: systemClock,
+      random: systemRandom,
+      leaseMs: 60_000,
+      poolSize: AT_ONCE,
+    },
     log: { warn: () => {}, error: () => {} },
   });
   try {

@@ -5,7 +5,11 @@ const answer = z.object({ result: z.unknown() });
 /** Has the local chain do one of the things that only it does. @throws Error when it refuses */
 export async function askChain(rpcUrl: string, method: string, params: readonly unknown[]): Promise<void> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const response = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body });
+  const response = await fetch(rpcUrl, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+  });
   const text = await response.text();
   if (!("result" in answer.parse(JSON.parse(text)))) throw new Error(`${method} was refused: ${text}`);
 }

@@ -4,7 +4,8 @@ import { ROOT } from "../tooling/command.ts";
 /** The commit of the sources, shortened; undefined where what runs is not as it was committed, or there is no repository. */
 export function commitOf(): string | undefined {
   try {
-    const git = (...args: string[]) => execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: "pipe" }).trim();
+    const git = (...args: string[]) =>
+      execFileSync("git", args, { cwd: ROOT, encoding: "utf8", stdio: "pipe" }).trim();
     // What is measured goes into the documentation, part by part.
     const changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!docs");
     return changed === "" ? git("rev-parse", "--short=7", "HEAD") : undefined;

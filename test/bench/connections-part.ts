@@ -66,13 +66,21 @@ async function measure(
   };
   try {
     // Until then the heap grows with every call, whatever the connections take.
-    const job = { host: "127.0.0.1", port, connections: 64, requests: [request], expect: { status: 200, body: "{" } };
+    const job = {
+      host: "127.0.0.1",
+      port,
+      connections: 64,
+      requests: [request],
+      expect: { status: 200, body: "{" },
+    };
     await loaded(load, server, job, plan, signal)();
     const before = await resident();
     const took: number[] = [];
     for (const count of scale.idleConnections) {
       while (sockets.length < count) {
-        const some = Array.from({ length: Math.min(AT_ONCE, count - sockets.length) }, () => answered(port, request));
+        const some = Array.from({ length: Math.min(AT_ONCE, count - sockets.length) }, () =>
+          answered(port, request),
+        );
         sockets.push(...(await Promise.all(some)));
       }
       const now = await resident();

@@ -27,7 +27,10 @@ export interface Batches {
 
 /** The moment now. */
 export async function mark(url: string): Promise<Mark> {
-  const { rows } = await query(url, "select clock_timestamp()::text as at, pg_current_wal_insert_lsn()::text as lsn");
+  const { rows } = await query(
+    url,
+    "select clock_timestamp()::text as at, pg_current_wal_insert_lsn()::text as lsn",
+  );
   return { at: rows[0].at, lsn: rows[0].lsn };
 }
 

@@ -62,7 +62,10 @@ export async function costJobs({ keys, poor, port, connections }: Options): Prom
   };
   const everyone = keys.map((each) => toolCallRequest(each, PAID_CALL));
   const paid = (count: number) =>
-    make(`paid call, ${count} at once`, everyone, 200, '"receipt_id":"rcpt_', { connections: count, paid: true });
+    make(`paid call, ${count} at once`, everyone, 200, '"receipt_id":"rcpt_', {
+      connections: count,
+      paid: true,
+    });
   const jobs = [await make("echo", [echo], 200, '{"ok":true,"result":{"echo":"hello, gateway"}')];
   jobs.push(await make("402", [toolCallRequest(poor, PAID_CALL)], 402, '"code":"PAYMENT_REQUIRED"'));
   jobs.push(
@@ -87,7 +90,9 @@ function receiptsRequest(apiKey: string): string {
 function bytesOfAnswer(port: number, request: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let bytes = 0;
-    const socket = connect(port, "127.0.0.1", () => socket.write(request.replace("\r\n", "\r\nConnection: close\r\n")));
+    const socket = connect(port, "127.0.0.1", () =>
+      socket.write(request.replace("\r\n", "\r\nConnection: close\r\n")),
+    );
     socket.on("data", (chunk) => (bytes += chunk.length)).on("end", () => resolve(bytes));
     socket.on("error", reject);
   });

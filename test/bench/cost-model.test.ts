@@ -31,7 +31,10 @@ describe("the model of what calls take", () => {
   });
 
   it("takes a cost that does not fall with the batch for one of the call alone", () => {
-    expect(costThrough([4, 20].map((batch) => ({ batch, ms: batch / 10 })))).toEqual({ fixed: 1.2, perBatch: 0 });
+    expect(costThrough([4, 20].map((batch) => ({ batch, ms: batch / 10 })))).toEqual({
+      fixed: 1.2,
+      perBatch: 0,
+    });
     expect(costThrough([8, 8].map((batch) => ({ batch, ms: 1 })))).toEqual({ fixed: 1, perBatch: 0 });
   });
 

@@ -48,6 +48,8 @@ async function statOf(pid: number): Promise<Stat | undefined> {
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
     .map(Number);
-  const [parent = 0, utime = 0, stime = 0, cutime = 0, cstime = 0] = [1, 11, 12, 13, 14].map((index) => fields[index]);
+  const [parent = 0, utime = 0, stime = 0, cutime = 0, cstime = 0] = [1, 11, 12, 13, 14].map(
+    (index) => fields[index],
+  );
   return { pid, parent, own: (utime + stime) / USER_HZ, waitedFor: (cutime + cstime) / USER_HZ };
 }

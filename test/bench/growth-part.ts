@@ -20,7 +20,8 @@ const BAR = 1.2;
 export async function growth(bench: Bench): Promise<Line[]> {
   const { world, scale } = bench;
   const ledgers: GrownLedger[] = [];
-  for (const transfers of scale.ledgers) ledgers.push(await growLedger(world, transfers, scale.ledgerAccounts));
+  for (const transfers of scale.ledgers)
+    ledgers.push(await growLedger(world, transfers, scale.ledgerAccounts));
   return growthOf(bench, ledgers);
 }
 
@@ -64,7 +65,11 @@ async function sideOf(
     ...{ host: "127.0.0.1", port: httpPort, connections: CONNECTIONS, expect },
     requests: await requests(ledger, httpPort),
   };
-  const own = { ...plan, windowMs: Math.min(plan.windowMs, WINDOW_MS), warmUpMs: Math.min(plan.warmUpMs, WARM_UP_MS) };
+  const own = {
+    ...plan,
+    windowMs: Math.min(plan.windowMs, WINDOW_MS),
+    warmUpMs: Math.min(plan.warmUpMs, WARM_UP_MS),
+  };
   return loaded(load, server, job, own, signal);
 }
 
@@ -109,7 +114,8 @@ async function auditLines(ledgers: readonly GrownLedger[], signal: AbortSignal):
     const began = performance.now();
     const wrong = (await auditApart(url, signal)).filter(({ violations }) => violations > 0n);
     const seconds = (performance.now() - began) / 1000;
-    if (wrong.length > 0) throw new Error(`the audit found violations: ${wrong.map(({ name }) => name).join(", ")}`);
+    if (wrong.length > 0)
+      throw new Error(`the audit found violations: ${wrong.map(({ name }) => name).join(", ")}`);
     if (before) {
       lines.push({
         measure: `audit, ${sized(transfers)}: time per transfer`,

@@ -31,7 +31,8 @@ export function questionsFor(smallest: GrownLedger, farPage: number): Question[]
     },
     {
       name: "paid call, many accounts",
-      requests: ({ keys }) => spread(keys, smallest.keys.length).map((key) => toolCallRequest(key, PAID_CALL)),
+      requests: ({ keys }) =>
+        spread(keys, smallest.keys.length).map((key) => toolCallRequest(key, PAID_CALL)),
       expect: PAID,
     },
     {

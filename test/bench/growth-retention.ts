@@ -72,7 +72,12 @@ function callsOn({ plan, signal, load }: Bench, gateway: ServedGateway, keys: re
 /** The same side while what is old is removed as an instance does it. */
 function removing(
   side: Side,
-  { pool, url, plan, removed }: { pool: Pool; url: string; plan: Plan; removed: { rows: number; seconds: number } },
+  {
+    pool,
+    url,
+    plan,
+    removed,
+  }: { pool: Pool; url: string; plan: Plan; removed: { rows: number; seconds: number } },
 ): Side {
   return async () => {
     const before = await expiredIn(url);
@@ -88,7 +93,9 @@ function removing(
     await round;
     const left = await expiredIn(url);
     if (problems.length > 0 || left === 0 || left === before)
-      throw new Error(`of ${before} old records ${left} were left: nothing was measured`, { cause: problems[0] });
+      throw new Error(`of ${before} old records ${left} were left: nothing was measured`, {
+        cause: problems[0],
+      });
     removed.rows += before - left;
     removed.seconds += (plan.warmUpMs + plan.windowMs) / 1000;
     return rate;
@@ -125,6 +132,9 @@ async function fillExpired(url: string, count: number): Promise<void> {
 }
 
 async function expiredIn(url: string): Promise<number> {
-  const { rows } = await query(url, "select count(*)::integer as old from idempotency where expires_at < now()");
+  const { rows } = await query(
+    url,
+    "select count(*)::integer as old from idempotency where expires_at < now()",
+  );
   return rows[0].old;
 }

@@ -31,7 +31,11 @@ export async function grpcEcho(bench: Bench): Promise<Line[]> {
       plan,
       signal,
     );
-  const comparison = await compare(side(gateway.server, gateway.grpcPort), side(peer.server, peer.port), plan);
+  const comparison = await compare(
+    side(gateway.server, gateway.grpcPort),
+    side(peer.server, peer.port),
+    plan,
+  );
   return [...cpuLine("gRPC echo", comparison, PEER, 1.6), throughputLine("gRPC echo", comparison, PEER, 0.6)];
 }
 

@@ -22,7 +22,8 @@ export async function checkBooks(books: Books, answered: number, signal: AbortSi
             (select count(*)::integer from run where status = 'active') as active`,
   );
   const { receipts, available, active } = rows[0];
-  if (receipts !== answered) throw new Error(`${answered} calls were answered, and there are ${receipts} receipts`);
+  if (receipts !== answered)
+    throw new Error(`${answered} calls were answered, and there are ${receipts} receipts`);
   if (active !== 0) throw new Error(`${active} calls are still active`);
   const left = startingBalance * BigInt(accounts) - price * BigInt(answered);
   if (BigInt(available) !== left) throw new Error(`the balances add up to ${available}, not to ${left}`);

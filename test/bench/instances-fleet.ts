@@ -49,7 +49,11 @@ export class Fleet {
   readonly #database: DatabaseProcesses | undefined;
   readonly #bench: Bench;
 
-  private constructor(bench: Bench, gateways: readonly ServedGateway[], database: DatabaseProcesses | undefined) {
+  private constructor(
+    bench: Bench,
+    gateways: readonly ServedGateway[],
+    database: DatabaseProcesses | undefined,
+  ) {
     this.#bench = bench;
     this.gateways = gateways;
     this.#members = gateways.map((gateway) => ({ gateway, load: bench.load("http") }));

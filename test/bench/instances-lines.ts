@@ -27,7 +27,9 @@ export function instanceLines(measured: readonly Measured[]): Line[] {
 function linesOf({ scenario, rates }: Measured, one: Measured): Line[] {
   const name = titleOf(scenario);
   const ratio = (figure: (rate: FleetRate) => number) =>
-    median(rates.flatMap((rate, round) => (one.rates[round] ? [figure(rate) / figure(one.rates[round])] : [])));
+    median(
+      rates.flatMap((rate, round) => (one.rates[round] ? [figure(rate) / figure(one.rates[round])] : [])),
+    );
   return [
     {
       measure: `${name}: throughput`,
@@ -72,10 +74,15 @@ function cpuText(rates: readonly FleetRate[]): string {
 /** The p99 of each instance. */
 function shareText(rates: readonly FleetRate[]): string {
   const instances = rates[0]?.shares.length ?? 0;
-  const p99 = Array.from({ length: instances }, (_, index) => medianOf(rates, (rate) => rate.shares[index]?.p99Ms));
+  const p99 = Array.from({ length: instances }, (_, index) =>
+    medianOf(rates, (rate) => rate.shares[index]?.p99Ms),
+  );
   return `p99 ${p99.join(", ")} ms`;
 }
 
-function medianOf(rates: readonly FleetRate[], figure: (rate: FleetRate) => number | undefined): string | undefined {
+function medianOf(
+  rates: readonly FleetRate[],
+  figure: (rate: FleetRate) => number | undefined,
+): string | undefined {
   return median(rates.flatMap((rate) => figure(rate) ?? []))?.toFixed(0);
 }

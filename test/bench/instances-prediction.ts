@@ -23,7 +23,10 @@ export async function predictionLines(measured: readonly Measured[], url: string
   const usual = paid.find(({ scenario }) => scenario.connections === CONNECTIONS);
   if (!usual) throw new Error("one instance alone was not measured");
   const batchOf = ({ batches }: Measured) => median(batches) ?? Number.NaN;
-  const [paidCosts, freeCosts] = [costsOf(paid, batchOf), costsOf(echo, ({ scenario }) => scenario.connections)];
+  const [paidCosts, freeCosts] = [
+    costsOf(paid, batchOf),
+    costsOf(echo, ({ scenario }) => scenario.connections),
+  ];
   const perBatch = CONNECTIONS / batchOf(usual);
   const machine = { cores: os.cpus().length, commitMs: await commitMs(url, COMMITS) };
   const told = `${paidCosts.all.fixed.toFixed(2)} ms a call, ${paidCosts.all.perBatch.toFixed(1)} ms a batch, ${machine.commitMs.toFixed(1)} ms a commit`;
@@ -65,7 +68,11 @@ function allMicros({ gatewayMicros, databaseMicros = 0, restMicros }: FleetRate)
 }
 
 /** What a call costs at a batch size. */
-function pointOf(measured: Measured, batch: (measured: Measured) => number, micros: (rate: FleetRate) => number) {
+function pointOf(
+  measured: Measured,
+  batch: (measured: Measured) => number,
+  micros: (rate: FleetRate) => number,
+) {
   return { batch: batch(measured), ms: figureOf(measured, micros) / 1000 };
 }
 

@@ -37,8 +37,18 @@ export function scenariosOf(keys: readonly string[], { instances: counts, everyL
   const everyone = keys.map((key) => toolCallRequest(key, PAID_CALL));
   const paid = { paid: true, expect: { status: 200, body: '"receipt_id":"rcpt_' } };
   const most = Math.max(...counts);
-  const many: Kind = { calls: "many", title: `paid call, ${keys.length} accounts`, requests: everyone, ...paid };
-  const hot: Kind = { calls: "hot", title: "paid call, one account", requests: everyone.slice(0, 1), ...paid };
+  const many: Kind = {
+    calls: "many",
+    title: `paid call, ${keys.length} accounts`,
+    requests: everyone,
+    ...paid,
+  };
+  const hot: Kind = {
+    calls: "hot",
+    title: "paid call, one account",
+    requests: everyone.slice(0, 1),
+    ...paid,
+  };
   const echo: Kind = {
     calls: "echo",
     title: "echo",
@@ -50,7 +60,9 @@ export function scenariosOf(keys: readonly string[], { instances: counts, everyL
   return [
     ...FEW.paid.map((connections): Scenario => ({ ...many, instances: 1, connections })),
     ...FEW.free.map((connections): Scenario => ({ ...echo, instances: 1, connections })),
-    ...kinds.flatMap((kind) => counts.map((instances): Scenario => ({ ...kind, instances, connections: CONNECTIONS }))),
+    ...kinds.flatMap((kind) =>
+      counts.map((instances): Scenario => ({ ...kind, instances, connections: CONNECTIONS })),
+    ),
     ...(everyLoad ? [many, hot] : []).map((kind): Scenario => ({
       ...kind,
       instances: most,

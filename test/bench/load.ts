@@ -61,7 +61,8 @@ export class LoadProcess {
     const [message] = await Promise.race([answer, ended]).finally(() => answered.abort());
     const report = loadReport.parse(message);
     if (report.kind === "failed") throw new Error(report.message);
-    if (report.kind !== expected) throw new Error(`the load generator answered ${report.kind}, not ${expected}`);
+    if (report.kind !== expected)
+      throw new Error(`the load generator answered ${report.kind}, not ${expected}`);
     return report;
   }
 }

@@ -10,7 +10,9 @@ export function machine(): string {
 
 /** CPU time that the whole machine has spent up to now, seconds. */
 export function machineCpuSeconds(): number {
-  return os.cpus().reduce((total, { times }) => total + (times.user + times.nice + times.sys + times.irq) / 1000, 0);
+  return os
+    .cpus()
+    .reduce((total, { times }) => total + (times.user + times.nice + times.sys + times.irq) / 1000, 0);
 }
 
 /** Processor time since the machine was started, clock ticks: what it worked, and what it would have worked on a host of its own. */

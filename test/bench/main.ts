@@ -24,12 +24,16 @@ await runParts(parts, {
   ...{ form, profile, signal: stop.signal },
   async ended(outcome) {
     if (verbose)
-      process.stderr.write(`${outcome.part.name}: ${outcome.seconds.toFixed(1)} s${stolenText(outcome.stolen)}\n`);
+      process.stderr.write(
+        `${outcome.part.name}: ${outcome.seconds.toFixed(1)} s${stolenText(outcome.stolen)}\n`,
+      );
     try {
       await take(outcome);
     } catch (error) {
       failed++;
-      process.stderr.write(`${outcome.part.name} failed: ${error instanceof Error ? error.stack : String(error)}\n`);
+      process.stderr.write(
+        `${outcome.part.name} failed: ${error instanceof Error ? error.stack : String(error)}\n`,
+      );
     }
   },
 });

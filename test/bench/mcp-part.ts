@@ -23,7 +23,13 @@ export async function mcp(bench: Bench): Promise<Line[]> {
   const load = bench.load("http");
   const side = ({ server, port }: { server: typeof gateway.server; port: number }, request: string) => {
     const job = { host: "127.0.0.1", port, connections: CONNECTIONS, requests: [request] };
-    return loaded(load, server, { ...job, expect: { status: 200, body: `{"echo":"${MESSAGE}"}` } }, plan, signal);
+    return loaded(
+      load,
+      server,
+      { ...job, expect: { status: 200, body: `{"echo":"${MESSAGE}"}` } },
+      plan,
+      signal,
+    );
   };
   const ours = { server: gateway.server, port: gateway.httpPort };
   const plain = toolCallRequest(key, { tool: "echo", params: { message: MESSAGE } });

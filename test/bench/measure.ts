@@ -52,7 +52,13 @@ export interface Range {
 export type Side = () => Promise<Rate>;
 
 /** A side that answers a job: throughput by the generator's count, CPU by the server's own books. */
-export function loaded(load: LoadProcess, server: ServerProcess, job: LoadJob, plan: Plan, signal: AbortSignal): Side {
+export function loaded(
+  load: LoadProcess,
+  server: ServerProcess,
+  job: LoadJob,
+  plan: Plan,
+  signal: AbortSignal,
+): Side {
   return async () => {
     await load.start(job);
     await sleep(plan.warmUpMs, undefined, { signal });

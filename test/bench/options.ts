@@ -51,28 +51,34 @@ export interface BenchOptions {
 
 /** Reads the options; `--help` and options that mean nothing end the process. */
 export function benchOptions(): BenchOptions {
-  return readOptions(USAGE, CONFIG, ({ values: { only, rounds, write, profile, json, verbose, short, huge } }) => {
-    if (short && write) throw new UsageError("--short measures nothing that could be kept; leave it out, or --write");
-    const usual = short ? SHORT : LONG;
-    const form = huge ? enlarged(usual) : usual;
-    const plan = rounds === undefined ? form.plan : { ...form.plan, rounds: wholeNumber("rounds", rounds, 1) };
-    const chosen = only ?? (profile === undefined ? undefined : doors().join(","));
-    const told = [
-      ...(only === undefined ? [] : [`--only ${only}`]),
-      ...(rounds === undefined ? [] : [`--rounds ${rounds}`]),
-      ...(huge ? ["--huge"] : []),
-      ...(profile === undefined ? [] : ["--profile DIR"]),
-    ];
-    return {
-      ...{ parts: chosenParts(chosen), form: { ...form, plan }, json, write, verbose, profile },
-      circumstances: {
-        date: new Date().toISOString().slice(0, 10),
-        command: ["npm run bench", ...(told.length > 0 ? ["--", ...told] : [])].join(" "),
-        machine: machine(),
-        commit: commitOf(),
-      },
-    };
-  });
+  return readOptions(
+    USAGE,
+    CONFIG,
+    ({ values: { only, rounds, write, profile, json, verbose, short, huge } }) => {
+      if (short && write)
+        throw new UsageError("--short measures nothing that could be kept; leave it out, or --write");
+      const usual = short ? SHORT : LONG;
+      const form = huge ? enlarged(usual) : usual;
+      const plan =
+        rounds === undefined ? form.plan : { ...form.plan, rounds: wholeNumber("rounds", rounds, 1) };
+      const chosen = only ?? (profile === undefined ? undefined : doors().join(","));
+      const told = [
+        ...(only === undefined ? [] : [`--only ${only}`]),
+        ...(rounds === undefined ? [] : [`--rounds ${rounds}`]),
+        ...(huge ? ["--huge"] : []),
+        ...(profile === undefined ? [] : ["--profile DIR"]),
+      ];
+      return {
+        ...{ parts: chosenParts(chosen), form: { ...form, plan }, json, write, verbose, profile },
+        circumstances: {
+          date: new Date().toISOString().slice(0, 10),
+          command: ["npm run bench", ...(told.length > 0 ? ["--", ...told] : [])].join(" "),
+          machine: machine(),
+          commit: commitOf(),
+        },
+      };
+    },
+  );
 }
 
 function enlarged(form: Form): Form {

@@ -37,7 +37,8 @@ describe("docs/performance.md", () => {
     expect(text).toBe(rendered);
     const drawn = await readdir(path.join(DOCS, "plots"));
     expect(drawn.map((name) => `plots/${name}`).sort()).toEqual([...plots.keys()].sort());
-    for (const [name, drawing] of plots) expect(await readFile(path.join(DOCS, name), "utf8"), name).toBe(drawing);
+    for (const [name, drawing] of plots)
+      expect(await readFile(path.join(DOCS, name), "utf8"), name).toBe(drawing);
   });
 
   it("is written from new figures alone, and again to the same", async () => {
@@ -75,7 +76,9 @@ describe("what is measured", () => {
     const file = path.join(folder, "performance.json");
     await writeFile(file, JSON.stringify(NOTHING));
     await changeResults(
-      { parts: { echo: part([line(2, { atMost: 1 })]), audit: part([line(1, { atMost: 1 })], "2026-11-01") } },
+      {
+        parts: { echo: part([line(2, { atMost: 1 })]), audit: part([line(1, { atMost: 1 })], "2026-11-01") },
+      },
       file,
     );
     await changeResults({ parts: { echo: part([line(1.23456, { atMost: 1 })]) } }, file);
@@ -99,7 +102,13 @@ describe("what is measured", () => {
   it("carries what calls took on both sides", () => {
     const gateway = { perSecond: 10, cpuMicros: 50, p50Ms: 1, p99Ms: 2 };
     const throughputRatio = { median: 0.5, range: { least: 0.4, most: 0.7 } };
-    const comparison = { gateway, peer: { perSecond: 20 }, throughputRatio, cpuRatio: undefined, p99Ratio: undefined };
+    const comparison = {
+      gateway,
+      peer: { perSecond: 20 },
+      throughputRatio,
+      cpuRatio: undefined,
+      p99Ratio: undefined,
+    };
     const { calls, value, range } = throughputLine("echo", comparison, "bare", 0.6);
     expect([value, range]).toEqual([0.5, throughputRatio.range]);
     expect(calls).toEqual({ what: "echo", peer: "bare", gatewayRate: gateway, peerRate: { perSecond: 20 } });
@@ -111,6 +120,8 @@ describe("what is measured", () => {
     expect(drawing).toContain('<path class="missed" d="M400,64 h65.0 v14 H400 z"/>');
     expect(drawing).toContain('<path class="met" d="M400,86 h260.0 l8,7 l-8,7 H400 z"/>');
     expect(drawing).toContain("echo &lt;CPU&gt;");
-    expect(describePlot(groups)).toBe("echo <CPU> 0.50 (bar >= 1, missed by 50 %); echo <CPU> 0.25 (bar <= 1, met)");
+    expect(describePlot(groups)).toBe(
+      "echo <CPU> 0.50 (bar >= 1, missed by 50 %); echo <CPU> 0.25 (bar <= 1, met)",
+    );
   });
 });

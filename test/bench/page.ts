@@ -34,7 +34,10 @@ export function renderPage(text: string, results: Results, parts: readonly Secti
   for (const { name } of parts) sections.set(`profile ${name}`, profileSection(name, results));
   sections.set("overview", overviewSection(measured, results));
   const others = measured.filter(({ name }) => !placed.has(name));
-  sections.set("others", others.map((part) => `### ${part.title}\n\n${partSection(part, results)}`).join("\n"));
+  sections.set(
+    "others",
+    others.map((part) => `### ${part.title}\n\n${partSection(part, results)}`).join("\n"),
+  );
   const filled = text.replaceAll(PLACE, (_, begin: string, name: string, end: string) => {
     const section = sections.get(name);
     if (section === undefined)
@@ -61,7 +64,13 @@ function overviewSection(measured: readonly Section[], results: Results): string
   const lines = groups.flatMap((group) => group.lines);
   const missed = lines.filter((line) => !isMet(line));
   const before = measured.filter(({ ownBars }) => !ownBars).flatMap((part) => groupOf(part, results).lines);
-  const rows = missed.map((line) => [line.measure, line.peer, figure(line.value), barText(line.bar), verdict(line)]);
+  const rows = missed.map((line) => [
+    line.measure,
+    line.peer,
+    figure(line.value),
+    barText(line.bar),
+    verdict(line),
+  ]);
   const missedTable = markdownTable([["missed", "compared with", "ratio", "bar", ""], ...rows]);
   return [
     `${lines.length - missed.length} of ${lines.length} bars are met. Of the ${before.length} in parts whose bars were there before anything was built, ${before.filter(isMet).length} are; the others were set with their parts, to see what gets worse.\n`,
@@ -88,7 +97,9 @@ function profileSection(name: string, results: Results): string {
   if (!profile) return NOTHING;
   const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
   const groups = profile.groups.map(({ place, share }) => [place, percent(share)]);
-  const functions = profile.functions.slice(0, FUNCTIONS).map(({ place, share }) => [`\`${place}\``, percent(share)]);
+  const functions = profile.functions
+    .slice(0, FUNCTIONS)
+    .map(({ place, share }) => [`\`${place}\``, percent(share)]);
   return [
     `${circumstancesText(profile)}\n`,
     `${markdownTable([["where the gateway's CPU time goes", "share"], ...groups])}\n`,
@@ -103,7 +114,9 @@ function circumstancesText({ date, commit, command, machine, stolen }: Circumsta
 
 /** How much the figures of a virtual machine may owe to its neighbours. */
 export function stolenText(stolen: number | undefined): string {
-  return stolen === undefined ? "" : `, ${(stolen * 100).toFixed(0)} % of its processor time taken by other machines`;
+  return stolen === undefined
+    ? ""
+    : `, ${(stolen * 100).toFixed(0)} % of its processor time taken by other machines`;
 }
 
 function groupOf({ name, title }: Section, results: Results): PlotGroup {

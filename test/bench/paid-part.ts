@@ -44,7 +44,12 @@ export async function paidCalls(bench: Bench): Promise<Line[]> {
       return loaded(load, gateway.server, jobOf(gateway.httpPort, connections, requests), plan, signal);
     },
   };
-  return [...(await throughputs(paid)), ...(await serverCpu(paid)), ...(await latencies(paid)), await replays(paid)];
+  return [
+    ...(await throughputs(paid)),
+    ...(await serverCpu(paid)),
+    ...(await latencies(paid)),
+    await replays(paid),
+  ];
 }
 
 async function throughputs({ bench: { plan, scale }, sql, calls }: Paid): Promise<Line[]> {
@@ -81,7 +86,11 @@ async function serverCpu({ bench, keys, load, calls }: Paid): Promise<Line[]> {
   if (cpuMicros === undefined) return [];
   return [
     {
-      ...{ measure: "paid call, one account: server CPU per call, us", value: cpuMicros, bar: { atMost: CPU_MICROS } },
+      ...{
+        measure: "paid call, one account: server CPU per call, us",
+        value: cpuMicros,
+        bar: { atMost: CPU_MICROS },
+      },
       gateway: `${cpuMicros.toFixed(0)} us`,
       peer: `node:http + JSON ${comparison.peer.cpuMicros?.toFixed(0)} us, ${comparison.cpuRatio?.median.toFixed(1)} times as much`,
     },
@@ -103,16 +112,30 @@ async function latencies({ bench: { plan, scale }, sql, calls }: Paid): Promise<
 async function replays({ bench, keys, load, calls }: Paid): Promise<Line> {
   const { gateway, plan, signal } = bench;
   const [key = ""] = keys;
-  const repeats = Array.from({ length: MANY }, (_, n) => ({ ...PAID_CALL, idempotency_key: `answered before ${n}` }));
+  const repeats = Array.from({ length: MANY }, (_, n) => ({
+    ...PAID_CALL,
+    idempotency_key: `answered before ${n}`,
+  }));
   await Promise.all(repeats.map((call) => askOnce(gateway.httpPort, key, call, 200)));
   const requests = repeats.map((call) => toolCallRequest(key, call));
   const repeated = loaded(load, gateway.server, jobOf(gateway.httpPort, MANY, requests), plan, signal);
   const comparison = await compare(repeated, calls({ accounts: 1, connections: MANY }), plan);
-  return throughputLine(`replay of a paid call, one account, ${MANY} connections`, comparison, "fresh calls", 3);
+  return throughputLine(
+    `replay of a paid call, one account, ${MANY} connections`,
+    comparison,
+    "fresh calls",
+    3,
+  );
 }
 
 function jobOf(port: number, connections: number, requests: string[]): LoadJob {
-  return { host: "127.0.0.1", port, connections, requests, expect: { status: 200, body: '"receipt_id":"rcpt_' } };
+  return {
+    host: "127.0.0.1",
+    port,
+    connections,
+    requests,
+    expect: { status: 200, body: '"receipt_id":"rcpt_' },
+  };
 }
 
 function accountsText(accounts: number): string {

@@ -75,7 +75,8 @@ function row(line: Line, y: number): string[] {
   const reached = timesReached(line);
   const width = (Math.min(reached, TIMES) / TIMES) * BARS_WIDTH;
   const arrow = reached > TIMES ? `l8,${(ROW - 8) / 2} l-8,${(ROW - 8) / 2}` : `v${ROW - 8}`;
-  const label = line.measure.length > LABEL_LETTERS ? `${line.measure.slice(0, LABEL_LETTERS - 1)}…` : line.measure;
+  const label =
+    line.measure.length > LABEL_LETTERS ? `${line.measure.slice(0, LABEL_LETTERS - 1)}…` : line.measure;
   return [
     `<path class="${isMet(line) ? "met" : "missed"}" d="M${LABEL_WIDTH},${y + 4} h${width.toFixed(1)} ${arrow} H${LABEL_WIDTH} z"/>`,
     `<text x="${LABEL_WIDTH - 8}" y="${y + 16}" text-anchor="end">${escaped(label)}</text>`,

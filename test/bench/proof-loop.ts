@@ -32,7 +32,10 @@ export class LoopProcess {
     const [message] = await answer;
     const report = loopReport.parse(message);
     if (report.kind === "failed") throw new Error(report.message);
-    return { perSecond: signatures.length / (report.ms / 1000), cpuMicros: report.cpuMicros / signatures.length };
+    return {
+      perSecond: signatures.length / (report.ms / 1000),
+      cpuMicros: report.cpuMicros / signatures.length,
+    };
   }
 
   /** As one side of a comparison; a sixth of them warms it up. */

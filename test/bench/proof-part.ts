@@ -91,7 +91,12 @@ function requestsLine(perProof: number): Line {
 }
 
 /** What proofs under way hold, and what waves of them leave behind. */
-async function memoryLines(stand: ProofStand, load: LoadProcess, size: number, count: number): Promise<Line[]> {
+async function memoryLines(
+  stand: ProofStand,
+  load: LoadProcess,
+  size: number,
+  count: number,
+): Promise<Line[]> {
   // A thousand proofs pile up before a node that takes a second for an answer.
   await stand.node.slow(size);
   const { seen, left } = (await waves(stand, load, { count, size })) ?? { seen: [], left: 0 };

@@ -15,7 +15,12 @@ export class ProofStand {
   readonly #apiKeys: readonly string[];
   readonly #made: MadePayment;
 
-  private constructor(gateway: ServedGateway, node: RpcStandIn, apiKeys: readonly string[], made: MadePayment) {
+  private constructor(
+    gateway: ServedGateway,
+    node: RpcStandIn,
+    apiKeys: readonly string[],
+    made: MadePayment,
+  ) {
     this.gateway = gateway;
     this.node = node;
     this.#apiKeys = apiKeys;

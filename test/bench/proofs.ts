@@ -27,12 +27,18 @@ export interface ProvedCall extends Landed {
 }
 
 /** Pays one quote on the local chain. */
-export async function makePayment({ rpcUrl, treasuryOwner }: World, { quoteId, price }: Quoted): Promise<MadePayment> {
+export async function makePayment(
+  { rpcUrl, treasuryOwner }: World,
+  { quoteId, price }: Quoted,
+): Promise<MadePayment> {
   const payer = Keypair.generate();
   const memo = memoOf(quoteId);
   await askRpc(rpcUrl, "local_airdrop", [payer.publicKey.toBase58(), 1_000_000_000]);
   await askRpc(rpcUrl, "local_mintUsdc", [payer.publicKey.toBase58(), Number(price)]);
-  const payTo = getAssociatedTokenAddressSync(new PublicKey(USDC_MINT), new PublicKey(treasuryOwner)).toBase58();
+  const payTo = getAssociatedTokenAddressSync(
+    new PublicKey(USDC_MINT),
+    new PublicKey(treasuryOwner),
+  ).toBase58();
   const order = { payer: payer.publicKey.toBase58(), payTo, amount: price, memo };
   const connection = new Connection(rpcUrl, "confirmed");
   const transaction = new Transaction().add(...paymentInstructions(order));

@@ -71,7 +71,12 @@ export function cpuLine(measure: string, comparison: Comparison, peer: string, a
   if (!ratio) return [];
   return [
     {
-      ...{ measure: `${measure}: server CPU per call`, value: ratio.median, range: ratio.range, bar: { atMost } },
+      ...{
+        measure: `${measure}: server CPU per call`,
+        value: ratio.median,
+        range: ratio.range,
+        bar: { atMost },
+      },
       gateway: `${gateway.cpuMicros?.toFixed(0)} us`,
       peer: `${peer} ${other.cpuMicros?.toFixed(0)} us`,
       calls: callsOf(measure, comparison, peer),

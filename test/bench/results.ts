@@ -43,7 +43,10 @@ const results = z.strictObject({
 });
 
 export type Results = z.output<typeof results>;
-export type Circumstances = Pick<Results["parts"][string], "date" | "machine" | "command" | "commit" | "stolen">;
+export type Circumstances = Pick<
+  Results["parts"][string],
+  "date" | "machine" | "command" | "commit" | "stolen"
+>;
 
 /** Reads them. */
 export async function readResults(file = FILE): Promise<Results> {
@@ -58,7 +61,8 @@ export async function changeResults(change: Partial<Results>, file = FILE): Prom
     profiles: { ...old.profiles, ...change.profiles },
   });
   // Four digits are more than measurements repeat.
-  const digits = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(4)) : value);
+  const digits = (_: string, value: unknown) =>
+    typeof value === "number" ? Number(value.toPrecision(4)) : value;
   await writeFile(file, `${JSON.stringify(changed, digits, 2)}\n`);
   return readResults(file);
 }

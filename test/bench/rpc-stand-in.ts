@@ -34,7 +34,10 @@ export class RpcStandIn {
 
   /** Makes it tell these payments, just made, and none that it told before. */
   async land(made: MadePayment, payments: readonly Landed[]): Promise<void> {
-    await askRpc(this.url, "bench_land", [made, payments.map(({ txSignature, memo }) => [txSignature, memo])]);
+    await askRpc(this.url, "bench_land", [
+      made,
+      payments.map(({ txSignature, memo }) => [txSignature, memo]),
+    ]);
   }
 
   /** How long it takes from now on to tell a payment, ms. */

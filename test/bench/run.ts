@@ -11,10 +11,11 @@ import { startWorld, type World } from "./world.ts";
 const peerReady = z.object({ port: z.int() });
 
 /** What came of a part, and how long it took with all that was started for it; `stolen` as in results.ts. */
-export type Outcome = { readonly part: Part; readonly seconds: number; readonly stolen: number | undefined } & (
-  | { readonly lines: Line[] }
-  | { readonly error: unknown }
-);
+export type Outcome = {
+  readonly part: Part;
+  readonly seconds: number;
+  readonly stolen: number | undefined;
+} & ({ readonly lines: Line[] } | { readonly error: unknown });
 
 /** How the parts run. */
 export interface RunOptions {
@@ -27,10 +28,14 @@ export interface RunOptions {
 }
 
 /** Runs parts in one world. A part that fails is told of and keeps no other from running. */
-export async function runParts(parts: readonly Part[], { form, signal, profile, ended }: RunOptions): Promise<void> {
+export async function runParts(
+  parts: readonly Part[],
+  { form, signal, profile, ended }: RunOptions,
+): Promise<void> {
   const world = await startWorld(form.sideBySide !== undefined);
   try {
-    const shared = form.sideBySide === undefined || profile !== undefined ? undefined : await serveAll(world, parts);
+    const shared =
+      form.sideBySide === undefined || profile !== undefined ? undefined : await serveAll(world, parts);
     // Side by side, the longest begin, which are the last ones: nothing else may be left to run beside them.
     const left = form.sideBySide === undefined ? [...parts] : parts.toReversed();
     const next = async (): Promise<void> => {
@@ -66,7 +71,10 @@ async function serveAll(world: World, parts: readonly Part[]): Promise<Served> {
 /** A part's own gateway. */
 async function serveOne(world: World, part: Part, profile: string | undefined): Promise<Served> {
   const databaseUrl = part.ownDatabase ? await world.createDatabase(part.name) : world.databaseUrl;
-  return { gateway: await world.serve({ profile, databaseUrl, env: part.settings?.(world) ?? {} }), databaseUrl };
+  return {
+    gateway: await world.serve({ profile, databaseUrl, env: part.settings?.(world) ?? {} }),
+    databaseUrl,
+  };
 }
 
 /** Runs a part against a gateway that others use as well, or one of its own. */

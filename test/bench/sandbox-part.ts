@@ -127,7 +127,10 @@ async function msOf(
   status: SandboxStatus = "succeeded",
 ): Promise<number> {
   const began = performance.now();
-  const outcome = await outcomeOf(engine, job(code, language, status === "timeout" ? { timeoutMs: DEADLINE_MS } : {}));
+  const outcome = await outcomeOf(
+    engine,
+    job(code, language, status === "timeout" ? { timeoutMs: DEADLINE_MS } : {}),
+  );
   const took = performance.now() - began;
   const isRight = outcome.status === status && (status === "timeout" || outcome.result === RESULT);
   if (!isRight) throw new Error(`an execution ended ${JSON.stringify(outcome).slice(0, 500)}`);

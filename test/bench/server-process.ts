@@ -35,7 +35,10 @@ export class ServerProcess {
   }
 
   /** Starts a program of the project and waits for its line of JSON. */
-  static async start(file: string, { args = [], env = {}, nodeOptions = [] }: StartOptions): Promise<ServerProcess> {
+  static async start(
+    file: string,
+    { args = [], env = {}, nodeOptions = [] }: StartOptions,
+  ): Promise<ServerProcess> {
     const child = fork(path.join(ROOT, file), args, {
       cwd: ROOT,
       env: { ...process.env, ...env },

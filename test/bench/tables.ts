@@ -15,7 +15,9 @@ export function barTable(lines: readonly Line[]): string {
 /** What calls took on both sides, in Markdown; undefined where the lines compare no calls. */
 export function callTable(lines: readonly Line[]): string | undefined {
   // Lines of one comparison carry the same rates.
-  const compared = new Map(lines.flatMap(({ calls }) => (calls ? [[`${calls.what} ${calls.peer}`, calls]] : [])));
+  const compared = new Map(
+    lines.flatMap(({ calls }) => (calls ? [[`${calls.what} ${calls.peer}`, calls]] : [])),
+  );
   if (compared.size === 0) return undefined;
   return markdownTable([
     ["calls", "server", "per second", "server CPU", "p50", "p99"],
@@ -29,7 +31,8 @@ export function callTable(lines: readonly Line[]): string | undefined {
 /** A table, aligned, so that it reads well in a terminal and as source. */
 export function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  const draw = (row: readonly string[]) => `| ${widths.map((width, n) => (row[n] ?? "").padEnd(width)).join(" | ")} |`;
+  const draw = (row: readonly string[]) =>
+    `| ${widths.map((width, n) => (row[n] ?? "").padEnd(width)).join(" | ")} |`;
   const rule = `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`;
   return [draw(head), rule, ...rows.map(draw)].join("\n");
 }
@@ -39,7 +42,8 @@ function rangeText({ range }: Line): string {
 }
 
 function rateCells({ perSecond, cpuMicros, p50Ms, p99Ms }: Rate): string[] {
-  const millis = (value: number | undefined) => (value === undefined ? "" : `${value.toFixed(value < 10 ? 2 : 1)} ms`);
+  const millis = (value: number | undefined) =>
+    value === undefined ? "" : `${value.toFixed(value < 10 ? 2 : 1)} ms`;
   return [
     perSecond.toFixed(0),
     cpuMicros === undefined ? "" : `${cpuMicros.toFixed(0)} us`,

@@ -32,7 +32,12 @@ export async function x402(bench: Bench): Promise<Line[]> {
   const ours = { server: gateway.server, port: gateway.httpPort };
   const load = bench.load("http");
   const asked = ({ server, port }: Seller): Side => {
-    const job = { host: "127.0.0.1", port, connections: CONNECTIONS, requests: [toolCallRequest(key, PAID_CALL)] };
+    const job = {
+      host: "127.0.0.1",
+      port,
+      connections: CONNECTIONS,
+      requests: [toolCallRequest(key, PAID_CALL)],
+    };
     return loaded(load, server, { ...job, expect: { status: 402, body: "{" } }, plan, signal);
   };
   const offers = await compare(asked(ours), asked(peer), plan);

@@ -1,9 +1,18 @@
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from "playwright-core";
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from "playwright-core";
 import { findChromium } from "./chromium.ts";
 import { installWallets, type TestWallet } from "./wallet.ts";
 
 /** What a visitor brings. */
-export interface VisitorOptions extends Pick<BrowserContextOptions, "colorScheme" | "viewport" | "userAgent"> {
+export interface VisitorOptions extends Pick<
+  BrowserContextOptions,
+  "colorScheme" | "viewport" | "userAgent"
+> {
   /** Wallets that are installed in their browser. */
   wallets?: readonly TestWallet[];
   /** What their browser's console may say all the same, e.g. of an answer with a status that the test is about. */

@@ -42,7 +42,9 @@ export async function findChromium(): Promise<Chromium> {
   const own = process.env["BROWSER_PROGRAM"];
   if (own !== undefined) return { program: own, env: {} };
   if (process.platform !== "linux" || process.arch !== "x64")
-    throw new Error("there is no packaged Chromium for this machine: set BROWSER_PROGRAM to the program of one");
+    throw new Error(
+      "there is no packaged Chromium for this machine: set BROWSER_PROGRAM to the program of one",
+    );
   const folder = await unpacked();
   return {
     program: path.join(folder, "chromium"),
@@ -80,7 +82,9 @@ async function unpacked(): Promise<string> {
 async function isOurs(folder: string): Promise<boolean> {
   const found = await lstat(folder).catch(() => undefined);
   if (found === undefined) return false;
-  return found.isDirectory() && found.uid === (process.geteuid?.() ?? found.uid) && (found.mode & 0o077) === 0;
+  return (
+    found.isDirectory() && found.uid === (process.geteuid?.() ?? found.uid) && (found.mode & 0o077) === 0
+  );
 }
 
 /** The package unpacks into the system's temporary folder, wherever that is: so another process is told another one. */

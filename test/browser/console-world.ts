@@ -23,7 +23,9 @@ export const SOON = { interval: 100 };
 /** Goes to another page of the console as a link does: what is loaded stays loaded. */
 export async function goTo(page: Page, at: string): Promise<void> {
   await page.evaluate((path) => {
-    const { history } = globalThis as unknown as { history: { pushState(state: null, title: "", url: string): void } };
+    const { history } = globalThis as unknown as {
+      history: { pushState(state: null, title: "", url: string): void };
+    };
     history.pushState(null, "", path);
   }, `/console/${at}`);
 }
@@ -37,7 +39,10 @@ export async function settled(page: Page): Promise<void> {
 /** Starts all of it; `settings` as for {@link startWorld}. Deposits are looked for often. */
 export async function startConsoleWorld(settings: Record<string, string> = {}): Promise<ConsoleWorld> {
   await buildConsole();
-  const [world, browser] = await Promise.all([startWorld({ WATCH_INTERVAL_MS: "500", ...settings }), openBrowser()]);
+  const [world, browser] = await Promise.all([
+    startWorld({ WATCH_INTERVAL_MS: "500", ...settings }),
+    openBrowser(),
+  ]);
   const { consoleUrl } = world.gateway;
   const visitor = (options?: VisitorOptions) => browser.visitor(`${consoleUrl}/`, options);
   return {
@@ -49,7 +54,9 @@ export async function startConsoleWorld(settings: Record<string, string> = {}): 
       const { cookie } = await signIn(world, wallet);
       const somebody = await visitor(options);
       const [name = "", value = ""] = cookie.split("=");
-      await somebody.context.addCookies([{ name, value, url: consoleUrl, httpOnly: true, sameSite: "Strict" }]);
+      await somebody.context.addCookies([
+        { name, value, url: consoleUrl, httpOnly: true, sameSite: "Strict" },
+      ]);
       return somebody;
     },
     async close() {

@@ -27,7 +27,9 @@ export async function fillAccount(world: World): Promise<Filled> {
   const params = { model: "meta-llama/Llama-3.1-8B", context_length: 8_192 };
   const { quote } = (await world.call(caller, "vram_estimate", params)).body;
   const signature = await world.pay(agent, BigInt(quote.price_usdc_microusd), memoOf(quote));
-  const paid = await world.call(caller, "vram_estimate", params, { headers: xPayment(signature, quote.quote_id) });
+  const paid = await world.call(caller, "vram_estimate", params, {
+    headers: xPayment(signature, quote.quote_id),
+  });
   await world.postgres.accounts.adjust({
     accountId: agent.accountId,
     amount: 25_000_000n,

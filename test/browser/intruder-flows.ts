@@ -47,7 +47,10 @@ export function intruderFlows(here: () => ConsoleWorld): void {
         }
       };
       const page: { body: { innerHTML: string } } = Reflect.get(globalThis, "document");
-      const types: { createPolicy(name: string, rules: object): unknown } = Reflect.get(globalThis, "trustedTypes");
+      const types: { createPolicy(name: string, rules: object): unknown } = Reflect.get(
+        globalThis,
+        "trustedTypes",
+      );
       return [
         ...["default", "own"].map((name) => attempt(() => types.createPolicy(name, { createHTML: String }))),
         attempt(() => (page.body.innerHTML = "<img src=x onerror=alert(1)>")),

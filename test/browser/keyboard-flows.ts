@@ -29,7 +29,8 @@ export function keyboardFlows(here: () => ConsoleWorld): void {
       await page.keyboard.type(text);
     };
     const button = (name: string) => page.getByRole("button", { name, exact: true });
-    const place = (name: string) => page.getByRole("navigation", { name: "Console" }).getByRole("link", { name });
+    const place = (name: string) =>
+      page.getByRole("navigation", { name: "Console" }).getByRole("link", { name });
     await page.goto("");
     await press(button("Test wallet"));
     await page.getByRole("heading", { name: "Overview" }).waitFor();

@@ -60,7 +60,9 @@ async function lookAt(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: "dark" });
   faults.push(...(await faultsOf(page, "color-contrast")));
   await page.setViewportSize({ width: 390, height: 844 });
-  const over = await page.locator("html").evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+  const over = await page
+    .locator("html")
+    .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
   if (over > 0) faults.push(`${page.url()}: ${over} px wider than a telephone`);
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 1_280, height: 800 });

@@ -13,7 +13,10 @@ const BATCH = 300;
  * Makes many calls of an account straight at the ledger, with two keys and at prices of every last digit: each eleventh fails, and each
  * 211th receipt is given back. Then dates the ledger's transfers over the last forty days, in their order.
  */
-export async function makeManyCalls({ postgres, database }: World, { accountId, keyId }: Agent): Promise<void> {
+export async function makeManyCalls(
+  { postgres, database }: World,
+  { accountId, keyId }: Agent,
+): Promise<void> {
   const { ledger, accounts, apiKeys, refunds } = postgres;
   const { key: other } = await apiKeys.create({ accountId, name: "other", scopes: [] });
   const gift = { accountId, amount: 80_000_000n, reason: "for many calls" };

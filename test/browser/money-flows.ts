@@ -34,9 +34,13 @@ export function moneyFlows(here: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Export CSV" }).click();
     const downloading = page.waitForEvent("download");
     await page.getByRole("link", { name: "Save CSV" }).click();
-    const [head = "", ...lines] = (await readFile(await (await downloading).path(), "utf8")).trim().split(/\r?\n/);
+    const [head = "", ...lines] = (await readFile(await (await downloading).path(), "utf8"))
+      .trim()
+      .split(/\r?\n/);
     const columns = head.split(",");
-    const rows = lines.map((line) => Object.fromEntries(line.split(",").map((cell, at) => [columns[at] ?? "", cell])));
+    const rows = lines.map((line) =>
+      Object.fromEntries(line.split(",").map((cell, at) => [columns[at] ?? "", cell])),
+    );
     expect(rows.map((row) => row["kind"])).toEqual(["adjustment", "charge", "charge", "charge"]);
     const micro = (usdc = "") => BigInt(Math.round(Number(usdc) * 1_000_000));
     const balance = await world.postgres.ledger.balance(agent.accountId);
@@ -67,7 +71,9 @@ function solanaPay(payer: PublicKey, link: string): TransactionInstruction[] {
   const url = new URL(link);
   const part = (name: string) => url.searchParams.get(name) ?? "";
   const mint = new PublicKey(part("spl-token"));
-  const [from, to] = [payer, new PublicKey(url.pathname)].map((owner) => getAssociatedTokenAddressSync(mint, owner));
+  const [from, to] = [payer, new PublicKey(url.pathname)].map((owner) =>
+    getAssociatedTokenAddressSync(mint, owner),
+  );
   if (!from || !to) throw new Error("no token account");
   const microUsd = BigInt(Math.round(Number(part("amount")) * 1_000_000));
   const transfer = createTransferCheckedInstruction(from, mint, to, payer, microUsd, 6);

@@ -22,10 +22,13 @@ export function withPalette(png: Buffer): Buffer {
   const places = new Map(palette.map(([colour], place) => [colour, place]));
   for (const colour of counts.keys()) if (!places.has(colour)) places.set(colour, nearest(colour, palette));
   const rows = Buffer.alloc((width + 1) * height);
-  for (let at = 0; at < colours.length; at++) rows[at + Math.floor(at / width) + 1] = places.get(colours[at] ?? 0) ?? 0;
+  for (let at = 0; at < colours.length; at++)
+    rows[at + Math.floor(at / width) + 1] = places.get(colours[at] ?? 0) ?? 0;
   const newHeader = Buffer.from(header);
   newHeader[9] = 3;
-  const plte = Buffer.concat(palette.map(([colour]) => Buffer.from([colour >> 16, (colour >> 8) & 255, colour & 255])));
+  const plte = Buffer.concat(
+    palette.map(([colour]) => Buffer.from([colour >> 16, (colour >> 8) & 255, colour & 255])),
+  );
   return Buffer.concat([
     SIGNATURE,
     chunk("IHDR", newHeader),
@@ -81,7 +84,11 @@ function unfiltered(filtered: Buffer, stride: number, height: number, channels: 
 
 function paeth(left: number, above: number, corner: number): number {
   const guess = left + above - corner;
-  const [toLeft, toAbove, toCorner] = [Math.abs(guess - left), Math.abs(guess - above), Math.abs(guess - corner)];
+  const [toLeft, toAbove, toCorner] = [
+    Math.abs(guess - left),
+    Math.abs(guess - above),
+    Math.abs(guess - corner),
+  ];
   if (toLeft <= toAbove && toLeft <= toCorner) return left;
   return toAbove <= toCorner ? above : corner;
 }

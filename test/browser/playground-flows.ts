@@ -110,7 +110,10 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
     const more = [...expected, /ERR_FAILED/];
-    const { page, context, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected: more });
+    const { page, context, leave } = await world.signedIn(agent.wallet, {
+      wallets: [wallet],
+      expected: more,
+    });
     await ready(page);
     let lost = false;
     await context.route(/tools\/call/, async (route) => {
@@ -170,7 +173,9 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
     const authorization = headers.Authorization.replace("${TOOLGATE_API_KEY}", agent.apiKey);
     const client = new Client({ name: "test", version: "1" });
     await client.connect(
-      new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: authorization } } }),
+      new StreamableHTTPClientTransport(new URL(url), {
+        requestInit: { headers: { Authorization: authorization } },
+      }),
     );
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain("echo");
     await client.close();

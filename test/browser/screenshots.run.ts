@@ -78,7 +78,8 @@ let filled: Filled;
 beforeAll(async () => {
   world = await startConsoleWorld();
   filled = await fillAccount(world);
-  if (ONLY === "" && process.env["SCREENSHOTS"] === undefined) await rm(FOLDER, { recursive: true, force: true });
+  if (ONLY === "" && process.env["SCREENSHOTS"] === undefined)
+    await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
 });
 afterAll(() => world?.close());
@@ -91,7 +92,9 @@ for (const colorScheme of ["light", "dark"] as const) {
     await stranger.context.close();
     for (const viewport of [WIDE, NARROW]) {
       const look = viewport === NARROW ? `${colorScheme}-narrow` : colorScheme;
-      const sights = SIGHTS.filter(({ name, narrow }) => name.startsWith(ONLY) && (viewport === WIDE || narrow));
+      const sights = SIGHTS.filter(
+        ({ name, narrow }) => name.startsWith(ONLY) && (viewport === WIDE || narrow),
+      );
       for (const penniless of [false, true]) {
         const wallet = penniless ? (await world.agent()).wallet : filled.wallet;
         const options = { wallets: [testWallet(wallet)], expected: [/status of 402/] };
@@ -116,6 +119,9 @@ async function take(page: Page, { name, at, first }: Sight, look: string): Promi
   const height = await page.locator("html").evaluate(({ scrollHeight }) => scrollHeight);
   await page.setViewportSize({ ...before, height });
   await page.waitForTimeout(400);
-  await writeFile(path.join(FOLDER, `${name}-${look}.png`), withPalette(await page.screenshot({ fullPage: true })));
+  await writeFile(
+    path.join(FOLDER, `${name}-${look}.png`),
+    withPalette(await page.screenshot({ fullPage: true })),
+  );
   await page.setViewportSize(before);
 }

@@ -34,7 +34,8 @@ export function settingsFlows(here: () => ConsoleWorld): void {
   test("the theme that was chosen stays on this device, whatever the system has", async () => {
     const world = here();
     const { page, leave } = await world.signedIn((await world.agent()).wallet, { colorScheme: "light" });
-    const paper = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor").then(String);
+    const paper = () =>
+      page.evaluate("getComputedStyle(document.documentElement).backgroundColor").then(String);
     await page.goto("settings");
     await page.getByRole("radio", { name: "As the system" }).waitFor();
     const light = await paper();
@@ -59,7 +60,9 @@ export function settingsFlows(here: () => ConsoleWorld): void {
     await goTo(page, "settings");
     const account = `select rate_per_minute, burst from account where id = '${agent.accountId.slice("acct_".length)}'`;
     const [limits] = (await query(world.database.url, account)).rows;
-    const [rate, burst] = [limits.rate_per_minute, limits.burst].map((limit) => Number(limit).toLocaleString("en-US"));
+    const [rate, burst] = [limits.rate_per_minute, limits.burst].map((limit) =>
+      Number(limit).toLocaleString("en-US"),
+    );
     await page.getByText(`${rate} requests a minute, ${burst} of them at once`, { exact: true }).waitFor();
     await page.getByLabel("Warn below").fill("2.000001");
     await page.getByRole("button", { name: "Save" }).click();

@@ -23,7 +23,10 @@ export function signInFlows(here: () => ConsoleWorld): void {
 
   test("a wallet without signIn signs the text as a message, and a Ledger signs a transaction", async () => {
     const world = here();
-    const [plain, onLedger] = [walletWithoutSignIn((await world.agent()).wallet), ledger((await world.agent()).wallet)];
+    const [plain, onLedger] = [
+      walletWithoutSignIn((await world.agent()).wallet),
+      ledger((await world.agent()).wallet),
+    ];
     const { page, leave } = await world.visitor({ wallets: [plain, onLedger] });
     await page.goto("");
     await page.getByRole("button", { name: "Plain wallet" }).click();
@@ -103,7 +106,9 @@ export function signInFlows(here: () => ConsoleWorld): void {
     // What is asked for now stays unanswered: only what was kept could be shown.
     let answer = () => {};
     const held = new Promise<void>((resolve) => (answer = resolve));
-    await context.route(/(BalanceService|KeyService|HistoryService)/, (route) => held.then(() => route.continue()));
+    await context.route(/(BalanceService|KeyService|HistoryService)/, (route) =>
+      held.then(() => route.continue()),
+    );
     await page.getByRole("button", { name: "Next" }).click();
     for (const place of ["Overview", "Keys"]) {
       await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: place }).click();

@@ -34,11 +34,16 @@ async function parts(page: Page, caption: string): Promise<Part[]> {
     .locator("tbody tr, tfoot tr")
     .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
   return cells
-    .map(([name = "", calls = "", spent = ""]): Part => [name, BigInt(calls.replaceAll(",", "")), micro(spent)])
+    .map(([name = "", calls = "", spent = ""]): Part => [
+      name,
+      BigInt(calls.replaceAll(",", "")),
+      micro(spent),
+    ])
     .sort(byName);
 }
 
-const byName = ([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]) => (a < b ? -1 : 1);
+const byName = ([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]) =>
+  a < b ? -1 : 1;
 
 /** Sums over the ledger's transfers and nothing else. */
 class Sums {
@@ -190,5 +195,7 @@ async function tellPages(world: ConsoleWorld, wallet: Keypair): Promise<void> {
   }
   const least = (times: readonly number[]) => Math.min(...times);
   const ratio = least(took.slice(-10)) / least(took.slice(0, 10));
-  process.stdout.write(`the fiftieth page of receipts takes ${ratio.toFixed(1)} times as long as the first\n`);
+  process.stdout.write(
+    `the fiftieth page of receipts takes ${ratio.toFixed(1)} times as long as the first\n`,
+  );
 }

@@ -38,7 +38,9 @@ export function registerWallet({ binding, name, abilities, address, publicKey }:
       ability,
       argument,
     );
-    return Object.fromEntries(Object.entries(answers).map(([member, bytes]) => [member, Uint8Array.from(bytes)]));
+    return Object.fromEntries(
+      Object.entries(answers).map(([member, bytes]) => [member, Uint8Array.from(bytes)]),
+    );
   };
   const askAll = (ability: string, member: string) => ({
     version: "1.0.0",

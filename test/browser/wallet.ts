@@ -27,7 +27,12 @@ const USUAL: readonly Ability[] = ["signIn", "signMessage", "signTransaction"];
 /** Makes a wallet around a key; by default one that can do what most can. */
 export function testWallet(
   keypair: Keypair,
-  { name = "Test wallet", abilities = USUAL, refuses = false, rpcUrl }: Partial<Omit<TestWallet, "keypair">> = {},
+  {
+    name = "Test wallet",
+    abilities = USUAL,
+    refuses = false,
+    rpcUrl,
+  }: Partial<Omit<TestWallet, "keypair">> = {},
 ): TestWallet {
   return { name, keypair, abilities, refuses, asked: [], rpcUrl };
 }
@@ -60,7 +65,11 @@ export async function installWallets(context: BrowserContext, wallets: readonly 
 }
 
 /** Bytes cross to the page as numbers. */
-async function answer(wallet: TestWallet, ability: Ability, argument: unknown): Promise<Record<string, number[]>> {
+async function answer(
+  wallet: TestWallet,
+  ability: Ability,
+  argument: unknown,
+): Promise<Record<string, number[]>> {
   wallet.asked.push(ability);
   if (wallet.refuses) throw Object.assign(new Error("User rejected the request."), { code: 4001 });
   const address = wallet.keypair.publicKey.toBase58();
@@ -76,7 +85,9 @@ async function answer(wallet: TestWallet, ability: Ability, argument: unknown): 
     case "signAndSendTransaction": {
       const transaction = signTransaction(wallet, argument as number[]);
       if (wallet.rpcUrl === undefined) throw new Error("this wallet has no chain to send to");
-      await new Connection(wallet.rpcUrl).sendRawTransaction(transaction.serialize(), { skipPreflight: true });
+      await new Connection(wallet.rpcUrl).sendRawTransaction(transaction.serialize(), {
+        skipPreflight: true,
+      });
       return { signature: [...(transaction.signatures[0] ?? [])] };
     }
   }

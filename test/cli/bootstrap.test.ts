@@ -11,7 +11,10 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-bootstrap-"));
   await Promise.all(["src", "bin", "test"].map((name) => mkdir(path.join(folder, name))));
   await copyFile(path.join(ROOT, "src/bootstrap.mjs"), path.join(folder, "src/bootstrap.mjs"));
-  await writeFile(path.join(folder, "package.json"), JSON.stringify({ dependencies: { pg: "8.0.0", zod: "4.0.0" } }));
+  await writeFile(
+    path.join(folder, "package.json"),
+    JSON.stringify({ dependencies: { pg: "8.0.0", zod: "4.0.0" } }),
+  );
   await writeFile(path.join(folder, "package-lock.json"), "{}");
   await writeFile(path.join(folder, "src/main.mjs"), "console.log(process.argv.slice(2).join());");
   await writeFile(path.join(folder, "bin/npm"), "#!/bin/sh\necho asked npm >&2\nexit 1\n");
@@ -44,7 +47,11 @@ it("never installs for an operator's command: one line says what is missing and 
 it("runs an operator's command in a folder that npm ci --omit=dev has filled", async () => {
   await Promise.all([install("pg", "8.0.0"), install("zod", "4.0.0")]);
   const outcome = bootstrap("accounts", "list");
-  expect(outcome).toEqual({ status: 0, stdout: "accounts,list\n", stderr: expect.not.stringContaining("npm") });
+  expect(outcome).toEqual({
+    status: 0,
+    stdout: "accounts,list\n",
+    stderr: expect.not.stringContaining("npm"),
+  });
 });
 
 it.each([["dev"], ["--run", "test/run.ts"]])("installs what is missing for %s", (...args) => {

@@ -65,12 +65,27 @@ describe("the operator's commands", () => {
     );
     expect(less.rows[0]).toMatchObject({ balance_usdc: "0.500000" });
     expect(
-      (await toolgate("accounts", "adjust", "--account", accountId, "--usdc=-4.5", "--reason", "too much")).code,
+      (await toolgate("accounts", "adjust", "--account", accountId, "--usdc=-4.5", "--reason", "too much"))
+        .code,
     ).toBe(1);
-    const tier = await toolgate("accounts", "tier", "--account", accountId, "--rate", "120", "--burst", "20", "--json");
+    const tier = await toolgate(
+      "accounts",
+      "tier",
+      "--account",
+      accountId,
+      "--rate",
+      "120",
+      "--burst",
+      "20",
+      "--json",
+    );
     expect(tier.rows[0]).toMatchObject({ rate_per_minute: 120, burst: 20, account_rate_per_minute: 1200 });
     const all = await toolgate("accounts", "tier", "--account", accountId, "--account-rate", "300", "--json");
-    expect(all.rows[0]).toMatchObject({ rate_per_minute: 120, account_rate_per_minute: 300, account_burst: 200 });
+    expect(all.rows[0]).toMatchObject({
+      rate_per_minute: 120,
+      account_rate_per_minute: 300,
+      account_burst: 200,
+    });
 
     const key = (
       await toolgate(
@@ -82,7 +97,16 @@ describe("the operator's commands", () => {
         "compute:read,billing:read",
         "--name",
         "n",
-        ...["--expires", "30d", "--call-limit", "0.01", "--day-limit", "0.25", "--tools", "vram_estimate, echo"],
+        ...[
+          "--expires",
+          "30d",
+          "--call-limit",
+          "0.01",
+          "--day-limit",
+          "0.25",
+          "--tools",
+          "vram_estimate, echo",
+        ],
         "--json",
       )
     ).rows[0];
@@ -107,7 +131,15 @@ describe("the operator's commands", () => {
     });
     expect(listed.rows[0]).toHaveProperty("last_used_at");
     expect(listed.stdout).not.toContain(String(key?.["api_key"]));
-    const next = await toolgate("keys", "rotate", "--key", String(key?.["key_id"]), "--overlap", "15m", "--json");
+    const next = await toolgate(
+      "keys",
+      "rotate",
+      "--key",
+      String(key?.["key_id"]),
+      "--overlap",
+      "15m",
+      "--json",
+    );
     expect(next.rows[0]).toMatchObject({
       api_key: expect.stringMatching(/^sk-agent-/),
       name: "n",
@@ -150,7 +182,16 @@ describe("the operator's commands", () => {
   it("adjust no balance beyond what can be told, and name what is too much", async () => {
     const { accountId } = await world.agent();
     const args = (usdc: string) =>
-      ["accounts", "adjust", "--account", accountId, `--usdc=${usdc}`, "--reason", "trial", "--json"] as const;
+      [
+        "accounts",
+        "adjust",
+        "--account",
+        accountId,
+        `--usdc=${usdc}`,
+        "--reason",
+        "trial",
+        "--json",
+      ] as const;
     const adjust = (usdc: string) => toolgate(...args(usdc));
     const most = "9007199254.740991";
     for (const usdc of ["9007199254.740992", "9223372036854.775807", "-9223372036854.775808", "9999999999"])
@@ -193,14 +234,23 @@ describe("the operator's commands", () => {
     const bought = await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" }, { headers });
     expect(bought.status).toBe(200);
 
-    const settings = { SOLANA_RPC_URLS: world.chain.url, TREASURY_OWNER: world.treasury.publicKey.toBase58() };
+    const settings = {
+      SOLANA_RPC_URLS: world.chain.url,
+      TREASURY_OWNER: world.treasury.publicKey.toBase58(),
+    };
     const treasury = async (more: Record<string, string>) => {
       const { code, rows } = await toolgateWith(more, "audit", "--chain", "--json");
       return { code, line: rows.find((row) => row["invariant"] === "treasury_matches_chain") };
     };
-    expect(await treasury(settings)).toMatchObject({ code: 0, line: { violations: 0, difference_usdc: "0.000000" } });
+    expect(await treasury(settings)).toMatchObject({
+      code: 0,
+      line: { violations: 0, difference_usdc: "0.000000" },
+    });
     await world.pay(agent, 500n, "a gift");
-    expect(await treasury(settings)).toMatchObject({ code: 0, line: { violations: 0, difference_usdc: "0.000500" } });
+    expect(await treasury(settings)).toMatchObject({
+      code: 0,
+      line: { violations: 0, difference_usdc: "0.000500" },
+    });
 
     const poor = world.chain.controls.createWallet({ microUsd: 0n }).publicKey.toBase58();
     expect(await treasury({ ...settings, TREASURY_OWNER: poor })).toMatchObject({
@@ -208,8 +258,15 @@ describe("the operator's commands", () => {
       line: { violations: 1, chain_usdc: "0.000000", difference_usdc: "-0.001000" },
     });
     const nobody = await toolgateWith({ ...settings, TREASURY_OWNER: WALLET }, "audit", "--chain");
-    expect(nobody).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The treasury's token account .*\n$/) });
-    const silent = await toolgateWith({ ...settings, SOLANA_RPC_URLS: "http://127.0.0.1:1" }, "audit", "--chain");
+    expect(nobody).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^The treasury's token account .*\n$/),
+    });
+    const silent = await toolgateWith(
+      { ...settings, SOLANA_RPC_URLS: "http://127.0.0.1:1" },
+      "audit",
+      "--chain",
+    );
     expect(silent).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^The treasury's token account .*SOLANA_RPC_URLS.*\n$/),

@@ -70,13 +70,25 @@ describe("pay", () => {
   it("says what is wrong with its arguments, and what it cannot do", async () => {
     for (const args of [[], ["--memo", "x"], ["--usdc", "0"], ["--usdc=-1"], ["qt_1", "--memo", "x"]]) {
       const { code, stderr } = await toolgate("pay", ...args);
-      expect({ code, stderr }, args.join(" ")).toEqual({ code: 2, stderr: expect.stringMatching(/^error: /) });
+      expect({ code, stderr }, args.join(" ")).toEqual({
+        code: 2,
+        stderr: expect.stringMatching(/^error: /),
+      });
     }
-    expect(await toolgate("pay", "qt_1")).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NOT_FOUND: /) });
+    expect(await toolgate("pay", "qt_1")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^NOT_FOUND: /),
+    });
     const poor = await toolgate("pay", "--usdc", "9000000");
-    expect(poor).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The development wallet holds .*\n$/) });
+    expect(poor).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^The development wallet holds .*\n$/),
+    });
     const nowhere = await runToolgate({ DATABASE_URL: world.database.url }, ["pay", "--usdc", "1"]);
-    expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/^No dev is running .*npm start.*\n$/) });
+    expect(nowhere).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^No dev is running .*npm start.*\n$/),
+    });
   });
 });
 
@@ -94,6 +106,8 @@ describe("the demo agent", () => {
   });
 
   it("lets the balance pay where somebody has made a deposit, rather than end with the 402 that never comes", async () => {
-    expect(await buy(5_000n)).toEqual([expect.stringMatching(/200, receipt rcpt_\w+, debited 1000 micro-USD/)]);
+    expect(await buy(5_000n)).toEqual([
+      expect.stringMatching(/200, receipt rcpt_\w+, debited 1000 micro-USD/),
+    ]);
   });
 });

@@ -14,7 +14,10 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const toolgate = (...args: string[]) =>
-  runToolgate({ DATABASE_URL: world.database.url, TREASURY_OWNER: world.treasury.publicKey.toBase58() }, args);
+  runToolgate(
+    { DATABASE_URL: world.database.url, TREASURY_OWNER: world.treasury.publicKey.toBase58() },
+    args,
+  );
 
 describe("the operator's commands for the treasury", () => {
   it("list a transfer that names no quote, and give it to its owner once", async () => {
@@ -47,7 +50,10 @@ describe("the operator's commands for the treasury", () => {
     ]);
     expect(await assign("--account", payer.accountId)).toEqual(assigned);
     for (const to of [["--account", other.accountId], ["--operator"]]) {
-      expect(await assign(...to)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^INVALID_REQUEST: /) });
+      expect(await assign(...to)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^INVALID_REQUEST: /),
+      });
     }
     expect((await world.call(payer, "vram_estimate", { model: "llama-3.1-8b" })).status).toBe(200);
     expect((await toolgate("audit", "--json")).code).toBe(0);
@@ -61,8 +67,9 @@ describe("the operator's commands for the treasury", () => {
     expect(first.stdout).toContain("\ufffd[2J\ufffd2Jgone\ufffdstatus  assigned");
     expect(first.stdout.split("\n")).toHaveLength(3);
     const cursor =
-      /^There are more: add --cursor (\S+)\nTo give one to its owner: suspense assign .*\n$/.exec(first.stderr)?.[1] ??
-      "";
+      /^There are more: add --cursor (\S+)\nTo give one to its owner: suspense assign .*\n$/.exec(
+        first.stderr,
+      )?.[1] ?? "";
     expect((await toolgate("suspense", "list", "--cursor", cursor)).stdout).toContain("0.000001");
 
     const { rows } = await toolgate("suspense", "list", "--limit", "1", "--json");
@@ -108,7 +115,10 @@ describe("the operator's commands for the treasury", () => {
       fee_payer_lamports: 1_000_000_000,
     });
     const unread = await show(`${FEE_PAYER_KEYPAIR}.none`);
-    expect(unread).toMatchObject({ code: 0, rows: [{ fee_payer: null, token_account: world.gateway.payTo }] });
+    expect(unread).toMatchObject({
+      code: 0,
+      rows: [{ fee_payer: null, token_account: world.gateway.payTo }],
+    });
     expect(unread.stderr).toMatch(/FEE_PAYER_KEYPAIR: .* cannot be read/);
   });
 

@@ -73,7 +73,11 @@ const told = process.env["BUYER"];
 if (told !== undefined) {
   const buyer: Buyer = JSON.parse(told);
   const options = optionsOf(buyer);
-  const fetch = payingFetch({ ...options, store: deadly(options.store, buyer.killAt), fetch: deadlyFetch(buyer) });
+  const fetch = payingFetch({
+    ...options,
+    store: deadly(options.store, buyer.killAt),
+    fetch: deadlyFetch(buyer),
+  });
   const response = await fetch(`${buyer.url}/v1/mcp/tools/call`, callOf(buyer.apiKey));
   console.log(await response.text());
 }

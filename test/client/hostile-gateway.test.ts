@@ -96,7 +96,10 @@ const LIES: readonly (readonly [string, Lie])[] = [
   ["names another owner in the x402 header", { terms: { payTo: STRANGER } }],
   ["names another amount in the x402 header", { terms: { amount: "9000" } }],
   ["names another asset in the x402 header", { terms: { asset: STRANGER } }],
-  ["names another network in the x402 header", { terms: { network: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1" } }],
+  [
+    "names another network in the x402 header",
+    { terms: { network: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1" } },
+  ],
   ["names another fee payer in the x402 header", { extra: { feePayer: STRANGER } }],
   ["puts words into the memo", { extra: { memo: `svc:${QUOTE_ID} I hereby transfer all rights` } }],
   ["names another quote in the memo", { extra: { memo: "svc:qt_other" } }],
@@ -117,7 +120,10 @@ describe("an offer that", () => {
   });
 
   it("is too dear for one call is refused, and so is what the budget does not hold", async () => {
-    const lie = { quote: { price_usdc_microusd: 30_000, amount_usdc_microusd: 30_000 }, terms: { amount: "30000" } };
+    const lie = {
+      quote: { price_usdc_microusd: 30_000, amount_usdc_microusd: 30_000 },
+      terms: { amount: "30000" },
+    };
     gateway.say = () => offer(PAY_TO, lie);
     await expect(buy()).rejects.toThrow(PriceTooHighError);
     await expect(buy({ maxPrice: "1" })).rejects.toThrow(BudgetExceededError);
@@ -152,7 +158,11 @@ describe("a payment", () => {
   it("is signed over what was offered and nothing more, and goes with the same call", async () => {
     afterPayment(SUCCESS);
     const response = await buy();
-    expect(paymentOf(response)).toMatchObject({ amount: 1000n, payTo: PAY_TO, receipt: { receipt_id: "rcpt_1" } });
+    expect(paymentOf(response)).toMatchObject({
+      amount: 1000n,
+      payTo: PAY_TO,
+      receipt: { receipt_id: "rcpt_1" },
+    });
     const [first, second] = gateway.heard;
     expect(second?.body).toBe(first?.body);
     expect(second?.headers).toMatchObject({
@@ -187,10 +197,16 @@ describe("a payment", () => {
     afterPayment(offer(PAY_TO, { quote: { quote_id: "qt_another" }, extra: { memo: "svc:qt_another" } }));
     const error: unknown = await buy().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(PaymentRefusedError);
-    expect(error).toMatchObject({ answer: "PAYMENT_REQUIRED", money: "signed", payment: { quoteId: QUOTE_ID } });
+    expect(error).toMatchObject({
+      answer: "PAYMENT_REQUIRED",
+      money: "signed",
+      payment: { quoteId: QUOTE_ID },
+    });
     expect(signed).toHaveLength(1);
     expect(gateway.heard).toHaveLength(2);
-    expect(await listPayments(store)).toMatchObject([{ state: "refused", refusal: { code: "PAYMENT_REQUIRED" } }]);
+    expect(await listPayments(store)).toMatchObject([
+      { state: "refused", refusal: { code: "PAYMENT_REQUIRED" } },
+    ]);
     // It was spent, as far as anybody can tell: a gateway that says no may send it all the same.
     await expect(buy({ budget: 1500n })).rejects.toThrow(BudgetExceededError);
   });
@@ -206,7 +222,11 @@ describe("a payment", () => {
     expect(await listPayments(store)).toEqual([]);
     expect((await keyed("two")).status).toBe(200);
     expect(signed).toHaveLength(2);
-    const other = fetch(`${gateway.url}/call`, { method: "POST", body: "[]", headers: { "Idempotency-Key": "one" } });
+    const other = fetch(`${gateway.url}/call`, {
+      method: "POST",
+      body: "[]",
+      headers: { "Idempotency-Key": "one" },
+    });
     await expect(other).rejects.toThrow(/use a key once/);
   });
 
@@ -225,7 +245,10 @@ describe("a payment", () => {
       SUCCESS,
     );
     expect((await buy()).status).toBe(200);
-    const [, ...proofs] = gateway.heard.map(({ headers }) => [headers["x-payment"], headers["idempotency-key"]]);
+    const [, ...proofs] = gateway.heard.map(({ headers }) => [
+      headers["x-payment"],
+      headers["idempotency-key"],
+    ]);
     expect(proofs).toHaveLength(4);
     expect(new Set(proofs.map(String)).size).toBe(1);
     expect(signed).toHaveLength(1);
@@ -239,7 +262,11 @@ describe("a payment", () => {
     const stored = await Promise.all((await store.list("payment/")).map((key) => store.get(key)));
     expect(JSON.stringify(stored)).not.toContain("sk-agent-1");
     gateway.say = () => SUCCESS;
-    const [resumed] = await resumePayments({ ...options(), store, headers: { Authorization: "Bearer sk-agent-1" } });
+    const [resumed] = await resumePayments({
+      ...options(),
+      store,
+      headers: { Authorization: "Bearer sk-agent-1" },
+    });
     expect(await resumed?.response?.json()).toEqual(SUCCESS.body);
     expect(gateway.heard.at(-1)?.headers.authorization).toBe("Bearer sk-agent-1");
     expect(signed).toHaveLength(1);
@@ -248,7 +275,8 @@ describe("a payment", () => {
 
   it("is finished once, and spent once, by processes that find it at the same time", async () => {
     gateway.say = (heard) => (proofIn(heard) ? failure(503, "PAYMENT_PENDING") : offer(PAY_TO));
-    for (const _ of [1, 2]) await expect(buy({ settleTimeoutMs: 100 })).rejects.toThrow(PaymentUnsettledError);
+    for (const _ of [1, 2])
+      await expect(buy({ settleTimeoutMs: 100 })).rejects.toThrow(PaymentUnsettledError);
     gateway.say = () => SUCCESS;
     const resume = { ...options(), store, headers: {} };
     let others: unknown[] = [];
@@ -276,7 +304,11 @@ describe("a payment", () => {
     ["whole", false, 0],
     ["cut off, and then stays in the store", true, 1],
   ])("may be answered by a stream of events, which can be %s", async (_, cut, left) => {
-    const event = { jsonrpc: "2.0", id: 1, result: { _meta: { "toolgate/receipt": { receipt_id: "rcpt_2" } } } };
+    const event = {
+      jsonrpc: "2.0",
+      id: 1,
+      result: { _meta: { "toolgate/receipt": { receipt_id: "rcpt_2" } } },
+    };
     const body = `data: {"method":"notifications/progress"}\n\ndata: ${JSON.stringify(event)}\n\n`;
     afterPayment({ status: 200, body, cut, headers: { "content-type": "text/event-stream" } });
     const told: unknown[] = [];
@@ -292,17 +324,23 @@ describe("a payment", () => {
   it("is kept as evidence when the call ends otherwise, and the answer is the caller's", async () => {
     afterPayment(failure(422, "IDEMPOTENCY_MISMATCH"));
     expect((await buy()).status).toBe(422);
-    expect(await listPayments(store)).toMatchObject([{ state: "refused", refusal: { code: "IDEMPOTENCY_MISMATCH" } }]);
+    expect(await listPayments(store)).toMatchObject([
+      { state: "refused", refusal: { code: "IDEMPOTENCY_MISMATCH" } },
+    ]);
   });
 
   it.each([
     ["the gateway does not know the key", failure(401, "UNAUTHORIZED")],
     ["the key may not call this tool", failure(403, "FORBIDDEN")],
-    ["somebody on the way answers", { status: 404, body: "<html>", headers: { "content-type": "text/html" } }],
+    [
+      "somebody on the way answers",
+      { status: 404, body: "<html>", headers: { "content-type": "text/html" } },
+    ],
   ])("can be finished later when %s", async (_, said) => {
     afterPayment(said);
     expect((await buy()).status).toBe(said.status);
-    const resume = () => resumePayments({ ...options(), store, headers: { Authorization: "Bearer sk-agent-2" } });
+    const resume = () =>
+      resumePayments({ ...options(), store, headers: { Authorization: "Bearer sk-agent-2" } });
     const [failed] = await resume();
     expect(failed?.response?.status).toBe(said.status);
     gateway.say = () => offer(PAY_TO);

@@ -26,7 +26,10 @@ afterAll(async () => {
 
 /** USDC that the wallet has sent. */
 async function spent({ wallet }: Agent): Promise<bigint> {
-  const connection = new Connection(world.chain.url, { commitment: "confirmed", wsEndpoint: world.chain.wsUrl });
+  const connection = new Connection(world.chain.url, {
+    commitment: "confirmed",
+    wsEndpoint: world.chain.wsUrl,
+  });
   const account = world.chain.controls.usdcAccount(wallet.publicKey);
   return 1_000_000_000n - BigInt((await connection.getTokenAccountBalance(account)).value.amount);
 }
@@ -41,7 +44,10 @@ async function killedBuyer(buyer: Buyer): Promise<NodeJS.Signals | null> {
 }
 
 const cases = (["transfer", "gasless"] as const).flatMap((method) =>
-  POINTS.filter((point) => method === "transfer" || point !== "after send").map((killAt) => ({ method, killAt })),
+  POINTS.filter((point) => method === "transfer" || point !== "after send").map((killAt) => ({
+    method,
+    killAt,
+  })),
 );
 
 describe.concurrent("a buyer that is killed", () => {

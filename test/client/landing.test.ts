@@ -38,7 +38,9 @@ describe("a transfer", () => {
   const blockhash = Keypair.generate().publicKey.toBase58();
   const methodOf = ({ body }: Heard): string => JSON.parse(body).method;
   const sent = (): string[] =>
-    rpc.heard.filter((one) => methodOf(one) === "sendTransaction").map(({ body }) => JSON.parse(body).params[0]);
+    rpc.heard
+      .filter((one) => methodOf(one) === "sendTransaction")
+      .map(({ body }) => JSON.parse(body).params[0]);
 
   /** A chain that knows of the transaction what `status` says, the nth time that it is asked. */
   function chain(status: (times: number) => object | null, height = 100): void {
@@ -49,7 +51,10 @@ describe("a transfer", () => {
       getSignatureStatuses: () => ({ value: [status((times += 1))] }),
       sendTransaction: () => "signature",
     };
-    rpc.say = (request) => ({ status: 200, body: { jsonrpc: "2.0", id: 1, result: results[methodOf(request)]?.() } });
+    rpc.say = (request) => ({
+      status: 200,
+      body: { jsonrpc: "2.0", id: 1, result: results[methodOf(request)]?.() },
+    });
   }
 
   it("is sent again, the same bytes, until it is on the chain, and the call is not repeated before", async () => {

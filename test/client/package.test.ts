@@ -32,7 +32,13 @@ afterAll(async () => {
 
 /** Copies what `npm pack` would pack; names it. */
 async function packInto(folder: string): Promise<string[]> {
-  const { output } = await command("npm", ["pack", "--ignore-scripts", "--dry-run", "--json", "--loglevel=silent"]);
+  const { output } = await command("npm", [
+    "pack",
+    "--ignore-scripts",
+    "--dry-run",
+    "--json",
+    "--loglevel=silent",
+  ]);
   const [archive]: { files: { path: string }[] }[] = JSON.parse(output);
   const files = archive?.files.map((file) => file.path) ?? [];
   for (const file of files) {
@@ -107,11 +113,22 @@ describe("the published package", () => {
 /** The globals that browsers have, as far as the client uses them; Buffer, process and require are not there. */
 function browser(log: (...line: unknown[]) => void): vm.Context {
   const names = [
-    ...["AbortController", "AbortSignal", "Blob", "DOMException", "Headers", "ReadableStream", "Request", "Response"],
+    ...[
+      "AbortController",
+      "AbortSignal",
+      "Blob",
+      "DOMException",
+      "Headers",
+      "ReadableStream",
+      "Request",
+      "Response",
+    ],
     ...["TextDecoder", "TextEncoder", "URL", "URLSearchParams", "Uint8Array", "ArrayBuffer"],
     ...["atob", "btoa", "clearTimeout", "crypto", "fetch", "queueMicrotask", "setTimeout"],
   ];
-  const globals = Object.fromEntries(names.map((name): [string, unknown] => [name, Reflect.get(globalThis, name)]));
+  const globals = Object.fromEntries(
+    names.map((name): [string, unknown] => [name, Reflect.get(globalThis, name)]),
+  );
   const context = vm.createContext({ ...globals, console: { log, warn: log, error: log } });
   vm.runInContext("globalThis.self = globalThis.window = globalThis;", context);
   return context;

@@ -1,4 +1,8 @@
-import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from "@modelcontextprotocol/client";
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type VersionNegotiationMode,
+} from "@modelcontextprotocol/client";
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Keypair } from "@solana/web3.js";
@@ -159,7 +163,9 @@ describe("a fetch that pays", () => {
   it("pays calls at once with one budget, and no more of them than it allows", async () => {
     const store = memoryStore();
     const fetch = payingFetch(paying({ store, budget: "0.003" }));
-    const calls = await Promise.allSettled(Array.from({ length: 5 }, () => fetch(...call("vram_estimate", PARAMS))));
+    const calls = await Promise.allSettled(
+      Array.from({ length: 5 }, () => fetch(...call("vram_estimate", PARAMS))),
+    );
     const refused = calls.flatMap((one): unknown[] => (one.status === "rejected" ? [one.reason] : []));
     expect(refused).toHaveLength(2);
     for (const error of refused) expect(error).toBeInstanceOf(BudgetExceededError);
@@ -187,7 +193,10 @@ describe("a fetch that pays", () => {
 
   it("says that nothing was paid when the wallet refuses, or has no USDC, and takes nothing off the budget", async () => {
     const store = memoryStore();
-    const refusing = { publicKey: agent.wallet.publicKey, signTransaction: () => Promise.reject(new Error("no")) };
+    const refusing = {
+      publicKey: agent.wallet.publicKey,
+      signTransaction: () => Promise.reject(new Error("no")),
+    };
     const empty = keypairSigner(world.chain.controls.createWallet({ microUsd: 0n }));
     for (const signer of [walletSigner(refusing), empty]) {
       const fetch = payingFetch(paying({ store, signer, budget: PRICE }));
@@ -201,7 +210,12 @@ describe("a fetch that pays", () => {
 
 describe.each(["binary", "json"] as const)("a ToolgateClient that speaks Connect in %s", (format) => {
   const client = (payment?: PaymentOptions) =>
-    new ToolgateClient({ baseUrl: world.gateway.baseUrl, apiKey: agent.apiKey, format, ...(payment && { payment }) });
+    new ToolgateClient({
+      baseUrl: world.gateway.baseUrl,
+      apiKey: agent.apiKey,
+      format,
+      ...(payment && { payment }),
+    });
 
   it("calls tools, pays for them, and pages through receipts and runs", async () => {
     const buyer = client(gasless(world.chain.controls.createWallet({ microUsd: 3n * PRICE, lamports: 0n })));
@@ -225,7 +239,10 @@ describe.each(["binary", "json"] as const)("a ToolgateClient that speaks Connect
       .callTool("vram_estimate", PARAMS)
       .catch((error: unknown) => error);
     expect(unpaid).toBeInstanceOf(CallError);
-    expect(unpaid).toMatchObject({ code: "PAYMENT_REQUIRED", paymentRequired: { quote: { tool: "vram_estimate" } } });
+    expect(unpaid).toMatchObject({
+      code: "PAYMENT_REQUIRED",
+      paymentRequired: { quote: { tool: "vram_estimate" } },
+    });
     await expect(client().callTool("nothing", {})).rejects.toMatchObject({
       code: "TOOL_NOT_FOUND",
       requestId: expect.stringMatching(/^req_/),
@@ -253,11 +270,15 @@ describe.each(MODES)("the official MCP client %s, given a fetch that pays", (_, 
   it("buys calls, one and several at once, each for one payment", async () => {
     const told: Payment[] = [];
     const wallet = world.chain.controls.createWallet({ microUsd: 4n * PRICE, lamports: 0n });
-    const client = await connect(payingFetch({ ...gasless(wallet), onPayment: (payment) => void told.push(payment) }));
-    const buy = (parameters_b: number) => client.callTool({ name: "vram_estimate", arguments: { parameters_b } });
+    const client = await connect(
+      payingFetch({ ...gasless(wallet), onPayment: (payment) => void told.push(payment) }),
+    );
+    const buy = (parameters_b: number) =>
+      client.callTool({ name: "vram_estimate", arguments: { parameters_b } });
     expect(await buy(1)).toMatchObject({ _meta: { "toolgate/receipt": { paid_by: "gasless" } } });
     const results = await Promise.all([2, 3, 4].map(buy));
-    for (const result of results) expect(result).toMatchObject({ structuredContent: { total: expect.anything() } });
+    for (const result of results)
+      expect(result).toMatchObject({ structuredContent: { total: expect.anything() } });
     expect(await receipts()).toHaveLength(4);
     expect(told).toHaveLength(4);
     for (const { receipt } of told) expect(receipt).toMatchObject({ paid_by: "gasless" });

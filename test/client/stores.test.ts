@@ -4,7 +4,12 @@ import { mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises"
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BudgetExceededError, memoryStore, PaymentStoreError, webStorageStore } from "../../src/client/index.ts";
+import {
+  BudgetExceededError,
+  memoryStore,
+  PaymentStoreError,
+  webStorageStore,
+} from "../../src/client/index.ts";
 import { Budget } from "../../src/client/budget.ts";
 import { fileStore } from "../../src/client/node/index.ts";
 
@@ -64,9 +69,12 @@ describe.each(Object.entries(STORES))("a %s store", (_, open) => {
 
   it("keeps a budget that calls at once do not exceed", async () => {
     const budget = new Budget(open(), "total", 5n);
-    const tries = await Promise.allSettled(Array.from({ length: 9 }, (_none, n) => budget.reserve(String(n), 1n)));
+    const tries = await Promise.allSettled(
+      Array.from({ length: 9 }, (_none, n) => budget.reserve(String(n), 1n)),
+    );
     expect(tries.filter(({ status }) => status === "fulfilled")).toHaveLength(5);
-    for (const one of tries) if (one.status === "rejected") expect(one.reason).toBeInstanceOf(BudgetExceededError);
+    for (const one of tries)
+      if (one.status === "rejected") expect(one.reason).toBeInstanceOf(BudgetExceededError);
     const winner = String(tries.findIndex(({ status }) => status === "fulfilled"));
     await budget.reserve(winner, 1n);
     await budget.release(winner);

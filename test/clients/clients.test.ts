@@ -128,7 +128,14 @@ describe.concurrent("an example whose payment is not confirmed yet repeats the s
 });
 
 describe.concurrent("an example that is refused says why, and nothing else", () => {
-  const files = ["node/fetch.ts", "node/x402.ts", "curl/http.sh", "curl/mcp.sh", "curl/connect.sh", "curl/buf.sh"];
+  const files = [
+    "node/fetch.ts",
+    "node/x402.ts",
+    "curl/http.sh",
+    "curl/mcp.sh",
+    "curl/connect.sh",
+    "curl/buf.sh",
+  ];
   it.for(files)("%s", async (file, { skip, expect }) => {
     const reason = missing.get(path.extname(file));
     if (reason !== undefined) skip(reason);
@@ -157,7 +164,9 @@ describe("pay.ts signs nothing but the payment", () => {
     };
     expect(signed(offer(), built)).toMatch(/^[\w-]+$/);
     for (const lie of LIES)
-      expect(() => signed(offer(lie.price), lieAbout(built, lie).serialize()), lie.name).toThrow(/^not signed: /);
+      expect(() => signed(offer(lie.price), lieAbout(built, lie).serialize()), lie.name).toThrow(
+        /^not signed: /,
+      );
     vi.unstubAllEnvs();
   });
 });

@@ -22,7 +22,9 @@ describe("docs/clients.md", () => {
     const without = cells.filter((cell) => !cell.startsWith("`"));
     for (const cell of without) expect(cell).toMatch(/^no: \S.{15}/);
     const rows = tableOfClients().map(({ client, door }) => `${client} at ${door}`);
-    const others = doorsNotTaken().flatMap(({ client, doors }) => doors.map((door) => `${client} at ${door}`));
+    const others = doorsNotTaken().flatMap(({ client, doors }) =>
+      doors.map((door) => `${client} at ${door}`),
+    );
     expect([...rows, ...others].sort()).toEqual(everyPair().sort());
     for (const { why } of doorsNotTaken()) expect(why).toMatch(/^\S.{15}/);
   });

@@ -26,7 +26,11 @@ function setAmount(transfer: Instructions[number], amount: number): void {
 
 export const LIES: readonly Lie[] = [
   { name: "takes more than the price", change: (_, transfer) => setAmount(transfer, FAR_TOO_DEAR) },
-  { name: "has a price that nobody agreed to", price: FAR_TOO_DEAR, change: (_, to) => setAmount(to, FAR_TOO_DEAR) },
+  {
+    name: "has a price that nobody agreed to",
+    price: FAR_TOO_DEAR,
+    change: (_, to) => setAmount(to, FAR_TOO_DEAR),
+  },
   { name: "pays another account", change: (_, { keys }) => keys.splice(2, 1, writable(STRANGER)) },
   { name: "pays with another token", change: (_, { keys }) => keys.splice(1, 1, writable(STRANGER)) },
   {
@@ -72,7 +76,8 @@ export async function startLyingGateway(baseUrl: string, lie: Lie): Promise<Lyin
   const answer = async (request: IncomingMessage): Promise<{ status: number; body: string }> => {
     const { authorization = "", "x-payment": proof } = request.headers;
     if (typeof proof === "string") proofs.push(proof);
-    if (lie.pending && proofs.length === 1) return { status: 503, body: '{"code":"PAYMENT_PENDING","message":""}' };
+    if (lie.pending && proofs.length === 1)
+      return { status: 503, body: '{"code":"PAYMENT_PENDING","message":""}' };
     const paid = typeof proof === "string" ? { "x-payment": proof } : {};
     const headers = { authorization, "content-type": "application/json", ...paid };
     const told = await fetch(baseUrl + request.url, { method: "POST", headers, body: await text(request) });

@@ -66,7 +66,9 @@ export function quotedFiles(): Map<string, string> {
 
 /** Every file of docs/examples with its text. */
 export function exampleFiles(): Map<string, string> {
-  const files = readdirSync(FOLDER, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = readdirSync(FOLDER, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
   return new Map(
     files.map((entry) => {
       const file = path.join(entry.parentPath, entry.name);

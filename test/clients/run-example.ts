@@ -15,7 +15,11 @@ export interface Ended {
 
 /** What a newcomer's shell has after the first lines of docs/clients.md: the project's programs first, nothing of the test's own. */
 function environment(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  const paths = [path.dirname(process.execPath), path.join(ROOT, "node_modules/.bin"), process.env["PATH"] ?? ""];
+  const paths = [
+    path.dirname(process.execPath),
+    path.join(ROOT, "node_modules/.bin"),
+    process.env["PATH"] ?? "",
+  ];
   const own = {
     PATH: paths.join(path.delimiter),
     HOME: process.env["HOME"],
@@ -27,7 +31,11 @@ function environment(variables: Readonly<Record<string, string>>): NodeJS.Proces
   return { ...own, ...variables };
 }
 
-function run(program: string, args: readonly string[], variables: Readonly<Record<string, string>>): Promise<Ended> {
+function run(
+  program: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env: environment(variables), stdio: ["ignore", "pipe", "pipe"] });
     const ended = { stdout: "", stderr: "" };
@@ -53,7 +61,10 @@ async function callAsHost(file: string, variables: Readonly<Record<string, strin
   const { TOOLGATE_URL = "", TOOLGATE_KEY = "", WALLET } = variables;
   const config = `${WALLET}.mcp.json`;
   const text = readFileSync(file, "utf8");
-  writeFileSync(config, text.replace("http://127.0.0.1:8080", TOOLGATE_URL).replace("sk-agent-…", TOOLGATE_KEY));
+  writeFileSync(
+    config,
+    text.replace("http://127.0.0.1:8080", TOOLGATE_URL).replace("sk-agent-…", TOOLGATE_KEY),
+  );
   const call = ["--method", "tools/call", "--tool-name", "vram_estimate", "--tool-arg", "model=llama-3.1-8b"];
   const args = ["--cli", "--config", config, "--server", "toolgate", ...call];
   const ended = await run("mcp-inspector", args, { MCP_INSPECTOR_SECRET_STORE: "memory", ...variables });

@@ -22,5 +22,7 @@ it("the x402 example names the setting that is missing, and its value beside npm
 
 it("an example says that the gateway does not answer, in one line", () => {
   const lines = failureOf("grpc-js.ts", { TOOLGATE_GRPC: "127.0.0.1:1", TOOLGATE_KEY: "k" });
-  expect(lines).toEqual([expect.stringMatching(/ECONNREFUSED 127\.0\.0\.1:1.*is it running\? \(npm start\)$/)]);
+  expect(lines).toEqual([
+    expect.stringMatching(/ECONNREFUSED 127\.0\.0\.1:1.*is it running\? \(npm start\)$/),
+  ]);
 });

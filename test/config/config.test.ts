@@ -60,7 +60,9 @@ describe("the configuration", () => {
         LOG_LEVEL: "loud",
       }),
     );
-    expect(problems.map((problem) => problem.split(/[.:]/)[0] ?? "").toSorted((a, b) => a.localeCompare(b))).toEqual([
+    expect(
+      problems.map((problem) => problem.split(/[.:]/)[0] ?? "").toSorted((a, b) => a.localeCompare(b)),
+    ).toEqual([
       "DATABASE_URL",
       "LOG_LEVEL",
       "MEMO_PREFIX",
@@ -79,10 +81,9 @@ describe("the configuration", () => {
   });
 
   it("reads several RPC endpoints in their order", () => {
-    expect(readConfig({ SOLANA_RPC_URLS: "https://a.example/x, https://b.example" }).SOLANA_RPC_URLS).toEqual([
-      "https://a.example/x",
-      "https://b.example",
-    ]);
+    expect(readConfig({ SOLANA_RPC_URLS: "https://a.example/x, https://b.example" }).SOLANA_RPC_URLS).toEqual(
+      ["https://a.example/x", "https://b.example"],
+    );
   });
 
   it("reads prices and models from JSON and from YAML alike", () => {

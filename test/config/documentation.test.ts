@@ -18,7 +18,8 @@ describe("docs/configuration.md", () => {
     const config: Record<string, unknown> = { ...readConfig({}) };
     expect(config["PORT"]).toBe(8080);
     for (const [, name = "", value] of page.matchAll(/^\| `([A-Z0-9_]+)` \| `([^`]+)`/gm)) {
-      if (config[name] !== undefined) expect(JSON.stringify(config[name]).replaceAll('"', ""), name).toBe(value);
+      if (config[name] !== undefined)
+        expect(JSON.stringify(config[name]).replaceAll('"', ""), name).toBe(value);
     }
   });
 

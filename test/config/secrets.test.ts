@@ -8,13 +8,25 @@ describe("the secrets of a configuration", () => {
   it.each([
     ["before the host", "postgresql://app:hush-hush@db/toolgate", ["hush-hush"]],
     ["without a user", "postgresql://:hush-hush@db/toolgate", ["hush-hush"]],
-    ["written in percent", "postgresql://app:hush%40h%C3%BCsh@db/toolgate", ["hush%40h%C3%BCsh", "hush@hüsh"]],
+    [
+      "written in percent",
+      "postgresql://app:hush%40h%C3%BCsh@db/toolgate",
+      ["hush%40h%C3%BCsh", "hush@hüsh"],
+    ],
     ["with signs that need none", "postgresql://app:hush:hu@sh@db/toolgate", ["hush:hu@sh"]],
     ["with a percent sign that is one", "postgresql://app:hush%zz%40hush@db/toolgate", ["hush%zz@hush"]],
     ["in the query", "postgresql://db/toolgate?user=app&password=hush-hush", ["hush-hush"]],
     ["in the query, for a socket", "postgresql:///toolgate?host=/run&password=hush-hush", ["hush-hush"]],
-    ["in the query, in percent", "postgres://db/t?password=hush%40+hush", ["hush%40+hush", "hush@ hush", "hush@+hush"]],
-    ["in the query twice", "postgres://db/t?password=first-hush&password=other-hush", ["first-hush", "other-hush"]],
+    [
+      "in the query, in percent",
+      "postgres://db/t?password=hush%40+hush",
+      ["hush%40+hush", "hush@ hush", "hush@+hush"],
+    ],
+    [
+      "in the query twice",
+      "postgres://db/t?password=first-hush&password=other-hush",
+      ["first-hush", "other-hush"],
+    ],
     ["of a key file", "postgres://app@db/t?sslpassword=hush-hush", ["hush-hush"]],
     ["in both places", "postgres://app:first-hush@db/t?password=other-hush", ["first-hush", "other-hush"]],
   ])("have the database's password %s", (_, url, expected) => {
@@ -26,7 +38,13 @@ describe("the secrets of a configuration", () => {
   it("have what an RPC endpoint is shown: user and password, each and together, and keys in path and query", () => {
     const url = "https://some%2Duser:hush%2Dhush@rpc.example/v2/0123456789abcdef0123?api-key=key%2Dkey";
     const secrets = secretsOf({ SOLANA_RPC_URLS: url });
-    for (const secret of ["some%2Duser", "some-user", "hush-hush", "some-user:hush-hush", "0123456789abcdef0123"])
+    for (const secret of [
+      "some%2Duser",
+      "some-user",
+      "hush-hush",
+      "some-user:hush-hush",
+      "0123456789abcdef0123",
+    ])
       expect(secrets).toContain(secret);
     for (const secret of ["key-key", "key%2Dkey"]) expect(secrets).toContain(secret);
     expect(secrets.filter((secret) => /^(rpc|https|v2|api-key)/.test(secret))).toEqual([]);
@@ -34,7 +52,10 @@ describe("the secrets of a configuration", () => {
 
   it("are none where there are none", () => {
     expect(secretsOf({})).toEqual([]);
-    const plain = { DATABASE_URL: "postgres://app@db/t?sslmode=require", SOLANA_RPC_URLS: "https://rpc.example" };
+    const plain = {
+      DATABASE_URL: "postgres://app@db/t?sslmode=require",
+      SOLANA_RPC_URLS: "https://rpc.example",
+    };
     expect(secretsOf(plain)).toEqual([]);
   });
 });

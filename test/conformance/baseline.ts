@@ -24,23 +24,31 @@ function entriesOf(document: Document, section: string): ExpectedFailure[] {
   const list: unknown = document.get(section);
   if (!isSeq(list)) return [];
   return list.items.map((item) => {
-    if (!isScalar(item) || typeof item.value !== "string") throw new Error(`${section}: ${String(item)} is no name`);
+    if (!isScalar(item) || typeof item.value !== "string")
+      throw new Error(`${section}: ${String(item)} is no name`);
     const [scenario = "", check] = item.value.split(":");
     const reason = item.comment?.trim() ?? "";
-    if (reason === "") throw new Error(`${item.value}: has no reason; write it behind the entry, as a comment`);
+    if (reason === "")
+      throw new Error(`${item.value}: has no reason; write it behind the entry, as a comment`);
     return { scenario, check, reason };
   });
 }
 
 /** Failures that nobody expects, as `scenario:check`. What is only warned of counts, as it does for the suite. */
-export function unexpectedFailures(scenarios: readonly Scenario[], expected: readonly ExpectedFailure[]): string[] {
+export function unexpectedFailures(
+  scenarios: readonly Scenario[],
+  expected: readonly ExpectedFailure[],
+): string[] {
   return failures(scenarios)
     .filter((failure) => !expected.some((entry) => covers(entry, failure)))
     .map(({ scenario, check, message }) => `${scenario}:${check} ${message}`);
 }
 
 /** Entries that nothing fails for any more. */
-export function staleEntries(scenarios: readonly Scenario[], expected: readonly ExpectedFailure[]): ExpectedFailure[] {
+export function staleEntries(
+  scenarios: readonly Scenario[],
+  expected: readonly ExpectedFailure[],
+): ExpectedFailure[] {
   const all = failures(scenarios);
   return expected.filter((entry) => !all.some((failure) => covers(entry, failure)));
 }

@@ -51,7 +51,9 @@ describe.each(SUITES)("the official conformance suite $name of release $release"
   });
 
   it("finds every message valid by the schema of its revision, whatever else is expected to fail", () => {
-    const wire = judgement().scenarios.flatMap(({ checks }) => checks.filter(({ id }) => id === "wire-schema-valid"));
+    const wire = judgement().scenarios.flatMap(({ checks }) =>
+      checks.filter(({ id }) => id === "wire-schema-valid"),
+    );
     expect(wire.filter(({ status }) => status !== "SUCCESS")).toEqual([]);
     // The first release does not look at this.
     expect(wire.length > 20).toBe(suite.release !== "0.1.16");
@@ -60,9 +62,15 @@ describe.each(SUITES)("the official conformance suite $name of release $release"
   it("passes as much as docs/mcp.md says", () => {
     const { scenarios } = judgement();
     const passed = scenarios.filter(hasPassed);
-    const checks = scenarios.flatMap((scenario) => scenario.checks).filter(({ status }) => status === "SUCCESS");
+    const checks = scenarios
+      .flatMap((scenario) => scenario.checks)
+      .filter(({ status }) => status === "SUCCESS");
     const [, all, allPassed, checksPassed, expected] = documented(suite.name);
-    expect([scenarios.length, passed.length, baseline.length].map(String)).toEqual([all, allPassed, expected]);
+    expect([scenarios.length, passed.length, baseline.length].map(String)).toEqual([
+      all,
+      allPassed,
+      expected,
+    ]);
     expect(checks.length).toBeGreaterThanOrEqual(Number(checksPassed));
   });
 

@@ -75,7 +75,8 @@ async function readScenarios(results: string): Promise<Scenario[]> {
       if (name === undefined) throw new Error(`${folder} is no scenario`);
       // A scenario that broke off has none.
       const checks = await readFile(path.join(results, folder, "checks.json"), "utf8").catch(() => undefined);
-      if (checks === undefined) return { name, checks: [{ id: name, status: "FAILURE", errorMessage: "broke off" }] };
+      if (checks === undefined)
+        return { name, checks: [{ id: name, status: "FAILURE", errorMessage: "broke off" }] };
       return { name, checks: checksSchema.parse(JSON.parse(checks)) };
     }),
   );

@@ -5,7 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
-import { answerOf, pageClient, pageHeaders, rpcUrl, signIn, type SignedInPerson } from "../support/console.ts";
+import {
+  answerOf,
+  pageClient,
+  pageHeaders,
+  rpcUrl,
+  signIn,
+  type SignedInPerson,
+} from "../support/console.ts";
 import { rawRequest } from "../support/raw-http.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { callGrpc, failureOf, grpcClient } from "../transport/grpc-client.ts";
@@ -34,7 +41,12 @@ async function freePort(): Promise<number> {
 const SESSIONS = "toolgate.console.v1.SessionService";
 
 /** Asks the door as a browser would, or something that is none. */
-function ask(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Response> {
+function ask(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<Response> {
   return fetch(`${rpcUrl(world.gateway)}/${path}`, { method, headers, ...(body !== undefined && { body }) });
 }
 
@@ -108,7 +120,9 @@ describe("the console's door", () => {
     expect(await get("ListSessions", { origin: FRIEND })).toBe(403);
     for (const method of ["SignOut", "SignOutEverywhere", "RevokeSession", "SignIn"])
       expect(await get(method, { "sec-fetch-site": "same-origin" })).toBe(405);
-    expect((await person.client(SessionService).getSession({})).session?.sessionId).toBe(person.session.sessionId);
+    expect((await person.client(SessionService).getSession({})).session?.sessionId).toBe(
+      person.session.sessionId,
+    );
   });
 
   it("is not known by a name that was made to point at this machine", async () => {
@@ -162,7 +176,9 @@ describe("a session", () => {
     });
     expect(connect.status).toBe(401);
     const client = grpcClient(world.gateway.grpcAddress);
-    const failure = await failureOf(callGrpc(client, ReceiptService.method.listReceipts, {}, { metadata: { cookie } }));
+    const failure = await failureOf(
+      callGrpc(client, ReceiptService.method.listReceipts, {}, { metadata: { cookie } }),
+    );
     expect(failure.code).toBe(16);
     const sessions = await failureOf(
       callGrpc(client, SessionService.method.listSessions, {}, { metadata: { cookie } }),
@@ -190,7 +206,9 @@ describe("a session", () => {
     expect(account?.wallet).toBe(person.session.wallet);
     // Taken away, it is gone from sessions that began with it.
     await world.postgres.accounts.setOperator(agent.accountId, false);
-    expect(await refusalOf(operator.client(AccountService).getAccount({ accountId }))).toMatch(/^PermissionDenied: /);
+    expect(await refusalOf(operator.client(AccountService).getAccount({ accountId }))).toMatch(
+      /^PermissionDenied: /,
+    );
   });
 });
 
@@ -242,12 +260,16 @@ describe("the cookie", () => {
       cookie = headers.get("set-cookie") ?? "";
     });
     await page.signIn(answerOf(Keypair.generate(), challenge));
-    expect(cookie).toMatch(/^toolgate_session=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Strict$/);
+    expect(cookie).toMatch(
+      /^toolgate_session=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
   });
 
   it("is given to nobody where it would travel for all to read", async () => {
     const page = await behindProxy({ CONSOLE_URL: "http://gateway.example/console" }, () => {});
-    expect(await refusalOf(page.beginSignIn({}))).toMatch(/^PermissionDenied: signing in needs https.*CONSOLE_URL/);
+    expect(await refusalOf(page.beginSignIn({}))).toMatch(
+      /^PermissionDenied: signing in needs https.*CONSOLE_URL/,
+    );
     const request = answerOf(Keypair.generate(), await challengeOf(world.gateway));
     expect(await refusalOf(page.signIn(request))).toMatch(/^PermissionDenied: signing in needs https/);
     expect((await page.getSession({})).session).toBeUndefined();

@@ -36,13 +36,22 @@ describe("a key that is made at the console", () => {
     const expiresAt = timestampFromMs(Date.now() + DAY_MS);
     const limits = { expiresAt, callUsdcMicrousd: 1_000n, dayUsdcMicrousd: 1_500n, tools: ["vram_estimate"] };
     const { key, secret } = await keys.createKey({ name: "  nightly  ", limits });
-    expect(key).toMatchObject({ accountId: owner.accountId, name: "nightly", scopes: DEFAULT_SCOPES, limits });
+    expect(key).toMatchObject({
+      accountId: owner.accountId,
+      name: "nightly",
+      scopes: DEFAULT_SCOPES,
+      limits,
+    });
     expect((await call(secret)).status).toBe(200);
     expect(await call(secret)).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
     expect(await call(secret, "echo", { message: "" })).toMatchObject({ status: 403 });
     const { keys: all } = await keys.listKeys({});
     expect(all.map((one) => one.key?.keyId)).toEqual([key?.keyId, owner.keyId]);
-    expect(all[0]).toMatchObject({ dayUsedUsdcMicrousd: 1_000n, spentUsdcMicrousd: 1_000n, chargedCalls: 1n });
+    expect(all[0]).toMatchObject({
+      dayUsedUsdcMicrousd: 1_000n,
+      spentUsdcMicrousd: 1_000n,
+      chargedCalls: 1n,
+    });
     expect(all[1]).toMatchObject({ dayUsedUsdcMicrousd: 0n, spentUsdcMicrousd: 0n, chargedCalls: 0n });
     expect(all[1]?.key?.limits).toBeUndefined();
     expect(
@@ -57,7 +66,8 @@ describe("a key that is made at the console", () => {
     const next = await keys.rotateKey({ keyId: old.key?.keyId ?? "", overlapSeconds: 3_600 });
     expect(next.key).toMatchObject({ name: "old", scopes: ["compute:read"], limits });
     expect(next.oldKey).toMatchObject({ keyId: old.key?.keyId, limits: { expiresAt: expect.anything() } });
-    for (const secret of [old.secret, next.secret]) expect((await call(secret)).body.message).toMatch(/is spent/);
+    for (const secret of [old.secret, next.secret])
+      expect((await call(secret)).body.message).toMatch(/is spent/);
     const { key } = await keys.revokeKey({ keyId: next.key?.keyId ?? "" });
     expect(key?.revokedAt).toBeDefined();
     await expect.poll(async () => (await call(next.secret)).status, { timeout: 5_000 }).toBe(401);
@@ -77,7 +87,10 @@ describe("a key that is made at the console", () => {
     expect((await call(owner.apiKey)).status).toBe(200);
   });
 
-  const wish = (name: string, more: MessageInitShape<typeof CreateKeyRequestSchema> = {}) => ({ name, ...more });
+  const wish = (name: string, more: MessageInitShape<typeof CreateKeyRequestSchema> = {}) => ({
+    name,
+    ...more,
+  });
   const within = (limits: MessageInitShape<typeof CreateKeyRequestSchema>["limits"]) => wish("n", { limits });
   it.each<[string, MessageInitShape<typeof CreateKeyRequestSchema>, string]>([
     ["no name", wish(""), "name"],

@@ -55,7 +55,11 @@ describe("an account's owner", () => {
     const { items, nextCursor } = await balance.listEntries({});
     expect(nextCursor).toBeUndefined();
     expect(
-      items.map(({ kind, amountUsdcMicrousd, balanceUsdcMicrousd }) => [kind, amountUsdcMicrousd, balanceUsdcMicrousd]),
+      items.map(({ kind, amountUsdcMicrousd, balanceUsdcMicrousd }) => [
+        kind,
+        amountUsdcMicrousd,
+        balanceUsdcMicrousd,
+      ]),
     ).toEqual([
       [EntryKind.CHARGE, -PRICE, GIFT - 2n * PRICE],
       [EntryKind.CHARGE, -PRICE, GIFT - PRICE],
@@ -63,12 +67,21 @@ describe("an account's owner", () => {
     ]);
     const used = { chargedCalls: 2n, spentUsdcMicrousd: 2n * PRICE, failedCalls: 0n };
     const usage = await balance.getUsage({ from: yesterday(), hourly: true });
-    expect(usage).toMatchObject({ total: used, tools: [{ tool: "vram_estimate", usage: used }], failures: [] });
+    expect(usage).toMatchObject({
+      total: used,
+      tools: [{ tool: "vram_estimate", usage: used }],
+      failures: [],
+    });
     expect(usage.keys).toEqual([
-      expect.objectContaining({ keyId: expect.stringMatching(/^key_/), usage: expect.objectContaining(used) }),
+      expect.objectContaining({
+        keyId: expect.stringMatching(/^key_/),
+        usage: expect.objectContaining(used),
+      }),
     ]);
     const [key] = usage.keys;
-    expect((await balance.getUsage({ from: yesterday(), keyId: key?.keyId ?? "" })).total).toMatchObject(used);
+    expect((await balance.getUsage({ from: yesterday(), keyId: key?.keyId ?? "" })).total).toMatchObject(
+      used,
+    );
     const rows = parseCsv(await text(await file("statement.csv")));
     expect(rows.map((row) => [row["kind"], row["key"], row["amount_usdc"], row["balance_usdc"]])).toEqual([
       ["adjustment", "", "0.010000", "0.010000"],
@@ -130,7 +143,10 @@ describe("an account's owner", () => {
       () => apiKeys.listWithUse(accountId),
     ]) {
       const all = Array.from({ length: 20 }, () => ask().catch(() => {}));
-      await expect(ask()).rejects.toMatchObject({ code: "UNAVAILABLE", message: expect.stringMatching(/too often/) });
+      await expect(ask()).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+        message: expect.stringMatching(/too often/),
+      });
       await Promise.all(all);
     }
   });
@@ -160,9 +176,21 @@ describe("an account's owner", () => {
       () => balance.getUsage({ from: yesterday(), keyId: "mine" }),
       /key_id: must be a key's identifier/,
     ],
-    ["a tool that is none", () => balance.getUsage({ from: yesterday(), tool: "\0" }), /tool: must be a tool's name/],
-    ["a filter's tool that is none", () => history.listReceipts({ filter: { tool: "a\0" } }), /filter\.tool: /],
-    ["a filter's key that is none", () => history.listRuns({ filter: { keyId: "mine" } }), /filter\.key_id: /],
+    [
+      "a tool that is none",
+      () => balance.getUsage({ from: yesterday(), tool: "\0" }),
+      /tool: must be a tool's name/,
+    ],
+    [
+      "a filter's tool that is none",
+      () => history.listReceipts({ filter: { tool: "a\0" } }),
+      /filter\.tool: /,
+    ],
+    [
+      "a filter's key that is none",
+      () => history.listRuns({ filter: { keyId: "mine" } }),
+      /filter\.key_id: /,
+    ],
     [
       "a filter without any time",
       () => history.listReceipts({ filter: { from: timestampFromDate(new Date()), to: yesterday() } }),
@@ -170,7 +198,11 @@ describe("an account's owner", () => {
     ],
     ["a long page", () => balance.listEntries({ limit: 101 }), /limit: /],
     ["a foreign cursor", () => balance.listEntries({ cursor: "x" }), /cursor: is not one of this list/],
-    ["a negative warning", () => balance.setLowBalance({ lowBalanceUsdcMicrousd: -1n }), /low_balance_usdc_microusd: /],
+    [
+      "a negative warning",
+      () => balance.setLowBalance({ lowBalanceUsdcMicrousd: -1n }),
+      /low_balance_usdc_microusd: /,
+    ],
   ])("who asks for %s is told which field it is", async (_, ask, message) => {
     await expect(ask()).rejects.toThrow(/invalid_argument/);
     await expect(ask()).rejects.toThrow(message);

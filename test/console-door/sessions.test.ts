@@ -65,8 +65,12 @@ describe("a session", () => {
   it("writes down being used once in a minute", async () => {
     const person = await signIn(world, Keypair.generate());
     const usedAt = async () =>
-      (await query(world.database.url, `select last_used_at::text from console_session where ${rowOf(person)}`)).rows[0]
-        .last_used_at;
+      (
+        await query(
+          world.database.url,
+          `select last_used_at::text from console_session where ${rowOf(person)}`,
+        )
+      ).rows[0].last_used_at;
     const before = await usedAt();
     await isIn(person);
     expect(await usedAt()).toBe(before);
@@ -129,7 +133,9 @@ describe("a session", () => {
     ]);
     const { sessionId } = one.session;
     for (const id of [sessionId, "ses_nonsense", "acct_1"]) {
-      expect(await refusalOf(stranger.client(SessionService).revokeSession({ sessionId: id }))).toMatch(/^NotFound/);
+      expect(await refusalOf(stranger.client(SessionService).revokeSession({ sessionId: id }))).toMatch(
+        /^NotFound/,
+      );
     }
     expect(await isIn(one)).toBe(true);
   });
@@ -147,7 +153,10 @@ describe("a session", () => {
 
   it("says where it was begun and with what, without characters that no page shows", async () => {
     let cookie = "";
-    const headers: Record<string, string> = { ...fromAnywhere(), "user-agent": `Browser\u00ff/1${"x".repeat(300)}` };
+    const headers: Record<string, string> = {
+      ...fromAnywhere(),
+      "user-agent": `Browser\u00ff/1${"x".repeat(300)}`,
+    };
     const wallet = Keypair.generate();
     const page = pageClient(world.gateway, SessionService, headers, (answered) => {
       cookie = answered.get("set-cookie") ?? "";

@@ -47,11 +47,16 @@ const asserted = (signer: PublicKey) =>
     keys: [{ pubkey: signer, isSigner: true, isWritable: false }],
     data: Buffer.from([9, 0]),
   });
-const transfer = () => SystemProgram.transfer({ fromPubkey: person.publicKey, toPubkey: other.publicKey, lamports: 1 });
+const transfer = () =>
+  SystemProgram.transfer({ fromPubkey: person.publicKey, toPubkey: other.publicKey, lamports: 1 });
 
 /** A transaction of any instructions, signed by whoever has to. */
 function signedBy(payer: Keypair, instructions: TransactionInstruction[], ...signers: Keypair[]): Uint8Array {
-  const message = new TransactionMessage({ payerKey: payer.publicKey, recentBlockhash: BLOCKHASH, instructions });
+  const message = new TransactionMessage({
+    payerKey: payer.publicKey,
+    recentBlockhash: BLOCKHASH,
+    instructions,
+  });
   const transaction = new VersionedTransaction(message.compileToV0Message());
   transaction.sign([payer, ...signers]);
   return transaction.serialize();
@@ -67,7 +72,10 @@ async function told(make: (text: string, challenge: SignInChallenge) => Uint8Arr
 
 /** The transaction that the gateway makes for a challenge. */
 async function built(challenge: SignInChallenge): Promise<VersionedTransaction> {
-  const { transaction } = await visitor(world.gateway).buildSignInTransaction({ nonce: challenge.nonce, address });
+  const { transaction } = await visitor(world.gateway).buildSignInTransaction({
+    nonce: challenge.nonce,
+    address,
+  });
   return VersionedTransaction.deserialize(transaction);
 }
 
@@ -110,7 +118,10 @@ describe("a wallet that signs transactions only", () => {
   });
 
   it.each<[string, (text: string, challenge: SignInChallenge) => Uint8Array]>([
-    ["unsigned", (text) => signedBy(person, [memo(text)]).map((byte, at) => (at >= 1 && at <= 64 ? 0 : byte))],
+    [
+      "unsigned",
+      (text) => signedBy(person, [memo(text)]).map((byte, at) => (at >= 1 && at <= 64 ? 0 : byte)),
+    ],
     ["signed by another", (text) => signedBy(other, [memo(text)])],
     ["signed by another beside", (text) => signedBy(person, [memo(text), asserted(other.publicKey)], other)],
     ["signed by another too", (text) => signedBy(person, [memo(text, MEMO, other.publicKey)], other)],
@@ -126,7 +137,10 @@ describe("a wallet that signs transactions only", () => {
       "in a longer form than it needs",
       (text) => Buffer.concat([Buffer.from([0x81, 0]), signedBy(person, [memo(text)]).subarray(1)]),
     ],
-    ["changed after it was signed", (text) => signedBy(person, [memo(text)]).map((b, at) => (at === 100 ? b ^ 1 : b))],
+    [
+      "changed after it was signed",
+      (text) => signedBy(person, [memo(text)]).map((b, at) => (at === 100 ? b ^ 1 : b)),
+    ],
     ["with a second memo", (text) => signedBy(person, [memo(text), memo("svc:another")])],
     ["with the memo twice", (text) => signedBy(person, [memo(text), memo(text)])],
     ["without a memo", () => signedBy(person, [ComputeBudgetProgram.setComputeUnitLimit({ units: 1 })])],
@@ -134,7 +148,10 @@ describe("a wallet that signs transactions only", () => {
     ["whose memo names another", (text) => signedBy(person, [naming(memo(text), other.publicKey)])],
     ["with a transfer", (text) => signedBy(person, [memo(text), transfer()])],
     ["with another text", (text) => signedBy(person, [memo(`${text} `)])],
-    ["with a text that names another", (_text, it) => signedBy(person, [memo(textOf(it, other.publicKey.toBase58()))])],
+    [
+      "with a text that names another",
+      (_text, it) => signedBy(person, [memo(textOf(it, other.publicKey.toBase58()))]),
+    ],
     ["with something behind it", (text) => Buffer.concat([signedBy(person, [memo(text)]), Buffer.from([0])])],
     ["that is none", () => Buffer.from("no transaction")],
     [

@@ -61,11 +61,22 @@ describe("signing in with a wallet", () => {
   });
 
   it("tells what the page needs to know of the installation", async () => {
-    const { session, installation } = await (await signIn(world, victim)).client(SessionService).getSession({});
+    const { session, installation } = await (
+      await signIn(world, victim)
+    )
+      .client(SessionService)
+      .getSession({});
     expect(session?.wallet).toBe(addressOf(victim));
     const { baseUrl, payTo, usdcMint, grpcAddress } = world.gateway;
     const treasuryOwner = world.treasury.publicKey.toBase58();
-    expect(installation).toMatchObject({ baseUrl, payTo, usdcMint, grpcAddress, treasuryOwner, gasless: true });
+    expect(installation).toMatchObject({
+      baseUrl,
+      payTo,
+      usdcMint,
+      grpcAddress,
+      treasuryOwner,
+      gasless: true,
+    });
   });
 
   it("asks for a text that names the console, for five minutes", async () => {
@@ -77,7 +88,9 @@ describe("signing in with a wallet", () => {
   });
 
   it("knows the console by its settings, whatever Host a request names", async () => {
-    const challenge = await pageClient(world.gateway, SessionService, { host: "localhost:1" }).beginSignIn({});
+    const challenge = await pageClient(world.gateway, SessionService, { host: "localhost:1" }).beginSignIn(
+      {},
+    );
     expect(challenge.challenge?.domain).toBe(new URL(world.gateway.consoleUrl).host);
   });
 
@@ -145,7 +158,12 @@ describe("a sign-in is refused", () => {
       { nonce: "1111111111111111111111" },
     ].map((changed): [string, (challenge: SignInChallenge) => Answer] => [
       `with another ${Object.keys(changed).join()} in the signed text`,
-      (it) => answer(it, { address: victim, text: textOf({ ...it, ...changed }, addressOf(victim)), signer: victim }),
+      (it) =>
+        answer(it, {
+          address: victim,
+          text: textOf({ ...it, ...changed }, addressOf(victim)),
+          signer: victim,
+        }),
     ]),
     ...[
       ["a line more", (text: string) => `${text}\nNot Before: 2020-01-01T00:00:00.000Z`],
@@ -230,7 +248,12 @@ describe("a sign-in is refused", () => {
 
 describe("the library's own check", () => {
   const outputOf = ({ proof: { value } }: Answer, account: Keypair) => ({
-    account: { address: addressOf(account), publicKey: account.publicKey.toBytes(), chains: [], features: [] },
+    account: {
+      address: addressOf(account),
+      publicKey: account.publicKey.toBytes(),
+      chains: [],
+      features: [],
+    },
     signedMessage: value.signedMessage,
     signature: value.signature,
   });
@@ -248,7 +271,9 @@ describe("the library's own check", () => {
     const text = textOf(challenge, addressOf(victim));
     const forged = answer(challenge, { address: victim, text, signer: attacker });
     expect(verifySignIn(inputOf(challenge), outputOf(forged, attacker))).toBe(true);
-    expect(await refusalOf(visitor(world.gateway).signIn(forged))).toMatch(/^Unauthenticated: message.signature/);
+    expect(await refusalOf(visitor(world.gateway).signIn(forged))).toMatch(
+      /^Unauthenticated: message.signature/,
+    );
   });
 });
 

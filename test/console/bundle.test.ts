@@ -43,7 +43,8 @@ function withNeeds(names: Iterable<string>): Set<string> {
   return all;
 }
 
-const weight = (names: Iterable<string>) => [...names].reduce((sum, name) => sum + (scripts.get(name)?.size ?? 0), 0);
+const weight = (names: Iterable<string>) =>
+  [...names].reduce((sum, name) => sum + (scripts.get(name)?.size ?? 0), 0);
 
 describe("the scripts of the console", () => {
   it("are small enough for each page, with all that the page ever asks for", () => {
@@ -53,7 +54,9 @@ describe("the scripts of the console", () => {
     for (const page of pages) {
       const shown = withNeeds([...start, page]);
       // Only the start leads to other pages: what anything else asks for later is for the page itself.
-      const later = [...shown].filter((name) => name !== entry).flatMap((name) => scripts.get(name)?.later ?? []);
+      const later = [...shown]
+        .filter((name) => name !== entry)
+        .flatMap((name) => scripts.get(name)?.later ?? []);
       const all = withNeeds([...shown, ...later]);
       for (const name of all) expect([...scripts.keys()], page).toContain(name);
       expect(weight(all), page).toBeLessThan(MOST);

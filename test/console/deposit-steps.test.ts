@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { DepositState } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import { headline, isPayable, lookAgainAfter, stateWord, stepsOf } from "../../src/console/pages/deposit/steps.ts";
+import {
+  headline,
+  isPayable,
+  lookAgainAfter,
+  stateWord,
+  stepsOf,
+} from "../../src/console/pages/deposit/steps.ts";
 
 const states = (state: DepositState) => stepsOf(state).map((step) => step.state);
 
@@ -34,13 +40,23 @@ describe("the steps of a deposit", () => {
 describe("a deposit that is looked at", () => {
   it("is looked at again until it is credited", () => {
     expect(lookAgainAfter(DepositState.CREDITED)).toBe(false);
-    for (const state of [DepositState.WAITING, DepositState.SEEN, DepositState.CONFIRMED, DepositState.FINALIZED]) {
+    for (const state of [
+      DepositState.WAITING,
+      DepositState.SEEN,
+      DepositState.CONFIRMED,
+      DepositState.FINALIZED,
+    ]) {
       expect(lookAgainAfter(state)).toBeGreaterThan(0);
     }
   });
 
   it("is not to be paid again while a payment is on its way, nor once it is credited", () => {
-    for (const state of [DepositState.SEEN, DepositState.CONFIRMED, DepositState.FINALIZED, DepositState.CREDITED]) {
+    for (const state of [
+      DepositState.SEEN,
+      DepositState.CONFIRMED,
+      DepositState.FINALIZED,
+      DepositState.CREDITED,
+    ]) {
       expect(isPayable(state)).toBe(false);
     }
     for (const state of [DepositState.WAITING, DepositState.FAILED]) expect(isPayable(state)).toBe(true);

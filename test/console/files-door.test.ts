@@ -30,7 +30,13 @@ async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } 
     url: () => url ?? `http://127.0.0.1:${port}/console`,
   });
   const log = createLogger("silent", { secrets: [] });
-  const files = openConsoleFiles({ config: { HOST: "127.0.0.1" }, place, devWallet: undefined, log, ...more });
+  const files = openConsoleFiles({
+    config: { HOST: "127.0.0.1" },
+    place,
+    devWallet: undefined,
+    log,
+    ...more,
+  });
   return {
     close: () => server.close(),
     // Not fetch, which cleans up paths and unpacks bodies by itself.
@@ -38,7 +44,9 @@ async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } 
       new Promise<Served>((resolve, reject) => {
         const asked = request({ port, host: "127.0.0.1", path: target, method, headers }, (response) => {
           const { statusCode: status = 0, headers } = response;
-          response.toArray().then((chunks) => resolve({ status, headers, body: Buffer.concat(chunks) }), reject);
+          response
+            .toArray()
+            .then((chunks) => resolve({ status, headers, body: Buffer.concat(chunks) }), reject);
         });
         asked.on("error", reject).end();
       }),
@@ -51,7 +59,8 @@ let script: string;
 beforeAll(async () => {
   door = await serve();
   const page = await door.ask("/console/");
-  script = /src="(?<script>\/console\/assets\/[^"]+\.js)"/.exec(page.body.toString())?.groups?.["script"] ?? "";
+  script =
+    /src="(?<script>\/console\/assets\/[^"]+\.js)"/.exec(page.body.toString())?.groups?.["script"] ?? "";
 });
 afterAll(() => door.close());
 
@@ -199,7 +208,10 @@ describe("the development wallet's key", () => {
       { origin: "http://127.0.0.1:1" },
     ]) {
       const refused = await dev.ask(target, headers);
-      expect([refused.status, refused.body.includes("secret")], JSON.stringify(headers)).toEqual([403, false]);
+      expect([refused.status, refused.body.includes("secret")], JSON.stringify(headers)).toEqual([
+        403,
+        false,
+      ]);
     }
     dev.close();
   });

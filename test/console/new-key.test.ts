@@ -26,7 +26,10 @@ describe("the form for a new key", () => {
 
   it("hands on what is filled in, to the micro-USD and to the end of the chosen day in UTC", () => {
     const form = { ...GOOD, perCall: "0.000001", perDay: "$2.50", ends: "date", endDate: "2026-03-01" };
-    const { limits } = create(CreateKeyRequestSchema, requestOf({ ...form, someTools: true, tools: ["echo"] }, NOW));
+    const { limits } = create(
+      CreateKeyRequestSchema,
+      requestOf({ ...form, someTools: true, tools: ["echo"] }, NOW),
+    );
     expect(limits).toMatchObject({ callUsdcMicrousd: 1n, dayUsdcMicrousd: 2_500_000n, tools: ["echo"] });
     expect(timestampDate(limits!.expiresAt!).toISOString()).toBe("2026-03-02T00:00:00.000Z");
   });
@@ -66,7 +69,10 @@ describe("a key in the list", () => {
   });
 
   it("has left what its limit leaves, and never more than the balance has", () => {
-    const limited = create(KeyWithUseSchema, { key: { limits: { dayUsdcMicrousd: 100n } }, dayUsedUsdcMicrousd: 30n });
+    const limited = create(KeyWithUseSchema, {
+      key: { limits: { dayUsdcMicrousd: 100n } },
+      dayUsedUsdcMicrousd: 30n,
+    });
     expect(leftToday(limited, 1_000n)).toBe(70n);
     expect(leftToday(limited, 50n)).toBe(50n);
     expect(leftToday(limited, -5n)).toBe(0n);

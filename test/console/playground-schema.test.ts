@@ -41,9 +41,23 @@ describe("the form of a tool", () => {
 
 describe("what is typed into it", () => {
   it("goes out as what the schema asks for; what is empty is left out", () => {
-    const texts = { ...NEEDED, count: " -7 ", temperature: "0.5", deep: "false", messages: '[{"a":null}]', label: "" };
+    const texts = {
+      ...NEEDED,
+      count: " -7 ",
+      temperature: "0.5",
+      deep: "false",
+      messages: '[{"a":null}]',
+      label: "",
+    };
     expect(paramsOf(FIELDS, texts)).toEqual({
-      params: { prompt: "p", count: -7, mode: "fast", temperature: 0.5, deep: false, messages: [{ a: null }] },
+      params: {
+        prompt: "p",
+        count: -7,
+        mode: "fast",
+        temperature: 0.5,
+        deep: false,
+        messages: [{ a: null }],
+      },
       faults: {},
     });
   });

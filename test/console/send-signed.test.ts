@@ -20,13 +20,18 @@ function sender(failures: Error[]) {
 }
 
 it("sends a signed transaction again while nobody can tell whether it was sent", async () => {
-  const { sent, send } = sender([new TypeError("Failed to fetch"), new ConnectError("no answer", Code.Unavailable)]);
+  const { sent, send } = sender([
+    new TypeError("Failed to fetch"),
+    new ConnectError("no answer", Code.Unavailable),
+  ]);
   expect(await sendSigned(send, TRANSACTION, 0)).toBe(txSignature);
   expect(sent).toEqual([TRANSACTION, TRANSACTION, TRANSACTION]);
 });
 
 it("takes one for sent of which nobody ever tells, so that no other one is signed", async () => {
-  const { sent, send } = sender(Array.from({ length: 9 }, () => new ConnectError("no answer", Code.Unavailable)));
+  const { sent, send } = sender(
+    Array.from({ length: 9 }, () => new ConnectError("no answer", Code.Unavailable)),
+  );
   expect(await sendSigned(send, TRANSACTION, 0)).toBe(txSignature);
   expect(sent).toHaveLength(5);
 });
@@ -41,7 +46,10 @@ it("tells what was refused, and does not send it again", async () => {
 
 it("does not take a later answer, such as that the quote has expired, for what became of it before", async () => {
   const unknown = new TypeError("Failed to fetch");
-  const later = [unknown, ...Array.from({ length: 4 }, () => new ConnectError("expired", Code.FailedPrecondition))];
+  const later = [
+    unknown,
+    ...Array.from({ length: 4 }, () => new ConnectError("expired", Code.FailedPrecondition)),
+  ];
   expect(await sendSigned(sender(later).send, TRANSACTION, 0)).toBe(txSignature);
   const refused = new ConnectError("the network refuses it", Code.InvalidArgument);
   await expect(sendSigned(sender([unknown, refused]).send, TRANSACTION, 0)).rejects.toBe(refused);

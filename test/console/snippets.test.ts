@@ -4,7 +4,9 @@ import { describe, expect, it } from "vitest";
 import { curlOf, mcpOf, typescriptOf } from "../../src/console/pages/playground/snippets.ts";
 
 const BASE = "https://gate.example";
-const params = JSON.parse(`{"text":"it's \\"quoted\\" $HOME \`x\` \\\\ ünï\\nline","n":[1,null],"__proto__":{"a":1}}`);
+const params = JSON.parse(
+  `{"text":"it's \\"quoted\\" $HOME \`x\` \\\\ ünï\\nline","n":[1,null],"__proto__":{"a":1}}`,
+);
 const CALL = { tool: "it's", params };
 
 describe("a call as a line for a shell", () => {
@@ -23,7 +25,11 @@ describe("the configuration for MCP hosts", () => {
   it("names the gateway and the variable that has the key, and no key", () => {
     expect(JSON.parse(mcpOf(BASE))).toEqual({
       mcpServers: {
-        toolgate: { type: "http", url: `${BASE}/mcp`, headers: { Authorization: "Bearer ${TOOLGATE_API_KEY}" } },
+        toolgate: {
+          type: "http",
+          url: `${BASE}/mcp`,
+          headers: { Authorization: "Bearer ${TOOLGATE_API_KEY}" },
+        },
       },
     });
   });

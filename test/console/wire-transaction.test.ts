@@ -17,14 +17,19 @@ function signer() {
 const MEMO = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
 /** A transaction that all of them sign, the first as payer. */
-function transactionOf(signers: readonly ReturnType<typeof signer>[], form: "legacy" | "v0"): VersionedTransaction {
+function transactionOf(
+  signers: readonly ReturnType<typeof signer>[],
+  form: "legacy" | "v0",
+): VersionedTransaction {
   const keys = signers.map(({ address }) => ({ pubkey: address, isSigner: true, isWritable: false }));
   const message = new TransactionMessage({
     payerKey: signers[0]!.address,
     recentBlockhash: PublicKey.default.toBase58(),
     instructions: [new TransactionInstruction({ programId: MEMO, keys, data: Buffer.from("hello") })],
   });
-  return new VersionedTransaction(form === "v0" ? message.compileToV0Message() : message.compileToLegacyMessage());
+  return new VersionedTransaction(
+    form === "v0" ? message.compileToV0Message() : message.compileToLegacyMessage(),
+  );
 }
 
 describe.each(["legacy", "v0"] as const)("the development wallet, given a %s transaction", (form) => {

@@ -38,7 +38,8 @@ describe("a status of the services", () => {
 
 describe("the error of a run", () => {
   it("is explained, whatever its code", () => {
-    for (const code of [...Object.keys(ERRORS), "A_CODE_OF_TOMORROW"]) expect(errorMeaning(code)).toMatch(/\.$/);
+    for (const code of [...Object.keys(ERRORS), "A_CODE_OF_TOMORROW"])
+      expect(errorMeaning(code)).toMatch(/\.$/);
     expect(errorMeaning("TOOL_FAILED")).not.toBe(errorMeaning("A_CODE_OF_TOMORROW"));
   });
 });

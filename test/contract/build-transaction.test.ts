@@ -12,7 +12,10 @@ import { expectError } from "./error-body.ts";
 /** POST /v1/payments/transaction: an agent that has USDC, no SOL, and a key that signs. */
 
 const PATH = "/v1/payments/transaction";
-const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b", dtype: "float16", context_length: 4096 } };
+const PAID = {
+  tool: "vram_estimate",
+  params: { model: "llama-3.1-8b", dtype: "float16", context_length: 4096 },
+};
 const PRICE = 1_000n;
 
 let world: World;
@@ -51,13 +54,17 @@ const DOORS: readonly [door: string, build: Builder][] = [
   ],
   [
     "gRPC",
-    (quoteId, payer) => ask(createGrpcTransport({ baseUrl: `http://${world.gateway.grpcAddress}` }), quoteId, payer),
+    (quoteId, payer) =>
+      ask(createGrpcTransport({ baseUrl: `http://${world.gateway.grpcAddress}` }), quoteId, payer),
   ],
 ];
 
 function ask(transport: ReturnType<typeof createGrpcTransport>, quoteId: string, payer: string) {
   const client: Client<typeof PaymentService> = createClient(PaymentService, transport);
-  return client.buildTransaction({ quoteId, payer }, { headers: { authorization: `Bearer ${agent.apiKey}` } });
+  return client.buildTransaction(
+    { quoteId, payer },
+    { headers: { authorization: `Bearer ${agent.apiKey}` } },
+  );
 }
 
 describe("200", () => {
@@ -88,7 +95,11 @@ describe("200", () => {
     expect(bought.body).toMatchObject({ ok: true });
     expect(bought.status).toBe(200);
     const { receipt } = bought.body;
-    expect(receipt).toMatchObject({ paid_by: "gasless", quote_id: quoteId, debited_usdc_microusd: Number(PRICE) });
+    expect(receipt).toMatchObject({
+      paid_by: "gasless",
+      quote_id: quoteId,
+      debited_usdc_microusd: Number(PRICE),
+    });
     const again = await call();
     expect(again.body.receipt.receipt_id).toBe(receipt.receipt_id);
     // The wallet paid the price and nothing else: what it does not have it cannot have paid.
@@ -114,7 +125,8 @@ describe("200", () => {
     await expect.poll(() => microUsdOf(wallet), { interval: 5 }).toBe(9n * PRICE);
     gone.abort();
     await paying;
-    const payments = () => query(world.database.url, `select paid_by from payment where quote_id = '${quoteId}'`);
+    const payments = () =>
+      query(world.database.url, `select paid_by from payment where quote_id = '${quoteId}'`);
     await expect.poll(async () => (await payments()).rows).toEqual([{ paid_by: "gasless" }]);
   });
 });
@@ -138,7 +150,12 @@ describe("400", () => {
   it("names the quote that is not one, or another account's", async () => {
     expectError(await build("qt_made", wallet()), 400, "INVALID_REQUEST", /^quote_id: is not one of ours/);
     const other = await world.agent();
-    expectError(await build(await quoted(), wallet(), other), 400, "INVALID_REQUEST", /^quote_id: .* another account/);
+    expectError(
+      await build(await quoted(), wallet(), other),
+      400,
+      "INVALID_REQUEST",
+      /^quote_id: .* another account/,
+    );
     expectError(await world.post(agent, PATH, { payer: wallet() }), 400, "INVALID_REQUEST", /quote_id/);
   });
 
@@ -151,7 +168,8 @@ describe("400", () => {
       [world.feePayer.publicKey.toBase58(), /^payer: must be your own wallet/],
       [world.treasury.publicKey.toBase58(), /^payer: must be your own wallet/],
     ] as const;
-    for (const [payer, message] of payers) expectError(await build(quoteId, payer), 400, "INVALID_REQUEST", message);
+    for (const [payer, message] of payers)
+      expectError(await build(quoteId, payer), 400, "INVALID_REQUEST", message);
     expectError(await build(quoteId, "short"), 400, "INVALID_REQUEST", /payer/);
   });
 });
@@ -190,9 +208,17 @@ describe("503", () => {
       return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) };
     };
     const offer = await post("/v1/mcp/tools/call", PAID);
-    expect(offer.body.payment_instructions).toMatchObject({ gasless_supported: false, payment_methods: ["wallet"] });
+    expect(offer.body.payment_instructions).toMatchObject({
+      gasless_supported: false,
+      payment_methods: ["wallet"],
+    });
     const payer = Keypair.generate().publicKey.toBase58();
-    expectError(await post(PATH, { quote_id: offer.body.quote.quote_id, payer }), 503, "UNAVAILABLE", /relay is off/);
+    expectError(
+      await post(PATH, { quote_id: offer.body.quote.quote_id, payer }),
+      503,
+      "UNAVAILABLE",
+      /relay is off/,
+    );
   });
 
   it("is told while the network does not answer", async () => {

@@ -13,7 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const list = (caller?: Agent, headers?: Record<string, string>) => world.get(caller, "/mcp/capabilities", headers);
+const list = (caller?: Agent, headers?: Record<string, string>) =>
+  world.get(caller, "/mcp/capabilities", headers);
 
 describe("200", () => {
   it("lists the catalogue in its order, with status and billable, and says where it is paid", async () => {
@@ -21,7 +22,11 @@ describe("200", () => {
     expect(status).toBe(200);
     const { tools, ...rest } = body;
     expect(rest).toEqual({ version: "0.1.0", network: "solana-mainnet", asset: "USDC" });
-    const rows = tools.map((tool: Record<string, unknown>) => [tool["name"], tool["status"], tool["billable"]]);
+    const rows = tools.map((tool: Record<string, unknown>) => [
+      tool["name"],
+      tool["status"],
+      tool["billable"],
+    ]);
     expect(rows).toEqual([
       ["get_status", "active", false],
       ["echo", "active", false],
@@ -41,7 +46,9 @@ describe("200", () => {
         billable: expect.any(Boolean),
         description: expect.stringMatching(/./),
         input_schema: expect.objectContaining({ type: "object" }),
-        ...(tool.name === "vram_estimate" && { price: { price_usdc_microusd: 1000, price_display: "$0.001" } }),
+        ...(tool.name === "vram_estimate" && {
+          price: { price_usdc_microusd: 1000, price_display: "$0.001" },
+        }),
       });
     }
   });
@@ -65,7 +72,12 @@ describe("200", () => {
 
 describe("400", () => {
   it("takes no query parameters and no body", async () => {
-    expectError(await world.get(agent, "/mcp/capabilities?status=active"), 400, "INVALID_REQUEST", /^status: unknown/);
+    expectError(
+      await world.get(agent, "/mcp/capabilities?status=active"),
+      400,
+      "INVALID_REQUEST",
+      /^status: unknown/,
+    );
   });
 });
 

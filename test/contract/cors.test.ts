@@ -35,7 +35,8 @@ const preflight = (gateway: Gateway, path: string, origin: string) =>
       "Access-Control-Request-Headers": "authorization,x-payment",
     },
   });
-const corsHeaders = ({ headers }: Response) => [...headers.keys()].filter((name) => name.startsWith("access-control-"));
+const corsHeaders = ({ headers }: Response) =>
+  [...headers.keys()].filter((name) => name.startsWith("access-control-"));
 
 describe("without a list", () => {
   it.each(PATHS)("%s never sends a CORS header", async (path) => {
@@ -54,7 +55,13 @@ describe("with a list", () => {
     expect(status).toBe(204);
     expect(headers.get("access-control-allow-origin")).toBe(LISTED);
     expect(headers.get("access-control-allow-methods")).toContain("POST");
-    for (const name of ["authorization", "content-type", "x-payment", "idempotency-key", "mcp-protocol-version"]) {
+    for (const name of [
+      "authorization",
+      "content-type",
+      "x-payment",
+      "idempotency-key",
+      "mcp-protocol-version",
+    ]) {
       expect(headers.get("access-control-allow-headers")).toContain(name);
     }
     for (const name of ["mcp-method", "mcp-name", "prefer", "payment-signature"]) {

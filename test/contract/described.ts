@@ -46,7 +46,10 @@ export class Description {
     const operation = this.#document["paths"][path][method.toLowerCase()];
     const response = operation.responses[String(answer.status)];
     const line = `${method} ${path} ${answer.status}`;
-    expect(response, `${line} is not in the document; the body was ${JSON.stringify(answer.body)}`).toBeDefined();
+    expect(
+      response,
+      `${line} is not in the document; the body was ${JSON.stringify(answer.body)}`,
+    ).toBeDefined();
     this.#seen.add(line);
     this.#expectHeaders(line, response, answer.headers);
     if (answer.body === undefined) {
@@ -83,7 +86,9 @@ export class Description {
     const key = `${closed} ${pointer}`;
     const validate =
       this.#validators.get(key) ??
-      (closed ? this.#closed : this.#open).compile({ $ref: `document#${encodeURI(pointer).replaceAll("%7B", "{")}` });
+      (closed ? this.#closed : this.#open).compile({
+        $ref: `document#${encodeURI(pointer).replaceAll("%7B", "{")}`,
+      });
     this.#validators.set(key, validate);
     validate(value);
     expect(validate.errors ?? [], `${line}: ${JSON.stringify(value)}`).toEqual([]);

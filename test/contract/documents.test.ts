@@ -8,7 +8,15 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERRORS } from "../../src/domain/errors.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { openDatabaseLink } from "../support/database-link.ts";
-import { memoOf, request, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import {
+  memoOf,
+  request,
+  startWorld,
+  xPayment,
+  type Agent,
+  type Answer,
+  type World,
+} from "../support/world.ts";
 import { Description } from "./described.ts";
 import { expectError } from "./error-body.ts";
 
@@ -60,7 +68,10 @@ async function ask(
   headers: Record<string, string> = {},
   gateway: Gateway = world.gateway,
 ): Promise<Answer> {
-  const init = { method, ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }) };
+  const init = {
+    method,
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  };
   const answer = await request(gateway, caller, target, init, headers);
   description.expectDescribed(method, target, body, answer);
   return answer;
@@ -70,7 +81,9 @@ describe("the document", () => {
   it("is what public linters call valid, without errors and without warnings", async () => {
     const config = await createConfig({ extends: ["recommended"] });
     const problems = await lintFromString({ source: text, absoluteRef: "/openapi.json", config });
-    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
+    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual(
+      [],
+    );
     await SwaggerParser.validate(JSON.parse(text));
   });
 
@@ -79,13 +92,19 @@ describe("the document", () => {
     delete broken.paths["/health"].get.responses["200"].description;
     broken.paths["/runs/{id}"].get.parameters = [];
     const config = await createConfig({ extends: ["recommended"] });
-    const problems = await lintFromString({ source: JSON.stringify(broken), absoluteRef: "/openapi.json", config });
+    const problems = await lintFromString({
+      source: JSON.stringify(broken),
+      absoluteRef: "/openapi.json",
+      config,
+    });
     expect(problems.map(({ ruleId }) => ruleId).sort()).toEqual(["path-parameters-defined", "struct"]);
     await expect(SwaggerParser.validate(broken)).rejects.toThrow(/./);
   });
 
   it("is the generated one, with the address and the version of the gateway that serves it", async () => {
-    const committed = JSON.parse(await readFile(path.join(import.meta.dirname, "../../gen/openapi.json"), "utf8"));
+    const committed = JSON.parse(
+      await readFile(path.join(import.meta.dirname, "../../gen/openapi.json"), "utf8"),
+    );
     const { servers, info, ...rest } = JSON.parse(text);
     expect(servers).toEqual([{ url: world.gateway.baseUrl }]);
     expect(info).toEqual({ ...committed.info, version: "0.1.0" });
@@ -98,9 +117,9 @@ describe("the document", () => {
     const rows = errors.map(({ code, status }: { code: string; status: number }) => [code, status]);
     const own = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
     // What cannot even be read has a status of its own.
-    expect(rows.filter(([code, status]: [string, number]) => code !== "INVALID_PAYMENT" || status !== 400)).toEqual(
-      own,
-    );
+    expect(
+      rows.filter(([code, status]: [string, number]) => code !== "INVALID_PAYMENT" || status !== 400),
+    ).toEqual(own);
   });
 });
 
@@ -141,8 +160,12 @@ describe("what the document says is what the gateway does", () => {
   });
 
   it("when the transaction that pays is built", async () => {
-    const build = (caller: Agent | undefined, body: unknown, headers?: Record<string, string>, gateway?: Gateway) =>
-      ask("POST", BUILD, caller, body, headers, gateway);
+    const build = (
+      caller: Agent | undefined,
+      body: unknown,
+      headers?: Record<string, string>,
+      gateway?: Gateway,
+    ) => ask("POST", BUILD, caller, body, headers, gateway);
     const { quote } = (await ask("POST", CALL, poor, PAID)).body;
     const payer = poor.wallet.publicKey.toBase58();
     const built = await build(poor, { quote_id: quote.quote_id, payer });
@@ -171,15 +194,28 @@ describe("what the document says is what the gateway does", () => {
 
   it("when the Model Context Protocol is spoken", async () => {
     const rpc = (method: string, params?: object, id: number | undefined = 1) =>
-      ask("POST", "/mcp", poor, { jsonrpc: "2.0", ...(id !== undefined && { id }), method, ...(params && { params }) });
+      ask("POST", "/mcp", poor, {
+        jsonrpc: "2.0",
+        ...(id !== undefined && { id }),
+        method,
+        ...(params && { params }),
+      });
     expect((await rpc("tools/list")).body.result.tools).not.toEqual([]);
-    expect((await rpc("tools/call", { name: "echo", arguments: { message: "hi" } })).body.result).toBeDefined();
+    expect(
+      (await rpc("tools/call", { name: "echo", arguments: { message: "hi" } })).body.result,
+    ).toBeDefined();
     const offer = await rpc("tools/call", { name: PAID.tool, arguments: PAID.params });
     expect(offer.status).toBe(402);
     expect((await rpc("no/such")).body.error).toBeDefined();
     const version = "2026-07-28";
-    const about = { protocolVersion: version, clientInfo: { name: "test", version: "1" }, clientCapabilities: {} };
-    const _meta = Object.fromEntries(Object.entries(about).map(([k, v]) => [`io.modelcontextprotocol/${k}`, v]));
+    const about = {
+      protocolVersion: version,
+      clientInfo: { name: "test", version: "1" },
+      clientCapabilities: {},
+    };
+    const _meta = Object.fromEntries(
+      Object.entries(about).map(([k, v]) => [`io.modelcontextprotocol/${k}`, v]),
+    );
     const modern = (method: string) =>
       ask(
         "POST",
@@ -225,7 +261,8 @@ describe("what the document says is what the gateway does", () => {
     await world.postgres.accounts.setBlocked(blocked.accountId, { blocked: true, reason: "test" });
     for (const target of ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"])
       expect((await ask("GET", target, blocked)).status).toBe(403);
-    for (const target of [CALL, "/mcp", BUILD]) expect((await ask("POST", target, blocked, ECHO)).status).toBe(403);
+    for (const target of [CALL, "/mcp", BUILD])
+      expect((await ask("POST", target, blocked, ECHO)).status).toBe(403);
   });
 
   it("when a key calls too often, and when the database is out of reach", async () => {
@@ -233,7 +270,8 @@ describe("what the document says is what the gateway does", () => {
     await ask("GET", "/mcp/capabilities", hasty);
     const targets = ["/mcp/capabilities", "/receipts", "/receipts/none", "/runs", "/runs/none"];
     for (const target of targets) expect((await ask("GET", target, hasty)).status).toBe(429);
-    for (const target of [CALL, "/mcp", BUILD]) expect((await ask("POST", target, hasty, ECHO)).status).toBe(429);
+    for (const target of [CALL, "/mcp", BUILD])
+      expect((await ask("POST", target, hasty, ECHO)).status).toBe(429);
     const link = await openDatabaseLink(world.database.url);
     const far = await world.startAnother({ DATABASE_URL: link.url });
     link.cut();
@@ -259,7 +297,9 @@ describe.each([
   ["/llms.txt", "text/markdown; charset=utf-8"],
 ])("%s", (path, mediaType) => {
   it("is there for anyone, pages of other origins included, and looks at no key", async () => {
-    const answer = await get(path, { headers: { origin: "https://a.example", authorization: "Bearer sk-agent-no" } });
+    const answer = await get(path, {
+      headers: { origin: "https://a.example", authorization: "Bearer sk-agent-no" },
+    });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe(mediaType);
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");
@@ -293,8 +333,14 @@ describe.each([
     const answer = { status: posted.status, headers: posted.headers, body: await posted.json() };
     expectError(answer, 405, "METHOD_NOT_ALLOWED", /GET, HEAD/);
     expect(posted.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
-    const options = await get(path, { method: "OPTIONS", headers: { "access-control-request-method": "GET" } });
-    expect([options.status, options.headers.get("access-control-allow-methods")]).toEqual([204, "GET, HEAD, OPTIONS"]);
+    const options = await get(path, {
+      method: "OPTIONS",
+      headers: { "access-control-request-method": "GET" },
+    });
+    expect([options.status, options.headers.get("access-control-allow-methods")]).toEqual([
+      204,
+      "GET, HEAD, OPTIONS",
+    ]);
   });
 
   it("names the gateway by its public address", async () => {
@@ -317,7 +363,9 @@ describe("/llms.txt", () => {
 
   it("links only to what is there", async () => {
     const links = (await textOf(`${world.gateway.baseUrl}/llms.txt`)).matchAll(/\]\((http[^)]+)\)/g);
-    const answers = await Promise.all([...links].map(async ([, url = ""]) => [url, (await fetch(url)).status]));
+    const answers = await Promise.all(
+      [...links].map(async ([, url = ""]) => [url, (await fetch(url)).status]),
+    );
     expect(answers.length).toBeGreaterThan(2);
     expect(answers.filter(([, status]) => status !== 200)).toEqual([]);
   });
@@ -366,9 +414,14 @@ describe("deploy/server.json, for registries", () => {
     const { apiKey } = await world.agent();
     const answer = await fetch(url.replace("https://{host}", world.gateway.baseUrl), {
       method: "POST",
-      headers: { [header.name]: header.value.replace("{api_key}", apiKey), "content-type": "application/json" },
+      headers: {
+        [header.name]: header.value.replace("{api_key}", apiKey),
+        "content-type": "application/json",
+      },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
     });
-    expect(await answer.json()).toMatchObject({ result: { tools: expect.arrayContaining([expect.anything()]) } });
+    expect(await answer.json()).toMatchObject({
+      result: { tools: expect.arrayContaining([expect.anything()]) },
+    });
   });
 });

@@ -18,7 +18,8 @@ export const BOUGHT = 45;
 /** Buys what the lists are about: {@link BOUGHT} calls, one after the other, so that "newest first" has one meaning. */
 export async function buyMany(world: World): Promise<Agent> {
   const agent = await world.agent({ balance: 1_000_000n });
-  for (let bought = 0; bought < BOUGHT; bought++) await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+  for (let bought = 0; bought < BOUGHT; bought++)
+    await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
   return agent;
 }
 
@@ -27,7 +28,8 @@ async function pages(world: World, agent: Agent, path: string): Promise<Answer[]
   const answers: Answer[] = [];
   let cursor: string | null = null;
   do {
-    const next: string = cursor === null ? "" : `${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
+    const next: string =
+      cursor === null ? "" : `${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
     const answer = await world.get(agent, path + next);
     expect(answer.status).toBe(200);
     answers.push(answer);
@@ -57,7 +59,9 @@ export function itPages(route: ListRoute, world: () => World, agent: () => Agent
     const sizes = all.map(({ body }) => body.items.length);
     const full = Math.floor(BOUGHT / limit);
     expect(sizes).toEqual([...Array<number>(full).fill(limit), BOUGHT % limit].filter((size) => size > 0));
-    const ids: string[] = all.flatMap(({ body }) => body.items.map((item: Record<string, string>) => item[route.id]));
+    const ids: string[] = all.flatMap(({ body }) =>
+      body.items.map((item: Record<string, string>) => item[route.id]),
+    );
     expect(new Set(ids).size).toBe(BOUGHT);
     expect(ids).toEqual(ids.toSorted().toReversed());
     expect(all.map(({ body }) => body.has_more)).toEqual(all.map((_, index) => index < all.length - 1));
@@ -119,20 +123,37 @@ export function itRefusesQueries(route: ListRoute, world: () => World, agent: ()
 
   const enumName = `${route.path === "/runs" ? "RUN" : "RECEIPT"}_STATUS_${route.statuses[0]?.toUpperCase()}`;
 
-  it.each(["nothing", "ACTIVE", "unspecified", enumName, "1", "2", "99", "-1", "1.0", "", "constructor", "__proto__"])(
-    "refuses the status %j and lists those that there are",
-    async (status) => {
-      const says = new RegExp(`^status: must be one of ${route.statuses.join(", ")}$`);
-      expectError(await get(`?status=${status}`), 400, "INVALID_REQUEST", says);
-    },
-  );
+  it.each([
+    "nothing",
+    "ACTIVE",
+    "unspecified",
+    enumName,
+    "1",
+    "2",
+    "99",
+    "-1",
+    "1.0",
+    "",
+    "constructor",
+    "__proto__",
+  ])("refuses the status %j and lists those that there are", async (status) => {
+    const says = new RegExp(`^status: must be one of ${route.statuses.join(", ")}$`);
+    expectError(await get(`?status=${status}`), 400, "INVALID_REQUEST", says);
+  });
 
-  it.each(["", "x", "%00", "%ED%A0%80", "../..", "eyJhIjoxfQ", "A".repeat(200), "A".repeat(201), "A".repeat(5000)])(
-    "refuses the cursor %j",
-    async (cursor) => {
-      expectError(await get(`?cursor=${cursor}`), 400, "INVALID_REQUEST", /^cursor: /);
-    },
-  );
+  it.each([
+    "",
+    "x",
+    "%00",
+    "%ED%A0%80",
+    "../..",
+    "eyJhIjoxfQ",
+    "A".repeat(200),
+    "A".repeat(201),
+    "A".repeat(5000),
+  ])("refuses the cursor %j", async (cursor) => {
+    expectError(await get(`?cursor=${cursor}`), 400, "INVALID_REQUEST", /^cursor: /);
+  });
 
   it("refuses a cursor of the other list, and one that was changed", async () => {
     const foreign = (await world().get(agent(), `${route.other}?limit=1`)).body.next_cursor;
@@ -185,7 +206,12 @@ export function itKeepsToOwners(route: ListRoute, world: () => World, agent: () 
   });
 
   it("refuses a query on one", async () => {
-    expectError(await world().get(agent(), `${route.path}/x?limit=1`), 400, "INVALID_REQUEST", /^limit: unknown/);
+    expectError(
+      await world().get(agent(), `${route.path}/x?limit=1`),
+      400,
+      "INVALID_REQUEST",
+      /^limit: unknown/,
+    );
   });
 
   it("asks for a key", async () => {

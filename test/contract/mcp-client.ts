@@ -17,7 +17,11 @@ export function metaWith(changes: Record<string, unknown>): object {
 
 /** The headers that repeat what a modern request says. */
 export function mirror(method: string, name?: string): Record<string, string> {
-  return { "MCP-Protocol-Version": MODERN, "Mcp-Method": method, ...(name !== undefined && { "Mcp-Name": name }) };
+  return {
+    "MCP-Protocol-Version": MODERN,
+    "Mcp-Method": method,
+    ...(name !== undefined && { "Mcp-Name": name }),
+  };
 }
 
 /** Whoever can be asked. */

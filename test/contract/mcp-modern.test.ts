@@ -56,7 +56,13 @@ afterAll(() => world.close());
 
 function free(name: string, run: PreparedCall["run"], inputSchema: JsonObject = { type: "object" }): Tool {
   const prepare = () => ({ price: 0n, run });
-  const rest = { inputSchema, status: "active", billable: false, scope: undefined, fixedPrice: undefined } as const;
+  const rest = {
+    inputSchema,
+    status: "active",
+    billable: false,
+    scope: undefined,
+    fixedPrice: undefined,
+  } as const;
   return { name, description: name, prepare, ...rest };
 }
 
@@ -130,9 +136,9 @@ describe("a result", () => {
   it("may come with trace context and anything else in _meta", async () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const _meta = metaWith({ traceparent, tracestate: "a=b", baggage: "c=d", "com.example/own": [1] });
-    expect((await ask("tools/call", { name: "echo", arguments: { message: "" }, _meta })).body.result.isError).toBe(
-      false,
-    );
+    expect(
+      (await ask("tools/call", { name: "echo", arguments: { message: "" }, _meta })).body.result.isError,
+    ).toBe(false);
   });
 
   it("of a tool that gives pictures or blocks of content is those blocks, and no more", async () => {
@@ -140,7 +146,9 @@ describe("a result", () => {
       const { content, structuredContent } = (await call(name)).body.result;
       return { content, structuredContent };
     };
-    expect(await contentOf("picture")).toEqual({ content: [{ type: "image", data: "AAAA", mimeType: "image/png" }] });
+    expect(await contentOf("picture")).toEqual({
+      content: [{ type: "image", data: "AAAA", mimeType: "image/png" }],
+    });
     expect(await contentOf("blocks")).toEqual({ content: [{ type: "text", text: "a" }, { type: "audio" }] });
     const odd = { content: [{ type: "unheard-of" }] };
     expect(await contentOf("no-blocks")).toEqual({
@@ -221,22 +229,35 @@ describe("the ladder of refusals", () => {
     expect((await call("echo", { message: "" }, { "Mcp-Name": "  echo  " })).status).toBe(200);
   });
 
-  it.each(["initialize", "ping", "resources/list", "subscriptions/listen", "logging/setLevel", "constructor", ""])(
-    "ends with the method %j, which does not exist",
-    async (method) => {
-      expectRefused(await ask(method, { protocolVersion: MODERN }), 404, -32601, /^there is no method/);
-    },
-  );
+  it.each([
+    "initialize",
+    "ping",
+    "resources/list",
+    "subscriptions/listen",
+    "logging/setLevel",
+    "constructor",
+    "",
+  ])("ends with the method %j, which does not exist", async (method) => {
+    expectRefused(await ask(method, { protocolVersion: MODERN }), 404, -32601, /^there is no method/);
+  });
 
   it("leaves what a method refuses with 200", async () => {
     expectRefused(await ask("tools/list", { cursor: "x" }), 200, -32602, /^params\.cursor/);
     expectRefused(await call("nothing"), 200, -32602, /^Unknown tool: /);
-    expectRefused(await ask("tools/call", { name: "echo", arguments: [] }), 200, -32602, /^params\.arguments/);
+    expectRefused(
+      await ask("tools/call", { name: "echo", arguments: [] }),
+      200,
+      -32602,
+      /^params\.arguments/,
+    );
   });
 
   it("takes notifications without the headers, but no responses and no batches", async () => {
     const notification = await post({ jsonrpc: "2.0", method: "notifications/x", params: { _meta: META } });
-    expect({ status: notification.status, body: notification.body }).toEqual({ status: 202, body: undefined });
+    expect({ status: notification.status, body: notification.body }).toEqual({
+      status: 202,
+      body: undefined,
+    });
     for (const sent of [{ jsonrpc: "2.0", id: 1, result: {} }, [body({})]]) {
       const answer = await post(sent, headers);
       expect(answer.body).toMatchObject({ code: "INVALID_REQUEST", id: null, error: { code: -32600 } });
@@ -273,7 +294,12 @@ describe("arguments that a tool wants to see in headers", () => {
   });
 
   it("are no matter of the older era", async () => {
-    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "regional", arguments: args } };
+    const body = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "regional", arguments: args },
+    };
     expect((await post(body)).status).toBe(200);
   });
 });
@@ -313,7 +339,11 @@ describe("progress", () => {
       method: "notifications/progress",
       params: { progressToken: "t-1", progress: done, total: 100, message: `at ${done}` },
     });
-    const result = { jsonrpc: "2.0", id: 7, result: expect.objectContaining({ structuredContent: { done: true } }) };
+    const result = {
+      jsonrpc: "2.0",
+      id: 7,
+      result: expect.objectContaining({ structuredContent: { done: true } }),
+    };
     expect(eventsOf(await text(response))).toEqual([progress(0), progress(50), progress(100), result]);
   });
 
@@ -373,7 +403,10 @@ describe("progress", () => {
   it.each([[1.5], [null], [{}], [true], [2 ** 53]])("is not told by the token %j", async (token) => {
     const { response } = await watched("stepwise", token);
     const body = JSON.parse(await text(response));
-    expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining("params._meta.progressToken") });
+    expect(body.error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining("params._meta.progressToken"),
+    });
   });
 
   it("ends with the caller, whose going away cancels the call", async () => {
@@ -394,17 +427,22 @@ describe("pages of strangers", () => {
     });
     request.end(JSON.stringify(body));
     const [response]: IncomingMessage[] = await once(request, "response");
-    if (response?.statusCode === 403) expect(JSON.parse(await text(response))).toMatchObject({ code: "FORBIDDEN" });
+    if (response?.statusCode === 403)
+      expect(JSON.parse(await text(response))).toMatchObject({ code: "FORBIDDEN" });
     else response?.resume();
     return response?.statusCode;
   }
 
-  it.each(["http://evil.example.com", "null", "", "http://localhost.evil.com", "http://evil.com:127", "file://"])(
-    "cannot call from the origin %j",
-    async (Origin) => {
-      expect(await from({ Origin })).toBe(403);
-    },
-  );
+  it.each([
+    "http://evil.example.com",
+    "null",
+    "",
+    "http://localhost.evil.com",
+    "http://evil.com:127",
+    "file://",
+  ])("cannot call from the origin %j", async (Origin) => {
+    expect(await from({ Origin })).toBe(403);
+  });
 
   it.each(["http://localhost:3000", "http://127.0.0.1", "https://[::1]:8443"])(
     "are none at %j, on a gateway that only this machine can reach",

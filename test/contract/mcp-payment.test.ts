@@ -61,12 +61,14 @@ describe("in band", () => {
     });
   });
 
-  it.each(["payment=in-band", 'payment="in-band"', "respond-async, payment = in-band; x=1", "wait=5,PAYMENT=in-band"])(
-    "hears the preference %j",
-    async (Prefer) => {
-      expect((await buy(await world.agent(), { Prefer })).status).toBe(200);
-    },
-  );
+  it.each([
+    "payment=in-band",
+    'payment="in-band"',
+    "respond-async, payment = in-band; x=1",
+    "wait=5,PAYMENT=in-band",
+  ])("hears the preference %j", async (Prefer) => {
+    expect((await buy(await world.agent(), { Prefer })).status).toBe(200);
+  });
 
   it.each(["payment", "payment=out", "xpayment=in-band", "payment=in-bandit", "return=minimal"])(
     "does not hear it in %j",
@@ -177,7 +179,10 @@ describe("a tool in the list", () => {
 
   it("says what it costs, and that whoever pays does more than read", async () => {
     const [status, , estimate] = await list(await world.agent());
-    expect(status).toMatchObject({ annotations: { readOnlyHint: true }, _meta: { "toolgate/billable": false } });
+    expect(status).toMatchObject({
+      annotations: { readOnlyHint: true },
+      _meta: { "toolgate/billable": false },
+    });
     expect(status._meta).not.toHaveProperty("toolgate/price");
     expect(estimate).toMatchObject({
       annotations: { readOnlyHint: false, destructiveHint: false },
@@ -216,7 +221,10 @@ describe("a batch", () => {
 
   it("is accepted without an answer when there is nothing to answer", async () => {
     const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
-    const { status, body } = await send(await world.agent(), [notification, { jsonrpc: "2.0", id: 1, result: {} }]);
+    const { status, body } = await send(await world.agent(), [
+      notification,
+      { jsonrpc: "2.0", id: 1, result: {} },
+    ]);
     expect({ status, body }).toEqual({ status: 202, body: undefined });
   });
 
@@ -226,9 +234,9 @@ describe("a batch", () => {
     const { status, body } = await send(agent, [...estimates, call(10, "echo", { message: "free" })]);
     expect(status).toBe(200);
     const [first, second, third, free] = body;
-    expect([first, second].map(({ result }) => result._meta["toolgate/receipt"].debited_usdc_microusd)).toEqual([
-      1000, 1000,
-    ]);
+    expect(
+      [first, second].map(({ result }) => result._meta["toolgate/receipt"].debited_usdc_microusd),
+    ).toEqual([1000, 1000]);
     expect(third.result).toMatchObject({ isError: true });
     expect(third.result._meta["toolgate/payment_required"]).toMatchObject({ code: "PAYMENT_REQUIRED" });
     expect(free.result.structuredContent).toEqual({ echo: "free" });
@@ -259,7 +267,9 @@ describe("a batch", () => {
       call(2, NAME, { parameters_b: 7 }),
       call(3, "echo", { message: "" }),
     ]);
-    const settled = body.map(({ result }: Answer["body"]) => result._meta?.["x402/payment-response"]?.success);
+    const settled = body.map(
+      ({ result }: Answer["body"]) => result._meta?.["x402/payment-response"]?.success,
+    );
     expect(settled).toEqual([true, undefined, undefined]);
     expect(headers.get("payment-response")).toBeNull();
   });
@@ -288,8 +298,17 @@ describe("a batch", () => {
     const agent = await world.agent({ ratePerMinute: 1, burst: 3 });
     const { status, body, headers } = await send(agent, ten.slice(0, 5));
     expect(status).toBe(200);
-    expect(body.map(({ error }: Answer["body"]) => error?.code)).toEqual([undefined, undefined, undefined, 429, 429]);
-    expect(body[4].error.data).toMatchObject({ code: "RATE_LIMITED", retry_after_seconds: expect.any(Number) });
+    expect(body.map(({ error }: Answer["body"]) => error?.code)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      429,
+      429,
+    ]);
+    expect(body[4].error.data).toMatchObject({
+      code: "RATE_LIMITED",
+      retry_after_seconds: expect.any(Number),
+    });
     expect(headers.get("x-ratelimit-remaining")).toBe("0");
   });
 

@@ -26,7 +26,8 @@ const rpc = (agent: Agent, method: string, params?: unknown, headers: Record<str
   mcp(agent, { jsonrpc: "2.0", id: 1, method, ...(params !== undefined && { params }) }, headers);
 const callRpc = (agent: Agent, name: string, args: unknown, headers: Record<string, string> = {}) =>
   rpc(agent, "tools/call", { name, arguments: args }, headers);
-const buyRpc = (agent: Agent, headers: Record<string, string> = {}) => callRpc(agent, PAID.tool, PAID.params, headers);
+const buyRpc = (agent: Agent, headers: Record<string, string> = {}) =>
+  callRpc(agent, PAID.tool, PAID.params, headers);
 
 function expectResult(answer: Answer, result: unknown): void {
   expect(answer.body).toEqual({ jsonrpc: "2.0", id: 1, result });
@@ -34,7 +35,11 @@ function expectResult(answer: Answer, result: unknown): void {
 }
 
 function expectRpcError(answer: Answer, code: number, message: RegExp): void {
-  expect(answer.body).toEqual({ jsonrpc: "2.0", id: 1, error: { code, message: expect.stringMatching(message) } });
+  expect(answer.body).toEqual({
+    jsonrpc: "2.0",
+    id: 1,
+    error: { code, message: expect.stringMatching(message) },
+  });
   expect(answer.status).toBe(200);
 }
 
@@ -91,22 +96,28 @@ describe("a plain tool call", () => {
 
 describe("200", () => {
   describe("initialize", () => {
-    it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("agrees on %s", async (protocolVersion) => {
-      const clientInfo = { name: "test", version: "1" };
-      const answer = await rpc(poor, "initialize", { protocolVersion, capabilities: {}, clientInfo });
-      expectResult(answer, {
-        protocolVersion,
-        capabilities: { tools: {} },
-        serverInfo: { name: "toolgate", version: "0.1.0" },
-        instructions: expect.stringContaining("402"),
-      });
-      expect(answer.headers.get("mcp-session-id")).toBeNull();
-    });
+    it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
+      "agrees on %s",
+      async (protocolVersion) => {
+        const clientInfo = { name: "test", version: "1" };
+        const answer = await rpc(poor, "initialize", { protocolVersion, capabilities: {}, clientInfo });
+        expectResult(answer, {
+          protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: "toolgate", version: "0.1.0" },
+          instructions: expect.stringContaining("402"),
+        });
+        expect(answer.headers.get("mcp-session-id")).toBeNull();
+      },
+    );
 
-    it.each(["2023-01-01", "2099-01-01", "", "nonsense"])("offers its newest for %j", async (protocolVersion) => {
-      const answer = await rpc(poor, "initialize", { protocolVersion });
-      expect(answer.body.result.protocolVersion).toBe("2025-11-25");
-    });
+    it.each(["2023-01-01", "2099-01-01", "", "nonsense"])(
+      "offers its newest for %j",
+      async (protocolVersion) => {
+        const answer = await rpc(poor, "initialize", { protocolVersion });
+        expect(answer.body.result.protocolVersion).toBe("2025-11-25");
+      },
+    );
 
     it.each([[undefined], [{}], [{ protocolVersion: 1 }]])(
       "asks for a version when the params are %j",
@@ -116,9 +127,12 @@ describe("200", () => {
     );
   });
 
-  it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("takes the header for %s", async (version) => {
-    expectResult(await rpc(poor, "ping", {}, { "MCP-Protocol-Version": version }), {});
-  });
+  it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
+    "takes the header for %s",
+    async (version) => {
+      expectResult(await rpc(poor, "ping", {}, { "MCP-Protocol-Version": version }), {});
+    },
+  );
 
   it("answers ping", async () => {
     expectResult(await rpc(poor, "ping"), {});
@@ -292,7 +306,11 @@ describe("400", () => {
     "refuses the id %s, which could not be given back as it came",
     async (id) => {
       const answer = await mcpText(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
-      expectUnreadable(answer, -32600, /: id must be a string or a number that is kept exactly, up to 2\^53 - 1$/);
+      expectUnreadable(
+        answer,
+        -32600,
+        /: id must be a string or a number that is kept exactly, up to 2\^53 - 1$/,
+      );
     },
   );
 
@@ -339,7 +357,11 @@ describe("400", () => {
 
 describe("401", () => {
   it("asks for a key, for every method and before the body is looked at", async () => {
-    for (const body of [{ jsonrpc: "2.0", id: 1, method: "initialize" }, { tool: "echo", params: {} }, "nonsense"]) {
+    for (const body of [
+      { jsonrpc: "2.0", id: 1, method: "initialize" },
+      { tool: "echo", params: {} },
+      "nonsense",
+    ]) {
       const answer = await mcp(undefined, body);
       expectError(answer, 401, "UNAUTHORIZED", /Authorization/);
       expect(answer.headers.get("www-authenticate")).toBe('Bearer realm="toolgate"');
@@ -388,9 +410,14 @@ describe("402", () => {
     const headers = xPayment(tx, quote.quote_id);
     const paid = await buyRpc(agent, headers);
     expect(paid.status).toBe(200);
-    expect(paid.body.result._meta["toolgate/receipt"]).toMatchObject({ paid_by: "transfer", tx_signature: tx });
+    expect(paid.body.result._meta["toolgate/receipt"]).toMatchObject({
+      paid_by: "transfer",
+      tx_signature: tx,
+    });
     expect((await buyRpc(agent, headers)).body).toEqual(paid.body);
-    expect((await mcp(agent, PAID, headers)).body.receipt).toEqual(paid.body.result._meta["toolgate/receipt"]);
+    expect((await mcp(agent, PAID, headers)).body.receipt).toEqual(
+      paid.body.result._meta["toolgate/receipt"],
+    );
     expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
   });
 
@@ -429,13 +456,16 @@ describe("403", () => {
 });
 
 describe("405", () => {
-  it.each(["GET", "DELETE", "PUT", "HEAD"])("takes no %s: there is no stream and no session", async (method) => {
-    const headers = { Authorization: `Bearer ${poor.apiKey}`, Accept: "text/event-stream" };
-    const response = await fetch(`${world.gateway.baseUrl}/mcp`, { method, headers });
-    expect(response.status).toBe(405);
-    expect(response.headers.get("allow")).toBe("POST");
-    if (method !== "HEAD") expect(await response.json()).toMatchObject({ code: "METHOD_NOT_ALLOWED" });
-  });
+  it.each(["GET", "DELETE", "PUT", "HEAD"])(
+    "takes no %s: there is no stream and no session",
+    async (method) => {
+      const headers = { Authorization: `Bearer ${poor.apiKey}`, Accept: "text/event-stream" };
+      const response = await fetch(`${world.gateway.baseUrl}/mcp`, { method, headers });
+      expect(response.status).toBe(405);
+      expect(response.headers.get("allow")).toBe("POST");
+      if (method !== "HEAD") expect(await response.json()).toMatchObject({ code: "METHOD_NOT_ALLOWED" });
+    },
+  );
 });
 
 describe("409 and 422", () => {

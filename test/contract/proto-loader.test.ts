@@ -1,13 +1,20 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from "@grpc/grpc-js";
+import {
+  type Client,
+  credentials,
+  loadPackageDefinition,
+  type ServiceClientConstructor,
+} from "@grpc/grpc-js";
 import { loadSync, type PackageDefinition } from "@grpc/proto-loader";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../tooling/command.ts";
 import { startGateway } from "../transport/gateway.ts";
 
 const PROTO = path.join(ROOT, "proto");
-const FILES = readdirSync(PROTO, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".proto"));
+const FILES = readdirSync(PROTO, { recursive: true, encoding: "utf8" }).filter((name) =>
+  name.endsWith(".proto"),
+);
 
 /** Any unary method, as proto-loader makes it. */
 interface HealthClient extends Client {

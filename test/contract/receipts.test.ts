@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type Agent, type World } from "../support/world.ts";
-import { BOUGHT, buyMany, itKeepsToOwners, itPages, itRefusesQueries, type ListRoute } from "./list-contract.ts";
+import {
+  BOUGHT,
+  buyMany,
+  itKeepsToOwners,
+  itPages,
+  itRefusesQueries,
+  type ListRoute,
+} from "./list-contract.ts";
 
 /** GET /receipts and GET /receipts/{id} (specification 4.5). */
 

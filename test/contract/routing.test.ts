@@ -28,7 +28,11 @@ afterAll(() => world.close());
 async function ask(method: string, path: string, headers: Record<string, string> = {}) {
   const response = await fetch(world.gateway.baseUrl + path, { method, headers });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === "" ? undefined : JSON.parse(text),
+  };
 }
 
 describe("404", () => {
@@ -69,15 +73,21 @@ describe("405", () => {
     }
   });
 
-  it.each(ROUTES.filter(([, allow]) => allow === "POST"))("%s has no HEAD, as it has no GET", async (path, allow) => {
-    const answer = await ask("HEAD", path);
-    expect(answer.status).toBe(405);
-    expect(answer.body).toBeUndefined();
-    expect(answer.headers.get("allow")).toBe(allow);
-  });
+  it.each(ROUTES.filter(([, allow]) => allow === "POST"))(
+    "%s has no HEAD, as it has no GET",
+    async (path, allow) => {
+      const answer = await ask("HEAD", path);
+      expect(answer.status).toBe(405);
+      expect(answer.body).toBeUndefined();
+      expect(answer.headers.get("allow")).toBe(allow);
+    },
+  );
 
   it("comes before the key and the body", async () => {
-    const response = await fetch(`${world.gateway.baseUrl}/receipts`, { method: "POST", body: "x".repeat(100) });
+    const response = await fetch(`${world.gateway.baseUrl}/receipts`, {
+      method: "POST",
+      body: "x".repeat(100),
+    });
     expect(response.status).toBe(405);
   });
 });
@@ -85,16 +95,21 @@ describe("405", () => {
 describe("HEAD", () => {
   /** The headers that are not of one answer alone. */
   const steady = (headers: Headers) =>
-    [...headers].filter(([name]) => !/^(?:date|connection|keep-alive|x-request-id|x-ratelimit-.*)$/.test(name));
+    [...headers].filter(
+      ([name]) => !/^(?:date|connection|keep-alive|x-request-id|x-ratelimit-.*)$/.test(name),
+    );
 
-  it.each(ROUTES.filter(([, allow]) => allow !== "POST"))("answers %s as GET does, without the body", async (path) => {
-    for (const headers of [{}, { Authorization: `Bearer ${agent.apiKey}` }]) {
-      const [get, head] = [await ask("GET", path, headers), await ask("HEAD", path, headers)];
-      expect(head.status).toBe(get.status);
-      expect(head.body).toBeUndefined();
-      expect(steady(head.headers)).toEqual(steady(get.headers));
-    }
-  });
+  it.each(ROUTES.filter(([, allow]) => allow !== "POST"))(
+    "answers %s as GET does, without the body",
+    async (path) => {
+      for (const headers of [{}, { Authorization: `Bearer ${agent.apiKey}` }]) {
+        const [get, head] = [await ask("GET", path, headers), await ask("HEAD", path, headers)];
+        expect(head.status).toBe(get.status);
+        expect(head.body).toBeUndefined();
+        expect(steady(head.headers)).toEqual(steady(get.headers));
+      }
+    },
+  );
 
   it("counts against the rate as GET does", async () => {
     const { headers } = await ask("HEAD", "/runs", {

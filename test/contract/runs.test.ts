@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startWorld, type Agent, type World } from "../support/world.ts";
-import { BOUGHT, buyMany, itKeepsToOwners, itPages, itRefusesQueries, type ListRoute } from "./list-contract.ts";
+import {
+  BOUGHT,
+  buyMany,
+  itKeepsToOwners,
+  itPages,
+  itRefusesQueries,
+  type ListRoute,
+} from "./list-contract.ts";
 
 /** GET /runs and GET /runs/{id} (specification 4.6). */
 
@@ -60,7 +67,9 @@ describe("200", () => {
     await world.call(free, "echo", { message: "unkept" });
     await world.call(free, "echo", { message: "kept" }, { body: { idempotency_key: "k" } });
     const { body } = await world.get(free, "/runs");
-    expect(body.items).toMatchObject([{ tool: "echo", status: "completed", spent_usdc_microusd: 0, receipt_id: null }]);
+    expect(body.items).toMatchObject([
+      { tool: "echo", status: "completed", spent_usdc_microusd: 0, receipt_id: null },
+    ]);
   });
 });
 

@@ -27,7 +27,8 @@ afterAll(async () => {
 
 const chat = (content: string) => ({ model: "small", messages: [{ role: "user", content }], max_tokens: 10 });
 const ask = () => world.call(poor, PAID.tool, PAID.params);
-const balanceOf = async (agent: Agent) => (await world.call(agent, "get_status", {})).body.result.balance_usdc;
+const balanceOf = async (agent: Agent) =>
+  (await world.call(agent, "get_status", {})).body.result.balance_usdc;
 
 /** Every error body has exactly these members (specification 7). */
 function expectError(
@@ -40,7 +41,9 @@ function expectError(
     code,
     message: expect.stringMatching(message),
     request_id: answer.headers.get("x-request-id"),
-    ...("retry_after_seconds" in answer.body && { retry_after_seconds: Number(answer.headers.get("retry-after")) }),
+    ...("retry_after_seconds" in answer.body && {
+      retry_after_seconds: Number(answer.headers.get("retry-after")),
+    }),
   });
   expect(answer.status).toBe(status);
 }
@@ -68,7 +71,11 @@ describe("400", () => {
       /^params\.model: .*small/,
     ],
     ["stream", { tool: "inference_chat", params: { ...chat("x"), stream: true } }, /stream/],
-    ["an empty idempotency key", { tool: "echo", params: { message: "" }, idempotency_key: "" }, /^idempotency_key: /],
+    [
+      "an empty idempotency key",
+      { tool: "echo", params: { message: "" }, idempotency_key: "" },
+      /^idempotency_key: /,
+    ],
     [
       "an idempotency key of 256 characters",
       { tool: "echo", params: { message: "" }, idempotency_key: "k".repeat(256) },
@@ -151,12 +158,20 @@ describe("401", () => {
     expect((await world.call(agent, "echo", { message: "" })).status).toBe(200);
     await world.postgres.apiKeys.revoke(agent.keyId);
     await expect
-      .poll(async () => (await world.call(agent, "echo", { message: "" })).status, { timeout: 1000, interval: 50 })
+      .poll(async () => (await world.call(agent, "echo", { message: "" })).status, {
+        timeout: 1000,
+        interval: 50,
+      })
       .toBe(401);
   });
 
   it("tells a bad key before a bad body", async () => {
-    expectError(await world.post(undefined, "/v1/mcp/tools/call", "nonsense"), 401, "UNAUTHORIZED", /Authorization/);
+    expectError(
+      await world.post(undefined, "/v1/mcp/tools/call", "nonsense"),
+      401,
+      "UNAUTHORIZED",
+      /Authorization/,
+    );
   });
 });
 
@@ -224,7 +239,12 @@ describe("the limits of a key", () => {
     expect(over.headers.get("payment-required")).toBeNull();
     expect(await estimate(agent, { body: { idempotency_key: "first" } })).toMatchObject({ body: first.body });
     const poorer = await limited(poor, { perDay: 1n });
-    expectError(await estimate(poorer), 403, "FORBIDDEN", /may take \$0\.000001 a day.*: ask for less, or use a key/);
+    expectError(
+      await estimate(poorer),
+      403,
+      "FORBIDDEN",
+      /may take \$0\.000001 a day.*: ask for less, or use a key/,
+    );
     const { body: offer } = await ask();
     const tx = await world.pay(poor, PRICE, memoOf(offer.quote));
     expect((await estimate(poorer, { headers: xPayment(tx, offer.quote.quote_id) })).status).toBe(200);
@@ -236,17 +256,30 @@ describe("the limits of a key", () => {
     await expect
       .poll(async () => (await world.call(agent, "echo", { message: "" })).status, { interval: 100 })
       .toBe(401);
-    expectError(await world.call(agent, "echo", { message: "" }), 401, "UNAUTHORIZED", /unknown, has expired or was/);
+    expectError(
+      await world.call(agent, "echo", { message: "" }),
+      401,
+      "UNAUTHORIZED",
+      /unknown, has expired or was/,
+    );
   });
 
   it("do not matter where the operator has blocked the account, and says why", async () => {
     const agent = await world.agent();
     expect((await world.call(agent, "echo", { message: "" })).status).toBe(200);
-    await world.postgres.accounts.setBlocked(agent.accountId, { blocked: true, reason: "the wallet was stolen" });
+    await world.postgres.accounts.setBlocked(agent.accountId, {
+      blocked: true,
+      reason: "the wallet was stolen",
+    });
     const status = async () => (await world.call(agent, "echo", { message: "" })).status;
     await expect.poll(status).toBe(403);
     const refused = await world.get(agent, "/receipts");
-    expectError(refused, 403, "FORBIDDEN", /^the account is blocked: the wallet was stolen\. Ask the operator$/);
+    expectError(
+      refused,
+      403,
+      "FORBIDDEN",
+      /^the account is blocked: the wallet was stolen\. Ask the operator$/,
+    );
     expect(refused.headers.get("x-ratelimit-limit")).not.toBeNull();
     await world.postgres.accounts.setBlocked(agent.accountId, { blocked: false, reason: "found" });
     await expect.poll(status).toBe(200);
@@ -277,10 +310,14 @@ describe("409 and 422", () => {
     model.waits = new Promise((resolve) => (go = resolve));
     const first = world.call(agent, "inference_chat", chat("slow"), { body: { idempotency_key: "slow" } });
     await expect.poll(async () => (await world.get(agent, "/runs?status=active")).body.items.length).toBe(1);
-    const second = await world.call(agent, "inference_chat", chat("slow"), { body: { idempotency_key: "slow" } });
+    const second = await world.call(agent, "inference_chat", chat("slow"), {
+      body: { idempotency_key: "slow" },
+    });
     expectError(second, 409, "REQUEST_IN_PROGRESS", /running/);
     expect(second.headers.get("retry-after")).toBe("1");
-    const other = await world.call(agent, "inference_chat", chat("other"), { body: { idempotency_key: "slow" } });
+    const other = await world.call(agent, "inference_chat", chat("other"), {
+      body: { idempotency_key: "slow" },
+    });
     expectError(other, 422, "IDEMPOTENCY_MISMATCH", /idempotency_key/);
     go();
     model.waits = undefined;
@@ -337,7 +374,9 @@ describe("413 and 415", () => {
 describe("429", () => {
   it("lets the burst through, then asks to wait, in headers and body", async () => {
     const agent = await world.agent({ ratePerMinute: 60, burst: 10 });
-    const answers = await Promise.all(Array.from({ length: 14 }, () => world.call(agent, "echo", { message: "" })));
+    const answers = await Promise.all(
+      Array.from({ length: 14 }, () => world.call(agent, "echo", { message: "" })),
+    );
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(10);
     const refused = answers.filter((answer) => answer.status === 429);
     expect(refused).toHaveLength(4);

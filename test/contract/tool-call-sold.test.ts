@@ -27,7 +27,8 @@ afterAll(async () => {
 
 const chat = (content: string) => ({ model: "small", messages: [{ role: "user", content }], max_tokens: 10 });
 const ask = () => world.call(poor, PAID.tool, PAID.params);
-const balanceOf = async (agent: Agent) => (await world.call(agent, "get_status", {})).body.result.balance_usdc;
+const balanceOf = async (agent: Agent) =>
+  (await world.call(agent, "get_status", {})).body.result.balance_usdc;
 
 describe("200", () => {
   it("runs a free tool at once", async () => {
@@ -50,7 +51,9 @@ describe("200", () => {
     expect(headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
     expect(headers.get("x-ratelimit-limit")).toBe("60");
     expect(headers.get("x-ratelimit-remaining")).toBe("9");
-    expect(Number(headers.get("x-ratelimit-reset"))).toBeGreaterThanOrEqual(Math.floor(Date.now() / 1000) - 600);
+    expect(Number(headers.get("x-ratelimit-reset"))).toBeGreaterThanOrEqual(
+      Math.floor(Date.now() / 1000) - 600,
+    );
   });
 
   it("takes a paid call from the balance", async () => {
@@ -102,9 +105,9 @@ describe("200", () => {
         (o) => `${o.step_id}:${o.quote.quote_id}:n-1`,
         (o, tx) => ({
           headers: {
-            "x-payment": Buffer.from(JSON.stringify({ tx_signature: tx, quote_id: o.quote.quote_id })).toString(
-              "base64",
-            ),
+            "x-payment": Buffer.from(
+              JSON.stringify({ tx_signature: tx, quote_id: o.quote.quote_id }),
+            ).toString("base64"),
           },
         }),
       ],
@@ -152,7 +155,9 @@ describe("200", () => {
     const agent = await world.agent();
     const { body: offer } = await world.call(agent, PAID.tool, PAID.params);
     const tx = await world.pay(agent, PRICE + 500n, memoOf(offer.quote));
-    const paid = await world.call(agent, PAID.tool, PAID.params, { headers: xPayment(tx, offer.quote.quote_id) });
+    const paid = await world.call(agent, PAID.tool, PAID.params, {
+      headers: xPayment(tx, offer.quote.quote_id),
+    });
     expect(paid.body.receipt.debited_usdc_microusd).toBe(1000);
     expect(await balanceOf(agent)).toBe("0.000500");
   });
@@ -162,7 +167,10 @@ describe("200", () => {
     const { body: offer } = await world.call(agent, PAID.tool, PAID.params);
     const tx = await world.pay(agent, PRICE, memoOf(offer.quote));
     const headers = xPayment(tx, offer.quote.quote_id);
-    const first = await world.call(agent, PAID.tool, PAID.params, { headers, body: { idempotency_key: "k1" } });
+    const first = await world.call(agent, PAID.tool, PAID.params, {
+      headers,
+      body: { idempotency_key: "k1" },
+    });
     const repeats = await Promise.all([
       world.call(agent, PAID.tool, PAID.params, { headers, body: { idempotency_key: "k1" } }),
       world.call(agent, PAID.tool, PAID.params, { headers }),

@@ -36,7 +36,8 @@ afterEach(async () => {
 afterAll(() => scene.close());
 
 const stateOf = async (by = teller) => (await by.get(agent, deposit)).state;
-const pay = (amount = AMOUNT) => scene.transfer(agent, { amount, memo: deposit.memo, reference: deposit.reference });
+const pay = (amount = AMOUNT) =>
+  scene.transfer(agent, { amount, memo: deposit.memo, reference: deposit.reference });
 
 /** More than a second after the last look, so that the chain is looked at anew. */
 const nextLook = () => new Promise((resolve) => setTimeout(resolve, 1_050));
@@ -53,7 +54,11 @@ describe("a deposit", () => {
       creditedUsdcMicrousd: 0n,
       solanaPayUrl: expect.stringMatching(/^solana:/),
     });
-    expect([deposit.txSignature, deposit.failure, deposit.creditedAt]).toEqual([undefined, undefined, undefined]);
+    expect([deposit.txSignature, deposit.failure, deposit.creditedAt]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
     expect((await teller.get(agent, deposit)).state).toBe(WAITING);
     expect((await teller.list(agent)).map(({ depositId }) => depositId)).toEqual([deposit.depositId]);
   });
@@ -93,7 +98,10 @@ describe("a deposit", () => {
     await scene.transfer(stranger, { amount: 7n, memo: deposit.memo });
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT + 6n);
-    expect(await teller.get(agent, deposit)).toMatchObject({ state: CREDITED, creditedUsdcMicrousd: AMOUNT + 6n });
+    expect(await teller.get(agent, deposit)).toMatchObject({
+      state: CREDITED,
+      creditedUsdcMicrousd: AMOUNT + 6n,
+    });
     expect(await scene.balance(stranger)).toBe(0n);
   });
 
@@ -115,7 +123,9 @@ describe("a deposit", () => {
   it("is nobody else's to see", async () => {
     const stranger = await scene.agent();
     await expect(teller.get(stranger, deposit)).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(teller.get(agent, { ...deposit, depositId: "dep_1" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(teller.get(agent, { ...deposit, depositId: "dep_1" })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
     expect(await teller.list(stranger)).toEqual([]);
   });
 });
@@ -125,7 +135,9 @@ describe("a transfer that is not the deposit's", () => {
     const tx = await scene.transfer(agent, { amount: AMOUNT, reference: deposit.reference });
     scene.finalize();
     const open = { limit: 1, cursor: undefined, status: "open" } as const;
-    await expect.poll(async () => (await scene.postgres.suspense.list(open)).items[0]?.txSignature, soon).toBe(tx);
+    await expect
+      .poll(async () => (await scene.postgres.suspense.list(open)).items[0]?.txSignature, soon)
+      .toBe(tx);
     expect(await teller.get(agent, deposit)).toMatchObject({
       state: UNASSIGNED,
       txSignature: tx,
@@ -134,7 +146,10 @@ describe("a transfer that is not the deposit's", () => {
     expect(await scene.balance(agent)).toBe(0n);
     const { accountId } = agent;
     await scene.postgres.suspense.assign({ txSignature: tx, to: { accountId }, reason: "their deposit" });
-    expect(await another.get(agent, deposit)).toMatchObject({ state: CREDITED, creditedUsdcMicrousd: AMOUNT });
+    expect(await another.get(agent, deposit)).toMatchObject({
+      state: CREDITED,
+      creditedUsdcMicrousd: AMOUNT,
+    });
     expect(await scene.balance(agent)).toBe(AMOUNT);
   });
 
@@ -168,7 +183,8 @@ describe("a transfer that is not the deposit's", () => {
     });
     const two = await scene.send(agent, [memo!, ...both]);
     scene.finalize();
-    const suspended = async () => (await scene.postgres.suspense.list(open)).items.map((item) => item.txSignature);
+    const suspended = async () =>
+      (await scene.postgres.suspense.list(open)).items.map((item) => item.txSignature);
     await expect.poll(async () => (await suspended()).toSorted(), soon).toEqual([unknown, two].toSorted());
     expect(await scene.balance(agent)).toBe(0n);
   });
@@ -214,7 +230,14 @@ describe("what the chain takes back", () => {
       context: { slot: 1 },
       value: [{ slot: 1, confirmations: null, err: null, confirmationStatus: "finalized" }],
     };
-    const entry = { signature: tx, slot: 1, err: null, memo: null, blockTime: 1, confirmationStatus: "finalized" };
+    const entry = {
+      signature: tx,
+      slot: 1,
+      err: null,
+      memo: null,
+      blockTime: 1,
+      confirmationStatus: "finalized",
+    };
     scene.chain.faults.add({ method: "getSignatureStatuses", fault: { kind: "result", result: final } });
     const ofReference = scene.teller();
     scene.chain.faults.add({ method: "getSignaturesForAddress", fault: { kind: "result", result: [entry] } });

@@ -69,7 +69,12 @@ export async function setScene(): Promise<Scene> {
       attemptMs: 500,
     });
     closing.push(() => chain.close());
-    const quotes = new Quotes(scene.postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS);
+    const quotes = new Quotes(
+      scene.postgres.sealingKeys,
+      systemClock,
+      systemRandom,
+      config.QUOTE_TTL_SECONDS,
+    );
     const metrics = { count: () => {}, set: () => {} };
     return tellerOf(makeDepositService({ config, postgres: scene.postgres, chain, quotes, metrics, log }));
   };
@@ -101,9 +106,12 @@ function instructionsOf(
     amount,
     USDC_DECIMALS,
   );
-  if (reference !== undefined) move.keys.push({ pubkey: new PublicKey(reference), isSigner: false, isWritable: false });
+  if (reference !== undefined)
+    move.keys.push({ pubkey: new PublicKey(reference), isSigner: false, isWritable: false });
   const memos =
-    memo === undefined ? [] : paymentInstructions({ payer: owner.toBase58(), payTo, amount, memo }).slice(0, 1);
+    memo === undefined
+      ? []
+      : paymentInstructions({ payer: owner.toBase58(), payTo, amount, memo }).slice(0, 1);
   return [...memos, move];
 }
 
@@ -114,7 +122,12 @@ function tellerOf({ endpoints }: Service): Teller {
       return told(await endpoints.createDeposit.call(request, sessionOf(agent)));
     },
     get: async (agent, { depositId }, signal) =>
-      told(await endpoints.getDeposit.call(create(GetDepositRequestSchema, { depositId }), sessionOf(agent, signal))),
+      told(
+        await endpoints.getDeposit.call(
+          create(GetDepositRequestSchema, { depositId }),
+          sessionOf(agent, signal),
+        ),
+      ),
     list: async (agent, page = {}) => {
       const { items = [] } = await endpoints.listDeposits.call(
         create(ListDepositsRequestSchema, page),

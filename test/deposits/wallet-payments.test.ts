@@ -75,7 +75,10 @@ describe("the transaction of a deposit", () => {
     const tx = await teller.send(agent, signed(transaction), deposit.depositId);
     expect(await teller.get(agent, deposit)).toMatchObject({ state: DepositState.SEEN, txSignature: tx });
     scene.confirm();
-    expect(await scene.teller().get(agent, deposit)).toMatchObject({ state: DepositState.CONFIRMED, txSignature: tx });
+    expect(await scene.teller().get(agent, deposit)).toMatchObject({
+      state: DepositState.CONFIRMED,
+      txSignature: tx,
+    });
     // Sent again it is the same one.
     expect(await teller.send(agent, signed(transaction))).toBe(tx);
     scene.finalize();
@@ -142,10 +145,17 @@ it("is asked for at the console's door, with a session", async () => {
   await expect
     .poll(async () => (await page.getDeposit({ depositId })).deposit, soon)
     .toMatchObject({ state: CREDITED, txSignature });
-  expect((await page.listDeposits({})).items).toMatchObject([{ depositId, creditedUsdcMicrousd: 10_000n }, deposit]);
+  expect((await page.listDeposits({})).items).toMatchObject([
+    { depositId, creditedUsdcMicrousd: 10_000n },
+    deposit,
+  ]);
   await expect(page.createDeposit({ amountUsdcMicrousd: 9_999n })).rejects.toThrow(/amount_usdc_microusd/);
-  await expect(page.getDeposit({ depositId: "dep_1" })).rejects.toThrow(/there is no deposit of yours with this id/);
-  await expect(pageClient(gateway, DepositService).getDeposit({ depositId })).rejects.toThrow(/session|sign/i);
+  await expect(page.getDeposit({ depositId: "dep_1" })).rejects.toThrow(
+    /there is no deposit of yours with this id/,
+  );
+  await expect(pageClient(gateway, DepositService).getDeposit({ depositId })).rejects.toThrow(
+    /session|sign/i,
+  );
 });
 
 describe("the transaction of a quote", () => {
@@ -162,11 +172,15 @@ describe("the transaction of a quote", () => {
     const stranger = await scene.agent();
     const { quote_id: theirs } = await gateway.quote(stranger);
     for (const quoteId of [theirs, "qt_2NEpo7TZRRrLZSi2U", "dep_1"])
-      await expect(teller.build(agent, { quoteId })).rejects.toThrow(/quote_id: names no quote of this account/);
+      await expect(teller.build(agent, { quoteId })).rejects.toThrow(
+        /quote_id: names no quote of this account/,
+      );
     const { quoteId } = pastOffer(scene.postgres.sealingKeys, agent, 301);
     await expect(teller.build(agent, { quoteId })).rejects.toMatchObject({ code: "QUOTE_EXPIRED" });
     const foreign = await teller.build(stranger, { quoteId: theirs }, agent.wallet.publicKey.toBase58());
-    await expect(teller.send(agent, signed(foreign))).rejects.toThrow(/transaction: names no quote of this account/);
+    await expect(teller.send(agent, signed(foreign))).rejects.toThrow(
+      /transaction: names no quote of this account/,
+    );
   });
 });
 
@@ -210,7 +224,11 @@ describe("what is not such a transaction is not sent", () => {
       () => changed(good, (all) => [...all.slice(0, 3), unchecked()]),
       /must be TransferChecked/,
     ],
-    ["a transfer of nothing", () => changed(good, (all) => [...all.slice(0, 3), ofNothing(all[3]!)]), /moves nothing/],
+    [
+      "a transfer of nothing",
+      () => changed(good, (all) => [...all.slice(0, 3), ofNothing(all[3]!)]),
+      /moves nothing/,
+    ],
     ["a memo that is none of ours", () => changed(good, (all) => withMemo(all, "thanks")), /memo must be/],
     [
       "the memo of a deposit that nobody began",
@@ -302,14 +320,19 @@ describe("the transfer request", () => {
     unsigned.sign(agent.wallet);
     const tx = await connection.sendRawTransaction(unsigned.serialize());
     scene.confirm();
-    expect(await teller.get(agent, deposit)).toMatchObject({ state: DepositState.CONFIRMED, txSignature: tx });
+    expect(await teller.get(agent, deposit)).toMatchObject({
+      state: DepositState.CONFIRMED,
+      txSignature: tx,
+    });
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
   });
 
   it("says amounts as wallets read them", async () => {
     const amounts = [10_000n, 1_000_000n, 1_500_000n, 123_456_789n, 1_000_000_000_000n, 20_000_000n];
-    const urls = await Promise.all(amounts.map(async (amount) => (await teller.begin(agent, amount)).solanaPayUrl));
+    const urls = await Promise.all(
+      amounts.map(async (amount) => (await teller.begin(agent, amount)).solanaPayUrl),
+    );
     expect(urls.map((url) => new URL(url).searchParams.get("amount"))).toEqual([
       "0.01",
       "1",
@@ -332,7 +355,11 @@ describe("a deposit as the proof of a call", () => {
 
   it("is refused, says why, and stays a deposit", async () => {
     const { quote_id: quoteId } = await gateway.quote(agent);
-    const tx = await scene.transfer(agent, { amount: AMOUNT, memo: deposit.memo, reference: deposit.reference });
+    const tx = await scene.transfer(agent, {
+      amount: AMOUNT,
+      memo: deposit.memo,
+      reference: deposit.reference,
+    });
     const attempt = async () => {
       for (const { headers, body } of proofs(tx, quoteId)) {
         const answer = await gateway.buy(agent, headers, body);

@@ -69,7 +69,11 @@ describe("the API stand-in", () => {
   ])("knows the sun on %s at %s, %s to two minutes", (date, latitude, longitude, sunrise, sunset) => {
     const day = sunDay(Date.parse(date), latitude, longitude);
     if (sunrise === undefined || sunset === undefined) {
-      expect([day.sunrise, day.sunset, day.day_minutes]).toEqual([null, null, date === "2024-06-21" ? 1_440 : 0]);
+      expect([day.sunrise, day.sunset, day.day_minutes]).toEqual([
+        null,
+        null,
+        date === "2024-06-21" ? 1_440 : 0,
+      ]);
       return;
     }
     for (const [told, known] of [
@@ -82,7 +86,10 @@ describe("the API stand-in", () => {
 
 /** Where the stand-in is, as its registration says it. */
 function serverUrl(): string {
-  const [tool] = readConfig({ TOOLGATE_CONFIG: path.join(folder, "tools.json"), SUN_API_KEY: "of another" }).tools;
+  const [tool] = readConfig({
+    TOOLGATE_CONFIG: path.join(folder, "tools.json"),
+    SUN_API_KEY: "of another",
+  }).tools;
   if (tool?.target.kind !== "http") throw new Error("is registered over HTTP");
   return tool.target.section.server_url ?? "";
 }

@@ -48,7 +48,9 @@ afterEach(async () => {
   for (const parent of parents.splice(0)) parent.kill("SIGKILL");
 });
 
-async function start(options: Partial<Parameters<typeof startEmbeddedPostgres>[0]> = {}): Promise<EmbeddedPostgres> {
+async function start(
+  options: Partial<Parameters<typeof startEmbeddedPostgres>[0]> = {},
+): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({ dataDir, ...options });
   running.push(server);
   return server;
@@ -244,7 +246,9 @@ describe("a folder that it cannot use", () => {
     const strange = path.join(folder, "strange");
     await mkdir(path.join(strange, "postgres"), { recursive: true });
     await writeFile(path.join(strange, "postgres/notes.txt"), "mine");
-    await expect(start({ dataDir: strange })).rejects.toThrow(/strange\/postgres is not empty.*Move or delete/);
+    await expect(start({ dataDir: strange })).rejects.toThrow(
+      /strange\/postgres is not empty.*Move or delete/,
+    );
     expect(await readFile(path.join(strange, "postgres/notes.txt"), "utf8")).toBe("mine");
   });
 
@@ -271,24 +275,27 @@ describe("a folder that it cannot use", () => {
 });
 
 describe("in a closed checkout", () => {
-  it.runIf(asRoot)("root's data goes where the server's account can reach it, and is found again", async () => {
-    const closed = path.join(folder, "closed");
-    await mkdir(closed, { mode: 0o700 });
-    const data = path.join(closed, "data");
-    const told: string[] = [];
-    const first = await start({ dataDir: data, onProgress: (text) => told.push(text) });
-    const place = await readlink(path.join(data, "postgres"));
-    try {
-      expect(told).toContainEqual(expect.stringContaining(`Keeping the data in ${place}`));
-      await query(first.url, "CREATE TABLE kept AS SELECT 1 AS x");
-      await first.stop();
-      const second = await start({ dataDir: data });
-      expect((await query(second.url, "SELECT x FROM kept")).rows).toEqual([{ x: 1 }]);
-      await second.stop();
-    } finally {
-      await rm(place, { recursive: true });
-    }
-  });
+  it.runIf(asRoot)(
+    "root's data goes where the server's account can reach it, and is found again",
+    async () => {
+      const closed = path.join(folder, "closed");
+      await mkdir(closed, { mode: 0o700 });
+      const data = path.join(closed, "data");
+      const told: string[] = [];
+      const first = await start({ dataDir: data, onProgress: (text) => told.push(text) });
+      const place = await readlink(path.join(data, "postgres"));
+      try {
+        expect(told).toContainEqual(expect.stringContaining(`Keeping the data in ${place}`));
+        await query(first.url, "CREATE TABLE kept AS SELECT 1 AS x");
+        await first.stop();
+        const second = await start({ dataDir: data });
+        expect((await query(second.url, "SELECT x FROM kept")).rows).toEqual([{ x: 1 }]);
+        await second.stop();
+      } finally {
+        await rm(place, { recursive: true });
+      }
+    },
+  );
 
   it("with read-only modules, the programs run from a copy that is made once, and made again when files of it are lost", async () => {
     const checkout = path.join(folder, "checkout");

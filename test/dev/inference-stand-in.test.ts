@@ -32,7 +32,9 @@ describe("the inference stand-in", () => {
     const { upstreams } = resolveUpstreams(inferenceSchema.parse(undefined), { INFERENCE_BASE_URL: url });
     const signal = AbortSignal.timeout(10_000);
     const shop = await UpstreamModels.open(upstreams, SHOP);
-    expect(shop.models.map(({ id, contextLength }) => [id, contextLength])).toEqual([["local-stand-in", 8_192]]);
+    expect(shop.models.map(({ id, contextLength }) => [id, contextLength])).toEqual([
+      ["local-stand-in", 8_192],
+    ]);
 
     const request = {
       model: "local-stand-in",
@@ -60,15 +62,24 @@ describe("the inference stand-in", () => {
     const { url } = await start();
     const body = { model: "local-stand-in", messages: [{ role: "user", content: "hi" }], max_tokens: 3 };
     const post = async (more: object) =>
-      (await fetch(`${url}/chat/completions`, { method: "POST", body: JSON.stringify({ ...body, ...more }) })).text();
+      (
+        await fetch(`${url}/chat/completions`, { method: "POST", body: JSON.stringify({ ...body, ...more }) })
+      ).text();
     const chunk = z.object({
-      choices: z.array(z.object({ delta: z.object({ content: z.string().default("") }), finish_reason: z.unknown() })),
+      choices: z.array(
+        z.object({ delta: z.object({ content: z.string().default("") }), finish_reason: z.unknown() }),
+      ),
       usage: z.unknown().optional(),
     });
     const whole = z
-      .object({ choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]), usage: z.unknown() })
+      .object({
+        choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]),
+        usage: z.unknown(),
+      })
       .parse(JSON.parse(await post({ stream: false })));
-    const lines = (await post({ stream: true, stream_options: { include_usage: true } })).trim().split("\n\n");
+    const lines = (await post({ stream: true, stream_options: { include_usage: true } }))
+      .trim()
+      .split("\n\n");
     expect(lines.pop()).toBe("data: [DONE]");
     const chunks = lines.map((line) => chunk.parse(JSON.parse(line.replace(/^data: /, ""))));
     const said = chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content));

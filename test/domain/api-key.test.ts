@@ -12,14 +12,19 @@ describe("an API key", () => {
   it("always has the published form and length, and holds its version and cell", () => {
     const extremes = [new Uint8Array(20), new Uint8Array(20).fill(255)];
     fc.assert(
-      fc.property(fc.oneof(random20, fc.constantFrom(...extremes)), uint16, uint16, (bytes, version, cell) => {
-        const text = newApiKey({ version, secret }, { bytes: () => new Uint8Array(bytes) }, cell);
-        expect(text).toMatch(KEY_PATTERN);
-        expect(text).toHaveLength(KEY_LENGTH);
-        const parsed = parseApiKey(text);
-        expect(parsed).toMatchObject({ version, cell });
-        expect(parsed && isSignedWith(parsed, secret)).toBe(true);
-      }),
+      fc.property(
+        fc.oneof(random20, fc.constantFrom(...extremes)),
+        uint16,
+        uint16,
+        (bytes, version, cell) => {
+          const text = newApiKey({ version, secret }, { bytes: () => new Uint8Array(bytes) }, cell);
+          expect(text).toMatch(KEY_PATTERN);
+          expect(text).toHaveLength(KEY_LENGTH);
+          const parsed = parseApiKey(text);
+          expect(parsed).toMatchObject({ version, cell });
+          expect(parsed && isSignedWith(parsed, secret)).toBe(true);
+        },
+      ),
     );
   });
 
@@ -36,7 +41,10 @@ describe("an API key", () => {
   });
 
   it("has one form: what is shorter, longer, or spelled otherwise is none", () => {
-    const text = newApiKey({ version: 1, secret }, { bytes: (length) => new Uint8Array(randomBytes(length)) });
+    const text = newApiKey(
+      { version: 1, secret },
+      { bytes: (length) => new Uint8Array(randomBytes(length)) },
+    );
     const wrong = [
       "",
       "sk-agent-",

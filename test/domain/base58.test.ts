@@ -42,10 +42,14 @@ describe("base58", () => {
 
   it("does not read other characters, wherever they stand", () => {
     fc.assert(
-      fc.property(fc.constantFrom("0", "O", "I", "l", " ", "\u0131", "é", "=", "😀"), fc.nat(87), (bad, at) => {
-        const text = "2".repeat(87);
-        expect(decodeBase58(text.slice(0, at) + bad + text.slice(at))).toBeUndefined();
-      }),
+      fc.property(
+        fc.constantFrom("0", "O", "I", "l", " ", "\u0131", "é", "=", "😀"),
+        fc.nat(87),
+        (bad, at) => {
+          const text = "2".repeat(87);
+          expect(decodeBase58(text.slice(0, at) + bad + text.slice(at))).toBeUndefined();
+        },
+      ),
     );
   });
 

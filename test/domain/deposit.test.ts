@@ -53,7 +53,12 @@ describe("a transaction that names a deposit's reference", () => {
   it.each([
     ["pays it with its memo", found("finalized"), told(5n, MEMO), { kind: "pays", stage: "finalized" }],
     ["is a stray without", found("confirmed"), told(5n, undefined), { kind: "stray", elsewhere: false }],
-    ["is a stray with another memo", found("confirmed"), told(5n, "svc:qt_1"), { kind: "stray", elsewhere: true }],
+    [
+      "is a stray with another memo",
+      found("confirmed"),
+      told(5n, "svc:qt_1"),
+      { kind: "stray", elsewhere: true },
+    ],
     ["failed as the deposit", found("confirmed", "no"), told(0n, MEMO), { kind: "failed", failure: "no" }],
     ["failed as something else", found("confirmed", "no"), told(0n, undefined), undefined],
     ["pays nothing", found("finalized"), told(0n, MEMO), undefined],
@@ -66,7 +71,9 @@ describe("a transaction that names a deposit's reference", () => {
   });
 
   it("is seen, and no more, while it cannot be read and we have sent it", () => {
-    expect(sightingOf(found("finalized"), undefined, { memo: MEMO, sent: true })).toMatchObject({ stage: "seen" });
+    expect(sightingOf(found("finalized"), undefined, { memo: MEMO, sent: true })).toMatchObject({
+      stage: "seen",
+    });
   });
 });
 
@@ -93,7 +100,12 @@ describe("a deposit", () => {
 
   it("is told by the transaction that says most", () => {
     const one = (kind: Sighting["kind"], stage: Stage): Sighting => ({ ...found(stage), kind });
-    const all = [one("failed", "finalized"), one("stray", "finalized"), one("pays", "confirmed"), one("pays", "seen")];
+    const all = [
+      one("failed", "finalized"),
+      one("stray", "finalized"),
+      one("pays", "confirmed"),
+      one("pays", "seen"),
+    ];
     expect(bestOf(all)).toBe(all[2]);
     expect(bestOf(all.toReversed())).toBe(all[2]);
     expect(bestOf(all.slice(0, 2))).toBe(all[1]);

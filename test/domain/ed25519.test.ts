@@ -45,7 +45,9 @@ describe("a signature", () => {
     const keys = (low: number, high: number) =>
       [0x7f, 0xff].map((last) => Buffer.from([low, ...Array(30).fill(high), last]));
     // The prime is 0xed, thirty bytes of 0xff and 0x7f; the sign of x stands above it.
-    expect([0xed, 0xee, 0xf4, 0xff].flatMap((low) => keys(low, 0xff)).map(isInOneForm)).toEqual(Array(8).fill(false));
+    expect([0xed, 0xee, 0xf4, 0xff].flatMap((low) => keys(low, 0xff)).map(isInOneForm)).toEqual(
+      Array(8).fill(false),
+    );
     expect([...keys(0xec, 0xff), ...keys(0xff, 0xfe)].map(isInOneForm)).toEqual(Array(4).fill(true));
     expect(isInOneForm(Keypair.generate().publicKey.toBytes())).toBe(true);
   });
@@ -56,8 +58,8 @@ describe("a signature", () => {
     const order = 2n ** 252n + 27742317777372353535851937790883648493n;
     const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString("hex")}`) + order;
     const unreduced = Buffer.from(s.toString(16).padStart(64, "0"), "hex").reverse();
-    expect(isSignedBy(wallet.publicKey.toBytes(), message, Buffer.concat([signature.subarray(0, 32), unreduced]))).toBe(
-      false,
-    );
+    expect(
+      isSignedBy(wallet.publicKey.toBytes(), message, Buffer.concat([signature.subarray(0, 32), unreduced])),
+    ).toBe(false);
   });
 });

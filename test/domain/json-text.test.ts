@@ -34,7 +34,9 @@ it("takes the known text where it stands in an answer, and in a message with an 
   const answer = { ok: true, result: known(), receipt: undefined, 'a "name"': [1, null] };
   const written = `{"ok":true,"result":${SPACED},"a \\"name\\"":[1,null]}`;
   expect(writeJson(answer)).toBe(written);
-  expect(writeJson({ jsonrpc: "2.0", id: 1, result: answer })).toBe(`{"jsonrpc":"2.0","id":1,"result":${written}}`);
+  expect(writeJson({ jsonrpc: "2.0", id: 1, result: answer })).toBe(
+    `{"jsonrpc":"2.0","id":1,"result":${written}}`,
+  );
 });
 
 it("writes what it does not look into as JSON.stringify does", () => {
@@ -43,7 +45,9 @@ it("writes what it does not look into as JSON.stringify does", () => {
 });
 
 it("does not look for it in what is wide, which no answer is", () => {
-  const wide = Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`member ${n}`, n === 16 ? known() : n]));
+  const wide = Object.fromEntries(
+    Array.from({ length: 17 }, (_, n) => [`member ${n}`, n === 16 ? known() : n]),
+  );
   expect(writeJson(wide)).toBe(JSON.stringify(wide));
 });
 

@@ -32,7 +32,10 @@ describe("money", () => {
 
   it("reads back what it writes", () => {
     fc.assert(
-      fc.property(fc.bigInt({ min: 0n, max: MAX_MICRO_USD }), (amount) => parseUsdc(formatUsdc(amount)) === amount),
+      fc.property(
+        fc.bigInt({ min: 0n, max: MAX_MICRO_USD }),
+        (amount) => parseUsdc(formatUsdc(amount)) === amount,
+      ),
     );
   });
 

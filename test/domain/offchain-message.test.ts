@@ -15,7 +15,11 @@ const VERSION_0 = getOffchainMessageEncoder().encode({
   content: { format: OffchainMessageContentFormat.UTF8_1232_BYTES_MAX, text } as never,
   requiredSignatories: signers,
 });
-const VERSION_1 = getOffchainMessageEncoder().encode({ version: 1, content: text, requiredSignatories: signers });
+const VERSION_1 = getOffchainMessageEncoder().encode({
+  version: 1,
+  content: text,
+  requiredSignatories: signers,
+});
 /** The first form of version 0, which older programs and hardware wallets write. */
 const OLD = Buffer.concat([
   Buffer.from([0xff]),
@@ -49,7 +53,9 @@ describe("what was signed", () => {
 
   it("has a header in which every byte counts, but for the domain that a wallet chooses", () => {
     const accepted = (bytes: ArrayLike<number>, until: number) =>
-      Array.from({ length: until }, (_, at) => at).filter((at) => isTextSigned(flipped(bytes, at), text, key));
+      Array.from({ length: until }, (_, at) => at).filter((at) =>
+        isTextSigned(flipped(bytes, at), text, key),
+      );
     // 16 bytes of the signing domain, the version, 32 of the wallet's, and a format that may be one of two.
     expect(accepted(VERSION_0, VERSION_0.length)).toEqual(Array.from({ length: 33 }, (_, n) => 17 + n));
     expect(accepted(VERSION_1, VERSION_1.length)).toEqual([]);

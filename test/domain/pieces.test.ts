@@ -29,7 +29,8 @@ it("many small pieces take little more than their bytes", async () => {
   const [pieces, packet] = [new Pieces(), Buffer.alloc(10_000)];
   const before = await heapUsed();
   // As they are, 100 bytes each.
-  for (let index = 0; index < 200_000; index++) pieces.add(packet.subarray(index % 10_000, (index % 10_000) + 1));
+  for (let index = 0; index < 200_000; index++)
+    pieces.add(packet.subarray(index % 10_000, (index % 10_000) + 1));
   expect((await heapUsed()) - before).toBeLessThan(4_000_000);
   expect(pieces.length).toBe(200_000);
 });

@@ -74,20 +74,44 @@ describe("the X-Payment header", () => {
     ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]).toString("base64"), /JSON object/],
     ["no transaction", header({ quote_id: quoteId }), /tx is missing/],
     ["no quote", header({ tx }), /quote_id is missing/],
-    ["two transactions", header({ tx, tx_signature: base58.encode(randomBytes(64)), quote_id: quoteId }), /differ/],
+    [
+      "two transactions",
+      header({ tx, tx_signature: base58.encode(randomBytes(64)), quote_id: quoteId }),
+      /differ/,
+    ],
     ["a number as transaction", header({ tx: 1, quote_id: quoteId }), /tx must be/],
     ["an unknown member", header({ tx, quote_id: quoteId, amount: 1 }), /unknown member "amount"/],
     ["both families", header({ x402Version: 1, tx, quote_id: quoteId }), /two kinds of proof/],
-    ["an x402 payload of version 2", header({ x402Version: 2, payload: { transaction } }), /PAYMENT-SIGNATURE/],
-    ["an x402 payload of version 3", header({ x402Version: 3, payload: { transaction } }), /x402Version must be 1/],
+    [
+      "an x402 payload of version 2",
+      header({ x402Version: 2, payload: { transaction } }),
+      /PAYMENT-SIGNATURE/,
+    ],
+    [
+      "an x402 payload of version 3",
+      header({ x402Version: 3, payload: { transaction } }),
+      /x402Version must be 1/,
+    ],
     ["x402 of another scheme", header({ ...v1, scheme: "upto" }), /scheme must be exact/],
-    ["x402 of another network", header({ ...v1, network: "solana-devnet" }), /network must be solana or solana:5ey/],
+    [
+      "x402 of another network",
+      header({ ...v1, network: "solana-devnet" }),
+      /network must be solana or solana:5ey/,
+    ],
     ["x402 without a payload", header({ ...v1, payload: undefined }), /payload is missing/],
     ["x402 without a transaction", header({ ...v1, payload: {} }), /payload\.transaction is missing/],
     ["a transaction and its signature", header({ transaction, tx, quote_id: quoteId }), /send one of them/],
     ["a transaction without its quote", header({ transaction }), /quote_id is missing/],
-    ["a transaction in base64url", header({ transaction: "_-8", quote_id: quoteId }), /transaction: not base64/],
-    ["a transaction that is not canonical", header({ transaction: "QUF=", quote_id: quoteId }), /not canonical/],
+    [
+      "a transaction in base64url",
+      header({ transaction: "_-8", quote_id: quoteId }),
+      /transaction: not base64/,
+    ],
+    [
+      "a transaction that is not canonical",
+      header({ transaction: "QUF=", quote_id: quoteId }),
+      /not canonical/,
+    ],
     [
       "a transaction of more than one packet",
       header({ transaction: Buffer.alloc(1233).toString("base64"), quote_id: quoteId }),
@@ -111,7 +135,11 @@ describe("the X-Payment header", () => {
       fc.base64String(),
       fc.json().map((text) => Buffer.from(text).toString("base64")),
     );
-    fc.assert(fc.property(any, (value) => /^(accepted|INVALID_PAYMENT 400)/.test(refusal(() => parseXPayment(value)))));
+    fc.assert(
+      fc.property(any, (value) =>
+        /^(accepted|INVALID_PAYMENT 400)/.test(refusal(() => parseXPayment(value))),
+      ),
+    );
   });
 });
 
@@ -122,9 +150,17 @@ describe("the proof of a call", () => {
   it("comes from the header or the body, or from both when they say the same", () => {
     const value = header({ tx, quote_id: quoteId });
     expect(parseProof({ xPayment: undefined, paymentProof: undefined }, "svc")).toBeUndefined();
-    expect(parseProof({ xPayment: value, paymentProof: undefined }, "svc")).toMatchObject({ txSignature: tx, quoteId });
-    expect(parseProof({ xPayment: undefined, paymentProof: body }, "svc")).toMatchObject({ txSignature: tx, quoteId });
-    expect(parseProof({ xPayment: value, paymentProof: { ...body, amountUsdc: "0.01" } }, "svc")).toMatchObject({
+    expect(parseProof({ xPayment: value, paymentProof: undefined }, "svc")).toMatchObject({
+      txSignature: tx,
+      quoteId,
+    });
+    expect(parseProof({ xPayment: undefined, paymentProof: body }, "svc")).toMatchObject({
+      txSignature: tx,
+      quoteId,
+    });
+    expect(
+      parseProof({ xPayment: value, paymentProof: { ...body, amountUsdc: "0.01" } }, "svc"),
+    ).toMatchObject({
       claimed: { amount: 10_000n },
     });
   });
@@ -148,7 +184,11 @@ describe("the proof of a call", () => {
     ["a memo of another prefix", [undefined, { ...body, memo: `abc:${quoteId}` }], /memo/],
     ["a memo with a fourth part", [undefined, { ...body, memo: `${memo}:x` }], /memo/],
     ["a memo of another quote", [undefined, { ...body, memo: `svc:qt_${"4".repeat(110)}` }], /another quote/],
-    ["a memo of another step", [undefined, { ...body, memo, stepId: `step_${"b".repeat(32)}` }], /another step/],
+    [
+      "a memo of another step",
+      [undefined, { ...body, memo, stepId: `step_${"b".repeat(32)}` }],
+      /another step/,
+    ],
     ["an amount with seven places", [undefined, { ...body, amountUsdc: "0.0000001" }], /amount_usdc/],
     [
       "different payments in header and body",
@@ -175,7 +215,10 @@ describe("an x402 payload of version 2", () => {
   };
   const payload = { x402Version: 2, payload: { transaction }, resource: { url: "http://x/mcp" }, accepted };
   const parse = (value: unknown) =>
-    parseProof({ xPayment: undefined, paymentSignature: header(value, "base64"), paymentProof: undefined }, "svc");
+    parseProof(
+      { xPayment: undefined, paymentSignature: header(value, "base64"), paymentProof: undefined },
+      "svc",
+    );
   const withId = (id: unknown) => ({ ...payload, extensions: { "payment-identifier": { info: { id } } } });
 
   it("is one proof in PAYMENT-SIGNATURE, in _meta, and in both", () => {
@@ -204,11 +247,17 @@ describe("an x402 payload of version 2", () => {
 
   it("brings its payment-identifier; what else it declares, and an identifier left open, is nothing", () => {
     expect(parse(withId("pay_0123456789abcdef"))).toMatchObject({ paymentId: "pay_0123456789abcdef" });
-    for (const extensions of [null, {}, { other: 1 }, { "payment-identifier": { info: { required: false } } }])
+    for (const extensions of [
+      null,
+      {},
+      { other: 1 },
+      { "payment-identifier": { info: { required: false } } },
+    ])
       expect(parse({ ...payload, extensions })).toMatchObject({ paymentId: undefined });
   });
 
-  const without = (name: string) => Object.fromEntries(Object.entries(accepted).filter(([other]) => other !== name));
+  const without = (name: string) =>
+    Object.fromEntries(Object.entries(accepted).filter(([other]) => other !== name));
   const bad: [string, unknown, RegExp][] = [
     ["version 1", v1, /x402Version must be 2; send a payload of version 1 in X-Payment/],
     ["no version", { ...payload, x402Version: undefined }, /x402Version must be 2/],
@@ -216,13 +265,29 @@ describe("an x402 payload of version 2", () => {
     ["no payload", { ...payload, payload: undefined }, /payload is missing/],
     ["a payload that is a text", { ...payload, payload: "x" }, /payload must be an object/],
     ["no transaction", { ...payload, payload: {} }, /payload\.transaction is missing/],
-    ["a transaction that is a number", { ...payload, payload: { transaction: 1 } }, /payload\.transaction must be/],
-    ["a transaction with spaces", { ...payload, payload: { transaction: "QUFB QUFB" } }, /transaction: not base64/],
+    [
+      "a transaction that is a number",
+      { ...payload, payload: { transaction: 1 } },
+      /payload\.transaction must be/,
+    ],
+    [
+      "a transaction with spaces",
+      { ...payload, payload: { transaction: "QUFB QUFB" } },
+      /transaction: not base64/,
+    ],
     ["no offer", { ...payload, accepted: undefined }, /accepted is missing/],
     ["an offer that is a list", { ...payload, accepted: [accepted] }, /accepted must be an object/],
     ["an offer without a price", { ...payload, accepted: without("amount") }, /accepted\.amount is missing/],
-    ["a price that is a number", { ...payload, accepted: { ...accepted, amount: 10_000 } }, /accepted\.amount must be/],
-    ["a memo that is an object", { ...payload, accepted: { ...accepted, extra: { memo: {} } } }, /extra\.memo must be/],
+    [
+      "a price that is a number",
+      { ...payload, accepted: { ...accepted, amount: 10_000 } },
+      /accepted\.amount must be/,
+    ],
+    [
+      "a memo that is an object",
+      { ...payload, accepted: { ...accepted, extra: { memo: {} } } },
+      /extra\.memo must be/,
+    ],
     ["an identifier of 15 characters", withId("a".repeat(15)), /info\.id must be 16 to 128/],
     ["an identifier of 129 characters", withId("a".repeat(129)), /info\.id must be 16 to 128/],
     ["an identifier with a space", withId("pay 0123456789abcdef"), /info\.id must be 16 to 128/],
@@ -238,7 +303,8 @@ describe("an x402 payload of version 2", () => {
     const bytes = Buffer.from(JSON.stringify({ ...payload, note: "\u{10ffff}>>???" }));
     const paymentSignature = bytes.toString("base64url");
     expect(paymentSignature).toMatch(/[-_]/);
-    const parsed = () => parseProof({ xPayment: undefined, paymentSignature, paymentProof: undefined }, "svc");
+    const parsed = () =>
+      parseProof({ xPayment: undefined, paymentSignature, paymentProof: undefined }, "svc");
     expect(refusal(parsed)).toBe("INVALID_PAYMENT 400 PAYMENT-SIGNATURE: not base64");
   });
 
@@ -250,7 +316,10 @@ describe("an x402 payload of version 2", () => {
       [{ metaPayment: withId("pay_0123456789abcdef") }, /name different payments/],
       [{ xPayment: header({ tx, quote_id: quoteId }) }, /^X-Payment and PAYMENT-SIGNATURE name different/],
       [{ xPayment: header(v1) }, /name different payments/],
-      [{ paymentProof: { txRef: tx, network: "solana-mainnet", quoteId } }, /^PAYMENT-SIGNATURE and payment_proof/],
+      [
+        { paymentProof: { txRef: tx, network: "solana-mainnet", quoteId } },
+        /^PAYMENT-SIGNATURE and payment_proof/,
+      ],
     ];
     for (const [carriers, message] of rows) {
       const all = { xPayment: undefined, paymentProof: undefined, paymentSignature, ...carriers };
@@ -261,10 +330,16 @@ describe("an x402 payload of version 2", () => {
 
   it("is the same proof or no proof at all after any change of its text", () => {
     const text = header(withId("pay_0123456789abcdef"), "base64");
-    const carriers = (paymentSignature: string) => ({ xPayment: undefined, paymentSignature, paymentProof: undefined });
+    const carriers = (paymentSignature: string) => ({
+      xPayment: undefined,
+      paymentSignature,
+      paymentProof: undefined,
+    });
     for (let length = 0; length < text.length; length++) {
       if (text.slice(length).replaceAll("=", "") === "") continue;
-      expect(refusal(() => parseProof(carriers(text.slice(0, length)), "svc"))).toMatch(/^INVALID_PAYMENT 400 /);
+      expect(refusal(() => parseProof(carriers(text.slice(0, length)), "svc"))).toMatch(
+        /^INVALID_PAYMENT 400 /,
+      );
     }
     const at = fc.nat(text.length - 1);
     const letter = fc.constantFrom(..."ABCDwxyz0189+/=-_ ,");

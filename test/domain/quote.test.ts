@@ -56,21 +56,31 @@ describe("a sealed quote", () => {
     const { quoteId } = quotes.issue(account, 5n, print);
     const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: quoteId.length - 1 }), fc.constantFrom(...alphabet), (index, character) => {
-        const changed = quoteId.slice(0, index) + character + quoteId.slice(index + 1);
-        expect(quotes.open(changed) === undefined || changed === quoteId).toBe(true);
-        expect(quotes.open(quoteId.slice(0, index) + quoteId.slice(index + 1))).toBeUndefined();
-        expect(quotes.open(quoteId.slice(0, index) + character + quoteId.slice(index))).toBeUndefined();
-      }),
+      fc.property(
+        fc.integer({ min: 0, max: quoteId.length - 1 }),
+        fc.constantFrom(...alphabet),
+        (index, character) => {
+          const changed = quoteId.slice(0, index) + character + quoteId.slice(index + 1);
+          expect(quotes.open(changed) === undefined || changed === quoteId).toBe(true);
+          expect(quotes.open(quoteId.slice(0, index) + quoteId.slice(index + 1))).toBeUndefined();
+          expect(quotes.open(quoteId.slice(0, index) + character + quoteId.slice(index))).toBeUndefined();
+        },
+      ),
     );
   });
 
   it("does not open from any other text", () => {
     fc.assert(
-      fc.property(fc.string(), (text) => quotes.open(text) === undefined && quotes.open(`qt_${text}`) === undefined),
+      fc.property(
+        fc.string(),
+        (text) => quotes.open(text) === undefined && quotes.open(`qt_${text}`) === undefined,
+      ),
     );
     fc.assert(
-      fc.property(fc.string({ minLength: 0, maxLength: 5000 }), (text) => quotes.open(`qt_${text}`) === undefined),
+      fc.property(
+        fc.string({ minLength: 0, maxLength: 5000 }),
+        (text) => quotes.open(`qt_${text}`) === undefined,
+      ),
     );
   });
 

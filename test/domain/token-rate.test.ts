@@ -24,12 +24,23 @@ describe("a price per million tokens", () => {
     expect(formatTokenRate(rate(text))).toBe(text);
   });
 
-  it.each(["", ".5", "1.", "-1", "+1", "1e-7", "0.0000000001", "1000000", "NaN", "Infinity", " 1", "1,5", "0x10"])(
-    "refuses %j",
-    (text) => {
-      expect(parseTokenRate(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    "",
+    ".5",
+    "1.",
+    "-1",
+    "+1",
+    "1e-7",
+    "0.0000000001",
+    "1000000",
+    "NaN",
+    "Infinity",
+    " 1",
+    "1,5",
+    "0x10",
+  ])("refuses %j", (text) => {
+    expect(parseTokenRate(text)).toBeUndefined();
+  });
 
   it("is micro-USD per token", () => {
     expect(priceOfTokens({ tokens: 1_000_000, rate: rate("0.2") })).toBe(200_000n);
@@ -48,20 +59,25 @@ describe("a price per million tokens", () => {
 
   it("does not inherit the errors of binary fractions", () => {
     // 0.1 * 3 is 0.30000000000000004 as a float; ten million tokens at 0.1 and 0.2 cost exactly 3 USD.
-    expect(priceOfTokens({ tokens: 10_000_000, rate: rate("0.1") }, { tokens: 10_000_000, rate: rate("0.2") })).toBe(
-      3_000_000n,
-    );
+    expect(
+      priceOfTokens({ tokens: 10_000_000, rate: rate("0.1") }, { tokens: 10_000_000, rate: rate("0.2") }),
+    ).toBe(3_000_000n);
   });
 
   it("never falls as tokens are added, and is never a whole micro-USD too dear", () => {
     fc.assert(
-      fc.property(fc.nat(10_000_000), fc.nat(10_000_000), fc.bigInt(0n, 10n ** 15n - 1n), (tokens, more, perToken) => {
-        const price = priceOfTokens({ tokens, rate: perToken });
-        const exact = BigInt(tokens) * perToken;
-        expect(priceOfTokens({ tokens: tokens + more, rate: perToken })).toBeGreaterThanOrEqual(price);
-        expect(price * 1_000_000_000n).toBeGreaterThanOrEqual(exact);
-        if (price > 1n) expect((price - 1n) * 1_000_000_000n).toBeLessThan(exact);
-      }),
+      fc.property(
+        fc.nat(10_000_000),
+        fc.nat(10_000_000),
+        fc.bigInt(0n, 10n ** 15n - 1n),
+        (tokens, more, perToken) => {
+          const price = priceOfTokens({ tokens, rate: perToken });
+          const exact = BigInt(tokens) * perToken;
+          expect(priceOfTokens({ tokens: tokens + more, rate: perToken })).toBeGreaterThanOrEqual(price);
+          expect(price * 1_000_000_000n).toBeGreaterThanOrEqual(exact);
+          if (price > 1n) expect((price - 1n) * 1_000_000_000n).toBeLessThan(exact);
+        },
+      ),
     );
   });
 });

@@ -25,7 +25,10 @@ beforeAll(async () => {
     ...{ PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: folder },
     ...{ PORT: "0", GRPC_PORT: "0", SANDBOX_ISOLATION: "off" },
   };
-  dev = spawn(process.execPath, ["src/main.ts", "dev", "--no-demo"], { env, stdio: ["ignore", "pipe", "ignore"] });
+  dev = spawn(process.execPath, ["src/main.ts", "dev", "--no-demo"], {
+    env,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   dev.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
   browser = await openBrowser();
 });
@@ -39,7 +42,9 @@ afterAll(async () => {
 });
 
 it("signs in, makes a key, deposits, buys, and takes its books along", async () => {
-  await expect.poll(() => output, { timeout: 100_000 }).toMatch(/Development wallet[\s\S]*--account acct_\w{32}/);
+  await expect
+    .poll(() => output, { timeout: 100_000 })
+    .toMatch(/Development wallet[\s\S]*--account acct_\w{32}/);
   const consoleUrl = /http:\S+\/console/.exec(output)?.[0] ?? "";
   const wallet = /signs in with (\w{32,44})/.exec(output)?.[1] ?? "";
   const { page, leave } = await browser.visitor(`${consoleUrl}/`);

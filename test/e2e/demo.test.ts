@@ -49,13 +49,19 @@ describe("npm run demo", () => {
   );
 
   it("has help for every command, and exit code 2 for what is no command", async () => {
-    for (const args of [["--help"], ["serve", "--help"], ["accounts", "create", "--help"], ["keys", "--help"]]) {
+    for (const args of [
+      ["--help"],
+      ["serve", "--help"],
+      ["accounts", "create", "--help"],
+      ["keys", "--help"],
+    ]) {
       expect((await toolgate(...args)).code, args.join(" ")).toBe(0);
     }
     expect((await toolgate("fly")).code).toBe(2);
     expect((await toolgate("keys", "create")).code).toBe(2);
     const serve = await toolgate("serve");
     expect(serve.code).toBe(2);
-    for (const name of ["DATABASE_URL", "SOLANA_RPC_URLS", "TREASURY_OWNER"]) expect(serve.output).toContain(name);
+    for (const name of ["DATABASE_URL", "SOLANA_RPC_URLS", "TREASURY_OWNER"])
+      expect(serve.output).toContain(name);
   });
 });

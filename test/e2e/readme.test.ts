@@ -25,7 +25,9 @@ beforeAll(async () => {
     stdio: ["ignore", "pipe", "inherit"],
   });
   dev.stdout?.setEncoding("utf8").on("data", (text: string) => (log += text));
-  await vi.waitFor(() => expect(existsSync(path.join(folder, ".toolgate/dev.json"))).toBe(true), { timeout: 60_000 });
+  await vi.waitFor(() => expect(existsSync(path.join(folder, ".toolgate/dev.json"))).toBe(true), {
+    timeout: 60_000,
+  });
   // The sandbox is offered once its walls were tried: Python starts in nine seconds, on a machine that lends its processors in many more.
   await vi.waitFor(async () => expect(await offered(), log).toContain("sandbox_execute"), {
     timeout: 240_000,
@@ -98,7 +100,10 @@ describe("README", () => {
     const result = (members: object) => ({ result: expect.objectContaining(members) });
     expect(answers, output).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ ...receipt, ...result({ language: "python", status: "succeeded", result: 45 }) }),
+        expect.objectContaining({
+          ...receipt,
+          ...result({ language: "python", status: "succeeded", result: 45 }),
+        }),
         expect.objectContaining({
           ...receipt,
           ...result({ language: "javascript", status: "succeeded", result: [1, 4, 9] }),
@@ -106,7 +111,10 @@ describe("README", () => {
         expect.objectContaining({ ...receipt, ...result({ language: "python", status: "cancelled" }) }),
         expect.objectContaining(result({ run_id: "slow", cancelled: true, status: "cancelled" })),
         expect.objectContaining({ ...receipt, ...result({ type: "text", model: "local-stand-in" }) }),
-        expect.objectContaining({ ...receipt, ...result({ days: [expect.objectContaining({ date: "2026-06-21" })] }) }),
+        expect.objectContaining({
+          ...receipt,
+          ...result({ days: [expect.objectContaining({ date: "2026-06-21" })] }),
+        }),
       ]),
     );
   });

@@ -71,13 +71,19 @@ it(
     await expect.poll(() => existsSync(path.join(dataDir, "dev.lock"))).toBe(true);
     const early = toolgate(dataDir, START, ANY_PORT);
     expect(await early.ended).toBe(1);
-    expect(early.output()).toMatch(/^Toolgate is already running on .*one \(process \d+\)\. Stop it first.*\n$/);
+    expect(early.output()).toMatch(
+      /^Toolgate is already running on .*one \(process \d+\)\. Stop it first.*\n$/,
+    );
     await untilReady(first, dataDir);
     const before = ["dev.json", "state.json"].map((name) => readFileSync(path.join(dataDir, name), "utf8"));
     const late = toolgate(dataDir, START, ANY_PORT);
     expect(await late.ended).toBe(1);
-    expect(late.output()).toMatch(/^Toolgate is already running on .*one \(process \d+\)\. Stop it first.*\n$/);
-    expect(["dev.json", "state.json"].map((name) => readFileSync(path.join(dataDir, name), "utf8"))).toEqual(before);
+    expect(late.output()).toMatch(
+      /^Toolgate is already running on .*one \(process \d+\)\. Stop it first.*\n$/,
+    );
+    expect(["dev.json", "state.json"].map((name) => readFileSync(path.join(dataDir, name), "utf8"))).toEqual(
+      before,
+    );
 
     first.child.kill("SIGKILL");
     await first.ended;

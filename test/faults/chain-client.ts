@@ -11,7 +11,10 @@ const SETTLED_SLOTS = 700;
 
 const USDC = new PublicKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
 
-const answer = z.object({ result: z.unknown().optional(), error: z.object({ message: z.string() }).optional() });
+const answer = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ message: z.string() }).optional(),
+});
 const newWallet = z.object({ secret_key: z.array(z.number()) });
 const latestBlockhash = z.object({ value: z.object({ blockhash: z.string() }) });
 const tokenBalance = z.object({ value: z.object({ amount: z.string() }) });
@@ -58,7 +61,9 @@ export class ChainClient {
     const transaction = new VersionedTransaction(message.compileToV0Message());
     transaction.sign([payer]);
     const bytes = Buffer.from(transaction.serialize()).toString("base64");
-    return z.string().parse(await this.ask("sendTransaction", bytes, { encoding: "base64", skipPreflight: true }));
+    return z
+      .string()
+      .parse(await this.ask("sendTransaction", bytes, { encoding: "base64", skipPreflight: true }));
   }
 
   /** Moves the chain so far on that everything on it is finalized, and what a fork took away can never come back. */

@@ -62,7 +62,10 @@ export async function checkReplays(market: Market, doors: readonly (string | und
       const reply = await post(door, customer, call, { ms: 30_000 });
       tally.count("replays");
       if (reply?.status !== 200 || digestOf(reply.text) !== digest)
-        tally.violated("a replay is the answer that was acknowledged", { ...saleOf(next.value), reply: reply?.body });
+        tally.violated("a replay is the answer that was acknowledged", {
+          ...saleOf(next.value),
+          reply: reply?.body,
+        });
     }
   };
   await Promise.all(Array.from({ length: REPLAYS }, (_, index) => replay(doors[index % doors.length])));

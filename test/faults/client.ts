@@ -82,7 +82,11 @@ function exchange(
       response.on("error", () => {});
       response.on("close", () => {
         clearTimeout(timer);
-        resolve(response.complete ? { status: response.statusCode ?? 0, headers: response.headers, text } : undefined);
+        resolve(
+          response.complete
+            ? { status: response.statusCode ?? 0, headers: response.headers, text }
+            : undefined,
+        );
       });
     });
     const timer = setTimeout(() => asked.destroy(), ms);

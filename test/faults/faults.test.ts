@@ -9,8 +9,17 @@ const report = z.object({
 });
 
 /** The lab, as `npm run faults` runs it. */
-async function faults(...args: string[]): Promise<{ code: number; output: string; told: z.output<typeof report> }> {
-  const { code, output } = await command("node", ["test/faults/main.ts", "--json", "--quiet", "--seed", "4", ...args]);
+async function faults(
+  ...args: string[]
+): Promise<{ code: number; output: string; told: z.output<typeof report> }> {
+  const { code, output } = await command("node", [
+    "test/faults/main.ts",
+    "--json",
+    "--quiet",
+    "--seed",
+    "4",
+    ...args,
+  ]);
   const json = output.indexOf("\n{") < 0 ? output : output.slice(output.indexOf("\n{"));
   return { code, output, told: report.parse(JSON.parse(json)) };
 }
@@ -57,6 +66,9 @@ describe("the fault lab", () => {
 
   it("tells its options", async () => {
     const { code, output } = await command("node", ["test/faults/main.ts", "--help"]);
-    expect([code, output]).toEqual([0, expect.stringContaining("--profile NAME   all (the default), kills, stalls,")]);
+    expect([code, output]).toEqual([
+      0,
+      expect.stringContaining("--profile NAME   all (the default), kills, stalls,"),
+    ]);
   });
 });

@@ -126,7 +126,14 @@ export async function startGround(signal: AbortSignal): Promise<Ground> {
 /** Copies what an instance runs from. @returns the folder */
 async function copySources(folder: string): Promise<string> {
   await mkdir(folder);
-  for (const part of ["package.json", "src", "gen", "proto", path.join("test", "faults"), path.join("test", "tooling")])
+  for (const part of [
+    "package.json",
+    "src",
+    "gen",
+    "proto",
+    path.join("test", "faults"),
+    path.join("test", "tooling"),
+  ])
     await cp(path.join(ROOT, part), path.join(folder, part), { recursive: true });
   await symlink(path.join(ROOT, "node_modules"), path.join(folder, "node_modules"), "dir");
   return folder;

@@ -87,7 +87,9 @@ export class Lab {
   }
 
   static async open(ground: Ground, tally: Tally, dice: Dice, scale: Scale): Promise<Lab> {
-    const endpoints = await Promise.all([0, 1].map(() => RpcEndpoint.open(ground.rpcUrl, () => tally.count("rpc"))));
+    const endpoints = await Promise.all(
+      [0, 1].map(() => RpcEndpoint.open(ground.rpcUrl, () => tally.count("rpc"))),
+    );
     const spares = new Spares(settingsOf(ground, endpoints), ground.sources, ground.scratch);
     const slots = await Promise.all(
       Array.from({ length: INSTANCES }, (_, index) =>
@@ -119,7 +121,11 @@ export class Lab {
     const payTo = ground.chain.tokenAccount(ground.treasury.publicKey);
     const doors = () => slots.map(({ door }) => door);
     const market = new Market({ ground, reference, tally, payTo, doors, keys: "k" });
-    const load = new Load(market, cast, { customers: scale.customers, most: scale.calls, dice: dice.fork("load") });
+    const load = new Load(market, cast, {
+      customers: scale.customers,
+      most: scale.calls,
+      dice: dice.fork("load"),
+    });
     const lab = new Lab({ ground, tally, dice, endpoints, spares, slots, market, load });
     return lab;
   }
@@ -139,7 +145,9 @@ export class Lab {
     for (;;) {
       const down = this.#slots.find(({ downMs }) => downMs > STUCK_MS);
       if (down)
-        throw new Error(`an instance has not come up for ${STUCK_MS / 1_000} s; the last of its log:\n${down.log}`);
+        throw new Error(
+          `an instance has not come up for ${STUCK_MS / 1_000} s; the last of its log:\n${down.log}`,
+        );
       await sleep(1_000);
     }
   }
@@ -246,7 +254,8 @@ export class Lab {
     await this.#load.drain();
     await this.everyDoor();
     await this.#ground.chain.settle();
-    for (const check of [checkNothingOpen, auditNow, checkMoney, checkNothingTwice]) await check(this.#market);
+    for (const check of [checkNothingOpen, auditNow, checkMoney, checkNothingTwice])
+      await check(this.#market);
     this.#tally.count("quiet");
   }
 }
@@ -257,7 +266,11 @@ function isOfTheLeader(point: Point): point is LinePoint {
 }
 
 /** Does something again and again, one after the other, until it is over; what goes on is waited for. */
-async function every(ms: number | undefined, until: AbortSignal, act: () => Promise<void> | void): Promise<void> {
+async function every(
+  ms: number | undefined,
+  until: AbortSignal,
+  act: () => Promise<void> | void,
+): Promise<void> {
   if (ms === undefined) return;
   while (!until.aborted) {
     await sleep(ms, undefined, { signal: until }).catch(() => {});

@@ -16,7 +16,9 @@ export class Load {
     this.#market = market;
     this.#cast = cast;
     this.#most = options.most;
-    this.#customers = Array.from({ length: options.customers }, (_, index) => options.dice.fork(`customer ${index}`));
+    this.#customers = Array.from({ length: options.customers }, (_, index) =>
+      options.dice.fork(`customer ${index}`),
+    );
   }
 
   /** Whether it has played all that it was to play. */

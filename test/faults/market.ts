@@ -61,7 +61,10 @@ export class Market {
 
   /** A paid call like no other, so that its result tells it from all others. */
   estimate(number = this.number()): Call {
-    return { tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 1 + (number % 131_072) } };
+    return {
+      tool: "vram_estimate",
+      params: { model: "llama-3.1-8b", context_length: 1 + (number % 131_072) },
+    };
   }
 
   key(number = this.number()): string {
@@ -108,7 +111,13 @@ export class Market {
   }
 
   /** Sends a call once, to any instance. */
-  async once(dice: Dice, customer: Customer, call: Call, ms: number, at?: number): Promise<Reply | undefined> {
+  async once(
+    dice: Dice,
+    customer: Customer,
+    call: Call,
+    ms: number,
+    at?: number,
+  ): Promise<Reply | undefined> {
     const door = this.#door(dice, at);
     if (door === undefined) return undefined;
     this.tally.count("requests");
@@ -133,14 +142,20 @@ export class Market {
       if (last && !isPassing(last)) return last;
       await sleep(dice.between(20, last ? 400 : 100));
     }
-    this.tally.violated("a call that is repeated comes to an end", { ...named(customer, call), last: last?.body });
+    this.tally.violated("a call that is repeated comes to an end", {
+      ...named(customer, call),
+      last: last?.body,
+    });
     return undefined;
   }
 
   #door(dice: Dice, at: number | undefined): string | undefined {
     const doors = this.#doors();
     const open = doors.filter((door) => door !== undefined);
-    return (at === undefined ? undefined : doors[at % doors.length]) ?? (open.length > 0 ? dice.pick(open) : undefined);
+    return (
+      (at === undefined ? undefined : doors[at % doors.length]) ??
+      (open.length > 0 ? dice.pick(open) : undefined)
+    );
   }
 
   #note(customer: Customer, call: Call, reply: Reply): void {
@@ -157,7 +172,10 @@ export class Market {
           reply: reply.body,
         });
     } else if (this.reference.wasSold(customer, call) && !isPassing(reply)) {
-      this.tally.violated("a repeated call gets its result again", { ...named(customer, call), reply: reply.body });
+      this.tally.violated("a repeated call gets its result again", {
+        ...named(customer, call),
+        reply: reply.body,
+      });
     }
     if (reply.body.code === "INTERNAL")
       this.tally.violated("no fault is an internal error", { ...named(customer, call), reply: reply.body });
@@ -176,7 +194,8 @@ function wrongSale({ tool, params }: Call, { body }: Reply): string | undefined 
     return body.result?.["echo"] === message ? undefined : "another call's result";
   }
   const { inputs } = body.result ?? {};
-  const told = typeof inputs === "object" && inputs !== null && "context_length" in inputs ? inputs.context_length : 0;
+  const told =
+    typeof inputs === "object" && inputs !== null && "context_length" in inputs ? inputs.context_length : 0;
   if (!("context_length" in params) || told !== params.context_length) return "another call's result";
   return body.receipt?.debited_usdc_microusd === Number(PRICE) ? undefined : "another amount, or no receipt";
 }

@@ -57,9 +57,16 @@ export async function checkMoney(market: Market): Promise<void> {
     const paid = reference.payments.get(tx);
     const right = paid?.amount === amount && (paid.owner?.accountId ?? SUSPENSE) === account_id;
     if (!right || (reversed && !paid.dropped))
-      tally.violated("each deposit is a payment of its account, and stays", { tx, account_id, amount, reversed, paid });
+      tally.violated("each deposit is a payment of its account, and stays", {
+        tx,
+        account_id,
+        amount,
+        reversed,
+        paid,
+      });
   }
-  for (const [tx, { owner, amount }] of left) tally.violated(CREDITED, { tx, account: owner?.accountId, amount });
+  for (const [tx, { owner, amount }] of left)
+    tally.violated(CREDITED, { tx, account: owner?.accountId, amount });
 }
 
 /** Waits until the watch of the treasury has credited what answers said that it would, unless a fork took it away. */

@@ -40,7 +40,9 @@ export async function applyMutant(ground: Ground, name: string): Promise<void> {
   const mutant = MUTANTS.find((one) => one.name === name);
   if (!mutant) throw new Error(`there is no mutant ${name}`);
   const { within, from, to } = mutant;
-  const [row] = await ground.rows<{ source: string }>("select pg_get_functiondef($1::regproc) as source", [within]);
+  const [row] = await ground.rows<{ source: string }>("select pg_get_functiondef($1::regproc) as source", [
+    within,
+  ]);
   const source = row?.source ?? "";
   if (!source.includes(from)) throw new Error(`${within} does not say "${from}" any more`);
   await ground.rows(source.replace(from, to));

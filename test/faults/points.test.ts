@@ -21,7 +21,10 @@ async function awaitedCalls(): Promise<Set<string>> {
     text.matchAll(/await (?:deps\.)?(ledger|chain)\.(\w+)\(/g),
     ([, port, method]) => `${port}.${method}`,
   );
-  const outcomes = Array.from(text.matchAll(/outcome: "(\w+)"/g), ([, outcome]) => `ledger.finish/${outcome}`);
+  const outcomes = Array.from(
+    text.matchAll(/outcome: "(\w+)"/g),
+    ([, outcome]) => `ledger.finish/${outcome}`,
+  );
   const runs = /await prepared\.run\(/.test(text) ? ["tool.run"] : [];
   // Goes on beside the end of the run.
   const beside = /const counted = .* deps\.unpaidWork\.failed\(/.test(text) ? ["unpaidWork.failed"] : [];

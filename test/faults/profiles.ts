@@ -29,7 +29,13 @@ const CALM = {
 export const PROFILES: readonly Profile[] = [
   { ...CALM, name: "kills", inside: ["kill", "fail"], onTheLine: ["kill"], strikeMs: 550 },
   { ...CALM, name: "stalls", inside: ["stall", "fail"], onTheLine: ["stall"], strikeMs: 900 },
-  { ...CALM, name: "stalls-and-kills", inside: ["stall", "kill"], onTheLine: ["stall", "kill"], strikeMs: 600 },
+  {
+    ...CALM,
+    name: "stalls-and-kills",
+    inside: ["stall", "kill"],
+    onTheLine: ["stall", "kill"],
+    strikeMs: 600,
+  },
   { ...CALM, name: "postgres", onTheLine: ["cut"], strikeMs: 200, crashMs: 6_000 },
   { ...CALM, name: "rpc", rpc: true },
   { ...CALM, name: "skew", skew: true },
@@ -49,14 +55,18 @@ export const PROFILES: readonly Profile[] = [
 export function faultsOf({ inside, onTheLine }: Profile): { point: Point; action: Action }[] {
   return [
     ...PORT_POINTS.flatMap((point) =>
-      inside.filter((action) => action !== "fail" || point.startsWith("tool.run")).map((action) => ({ point, action })),
+      inside
+        .filter((action) => action !== "fail" || point.startsWith("tool.run"))
+        .map((action) => ({ point, action })),
     ),
     ...LINE_POINTS.flatMap((point) =>
       // A late statement is one whose line was cut.
-      (point.endsWith(":late") ? onTheLine.filter((action) => action === "cut") : onTheLine).map((action) => ({
-        point,
-        action,
-      })),
+      (point.endsWith(":late") ? onTheLine.filter((action) => action === "cut") : onTheLine).map(
+        (action) => ({
+          point,
+          action,
+        }),
+      ),
     ),
   ];
 }

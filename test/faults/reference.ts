@@ -92,7 +92,8 @@ export class Reference {
     if (receipt) this.#book(customer).receipts.set(receipt.receipt_id, debited);
     for (const name of namesOf(customer, call)) {
       const earlier = this.#sales.get(name);
-      if (earlier && earlier.digest !== sale.digest) return { name, earlier: earlier.receiptId, now: reply.body };
+      if (earlier && earlier.digest !== sale.digest)
+        return { name, earlier: earlier.receiptId, now: reply.body };
       this.#sales.set(name, earlier ?? sale);
     }
     return undefined;
@@ -137,5 +138,7 @@ function namesOf({ accountId }: Customer, { key, proof }: Call): string[] {
 
 /** SHA-256 of an answer. That its payment was taken back later is the one thing that a receipt may tell anew. */
 export function digestOf(text: string): string {
-  return createHash("sha256").update(text.replace('"status":"reversed"', '"status":"final"')).digest("base64");
+  return createHash("sha256")
+    .update(text.replace('"status":"reversed"', '"status":"final"'))
+    .digest("base64");
 }

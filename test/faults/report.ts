@@ -89,5 +89,9 @@ function listed(counts: readonly (readonly [string, number])[]): string {
 
 /** JSON with bigints as they are. */
 export function json(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) => (typeof member === "bigint" ? Number(member) : member), 2);
+  return JSON.stringify(
+    value,
+    (_, member: unknown) => (typeof member === "bigint" ? Number(member) : member),
+    2,
+  );
 }

@@ -5,7 +5,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
 /** How an RPC provider fails. "stale" is the chain's own doing: both providers lag by so many slots that they miss new payments. */
-export const RPC_FAULTS = ["silence", "slow", "reset", "429", "500", "garbage", "null", "behind", "stale"] as const;
+export const RPC_FAULTS = [
+  "silence",
+  "slow",
+  "reset",
+  "429",
+  "500",
+  "garbage",
+  "null",
+  "behind",
+  "stale",
+] as const;
 
 export type RpcFault = (typeof RPC_FAULTS)[number];
 
@@ -65,7 +75,9 @@ export class RpcEndpoint {
           response.writeHead(500).end("no");
           return;
         case "garbage":
-          response.writeHead(200, { "content-type": "application/json" }).end("<html>one moment please</html>");
+          response
+            .writeHead(200, { "content-type": "application/json" })
+            .end("<html>one moment please</html>");
           return;
         case "null":
         case "behind":

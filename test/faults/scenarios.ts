@@ -186,10 +186,18 @@ export const SCENARIOS: readonly Scenario[] = [
 async function buys(market: Market, dice: Dice, customer: Customer, call: Call, at?: number): Promise<void> {
   const told = await market.insist(dice, customer, call, at);
   if (told && told.status !== 200)
-    market.tally.violated("a call that is paid for is answered", { ...named(customer, call), told: told.body });
+    market.tally.violated("a call that is paid for is answered", {
+      ...named(customer, call),
+      told: told.body,
+    });
 }
 
-async function paysFor(market: Market, { payers }: Cast, dice: Dice, amountOf: (dice: Dice) => bigint): Promise<void> {
+async function paysFor(
+  market: Market,
+  { payers }: Cast,
+  dice: Dice,
+  amountOf: (dice: Dice) => bigint,
+): Promise<void> {
   const customer = dice.pick(payers);
   const quoted = await quote(market, dice, customer);
   if (quoted) await provesOnce(market, dice, customer, quoted, amountOf(dice));
@@ -203,7 +211,10 @@ async function quote(market: Market, dice: Dice, customer: Customer): Promise<Qu
   const { quote } = told.body;
   if (told.body.code === "PAYMENT_REQUIRED" && quote)
     return { call, quoteId: quote.quote_id, stepId: told.body.step_id ?? "" };
-  market.tally.violated("an account without money gets a quote", { ...named(customer, call), told: told.body });
+  market.tally.violated("an account without money gets a quote", {
+    ...named(customer, call),
+    told: told.body,
+  });
   return undefined;
 }
 
@@ -223,13 +234,24 @@ async function provesOnce(
 
 /** Pays too little, and shows the proof. @returns the payment */
 async function underpays(market: Market, dice: Dice, customer: Customer, quoted: Quoted): Promise<string> {
-  const tx = await market.pay(customer, PRICE - BigInt(dice.between(1, 900)), `svc:${quoted.quoteId}`, customer);
+  const tx = await market.pay(
+    customer,
+    PRICE - BigInt(dice.between(1, 900)),
+    `svc:${quoted.quoteId}`,
+    customer,
+  );
   expectCredited(market, customer, quoted, tx, await market.insist(dice, customer, prove(quoted, tx)));
   return tx;
 }
 
 /** Shows a proof until it has bought its call or is credited; then again, under other keys, at all instances. */
-async function settles(market: Market, dice: Dice, customer: Customer, quoted: Quoted, tx: string): Promise<void> {
+async function settles(
+  market: Market,
+  dice: Dice,
+  customer: Customer,
+  quoted: Quoted,
+  tx: string,
+): Promise<void> {
   const proof = prove(quoted, tx);
   const bare = { ...proof, key: undefined };
   const first = dice.pick([proof, bare]);
@@ -240,7 +262,10 @@ async function settles(market: Market, dice: Dice, customer: Customer, quoted: Q
   }
   market.reference.toldOf(tx);
   if (told.body.receipt?.tx_signature !== tx)
-    market.tally.violated("a proof buys with its own payment", { ...named(customer, first), told: told.body });
+    market.tally.violated("a proof buys with its own payment", {
+      ...named(customer, first),
+      told: told.body,
+    });
   const again = [proof, bare, { ...proof, key: market.key() }];
   await Promise.all(again.map((call, at) => buys(market, dice, customer, call, at)));
 }
@@ -261,7 +286,11 @@ function expectCredited(
   const { code, message = "" } = told.body;
   const says = /(?:was|had been) credited to your balance/.test(message);
   // The proof of an expired quote is answered without the chain: the watch of the treasury credits what was paid.
-  if (told.status === 402 && code === "QUOTE_EXPIRED" && /is credited to your balance once it is final/.test(message))
+  if (
+    told.status === 402 &&
+    code === "QUOTE_EXPIRED" &&
+    /is credited to your balance once it is final/.test(message)
+  )
     market.reference.promisedOf(tx);
   else if (told.status === 402 && (code === "INVALID_PAYMENT" || code === "QUOTE_EXPIRED") && says)
     market.reference.toldOf(tx);

@@ -122,10 +122,16 @@ export class Slot {
     const child = spares.take();
     this.#child = child;
     child.stdin.on("error", () => {}); // it may die while it is told something
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (this.#log = (this.#log + text).slice(-LOG_KEPT)));
+    child.stderr
+      .setEncoding("utf8")
+      .on("data", (text: string) => (this.#log = (this.#log + text).slice(-LOG_KEPT)));
     createInterface({ input: child.stdout }).on("line", (line) => this.#hear(child, line));
     child.once("exit", (code) => void this.#ended(code));
-    const start = { databaseUrl: this.#line.url, seed: `${seed}/${++this.#incarnation}`, skewMs: this.#skewMs };
+    const start = {
+      databaseUrl: this.#line.url,
+      seed: `${seed}/${++this.#incarnation}`,
+      skewMs: this.#skewMs,
+    };
     this.#tell({ start });
   }
 

@@ -12,7 +12,8 @@ async function startedBy(pid: number): Promise<number[]> {
   const lines = output.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
   const found = [pid];
   for (const parent of found)
-    for (const [child, itsParent] of lines) if (child !== undefined && itsParent === parent) found.push(child);
+    for (const [child, itsParent] of lines)
+      if (child !== undefined && itsParent === parent) found.push(child);
   return found.slice(1);
 }
 
@@ -25,8 +26,21 @@ function lives(pid: number): boolean {
 }
 
 /** Runs the lab until it has told so much and started so many processes, and sends it a signal. */
-async function stopWhen({ tells, processes }: { tells: RegExp; processes: number }, signal: "SIGINT" | "SIGTERM") {
-  const args = ["test/faults/main.ts", "--seed", "9", "--profile", "storm", "--duration", "300", "--phase", "300"];
+async function stopWhen(
+  { tells, processes }: { tells: RegExp; processes: number },
+  signal: "SIGINT" | "SIGTERM",
+) {
+  const args = [
+    "test/faults/main.ts",
+    "--seed",
+    "9",
+    "--profile",
+    "storm",
+    "--duration",
+    "300",
+    "--phase",
+    "300",
+  ];
   args.push("--customers", "12");
   const lab = spawn("node", args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
   let told = "";

@@ -110,7 +110,10 @@ const scalarText = fc.oneof(
 );
 const json: fc.Arbitrary<Json> = fc.oneof(
   { weight: 3, arbitrary: edge },
-  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 4, noUnicodeString: false }).map((value) => value as Json) },
+  {
+    weight: 1,
+    arbitrary: fc.jsonValue({ maxDepth: 4, noUnicodeString: false }).map((value) => value as Json),
+  },
 );
 
 /** A place in a JSON value, as numbers that choose a child at each level, and what happens there. */
@@ -187,14 +190,20 @@ const header: fc.Arbitrary<[string, string]> = fc.tuple(
         x402Version: fc.constantFrom(1, 2, "2"),
         ...{ scheme: fc.constantFrom("exact", 1), network: fc.constantFrom("solana", "") },
         payload: fc.record({ transaction: fc.oneof(fc.base64String({ maxLength: 200 }), json) }),
-        accepted: fc.oneof(fc.constant({ scheme: "", network: "n", amount: "1", asset: "a", payTo: "p" }), json),
+        accepted: fc.oneof(
+          fc.constant({ scheme: "", network: "n", amount: "1", asset: "a", payTo: "p" }),
+          json,
+        ),
       })
       .map((payload) => Buffer.from(JSON.stringify(payload)).toString("base64")),
   ),
 );
 
 /** Requests that are near good ones: each starts as one of `bases` and is mutated at a few places. */
-export function nearValid(bases: readonly Base[], authorizations: readonly string[]): fc.Arbitrary<FuzzRequest> {
+export function nearValid(
+  bases: readonly Base[],
+  authorizations: readonly string[],
+): fc.Arbitrary<FuzzRequest> {
   const segment = fc.record({
     at: fc.nat(4),
     kind: fc.constantFrom("replace", "insert", "remove", "double"),
@@ -206,7 +215,10 @@ export function nearValid(bases: readonly Base[], authorizations: readonly strin
       method: rarely(fc.constantFrom(...METHODS)),
       path: rarely(segment),
       query: rarely(
-        fc.array(fc.tuple(fc.oneof(fc.constantFrom(...NAMES), scalarText), scalarText), { minLength: 1, maxLength: 2 }),
+        fc.array(fc.tuple(fc.oneof(fc.constantFrom(...NAMES), scalarText), scalarText), {
+          minLength: 1,
+          maxLength: 2,
+        }),
       ),
       edits: fc.array(edit, { maxLength: 3 }),
       damage,
@@ -220,7 +232,8 @@ export function nearValid(bases: readonly Base[], authorizations: readonly strin
       const parts = [...(base.query ?? []), ...(query ?? [])].map(
         ([name, value]) => `${escaped(name)}=${escaped(value)}`,
       );
-      const body = base.body === undefined && edits.length < 2 ? undefined : edits.reduce(applyEdit, base.body ?? null);
+      const body =
+        base.body === undefined && edits.length < 2 ? undefined : edits.reduce(applyEdit, base.body ?? null);
       const text = body === undefined ? undefined : harmed(JSON.stringify(body), harm);
       return {
         method: method ?? base.method,
@@ -252,9 +265,12 @@ function mutatedPath(path: string, mutation: { at: number; kind: string; text: s
   const at = mutation.at % segments.length;
   const here = segments[at] ?? "";
   const put =
-    { replace: [escaped(mutation.text)], insert: [here, escaped(mutation.text)], remove: [], double: [here, here] }[
-      mutation.kind
-    ] ?? [];
+    {
+      replace: [escaped(mutation.text)],
+      insert: [here, escaped(mutation.text)],
+      remove: [],
+      double: [here, here],
+    }[mutation.kind] ?? [];
   segments.splice(at, 1, ...put);
   return `/${segments.join("/")}`;
 }

@@ -39,7 +39,11 @@ afterAll(async () => {
 const good = [
   { tool: "echo", params: { message: "hi", more: [1, null, { a: true }] } },
   { tool: "vram_estimate", params: { model: "llama-3.1-8b" }, idempotencyKey: "k" },
-  { tool: "echo", params: { message: "hi" }, paymentProof: { txRef: "1".repeat(64), network: "solana-mainnet" } },
+  {
+    tool: "echo",
+    params: { message: "hi" },
+    paymentProof: { txRef: "1".repeat(64), network: "solana-mainnet" },
+  },
 ].map((request) => toBinary(CallToolRequestSchema, create(CallToolRequestSchema, request)));
 
 const damaged = fc
@@ -49,7 +53,9 @@ const damaged = fc
     drop: fc.nat(4),
     insert: fc.uint8Array({ maxLength: 4 }),
   })
-  .map(({ message, at, drop, insert }) => Buffer.concat([message.slice(0, at), insert, message.slice(at + drop)]));
+  .map(({ message, at, drop, insert }) =>
+    Buffer.concat([message.slice(0, at), insert, message.slice(at + drop)]),
+  );
 
 /** The name of the gRPC status that the bytes end with. */
 function sendGrpc(bytes: Buffer): Promise<string> {

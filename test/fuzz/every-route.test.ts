@@ -29,7 +29,12 @@ beforeAll(async () => {
   agent = await world.agent();
   const { quote } = (await world.call(agent, "vram_estimate", VRAM)).body;
   const { accountId } = agent;
-  await world.postgres.accounts.adjust({ accountId, amount: 900_000_000n, reason: "test", idempotencyKey: "fund" });
+  await world.postgres.accounts.adjust({
+    accountId,
+    amount: 900_000_000n,
+    reason: "test",
+    idempotencyKey: "fund",
+  });
   const { receipt } = (await world.call(agent, "vram_estimate", VRAM)).body;
   bases = basesWith(receipt.receipt_id, receipt.run_id, quote.quote_id);
 });
@@ -123,7 +128,11 @@ function basesWith(receiptId: string, runId: string, quoteId: string): Base[] {
       tool(path, { tool: "vram_estimate", params: VRAM, idempotency_key: "paid" }),
       { ...tool(path, { tool: "vram_estimate", params: VRAM, payment_proof: proof }), status: 402 },
     ]),
-    rpc("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "fuzz", version: "1" } }),
+    rpc("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "fuzz", version: "1" },
+    }),
     rpc("ping", {}),
     rpc("tools/list", {}),
     rpc("tools/call", { name: "echo", arguments: { message: "hi" } }),

@@ -31,7 +31,8 @@ const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\nHost: g
 const send = (...pieces: (string | Buffer)[]) => rawRequest(world.gateway.baseUrl, { pieces });
 const sendAll = (request: RawRequest) => rawRequest(world.gateway.baseUrl, request);
 const only = ([answer, ...rest]: RawAnswer[]): RawAnswer => {
-  if (!answer || rest.length > 0) throw new Error(`one answer was expected, not ${rest.length + (answer ? 1 : 0)}`);
+  if (!answer || rest.length > 0)
+    throw new Error(`one answer was expected, not ${rest.length + (answer ? 1 : 0)}`);
   return answer;
 };
 const asText = ({ status, headers, body }: RawAnswer) => ({
@@ -63,12 +64,21 @@ describe("a message whose end is in doubt is refused, and its connection closed"
     ["a length beyond every integer", () => post(`Content-Length: ${"9".repeat(40)}\r\n`)],
     ["a coding after chunked", () => post("Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n")],
     ["an unknown coding", () => post("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n")],
-    ["chunked behind a tab and a vertical tab", () => post("Transfer-Encoding:\t\x0bchunked\r\n", "0\r\n\r\n")],
+    [
+      "chunked behind a tab and a vertical tab",
+      () => post("Transfer-Encoding:\t\x0bchunked\r\n", "0\r\n\r\n"),
+    ],
     ["white space before the colon", () => post("Transfer-Encoding : chunked\r\n", "0\r\n\r\n")],
     ["a folded header", () => post("X-A: a\r\n Transfer-Encoding: chunked\r\n", "0\r\n\r\n")],
     ["a chunk size that is no number", () => post("Transfer-Encoding: chunked\r\n", "ZZ\r\n")],
-    ["a chunk size beyond every integer", () => post("Transfer-Encoding: chunked\r\n", `${"f".repeat(20)}\r\n`)],
-    ["a chunk that is longer than it says", () => post("Transfer-Encoding: chunked\r\n", "2\r\nabcd\r\n0\r\n\r\n")],
+    [
+      "a chunk size beyond every integer",
+      () => post("Transfer-Encoding: chunked\r\n", `${"f".repeat(20)}\r\n`),
+    ],
+    [
+      "a chunk that is longer than it says",
+      () => post("Transfer-Encoding: chunked\r\n", "2\r\nabcd\r\n0\r\n\r\n"),
+    ],
     ["NUL in a header", () => post("X-A: a\0b\r\n")],
     ["a header without a colon", () => post("X-A\r\n")],
     ["lines that end with LF alone", () => `GET /health HTTP/1.1\nHost: gateway\n\n`],
@@ -101,7 +111,9 @@ describe("a body that does not come as announced", () => {
   });
 
   it("half a chunk, then the end: the same", async () => {
-    const answer = only(await sendAll({ pieces: [post("Transfer-Encoding: chunked\r\n", "ff\r\nabc")], end: true }));
+    const answer = only(
+      await sendAll({ pieces: [post("Transfer-Encoding: chunked\r\n", "ff\r\nabc")], end: true }),
+    );
     expectRefused(asText(answer));
   });
 
@@ -124,7 +136,10 @@ describe("a body that does not come as announced", () => {
   });
 
   it("after 100 Continue, and with an expectation of nobody's: taken", async () => {
-    const [first, second] = await send(post(`Content-Length: ${ECHO.length}\r\nExpect: 100-continue\r\n`), ECHO);
+    const [first, second] = await send(
+      post(`Content-Length: ${ECHO.length}\r\nExpect: 100-continue\r\n`),
+      ECHO,
+    );
     expect([first?.status, second?.status]).toEqual([100, 200]);
     expect(only(await send(sized(ECHO, "Expect: tea\r\n"))).status).toBe(200);
   });
@@ -141,7 +156,9 @@ describe("a body that does not come as announced", () => {
   });
 
   it("followed by garbage: the call is answered first, then the connection is closed", async () => {
-    const answer = only(await send(`${sized(PAID, "Idempotency-Key: first\r\n")}GARBAGE\r\n`, "MORE\r\n\r\n"));
+    const answer = only(
+      await send(`${sized(PAID, "Idempotency-Key: first\r\n")}GARBAGE\r\n`, "MORE\r\n\r\n"),
+    );
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body).receipt.debited_usdc_microusd).toBe(1000);
   });
@@ -163,7 +180,10 @@ describe("headers", () => {
     ["one of 40,000 characters", () => get("/health", `X-A: ${"a".repeat(40_000)}\r\n`)],
     ["3,000 of them", () => get("/health", "X-Some-Header: a\r\n".repeat(3_000))],
     ["a target of 40,000 characters", () => get(`/${"a".repeat(40_000)}`)],
-    ["a key of 40,000 characters", () => get("/receipts", `Authorization: Bearer sk-agent-${"a".repeat(40_000)}\r\n`)],
+    [
+      "a key of 40,000 characters",
+      () => get("/receipts", `Authorization: Bearer sk-agent-${"a".repeat(40_000)}\r\n`),
+    ],
   ])("that are too large are 431: %s", async (_, request) => {
     const answer = only(await send(request()));
     expectRefused(asText(answer));
@@ -173,9 +193,19 @@ describe("headers", () => {
 
   it.each([
     ["two keys", 401, "UNAUTHORIZED", () => sized(ECHO, "Authorization: Bearer sk-agent-other\r\n")],
-    ["the same key twice", 401, "UNAUTHORIZED", () => sized(ECHO, `Authorization: Bearer ${agent.apiKey}\r\n`)],
+    [
+      "the same key twice",
+      401,
+      "UNAUTHORIZED",
+      () => sized(ECHO, `Authorization: Bearer ${agent.apiKey}\r\n`),
+    ],
     ["two content types", 415, "UNSUPPORTED_MEDIA_TYPE", () => sized(ECHO, "Content-Type: text/plain\r\n")],
-    ["two idempotency keys", 400, "INVALID_REQUEST", () => sized(ECHO, "Idempotency-Key: a\r\nidempotency-key: b\r\n")],
+    [
+      "two idempotency keys",
+      400,
+      "INVALID_REQUEST",
+      () => sized(ECHO, "Idempotency-Key: a\r\nidempotency-key: b\r\n"),
+    ],
     [
       "the same idempotency key twice",
       400,
@@ -184,7 +214,12 @@ describe("headers", () => {
     ],
     ["two proofs", 400, "INVALID_REQUEST", () => sized(PAID, "X-Payment: YQ\r\nX-Payment: YQ\r\n")],
     ["two hosts", 400, "INVALID_REQUEST", () => sized(ECHO, "Host: other\r\n")],
-    ["an idempotency key that is not ASCII", 400, "INVALID_REQUEST", () => sized(ECHO, "Idempotency-Key: \xfc\r\n")],
+    [
+      "an idempotency key that is not ASCII",
+      400,
+      "INVALID_REQUEST",
+      () => sized(ECHO, "Idempotency-Key: \xfc\r\n"),
+    ],
     ["a compressed body", 415, "UNSUPPORTED_MEDIA_TYPE", () => sized(ECHO, "Content-Encoding: gzip\r\n")],
   ] as const)("that contradict each other are refused: %s", async (_, status, code, request) => {
     const before = await runs();
@@ -214,7 +249,11 @@ describe("headers", () => {
 
 describe("targets", () => {
   it("are read in absolute form, as a server must (RFC 9112 section 3.2.2)", async () => {
-    for (const target of ["http://gateway/health", "HTTP://other:81/health", "https://user:pw@gateway/health"]) {
+    for (const target of [
+      "http://gateway/health",
+      "HTTP://other:81/health",
+      "https://user:pw@gateway/health",
+    ]) {
       expect(only(await send(get(target))).status).toBe(200);
     }
     expect(only(await send(get("http://gateway"))).status).toBe(404);
@@ -266,7 +305,9 @@ describe("targets", () => {
   it("CONNECT gets no tunnel, and an upgrade no other protocol", async () => {
     expect(await send("CONNECT gateway:80 HTTP/1.1\r\nHost: gateway\r\n\r\n")).toEqual([]);
     const answer = only(
-      await send(get("/health", "Connection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n")),
+      await send(
+        get("/health", "Connection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"),
+      ),
     );
     expectWellBehaved(asText(answer));
     expect(answer.status).toBe(200);

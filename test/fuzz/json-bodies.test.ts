@@ -225,11 +225,16 @@ describe("what is unusual but good", () => {
 });
 
 /** The good call as JSON text, with one member, given by its path, replaced. */
-function withMember(good: Record<string, string | Record<string, string>>, path: string, value: string): string {
+function withMember(
+  good: Record<string, string | Record<string, string>>,
+  path: string,
+  value: string,
+): string {
   const [first = "", second] = path.split(".");
   const members = { ...good };
   const nested = members[first];
-  members[first] = second === undefined ? value : { ...(typeof nested === "object" && nested), [second]: value };
+  members[first] =
+    second === undefined ? value : { ...(typeof nested === "object" && nested), [second]: value };
   if (!path.startsWith("payment_proof")) delete members["payment_proof"];
   return text(members);
 }

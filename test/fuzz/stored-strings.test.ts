@@ -45,8 +45,13 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 
-const chat = (text: string) => ({ model: "small", messages: [{ role: "user", content: text }], max_tokens: 10 });
-const balanceOf = async (agent: Agent) => (await world.call(agent, "get_status", {})).body.result.balance_usdc;
+const chat = (text: string) => ({
+  model: "small",
+  messages: [{ role: "user", content: text }],
+  max_tokens: 10,
+});
+const balanceOf = async (agent: Agent) =>
+  (await world.call(agent, "get_status", {})).body.result.balance_usdc;
 
 describe("a call that is stored", () => {
   it.each(ODD)("keeps params and result with %j, and replays them unchanged", async (text) => {
@@ -113,7 +118,12 @@ describe("before money moves", () => {
       const tool = await world.call(agent, "inference_chat", chat(text), { headers });
       expect(tool).toMatchObject({ status: 400, body: { code: "INVALID_REQUEST" } });
       const params = { name: "inference_chat", arguments: chat(text) };
-      const mcp = await world.post(agent, "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params }, headers);
+      const mcp = await world.post(
+        agent,
+        "/mcp",
+        { jsonrpc: "2.0", id: 1, method: "tools/call", params },
+        headers,
+      );
       expect(mcp.body.result.isError).toBe(true);
       const request = { tool: "inference_chat", params: chat(text) };
       const connect = await world.post(agent, "/toolgate.v1.ToolService/CallTool", request, headers);
@@ -136,7 +146,11 @@ describe("before money moves", () => {
       const agent = await world.agent();
       const tx = base58.encode(new Uint8Array(64).fill(7));
       const proofs = [
-        { headers: { "X-Payment": Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url") } },
+        {
+          headers: {
+            "X-Payment": Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url"),
+          },
+        },
         { body: { payment_proof: { tx_ref: tx, network: "solana-mainnet", quote_id: quoteId } } },
         { body: { payment_proof: { tx_ref: tx, network: "solana-mainnet", memo: `svc:${quoteId}` } } },
       ];

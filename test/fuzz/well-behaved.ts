@@ -9,7 +9,13 @@ export interface TextAnswer {
 }
 
 /** Statuses that are documented and no fault of the caller's; none of them is expected without a fault (docs/errors.md). */
-const DOCUMENTED = new Set<number>([200, 202, 408, 431, ...Object.values(ERRORS).map(({ status }) => status)]);
+const DOCUMENTED = new Set<number>([
+  200,
+  202,
+  408,
+  431,
+  ...Object.values(ERRORS).map(({ status }) => status),
+]);
 
 /** Whatever was sent: a documented status below 500, and for an error the error body, well-formed, with the request's id. */
 export function expectWellBehaved({ status, headers, body }: TextAnswer): void {
@@ -22,7 +28,11 @@ export function expectWellBehaved({ status, headers, body }: TextAnswer): void {
   const json: unknown = JSON.parse(body);
   expectWellFormed(json);
   if (status < 400 || isJsonRpcError(json)) return;
-  expect(json).toMatchObject({ code: expect.any(String), message: expect.stringMatching(/./), request_id: requestId });
+  expect(json).toMatchObject({
+    code: expect.any(String),
+    message: expect.stringMatching(/./),
+    request_id: requestId,
+  });
 }
 
 /** A refusal: well-behaved, and nothing was done. */

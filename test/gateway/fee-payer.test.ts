@@ -96,7 +96,9 @@ describe("the fee payer's key", () => {
   it("must not be the treasury's", async () => {
     const owner = chain.controls.createWallet();
     const { problems } = await check(keyFile([...owner.secretKey]), owner);
-    expect(problems).toEqual([expect.stringMatching(/^FEE_PAYER_KEYPAIR: must be another key than the treasury/)]);
+    expect(problems).toEqual([
+      expect.stringMatching(/^FEE_PAYER_KEYPAIR: must be another key than the treasury/),
+    ]);
   });
 
   it("is a warning where others may read it", async () => {
@@ -114,7 +116,9 @@ describe("the fee payer's balance", () => {
     expect(empty.problems).toEqual([expect.stringMatching(/holds no SOL; send it some/)]);
     const low = await check(keyFile(funded(19_999_999n).bytes));
     expect(low.problems).toEqual([]);
-    expect(low.warnings).toEqual([expect.stringMatching(/holds 19999999 lamports, less than GASLESS_LOW_LAMPORTS/)]);
+    expect(low.warnings).toEqual([
+      expect.stringMatching(/holds 19999999 lamports, less than GASLESS_LOW_LAMPORTS/),
+    ]);
   });
 
   it("is no finding where nobody tells it: the endpoints are looked at elsewhere", async () => {

@@ -11,7 +11,10 @@ import { request, startWorld, type Agent, type World } from "../support/world.ts
 
 /** What was paid gasless stays paid, whatever is set afterwards. */
 
-const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b", dtype: "float16", context_length: 4096 } };
+const PAID = {
+  tool: "vram_estimate",
+  params: { model: "llama-3.1-8b", dtype: "float16", context_length: 4096 },
+};
 
 /** A blockhash must live for as long as a takeover may take on a busy machine. */
 const SLOT_MS = 400;
@@ -39,8 +42,12 @@ afterAll(async () => {
   rmSync(keyFolder, { recursive: true });
 });
 
-const postAt = (gateway: Pick<Gateway, "baseUrl">, at: string, body: object, headers: Record<string, string> = {}) =>
-  request(gateway, agent, at, { method: "POST", body: JSON.stringify(body) }, headers);
+const postAt = (
+  gateway: Pick<Gateway, "baseUrl">,
+  at: string,
+  body: object,
+  headers: Record<string, string> = {},
+) => request(gateway, agent, at, { method: "POST", body: JSON.stringify(body) }, headers);
 const callAt = (gateway: Pick<Gateway, "baseUrl">, headers?: Record<string, string>) =>
   postAt(gateway, "/v1/mcp/tools/call", PAID, headers);
 
@@ -83,7 +90,9 @@ describe("a gasless payment that is on its way when gasless is switched off", ()
 
     world.chain.faults.clear();
     const state = `select state from relay where quote_id = '${quoteId}'`;
-    await expect.poll(async () => (await query(world.database.url, state)).rows).toEqual([{ state: "confirmed" }]);
+    await expect
+      .poll(async () => (await query(world.database.url, state)).rows)
+      .toEqual([{ state: "confirmed" }]);
     expect(await callAt(world.gateway, headers)).toMatchObject({
       status: 200,
       body: { receipt: { paid_by: "gasless" } },

@@ -41,7 +41,12 @@ const PROGRAM = /* js */ `
 
 it("loads no package that an idle gateway does without", async () => {
   const source = pathToFileURL(path.join(ROOT, "src/")).href;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", PROGRAM, source]);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    "--input-type=module",
+    "--eval",
+    PROGRAM,
+    source,
+  ]);
   const loaded = stdout.split("\n");
   expect(loaded, "what it does need").toEqual(expect.arrayContaining(["pg", "@grpc/grpc-js", "zod"]));
   expect(loaded.filter((name) => RARE.includes(name))).toEqual([]);

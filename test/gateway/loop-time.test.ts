@@ -22,7 +22,11 @@ it("leaves what arrives during a stall its time after it", async () => {
 
 it("ends in time without a stall, later when refreshed, and never when cleared", async () => {
   const since = loopTime();
-  const [plain, refreshed, cleared] = [vi.fn(() => loopTime() - since), vi.fn(() => loopTime() - since), vi.fn()];
+  const [plain, refreshed, cleared] = [
+    vi.fn(() => loopTime() - since),
+    vi.fn(() => loopTime() - since),
+    vi.fn(),
+  ];
   const [, later] = [new LoopTimer(60, plain), new LoopTimer(60, refreshed)];
   new LoopTimer(60, cleared).clear();
   await sleep(40);

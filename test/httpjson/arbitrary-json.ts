@@ -64,7 +64,11 @@ function messageJson(message: DescMessage, depth: number): Json | undefined {
   switch (message.typeName) {
     case "google.protobuf.Timestamp":
       return fc
-        .date({ min: new Date("0001-01-01T00:00:00Z"), max: new Date("9999-12-31T23:59:59Z"), noInvalidDate: true })
+        .date({
+          min: new Date("0001-01-01T00:00:00Z"),
+          max: new Date("9999-12-31T23:59:59Z"),
+          noInvalidDate: true,
+        })
         .map((date) => date.toISOString().replace(/^\+00/, ""));
     case "google.protobuf.Duration":
       return fc

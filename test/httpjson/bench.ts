@@ -20,7 +20,10 @@ function measure(candidates: Readonly<Record<string, () => unknown>>): Map<strin
       for (let call = 0; call < callsPerRound; call++) {
         run();
       }
-      least.set(name, Math.min(least.get(name) ?? Infinity, Number(process.hrtime.bigint() - start) / callsPerRound));
+      least.set(
+        name,
+        Math.min(least.get(name) ?? Infinity, Number(process.hrtime.bigint() - start) / callsPerRound),
+      );
     }
   }
   return least;

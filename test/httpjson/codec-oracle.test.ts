@@ -49,7 +49,9 @@ describe("generated codecs, compared with protobuf-es", () => {
       fc.property(kinds, (json) => {
         const message = fromJson(OwnSchema, reparsed(json));
         const oracle = toJson(OwnSchema, message, { alwaysEmitImplicit: true, useProtoFieldName: true });
-        expect(Object.keys(wire(ownToJson(message)) ?? {}).sort()).toEqual(Object.keys(wire(oracle) ?? {}).sort());
+        expect(Object.keys(wire(ownToJson(message)) ?? {}).sort()).toEqual(
+          Object.keys(wire(oracle) ?? {}).sort(),
+        );
       }),
       { numRuns: 100 },
     );
@@ -88,10 +90,14 @@ describe("generated codecs, compared with protobuf-es", () => {
 
   it("throw nothing but JsonFieldError for values that no JSON text has", () => {
     fc.assert(
-      fc.property(fc.anything(), fc.constantFrom(...KindsSchema.fields.map(({ name }) => name)), (value, name) => {
-        readUnlessRefused(value);
-        readUnlessRefused({ [name]: value });
-      }),
+      fc.property(
+        fc.anything(),
+        fc.constantFrom(...KindsSchema.fields.map(({ name }) => name)),
+        (value, name) => {
+          readUnlessRefused(value);
+          readUnlessRefused({ [name]: value });
+        },
+      ),
       { numRuns: 1000 },
     );
   });

@@ -59,7 +59,10 @@ describe("paths", () => {
     const match = new RouteMatcher(templates.map(route)).match("GET", path);
     const actual =
       match.status === 200
-        ? { template: match.route.pattern, variables: flat(bindRequest(match.route, match.segments, "", undefined)) }
+        ? {
+            template: match.route.pattern,
+            variables: flat(bindRequest(match.route, match.segments, "", undefined)),
+          }
         : undefined;
     expectFact(`GET ${path}`, actual, template === undefined ? undefined : { template, variables });
   });
@@ -68,7 +71,13 @@ describe("paths", () => {
 function route(pattern: string): Route {
   const { segments, verb, variables } = parsePathTemplate(pattern);
   const named = variables.map(({ fieldPath, start, end, multi }) => ({
-    ...{ path: fieldPath.split(".").map((name) => [name]), kind: "text" as const, repeated: false, start, multi },
+    ...{
+      path: fieldPath.split(".").map((name) => [name]),
+      kind: "text" as const,
+      repeated: false,
+      start,
+      multi,
+    },
     ...(end === undefined ? {} : { end }),
   }));
   return {

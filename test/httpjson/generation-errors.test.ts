@@ -40,7 +40,11 @@ function response(what: string, body: string, says: string, more = ""): Case {
 
 const cases: readonly Case[] = [
   rule("no pattern", 'body: "*"', "has no pattern; set one of get, put, post, delete, patch, custom"),
-  rule("a template against the grammar", 'get: "/a//b"', 'path template "/a//b" has an unexpected "/" at position 4'),
+  rule(
+    "a template against the grammar",
+    'get: "/a//b"',
+    'path template "/a//b" has an unexpected "/" at position 4',
+  ),
   rule("a template that does not start with a slash", 'get: "a"', 'must start with "/"'),
   rule("** before the end", 'get: "/a/**/b"', '"**" before its last segment; it may only be the last one'),
   rule(
@@ -50,15 +54,27 @@ const cases: readonly Case[] = [
   ),
   rule("a variable that appears twice", 'get: "/{id}/{id}"', "has the variable id twice"),
   rule("a malformed percent escape", 'get: "/a%1"', 'malformed percent escape in "a%1"'),
-  rule("a variable that is no field", 'get: "/{nope}"', "the path variable nope is no field of cases.c7.Request"),
-  rule("a variable below a repeated field", 'get: "/{nested.more.id}"', "the path variable nested.more.id is no field"),
+  rule(
+    "a variable that is no field",
+    'get: "/{nope}"',
+    "the path variable nope is no field of cases.c7.Request",
+  ),
+  rule(
+    "a variable below a repeated field",
+    'get: "/{nested.more.id}"',
+    "the path variable nested.more.id is no field",
+  ),
   rule("a repeated variable", 'get: "/{tags}"', "the path variable tags must be a scalar field"),
   rule("a map variable", 'get: "/{labels}"', "the path variable labels must be a scalar field"),
   rule("a message variable", 'get: "/{nested}"', "the path variable nested must be a scalar field"),
   rule("a timestamp variable", 'get: "/{time}"', "the path variable time must be a scalar field"),
   rule("a null variable", 'get: "/{nothing}"', "the path variable nothing must be a scalar field"),
   rule("a body that is no field", 'post: "/a" body: "nope"', 'body: "nope" is no top-level field'),
-  rule("a body that is not at the top", 'post: "/a" body: "nested.id"', 'body: "nested.id" is no top-level field'),
+  rule(
+    "a body that is not at the top",
+    'post: "/a" body: "nested.id"',
+    'body: "nested.id" is no top-level field',
+  ),
   rule(
     "a body that the path binds",
     'post: "/{id}" body: "id"',
@@ -119,7 +135,11 @@ const cases: readonly Case[] = [
     proto:
       'import "google/api/httpbody.proto"; service S { rpc Do(google.protobuf.Empty) returns (google.api.HttpBody) { option (google.api.http) = {get: "/a"}; } }',
   },
-  response("google.protobuf.Any", "google.protobuf.Any any = 1;", "google.protobuf.Any is not supported; use a oneof"),
+  response(
+    "google.protobuf.Any",
+    "google.protobuf.Any any = 1;",
+    "google.protobuf.Any is not supported; use a oneof",
+  ),
   response(
     "a field called __proto__",
     "string __proto__ = 1;",
@@ -207,16 +227,24 @@ beforeAll(() => {
     writeFileSync(path.join(folder, `cases/c${index}.proto`), `${header}\n${rest}`);
   });
   const image = path.join(folder, "image.binpb");
-  execFileSync(path.join(root, "node_modules/.bin/buf"), ["build", folder, "--as-file-descriptor-set", "-o", image], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
+  execFileSync(
+    path.join(root, "node_modules/.bin/buf"),
+    ["build", folder, "--as-file-descriptor-set", "-o", image],
+    {
+      stdio: ["ignore", "ignore", "pipe"],
+    },
+  );
   files = fromBinary(FileDescriptorSetSchema, readFileSync(image)).file;
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function generate(name: string, parameter = ""): string {
-  const request = create(CodeGeneratorRequestSchema, { fileToGenerate: [name], protoFile: [...files], parameter });
+  const request = create(CodeGeneratorRequestSchema, {
+    fileToGenerate: [name],
+    protoFile: [...files],
+    parameter,
+  });
   const { file } = plugin.run(request);
   return file.map(({ content }) => content).join("\n");
 }

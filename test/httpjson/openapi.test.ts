@@ -86,7 +86,11 @@ const refused: [what: string, says: string, proto: string][] = [
     "PKG.Empty has no status; give it the option httpjson.v1.error with one",
     one('error_bodies: ["PKG.Empty"]'),
   ],
-  ["a message that is not there", "there is no message PKG.Nope", one('paths: {path: "/a" other_request: "PKG.Nope"}')],
+  [
+    "a message that is not there",
+    "there is no message PKG.Nope",
+    one('paths: {path: "/a" other_request: "PKG.Nope"}'),
+  ],
   [
     "an error whose body is none",
     "the body of GONE must be a message with the option httpjson.v1.error",
@@ -108,7 +112,10 @@ const refused: [what: string, says: string, proto: string][] = [
   [
     "an HTTP method of its own",
     "OpenAPI 3.1 has no place for the HTTP method FETCH",
-    one("", 'rpc F(Empty) returns (Empty) { option (google.api.http) = {custom: {kind: "FETCH" path: "/f"}}; }'),
+    one(
+      "",
+      'rpc F(Empty) returns (Empty) { option (google.api.http) = {custom: {kind: "FETCH" path: "/f"}}; }',
+    ),
   ],
 ];
 
@@ -133,16 +140,22 @@ beforeAll(() => {
   write("shelves", DOCUMENT + SHELVES);
   refused.forEach(([, , proto], index) => write(`r${index}`, proto));
   const image = path.join(folder, "image.binpb");
-  execFileSync(path.join(root, "node_modules/.bin/buf"), ["build", folder, "--as-file-descriptor-set", "-o", image], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
+  execFileSync(
+    path.join(root, "node_modules/.bin/buf"),
+    ["build", folder, "--as-file-descriptor-set", "-o", image],
+    {
+      stdio: ["ignore", "ignore", "pipe"],
+    },
+  );
   files = fromBinary(FileDescriptorSetSchema, readFileSync(image)).file;
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function generate(plugin: Plugin, name: string, parameter = ""): Map<string, string> {
   const fileToGenerate = [`${name}.proto`];
-  const { file } = plugin.run(create(CodeGeneratorRequestSchema, { fileToGenerate, protoFile: [...files], parameter }));
+  const { file } = plugin.run(
+    create(CodeGeneratorRequestSchema, { fileToGenerate, protoFile: [...files], parameter }),
+  );
   return new Map(file.map((each) => [each.name, each.content]));
 }
 const documentOf = (parameter = "field_names=proto,emit_default=true,int64=number") =>
@@ -182,7 +195,8 @@ describe("the OpenAPI document", () => {
       { name: "options.deep", in: "query", schema: { type: "boolean" } },
       { name: "options.mask", in: "query", schema: { type: "string" } },
     ]);
-    const bodyOf = (route: string, verb: string) => paths[route][verb].requestBody.content["application/json"].schema;
+    const bodyOf = (route: string, verb: string) =>
+      paths[route][verb].requestBody.content["application/json"].schema;
     expect(bodyOf("/shelves/{shelf}", "put")).toEqual({ $ref: "#/components/schemas/Book" });
     const why = { to: { type: "string", minLength: 1 }, why: { type: "string" } };
     expect(bodyOf("/shelves/{shelf}:move", "post")).toEqual({
@@ -201,7 +215,11 @@ describe("the OpenAPI document", () => {
     expect(Book.properties).toEqual({
       name: { type: "string", minLength: 5, maxLength: 5, description: "Its name." },
       sold: { type: "integer", format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-      similar: { type: "object", additionalProperties: { $ref: "#/components/schemas/Book" }, maxProperties: 3 },
+      similar: {
+        type: "object",
+        additionalProperties: { $ref: "#/components/schemas/Book" },
+        maxProperties: 3,
+      },
       printed: { type: ["string", "null"], format: "date-time" },
       kind: { $ref: "#/components/schemas/Kind" },
       cover: { type: "string", contentEncoding: "base64" },
@@ -218,9 +236,15 @@ describe("the OpenAPI document", () => {
         not: { enum: [0] },
       },
     });
-    expect(Kind).toEqual({ type: "string", description: "Sorts.\n\n- `fiction`: Made up.", enum: ["fiction"] });
+    expect(Kind).toEqual({
+      type: "string",
+      description: "Sorts.\n\n- `fiction`: Made up.",
+      enum: ["fiction"],
+    });
     expect(MoveResponse.required).toEqual(["book", "other"]);
-    expect(MoveResponse.properties.book).toEqual({ anyOf: [{ $ref: "#/components/schemas/Book" }, { type: "null" }] });
+    expect(MoveResponse.properties.book).toEqual({
+      anyOf: [{ $ref: "#/components/schemas/Book" }, { type: "null" }],
+    });
   });
 
   it("describes ProtoJSON where that is what is served", () => {
@@ -238,7 +262,9 @@ describe("the OpenAPI document", () => {
     const { post } = paths["/shelves/{shelf}:move"];
     expect(Object.keys(get.responses)).toEqual(["200", "400", "410"]);
     expect(Object.keys(post.responses)).toEqual(["200", "400", "401", "413"]);
-    expect(get.responses["410"].content["application/json"].schema).toEqual({ $ref: "#/components/schemas/Gone" });
+    expect(get.responses["410"].content["application/json"].schema).toEqual({
+      $ref: "#/components/schemas/Gone",
+    });
     expect(get.responses["400"]["x-error-codes"]).toEqual(["BAD"]);
     expect(Object.keys(get.responses["400"].headers)).toEqual(["X-Id"]);
     expect(put.responses["200"].content["application/json"].schema).toEqual({ type: "object" });
@@ -265,7 +291,9 @@ describe("the reference pages", () => {
     const pages = generate(referencePlugin, "shelves");
     expect([...pages.keys()]).toEqual(["shelves.md", "types.md", "README.md"]);
     const page = pages.get("shelves.md") ?? "";
-    expect(page).toContain("| HTTP/JSON | `GET /{name=shelves/*/books/*}:read`; fields are query parameters |");
+    expect(page).toContain(
+      "| HTTP/JSON | `GET /{name=shelves/*/books/*}:read`; fields are query parameters |",
+    );
     expect(page).toContain(
       "| `pages` | list of int32 | required; 1 to 9 items; no two alike; each: above 0, below 99 |",
     );

@@ -21,9 +21,15 @@ describe("a refusal names the field", () => {
     [{ text: 1 }, "text: must be a string"],
     [{ text: "a\udc00" }, "text: must be well-formed Unicode: it has a lone surrogate"],
     [{ nested: { given_name: 1 } }, "nested.given_name: must be a string"],
-    [{ persons: [{}, {}, { friends: [{ given_name: false }] }] }, "persons[2].friends[0].given_name: must be a string"],
+    [
+      { persons: [{}, {}, { friends: [{ given_name: false }] }] },
+      "persons[2].friends[0].given_name: must be a string",
+    ],
     [{ labels: { "x-a": 1 } }, 'labels["x-a"]: must be a string'],
-    [{ struct: { a: [1, { b: "\ud800" }] } }, "struct.a[1].b: must be well-formed Unicode: it has a lone surrogate"],
+    [
+      { struct: { a: [1, { b: "\ud800" }] } },
+      "struct.a[1].b: must be well-formed Unicode: it has a lone surrogate",
+    ],
     [{ nope: 1 }, "nope: unknown field"],
     [{ nested: { nope: 1 } }, "nested.nope: unknown field"],
     [{ ["n".repeat(1000)]: 1 }, `${"n".repeat(80)}…: unknown field`],
@@ -43,7 +49,9 @@ describe("64-bit integers", () => {
   it.each([0, -1, 2 ** 53 - 1, "0", "-9223372036854775808", "9223372036854775807", "1e3", "-0"])(
     "are read from %j",
     (i64) => {
-      expect(kindsFromJson({ i64 }).i64).toBe(BigInt(Number.isInteger(i64) ? i64 : i64 === "1e3" ? 1000 : i64));
+      expect(kindsFromJson({ i64 }).i64).toBe(
+        BigInt(Number.isInteger(i64) ? i64 : i64 === "1e3" ? 1000 : i64),
+      );
     },
   );
 
@@ -177,12 +185,16 @@ describe("free-form JSON", () => {
     const struct: unknown = JSON.parse('{"__proto__":{"polluted":true},"constructor":1}');
     const message = kindsFromJson({ struct });
     expect(message.struct).toBe(struct);
-    expect(JSON.stringify(kindsToJson(message).struct)).toBe('{"__proto__":{"polluted":true},"constructor":1}');
+    expect(JSON.stringify(kindsToJson(message).struct)).toBe(
+      '{"__proto__":{"polluted":true},"constructor":1}',
+    );
     expect({}).not.toHaveProperty("polluted");
   });
 
   it("has no numbers beyond double, which JSON.parse makes infinite", () => {
-    expect(refusal(JSON.parse('{"struct":{"a":1e400}}'))).toBe("struct.a: must be a number in the range of double");
+    expect(refusal(JSON.parse('{"struct":{"a":1e400}}'))).toBe(
+      "struct.a: must be a number in the range of double",
+    );
     expect(refusal(JSON.parse('{"number":1e400}'))).toBe("number: must be a number");
   });
 });

@@ -30,7 +30,9 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function contents(base: string): Map<string, string> {
-  const names = readdirSync(base, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+  const names = readdirSync(base, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".ts"),
+  );
   return new Map(names.sort().map((name) => [name, readFileSync(path.join(base, name), "utf8")]));
 }
 

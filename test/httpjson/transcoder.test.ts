@@ -11,7 +11,12 @@ import {
 } from "#httpjson/runtime/index.ts";
 import type { Handler, ServiceHandlers } from "#httpjson/runtime/index.ts";
 import { bookToJson, errorBindings, libraryServiceRoutes } from "./gen/own/library_http.ts";
-import { BookSchema, ListBooksResponseSchema, OutOfStockSchema, ProblemSchema } from "./gen/own/library_pb.ts";
+import {
+  BookSchema,
+  ListBooksResponseSchema,
+  OutOfStockSchema,
+  ProblemSchema,
+} from "./gen/own/library_pb.ts";
 import type { LibraryService } from "./gen/own/library_pb.ts";
 import { libraryServiceRoutes as lenientRoutes } from "./gen/protojson/library_http.ts";
 import { Genre } from "./gen/own/shared_pb.ts";
@@ -93,7 +98,9 @@ describe("a request", () => {
       book: { name: "shelves/1/books/2", title: "T" },
       updateMask: { paths: ["title"] },
     });
-    expect(read("PATCH", path, { name: "shelves/1/books/2" })).toMatchObject({ book: { name: "shelves/1/books/2" } });
+    expect(read("PATCH", path, { name: "shelves/1/books/2" })).toMatchObject({
+      book: { name: "shelves/1/books/2" },
+    });
     expect(problem("PATCH", path, { name: "another" })).toBe("book.name");
     expect(problem("PATCH", path, { name: { toString: 1 } })).toBe("book.name");
     expect(problem("PATCH", path, "no object")).toBe("book");
@@ -108,7 +115,11 @@ describe("a request", () => {
   });
 
   it("turns path variables into booleans, enum values and nested fields", () => {
-    expect(read("GET", "/kinds/true/2/Ada")).toMatchObject({ on: true, colour: 2, nested: { givenName: "Ada" } });
+    expect(read("GET", "/kinds/true/2/Ada")).toMatchObject({
+      on: true,
+      colour: 2,
+      nested: { givenName: "Ada" },
+    });
     expect(problem("GET", "/kinds/yes/2/Ada")).toBe("on");
     expect(problem("GET", "/kinds/true/GREEN/Ada")).toBe("colour");
   });
@@ -142,7 +153,10 @@ describe("a request", () => {
   });
 
   it("reads fields whose names every object inherits", () => {
-    expect(read("GET", "/kinds?constructor=c&to_string=s")).toMatchObject({ constructor$: "c", toString$: "s" });
+    expect(read("GET", "/kinds?constructor=c&to_string=s")).toMatchObject({
+      constructor$: "c",
+      toString$: "s",
+    });
     expect(read("GET", "/kinds?toString=s")).toMatchObject({ constructor$: "", toString$: "s" });
   });
 
@@ -218,7 +232,9 @@ describe("a response", () => {
 
   it("has proto names, defaults, exact integers, own enum strings and null where the options say so", () => {
     expect(JSON.parse(JSON.stringify(bookToJson(book)))).toEqual(json);
-    expect(bookToJson({ ...book, priceMicrousd: 2n ** 53n })).toMatchObject({ price_microusd: "9007199254740992" });
+    expect(bookToJson({ ...book, priceMicrousd: 2n ** 53n })).toMatchObject({
+      price_microusd: "9007199254740992",
+    });
     expect(bookToJson({ ...book, genre: Genre.SCIENCE })).toMatchObject({ genre: "GENRE_SCIENCE" });
   });
 
@@ -226,14 +242,17 @@ describe("a response", () => {
     const match = transcoder.match("GET", "/v1/shelves/s/books");
     expect(match).toMatchObject({ status: 200 });
     if (match.status === 200) {
-      expect(JSON.parse(JSON.stringify(match.route.write(create(ListBooksResponseSchema, { books: [book] }))))).toEqual(
-        [json],
-      );
+      expect(
+        JSON.parse(JSON.stringify(match.route.write(create(ListBooksResponseSchema, { books: [book] })))),
+      ).toEqual([json]);
     }
   });
 
   it("is made by a handler that is found by the method's name", async () => {
-    const library: Pick<ServiceHandlers<typeof LibraryService, { caller: string }>, "getBook" | "deleteBook"> = {
+    const library: Pick<
+      ServiceHandlers<typeof LibraryService, { caller: string }>,
+      "getBook" | "deleteBook"
+    > = {
       getBook: async (request, { caller }) => create(BookSchema, { name: request.name, title: caller }),
       deleteBook: async () => create(EmptySchema),
     };
@@ -258,7 +277,10 @@ describe("an error", () => {
   });
 
   it("decides the status itself when the binding has none", () => {
-    expect(errorBody([create(ProblemSchema, { code: "X" })])).toEqual({ status: undefined, json: { code: "X" } });
+    expect(errorBody([create(ProblemSchema, { code: "X" })])).toEqual({
+      status: undefined,
+      json: { code: "X" },
+    });
   });
 
   it("has no body of its own without such a detail", () => {

@@ -25,9 +25,14 @@ function resolver(...answers: (readonly string[])[]): { lookup: LookupFunction; 
   const lookup: LookupFunction = (hostname, { all }, callback) => {
     const answer = answers[Math.min(asked.length, answers.length - 1)] ?? [];
     asked.push(hostname);
-    const found: LookupAddress[] = answer.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    const found: LookupAddress[] = answer.map((address) => ({
+      address,
+      family: address.includes(":") ? 6 : 4,
+    }));
     const [first] = found;
-    process.nextTick(() => (all ? callback(null, found) : callback(null, first?.address ?? "", first?.family)));
+    process.nextTick(() =>
+      all ? callback(null, found) : callback(null, first?.address ?? "", first?.family),
+    );
   };
   return { lookup, asked };
 }
@@ -57,7 +62,9 @@ describe("an upstream", () => {
       await using server = await modelServer((response) =>
         json(response, status, {}, { Location: `${thief.baseUrl}/chat/completions` }),
       );
-      await expect(new Upstream(settingsFor(server.baseUrl)).complete(request, options)).rejects.toMatchObject({
+      await expect(
+        new Upstream(settingsFor(server.baseUrl)).complete(request, options),
+      ).rejects.toMatchObject({
         code: "TOOL_FAILED",
         message: expect.stringContaining(`HTTP ${status}`),
       });
@@ -76,7 +83,9 @@ describe("an upstream", () => {
   });
 
   it("is not asked any more once its name means the metadata service", async () => {
-    await using server = await modelServer((response) => json(response, 200, COMPLETION, { Connection: "close" }));
+    await using server = await modelServer((response) =>
+      json(response, 200, COMPLETION, { Connection: "close" }),
+    );
     const { lookup, asked } = resolver(["127.0.0.1"], ["169.254.169.254"]);
     const upstream = new Upstream(settingsFor(named(server.baseUrl)), lookup);
     await upstream.complete(request, options);
@@ -87,9 +96,9 @@ describe("an upstream", () => {
   it("is not asked when one of several addresses is forbidden", async () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     const { lookup } = resolver(["127.0.0.1", "fe80::1"]);
-    expect(await refused(new Upstream(settingsFor(named(server.baseUrl)), lookup).complete(request, options))).toBe(
-      true,
-    );
+    expect(
+      await refused(new Upstream(settingsFor(named(server.baseUrl)), lookup).complete(request, options)),
+    ).toBe(true);
     expect(server.received).toEqual([]);
   });
 
@@ -150,7 +159,8 @@ describe("the fetch", () => {
 
 describe("the configuration", () => {
   const problemsWith = (base_url: string, network = "any") =>
-    resolveUpstreams(inferenceSchema.parse({ upstreams: [{ name: "main", base_url, network }] }), {}).problems;
+    resolveUpstreams(inferenceSchema.parse({ upstreams: [{ name: "main", base_url, network }] }), {})
+      .problems;
 
   it.each([
     "http://169.254.169.254/v1",

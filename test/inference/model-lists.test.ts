@@ -47,7 +47,10 @@ describe("an OpenAI-compatible server's or vLLM's list", () => {
 
   it("has no names that hold the operator's key", async () => {
     const apiKey = "sk-0123456789abcdef";
-    const { models } = await sold({ "/v1/models": { data: [{ id: `for ${apiKey}` }, { id: "a" }] } }, { apiKey });
+    const { models } = await sold(
+      { "/v1/models": { data: [{ id: `for ${apiKey}` }, { id: "a" }] } },
+      { apiKey },
+    );
     expect(models.map(({ id }) => id)).toEqual(["a"]);
   });
 
@@ -75,7 +78,8 @@ describe("an Ollama server's list", () => {
     };
     await using server = await modelServer((response, { url, method }) => {
       const { body } = server.received.at(-1) ?? { body: "{}" };
-      if (url === "/v1/models") return json(response, 200, { data: Object.keys(shown).map((id) => ({ id })) });
+      if (url === "/v1/models")
+        return json(response, 200, { data: Object.keys(shown).map((id) => ({ id })) });
       if (url !== "/api/show" || method !== "POST") return json(response, 404, {});
       const asked: unknown = JSON.parse(body);
       const name = typeof asked === "object" && asked && "model" in asked ? String(asked.model) : "";
@@ -83,7 +87,9 @@ describe("an Ollama server's list", () => {
     });
     const settings = settingsFor(server.baseUrl, { kind: "ollama", models: undefined });
     const { models } = offersOf(await new Upstream(settings).list(new AbortController().signal), settings);
-    expect(models.map(({ id, contextLength, maxOutputTokens }) => [id, contextLength, maxOutputTokens])).toEqual([
+    expect(
+      models.map(({ id, contextLength, maxOutputTokens }) => [id, contextLength, maxOutputTokens]),
+    ).toEqual([
       ["llama:8b", 400, 100],
       ["tiny:1b", 80, 79],
       ["large:70b", 1_000, 100],
@@ -109,7 +115,9 @@ describe("OpenRouter's list", () => {
     model("dear-answer", "0.0000002", "0.000015"),
     model("by-router", "-1", "-1"),
     model("in-numbers", 0.1, 0.1),
-    model("with-a-fee", "0.0000001", "0.0000001", { pricing: { prompt: "0", completion: "0", request: "0.01" } }),
+    model("with-a-fee", "0.0000001", "0.0000001", {
+      pricing: { prompt: "0", completion: "0", request: "0.01" },
+    }),
     model("paints", "0", "0", { architecture: { output_modalities: ["image"] } }),
   ];
 
@@ -123,8 +131,15 @@ describe("OpenRouter's list", () => {
   });
 
   it("is not sold where a price is beyond all measure", async () => {
-    const dear = [model("usd-999-a-token", "999", "0"), model("just-too-dear", "0", "1"), model("dearest", "0", "0.9")];
-    const { models } = await sold({ "/v1/models": { data: dear } }, { kind: "openrouter", markupPercent: 10 });
+    const dear = [
+      model("usd-999-a-token", "999", "0"),
+      model("just-too-dear", "0", "1"),
+      model("dearest", "0", "0.9"),
+    ];
+    const { models } = await sold(
+      { "/v1/models": { data: dear } },
+      { kind: "openrouter", markupPercent: 10 },
+    );
     expect(models.map(({ id }) => id)).toEqual(["dearest"]);
   });
 
@@ -140,7 +155,11 @@ describe("OpenRouter's list", () => {
 });
 
 const signal = new AbortController().signal;
-const request = { messages: [{ role: "user" as const, content: "hi" }], maxTokens: 5, temperature: undefined };
+const request = {
+  messages: [{ role: "user" as const, content: "hi" }],
+  maxTokens: 5,
+  temperature: undefined,
+};
 
 describe("the models of all upstreams", () => {
   it("are those of the tables, and no server is asked for them", async () => {
@@ -164,7 +183,10 @@ describe("the models of all upstreams", () => {
       ],
       SHOP,
     );
-    await shop.complete({ model: "m2", ...request }, { signal, accountId: "acct_1", idempotencyKey: undefined });
+    await shop.complete(
+      { model: "m2", ...request },
+      { signal, accountId: "acct_1", idempotencyKey: undefined },
+    );
     expect([one.received.length, two.received.length]).toEqual([0, 1]);
     expect(two.received[0]?.headers.authorization).not.toContain("secret-key");
   });
@@ -183,7 +205,10 @@ describe("the models of all upstreams", () => {
     ];
     const shop = await UpstreamModels.open(upstreams, SHOP);
     expect(shop.models).toHaveLength(1);
-    await shop.complete({ model: "a", ...request }, { signal, accountId: "acct_1", idempotencyKey: undefined });
+    await shop.complete(
+      { model: "a", ...request },
+      { signal, accountId: "acct_1", idempotencyKey: undefined },
+    );
     expect([one.received.length, two.received.length]).toEqual([2, 1]);
   });
 

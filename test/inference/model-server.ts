@@ -21,7 +21,12 @@ export async function modelServer(
 ): Promise<ModelServer> {
   const received: Received[] = [];
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    received.push({ method: request.method, url: request.url, headers: request.headers, body: await text(request) });
+    received.push({
+      method: request.method,
+      url: request.url,
+      headers: request.headers,
+      body: await text(request),
+    });
     answer(response, request);
   }
   const server = createServer((request, response) => void receive(request, response));

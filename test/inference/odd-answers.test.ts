@@ -102,9 +102,12 @@ describe("a model server's answer", () => {
     ["dripping", expect.stringMatching(/^Foo+$/), "timeout"],
     ["too-long", "x".repeat(2 * 1024 * 1024), "length"],
     ["counted-then-cut", "Fo", "connection_lost"],
-  ])("is delivered as far as it came, with the reason for its end: %s", async (model, content, finishReason) => {
-    await expect(ask(model, { timeoutMs: 1_000 })).resolves.toMatchObject({ content, finishReason });
-  });
+  ])(
+    "is delivered as far as it came, with the reason for its end: %s",
+    async (model, content, finishReason) => {
+      await expect(ask(model, { timeoutMs: 1_000 })).resolves.toMatchObject({ content, finishReason });
+    },
+  );
 
   it("is withheld where a time limit cuts it in the middle of the key", async () => {
     expect(await failure(ask("stalls-in-key"))).toMatchObject({ verdict: "unknown", worked: true });
@@ -180,7 +183,9 @@ describe("what is no answer", () => {
   it("is not waited for where the stream begins with nothing, longer than that may take", async () => {
     const error = await failure(ask("headers-only", { firstPieceTimeoutMs: 150 }));
     expect(error).toMatchObject({ code: "TOOL_FAILED", verdict: "broken", elsewhere: false });
-    expect(error.message).toContain("the model server stopped before the first piece of its answer for 0.15 s");
+    expect(error.message).toContain(
+      "the model server stopped before the first piece of its answer for 0.15 s",
+    );
   });
 
   it.each(["silent", "kept-alive"])("is waited for until the time is up: %s", async (model) => {
@@ -211,7 +216,8 @@ describe("what is no answer", () => {
     const chat = { model: "stall", messages: [], maxTokens: 5, temperature: undefined };
     const options = { signal: gone.signal, accountId: "acct_1", idempotencyKey: undefined };
     const asking = Array.from({ length: 200 }, () => failure(upstream.complete(chat, options)));
-    const reached = async () => (await server.seen()).asked.filter(({ body }) => body.messages.length === 0).length;
+    const reached = async () =>
+      (await server.seen()).asked.filter(({ body }) => body.messages.length === 0).length;
     await expect.poll(reached).toBe(200);
     gone.abort();
     for (const error of await Promise.all(asking)) expect(error.code).toBe("UNAVAILABLE");
@@ -236,28 +242,41 @@ describe("a refusal", () => {
     ["overloaded", "UNAVAILABLE", "busy", 5],
     ["key-refused", "TOOL_FAILED", "broken", undefined],
     ["unknown", "TOOL_FAILED", "served", undefined],
-  ])("that was surely not computed may be sent elsewhere: %s", async (model, code, verdict, retryAfterSeconds) => {
-    expect(await failure(ask(model))).toMatchObject({
-      code,
-      verdict,
-      retryAfterSeconds,
-      elsewhere: true,
-      worked: false,
-    });
-  });
+  ])(
+    "that was surely not computed may be sent elsewhere: %s",
+    async (model, code, verdict, retryAfterSeconds) => {
+      expect(await failure(ask(model))).toMatchObject({
+        code,
+        verdict,
+        retryAfterSeconds,
+        elsewhere: true,
+        worked: false,
+      });
+    },
+  );
 
   it.each([
     ["fails", "broken"],
     ["too-much", "served"],
   ])("that says nothing of that may not: %s", async (model, verdict) => {
-    expect(await failure(ask(model))).toMatchObject({ code: "TOOL_FAILED", verdict, elsewhere: false, worked: false });
+    expect(await failure(ask(model))).toMatchObject({
+      code: "TOOL_FAILED",
+      verdict,
+      elsewhere: false,
+      worked: false,
+    });
   });
 
   it("by nobody being there may be sent elsewhere", async () => {
     const gone = await modelServer(() => {});
     await gone[Symbol.asyncDispose]();
     const error = await failure(ask("good", { baseUrl: gone.baseUrl }));
-    expect(error).toMatchObject({ code: "TOOL_FAILED", verdict: "unreachable", elsewhere: true, worked: false });
+    expect(error).toMatchObject({
+      code: "TOOL_FAILED",
+      verdict: "unreachable",
+      elsewhere: true,
+      worked: false,
+    });
     expect(error.message).toContain("the model server cannot be reached");
   });
 });

@@ -43,7 +43,11 @@ async function shopOf(
 
 function buy(shop: UpstreamModels, accountId = "acct_1"): Promise<ChatCompletion> {
   const request = { model: "sold", messages: [], maxTokens: 5, temperature: undefined };
-  return shop.complete(request, { signal: new AbortController().signal, accountId, idempotencyKey: "claim_1" });
+  return shop.complete(request, {
+    signal: new AbortController().signal,
+    accountId,
+    idempotencyKey: "claim_1",
+  });
 }
 
 const GOOD = { content: "Four." };
@@ -121,7 +125,8 @@ describe("an upstream that fails", () => {
   it("is left alone after five failures in a row, tried again after a second, and used once it answers", async () => {
     await server.become(name("a"), "fails");
     const shop = await shopOf(["a"]);
-    for (let failed = 0; failed < 5; failed++) await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    for (let failed = 0; failed < 5; failed++)
+      await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
     await expect(buy(shop)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
     expect(await server.asked(name("a"))).toBe(5);
     now += 1_000;
@@ -163,17 +168,22 @@ describe("an upstream that fails", () => {
     },
   );
 
-  it.each(["fails", "busy-long"])("for the calls of three accounts in a row is left alone: %s", async (behaviour) => {
-    await server.become(name("a"), behaviour);
-    const shop = await shopOf(["a"]);
-    for (const account of ["acct_1", "acct_2", "acct_3"]) await expect(buy(shop, account)).rejects.toThrow();
-    await expect(buy(shop, "acct_4")).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    expect(await server.asked(name("a"))).toBe(3);
-  });
+  it.each(["fails", "busy-long"])(
+    "for the calls of three accounts in a row is left alone: %s",
+    async (behaviour) => {
+      await server.become(name("a"), behaviour);
+      const shop = await shopOf(["a"]);
+      for (const account of ["acct_1", "acct_2", "acct_3"])
+        await expect(buy(shop, account)).rejects.toThrow();
+      await expect(buy(shop, "acct_4")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      expect(await server.asked(name("a"))).toBe(3);
+    },
+  );
 
   it("to be there is left alone by all accounts after three calls, whoever made them", async () => {
     const shop = await shopOf(["a", { baseUrl: closed }]);
-    for (let failed = 0; failed < 3; failed++) await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    for (let failed = 0; failed < 3; failed++)
+      await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
     await expect(buy(shop, "acct_2")).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1 });
   });
 
@@ -190,7 +200,8 @@ describe("an upstream that fails", () => {
     async (behaviour) => {
       await server.become(name("a"), behaviour);
       const shop = await shopOf(["a"]);
-      for (let failed = 0; failed < 7; failed++) await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+      for (let failed = 0; failed < 7; failed++)
+        await expect(buy(shop)).rejects.toMatchObject({ code: "TOOL_FAILED" });
     },
   );
 });
@@ -199,7 +210,9 @@ describe("an upstream without a table", () => {
   it("that does not answer at the start is offered from when it does; a later failure takes nothing away", async () => {
     let status = 500;
     let ids = ["a"];
-    await using lists = await modelServer((response) => json(response, status, { data: ids.map((id) => ({ id })) }));
+    await using lists = await modelServer((response) =>
+      json(response, status, { data: ids.map((id) => ({ id })) }),
+    );
     const shop = await UpstreamModels.open(
       [settingsFor(lists.baseUrl, { models: undefined, refreshMs: 50 }), settingsFor(closed)],
       SHOP,

@@ -50,12 +50,17 @@ let agent: Agent;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-inference-"));
   server = await startOddServer();
-  lists = await modelServer((response) => json(response, listed, { data: [{ id: "listed", max_model_len: 300 }] }));
+  lists = await modelServer((response) =>
+    json(response, listed, { data: [{ id: "listed", max_model_len: 300 }] }),
+  );
   const first = {
     name: "first",
     api_key_env: "FIRST_KEY",
     stall_timeout_ms: 200,
-    models: [...FIRST.map((id) => ({ id, ...TERMS })), { id: "pair", upstream_model: "overloaded", ...TERMS }],
+    models: [
+      ...FIRST.map((id) => ({ id, ...TERMS })),
+      { id: "pair", upstream_model: "overloaded", ...TERMS },
+    ],
   };
   const endings = {
     name: "endings",
@@ -120,7 +125,11 @@ describe("inference_chat", () => {
       const bought = await chat(model);
       expect(bought.body).toMatchObject({
         result: { type: "text", content: "Four.", model, finish_reason: "stop" },
-        receipt: { quoted_usdc_microusd: Number(PRICE), debited_usdc_microusd: Number(PRICE), paid_by: "balance" },
+        receipt: {
+          quoted_usdc_microusd: Number(PRICE),
+          debited_usdc_microusd: Number(PRICE),
+          paid_by: "balance",
+        },
       });
     }
     await expectCharged(2n);
@@ -172,7 +181,9 @@ describe("inference_chat", () => {
       expect(first.status, JSON.stringify(first.body).slice(0, 500)).toBe(200);
       expect(first.body.result.finish_reason).toBe(reason);
       expect(first.body.result.content === content, "the text that came").toBe(true);
-      expect(again.body.result.content === content && again.status === 200, "a repeat returns the same").toBe(true);
+      expect(again.body.result.content === content && again.status === 200, "a repeat returns the same").toBe(
+        true,
+      );
       expect(again.body.receipt).toEqual(first.body.receipt);
       expect(await server.asked(behaviour)).toBe(asked + 1);
       return expectCharged(1n);
@@ -198,14 +209,17 @@ describe("inference_chat", () => {
 
   it("is sold by the next server where the first is busy, and charged once", async () => {
     const bought = await chat("pair");
-    expect(bought.body, JSON.stringify(bought.body)).toMatchObject({ result: { content: "Four.", model: "pair" } });
+    expect(bought.body, JSON.stringify(bought.body)).toMatchObject({
+      result: { content: "Four.", model: "pair" },
+    });
     await expectCharged(1n);
   });
 
   it("is refused at once while the server keeps failing, and sold again when it has recovered", async () => {
     expect((await chat("good")).status).toBe(200);
     const failures: string[] = [];
-    while (failures.at(-1) !== "UNAVAILABLE" && failures.length < 9) failures.push((await chat("fails")).body.code);
+    while (failures.at(-1) !== "UNAVAILABLE" && failures.length < 9)
+      failures.push((await chat("fails")).body.code);
     expect(failures).toEqual([...Array.from({ length: 5 }, () => "TOOL_FAILED"), "UNAVAILABLE"]);
     expect(await server.asked("fails")).toBe(5);
     await expect.poll(async () => (await chat("good")).status, { interval: 200 }).toBe(200);
@@ -227,7 +241,10 @@ describe("what is offered", () => {
   it("is announced while the only server is down, and sold from when it answers", async () => {
     const upstreams = [{ name: "late", base_url: lists.baseUrl }];
     const gateway = await world.startAnother(await settings("late.json", { upstreams }));
-    const call = { method: "POST", body: JSON.stringify({ tool: "inference_chat", params: params("listed") }) };
+    const call = {
+      method: "POST",
+      body: JSON.stringify({ tool: "inference_chat", params: params("listed") }),
+    };
     expect(await offered(gateway)).toMatchObject({ status: "coming_soon" });
     const early = await request(gateway, agent, "/v1/mcp/tools/call", call);
     expect(early).toMatchObject({ status: 404, body: { code: "TOOL_UNAVAILABLE" } });

@@ -121,16 +121,31 @@ describe("the inference part of the configuration", () => {
   );
 
   it.each([
-    ["https://a.example/v1?key=query-secret", "k", "inference.upstreams[0]: the address must end with its path"],
+    [
+      "https://a.example/v1?key=query-secret",
+      "k",
+      "inference.upstreams[0]: the address must end with its path",
+    ],
     ["https://a.example/v1#query-secret", "k", "inference.upstreams[0]: the address must end with its path"],
-    ["https://a.example/v1", "query-secret\nx", "inference.upstreams[0].api_key_env: K must be printable ASCII"],
-    ["https://a.example/v1", "query-secret\u00e9", "inference.upstreams[0].api_key_env: K must be printable ASCII"],
-  ])("refuses what no request could carry, and does not repeat it: %j with the key %j", (base_url, K, words) => {
-    const section = inferenceSchema.parse({ upstreams: [{ name: "a", base_url, api_key_env: "K" }] });
-    const { problems } = resolveUpstreams(section, { K });
-    expect(problems).toEqual([expect.stringContaining(words)]);
-    expect(problems[0]).not.toContain("query-secret");
-  });
+    [
+      "https://a.example/v1",
+      "query-secret\nx",
+      "inference.upstreams[0].api_key_env: K must be printable ASCII",
+    ],
+    [
+      "https://a.example/v1",
+      "query-secret\u00e9",
+      "inference.upstreams[0].api_key_env: K must be printable ASCII",
+    ],
+  ])(
+    "refuses what no request could carry, and does not repeat it: %j with the key %j",
+    (base_url, K, words) => {
+      const section = inferenceSchema.parse({ upstreams: [{ name: "a", base_url, api_key_env: "K" }] });
+      const { problems } = resolveUpstreams(section, { K });
+      expect(problems).toEqual([expect.stringContaining(words)]);
+      expect(problems[0]).not.toContain("query-secret");
+    },
+  );
 
   it("tells all problems at once, each with its path", () => {
     const noRoom = { ...model, id: "x", max_output_tokens: 32_768 };

@@ -14,7 +14,10 @@ const request: ChatRequest = {
 const options = { signal: new AbortController().signal, accountId: "acct_1", idempotencyKey: "run_1" };
 
 /** What the caller is told when the server answers like this. */
-async function failureOf(answer: Parameters<typeof modelServer>[0], timeoutMs = 5_000): Promise<ToolgateError> {
+async function failureOf(
+  answer: Parameters<typeof modelServer>[0],
+  timeoutMs = 5_000,
+): Promise<ToolgateError> {
   await using server = await modelServer(answer);
   return await failure(new Upstream(settingsFor(server.baseUrl, { timeoutMs })).complete(request, options));
 }
@@ -46,13 +49,18 @@ describe("a model server that works", () => {
       stream: true,
       stream_options: { include_usage: true },
     });
-    expect(received?.headers).toMatchObject({ authorization: "Bearer secret-key", "idempotency-key": "run_1" });
+    expect(received?.headers).toMatchObject({
+      authorization: "Bearer secret-key",
+      "idempotency-key": "run_1",
+    });
   });
 
   it("is told nothing about this machine", async () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
     await new Upstream(settingsFor(server.baseUrl)).complete(request, options);
-    expect(Object.keys(server.received[0]?.headers ?? {}).filter((name) => name.startsWith("x-stainless"))).toEqual([]);
+    expect(
+      Object.keys(server.received[0]?.headers ?? {}).filter((name) => name.startsWith("x-stainless")),
+    ).toEqual([]);
   });
 
   it("gets no key and no header but its own, whatever the environment has for the client library", async () => {
@@ -116,17 +124,20 @@ describe("a model server that fails", () => {
     [422, "TOOL_FAILED", "the model server refused the conversation (HTTP 422)"],
     [429, "UNAVAILABLE", "the model server is busy"],
     [503, "UNAVAILABLE", "the model server is busy"],
-  ])("with HTTP %d is %s, asked once, and its own words stay away from the caller", async (status, code, words) => {
-    await using server = await modelServer((response) =>
-      json(response, status, { error: { message: "internal-host-17 secret-key" } }),
-    );
-    const error = await failure(new Upstream(settingsFor(server.baseUrl)).complete(request, options));
-    expect(error).toMatchObject({ code });
-    expect(error.message).toContain(`inference_chat: ${words}`);
-    expect(error.message).toContain("nothing was charged");
-    expect(error.message).not.toMatch(/secret-key|internal-host|127\.0\.0\.1/);
-    expect(server.received).toHaveLength(1);
-  });
+  ])(
+    "with HTTP %d is %s, asked once, and its own words stay away from the caller",
+    async (status, code, words) => {
+      await using server = await modelServer((response) =>
+        json(response, status, { error: { message: "internal-host-17 secret-key" } }),
+      );
+      const error = await failure(new Upstream(settingsFor(server.baseUrl)).complete(request, options));
+      expect(error).toMatchObject({ code });
+      expect(error.message).toContain(`inference_chat: ${words}`);
+      expect(error.message).toContain("nothing was charged");
+      expect(error.message).not.toMatch(/secret-key|internal-host|127\.0\.0\.1/);
+      expect(server.received).toHaveLength(1);
+    },
+  );
 
   it.each([
     ["7", 7],
@@ -143,7 +154,10 @@ describe("a model server that fails", () => {
     const error = await failureOf((response) =>
       response.writeHead(200, { "Content-Type": "text/html" }).end("<html>proxy login</html>"),
     );
-    expect(error).toMatchObject({ code: "TOOL_FAILED", message: expect.stringContaining("could not be read") });
+    expect(error).toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringContaining("could not be read"),
+    });
   });
 
   it.each([
@@ -206,11 +220,16 @@ describe("a model server that fails", () => {
     const server = await modelServer(() => {});
     await server[Symbol.asyncDispose]();
     const error = await failure(new Upstream(settingsFor(server.baseUrl)).complete(request, options));
-    expect(error).toMatchObject({ code: "TOOL_FAILED", message: expect.stringContaining("cannot be reached") });
+    expect(error).toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringContaining("cannot be reached"),
+    });
   });
 
   it("keeps what happened for the log", async () => {
-    const error = await failureOf((response) => json(response, 500, { error: { message: "CUDA out of memory" } }));
+    const error = await failureOf((response) =>
+      json(response, 500, { error: { message: "CUDA out of memory" } }),
+    );
     expect(String(error.cause)).toContain("CUDA out of memory");
   });
 

@@ -53,9 +53,10 @@ export async function expectAccount(
     request(door, agent, "/receipts?limit=100", { method: "GET" }),
   ]);
   expect(receipts.status, JSON.stringify(receipts.body)).toBe(200);
-  expect({ balance: parseUsdc(status.body.result.balance_usdc), receipts: receipts.body.items.length }).toEqual(
-    account,
-  );
+  expect({
+    balance: parseUsdc(status.body.result.balance_usdc),
+    receipts: receipts.body.items.length,
+  }).toEqual(account);
 }
 
 /** `audit` of the command line finds nothing wrong and exits 0. */

@@ -67,13 +67,17 @@ it("fails calls with an invitation to repeat them while PostgreSQL is away, then
   const waiting = callAt(instance, payer, { headers });
   server = await startEmbeddedPostgres({ dataDir: folder, port: server.port });
   expect([200, 503]).toContain((await waiting).status);
-  await expect.poll(async () => (await callAt(instance, payer, { headers })).status, { interval: 100 }).toBe(200);
+  await expect
+    .poll(async () => (await callAt(instance, payer, { headers })).status, { interval: 100 })
+    .toBe(200);
   const after = await Promise.all([0, 1, 1, 2].map((n) => callAt(instance, agent, keyed(n))));
   expect(after.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(3);
   await expectAccount(instance, agent, { balance: 0n, receipts: 3 });
   await expectAccount(instance, payer, { balance: 0n, receipts: 1 });
   // The health check remembers its answer for a moment.
-  await expect.poll(async () => (await fetch(`${instance.baseUrl}/health`)).status, { interval: 100 }).toBe(200);
+  await expect
+    .poll(async () => (await fetch(`${instance.baseUrl}/health`)).status, { interval: 100 })
+    .toBe(200);
   await expectCleanAudit(ground.settings);
 });
 
@@ -81,7 +85,9 @@ it("charges each key once when PostgreSQL crashes in the middle of many calls", 
   const agent = await ground.agent({ balance: 40n * PRICE });
   const round = () =>
     Promise.all(
-      Array.from({ length: 40 }, (_, n) => callAt(instance, agent, { key: `storm ${n}` }).catch(() => undefined)),
+      Array.from({ length: 40 }, (_, n) =>
+        callAt(instance, agent, { key: `storm ${n}` }).catch(() => undefined),
+      ),
     );
   const storm = round();
   await expect

@@ -58,7 +58,9 @@ async function beginSlowCall(key?: string): Promise<Begun> {
   const { headers, price } = await payQuote(ground, doomed, agent, CHAT);
   model.holdBack();
   const asked = model.asked();
-  const answer = callAt(doomed, agent, { ...CHAT, headers, ...(key !== undefined && { key }) }).catch(() => undefined);
+  const answer = callAt(doomed, agent, { ...CHAT, headers, ...(key !== undefined && { key }) }).catch(
+    () => undefined,
+  );
   await expect.poll(() => model.asked()).toBe(asked + 1);
   return { headers, price, answer };
 }
@@ -112,7 +114,9 @@ describe("an instance that is killed in the middle of a paid call", () => {
     const { price } = await beginSlowCall();
     doomed.signal("SIGKILL");
     await doomed.ended;
-    await expect.poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual(["failed"]);
+    await expect
+      .poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 })
+      .toEqual(["failed"]);
     await expectAccount(survivor, agent, { balance: price, receipts: 0 });
     expect(await released()).toBe(before + 1);
   });
@@ -122,7 +126,9 @@ describe("an instance that stalls for longer than its lease", () => {
   it("does not charge what another one has charged meanwhile", async () => {
     const { headers, answer } = await beginSlowCall("stalled");
     doomed.signal("SIGSTOP");
-    await expect.poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual(["failed"]);
+    await expect
+      .poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 })
+      .toEqual(["failed"]);
     model.letGo();
     const bought = await retryUntilBought(headers, "stalled");
     doomed.signal("SIGCONT");
@@ -137,7 +143,9 @@ describe("an instance that stalls for longer than its lease", () => {
   it("charges nothing for a run that was released, also when nobody ran it again; the retry at itself works", async () => {
     const { headers, price, answer } = await beginSlowCall();
     doomed.signal("SIGSTOP");
-    await expect.poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual(["failed"]);
+    await expect
+      .poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 })
+      .toEqual(["failed"]);
     await expectAccount(survivor, agent, { balance: price, receipts: 0 });
     model.letGo();
     doomed.signal("SIGCONT");
@@ -189,7 +197,10 @@ describe("an instance that is told to stop", () => {
     expect(await doomed.ended).toBe(0);
     const aborted = await answer;
     expect(aborted?.status).toBe(503);
-    expect(aborted?.body).toMatchObject({ code: "UNAVAILABLE", message: expect.stringMatching(/nothing was charged/) });
+    expect(aborted?.body).toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringMatching(/nothing was charged/),
+    });
     expect(await statusesOfRuns(survivor)).toEqual(["failed"]);
     await expectAccount(survivor, agent, { balance: price, receipts: 0 });
     model.letGo();

@@ -35,13 +35,17 @@ afterAll(async () => {
 
 async function leaders(among: Iterable<Instance>): Promise<Instance[]> {
   const all = [...among];
-  const leads = await Promise.all(all.map((each) => figureOf(each.metricsAddress, "toolgate_keeper_leading")));
+  const leads = await Promise.all(
+    all.map((each) => figureOf(each.metricsAddress, "toolgate_keeper_leading")),
+  );
   return all.filter((_, index) => leads[index] === 1);
 }
 
 /** The one that leads, once there is one. */
 async function leader(among: Iterable<Instance> = running): Promise<Instance> {
-  await expect.poll(async () => (await leaders(among)).length, { timeout: TAKE_OVER_MS, interval: 50 }).toBe(1);
+  await expect
+    .poll(async () => (await leaders(among)).length, { timeout: TAKE_OVER_MS, interval: 50 })
+    .toBe(1);
   const [first] = await leaders(among);
   if (!first) throw new Error("none leads");
   return first;

@@ -47,7 +47,9 @@ const WAITING = `select from pg_stat_activity where datname = current_database()
  * once the instance stands still, and committed before the instance is killed.
  */
 async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<void> {
-  const [holder, watcher] = [ground, ground].map(({ database }) => new pg.Client({ connectionString: database.url }));
+  const [holder, watcher] = [ground, ground].map(
+    ({ database }) => new pg.Client({ connectionString: database.url }),
+  );
   if (!holder || !watcher) throw new Error("there are two connections");
   await Promise.all([holder.connect(), watcher.connect()]);
   try {
@@ -64,7 +66,9 @@ async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<v
     await expect.poll(waiting, { interval: 10 }).toBe(0);
     // The statement that waited has its locks; what reads them after it waits for its end.
     await watcher.query("select from account where id = $1 for update", [uuidOf("acct", agent.accountId)]);
-    await watcher.query("select from idempotency where account_id = $1 for update", [uuidOf("acct", agent.accountId)]);
+    await watcher.query("select from idempotency where account_id = $1 for update", [
+      uuidOf("acct", agent.accountId),
+    ]);
     doomed.signal("SIGKILL");
     await doomed.ended;
     expect(await outcome).toBe("lost");
@@ -106,7 +110,10 @@ describe("an instance that dies with the answer", () => {
     await expectAccount(survivor, agent, { balance: PRICE - 1n, receipts: 0 });
     for (const _ of [1, 2]) {
       const retried = await callAt(survivor, agent, { headers });
-      expect({ status: retried.status, code: retried.body.code }).toEqual({ status: 402, code: "INVALID_PAYMENT" });
+      expect({ status: retried.status, code: retried.body.code }).toEqual({
+        status: 402,
+        code: "INVALID_PAYMENT",
+      });
       expect(retried.body.message).toMatch(/\$0\.000999 was sent.*had been credited to your balance before/);
     }
     await expectAccount(survivor, agent, { balance: PRICE - 1n, receipts: 0 });
@@ -119,7 +126,10 @@ describe("an instance that dies with the answer", () => {
     ground.chain.chain.setTimeOffset(0);
     await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers }));
     const retried = await callAt(survivor, agent, { headers });
-    expect(retried.body).toMatchObject({ code: "QUOTE_EXPIRED", message: expect.stringMatching(/credited.*before/) });
+    expect(retried.body).toMatchObject({
+      code: "QUOTE_EXPIRED",
+      message: expect.stringMatching(/credited.*before/),
+    });
     await expectAccount(survivor, agent, { balance: PRICE, receipts: 0 });
     expect((await callAt(survivor, agent)).body.receipt.paid_by).toBe("balance");
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
@@ -130,7 +140,10 @@ describe("an instance that dies with the answer", () => {
     await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers, key: "k" }));
     expect(await runs()).toEqual(["active"]);
     await expect
-      .poll(async () => (await callAt(survivor, agent, { headers })).status, { timeout: 15 * LEASE_MS, interval: 100 })
+      .poll(async () => (await callAt(survivor, agent, { headers })).status, {
+        timeout: 15 * LEASE_MS,
+        interval: 100,
+      })
       .toBe(200);
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
     expect(await runs()).toEqual(["completed", "failed"]);

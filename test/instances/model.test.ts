@@ -58,7 +58,10 @@ const step = fc.record({
   does: fc.constantFrom("call" as const, "retry" as const, ...PAYMENTS, "exactly" as const),
   key: fc.nat(5),
   at: fc.constantFrom(0 as const, 1 as const),
-  fault: fc.option(fc.constantFrom("kill" as const, "stall" as const, "restart" as const), { nil: undefined, freq: 2 }),
+  fault: fc.option(fc.constantFrom("kill" as const, "stall" as const, "restart" as const), {
+    nil: undefined,
+    freq: 2,
+  }),
   /** How long after the call was sent it strikes, ms. */
   afterMs: fc.nat(40),
 });
@@ -78,7 +81,9 @@ it(
         const sent = await prepare(one, customer, reference, history);
         if (!sent) continue;
         history.push(sent);
-        expect(told(await send(one, customer.agent, sent)), fc.stringify({ one, sent })).toBe(reference.send(sent));
+        expect(told(await send(one, customer.agent, sent)), fc.stringify({ one, sent })).toBe(
+          reference.send(sent),
+        );
         const { balance, sold } = reference;
         await expectAccount(doors[1 - one.at]!, customer.agent, { balance, receipts: sold.size });
       }

@@ -25,8 +25,10 @@ function atAll(count: number, agent: Agent, call: (n: number) => Call): Promise<
   return Promise.all(Array.from({ length: count }, (_, n) => callAt(three[n % 3]!, agent, call(n))));
 }
 
-const of = (answers: readonly Answer[], status: number) => answers.filter((answer) => answer.status === status);
-const receiptsIn = (answers: readonly Answer[]) => new Set(of(answers, 200).map(({ body }) => body.receipt.receipt_id));
+const of = (answers: readonly Answer[], status: number) =>
+  answers.filter((answer) => answer.status === status);
+const receiptsIn = (answers: readonly Answer[]) =>
+  new Set(of(answers, 200).map(({ body }) => body.receipt.receipt_id));
 
 describe("three instances on one database", () => {
   it("charge 60 retries with one proof once, and give them all one answer", async () => {
@@ -93,7 +95,11 @@ describe("three instances on one database", () => {
     const began = performance.now();
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        callAt(three[n % 3]!, { ...agent, apiKey: keys[n % 12]!.secret }, { tool: "echo", params: { message: "" } }),
+        callAt(
+          three[n % 3]!,
+          { ...agent, apiKey: keys[n % 12]!.secret },
+          { tool: "echo", params: { message: "" } },
+        ),
       ),
     );
     const refilled = Math.ceil((performance.now() - began) / 2_000);
@@ -105,7 +111,9 @@ describe("three instances on one database", () => {
     expect(refused.headers.get("x-ratelimit-limit")).toBe("30");
     expect(refused.body).toMatchObject({
       code: "RATE_LIMITED",
-      message: expect.stringMatching(/^too many requests with all API keys of the account together \(30 per minute\)/),
+      message: expect.stringMatching(
+        /^too many requests with all API keys of the account together \(30 per minute\)/,
+      ),
       retry_after_seconds: expect.any(Number),
     });
   });

@@ -43,7 +43,12 @@ function start(
 ): ChildProcess {
   // No setting of whoever runs the tests reaches the process.
   const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...settings };
-  return spawn(process.execPath, [program, ...args], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"], detached });
+  return spawn(process.execPath, [program, ...args], {
+    cwd: ROOT,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached,
+  });
 }
 
 /** Runs a command to its end. */
@@ -84,7 +89,9 @@ export class Instances {
 
   /** Like {@link serve}, but as `npm run toolgate` does it: under the bootstrap, both in a process group of their own. */
   async serveInGroup(settings: Record<string, string>): Promise<Instance> {
-    return this.#serve(start("src/bootstrap.mjs", ["serve", "--json"], { LOG_LEVEL: "trace", ...settings }, true));
+    return this.#serve(
+      start("src/bootstrap.mjs", ["serve", "--json"], { LOG_LEVEL: "trace", ...settings }, true),
+    );
   }
 
   async #serve(child: ChildProcess): Promise<Instance> {

@@ -203,7 +203,8 @@ describe("an instance that is killed", () => {
 });
 
 async function untilPaid(quoteId: string) {
-  const payments = () => query(ground.database.url, `select paid_by from payment where quote_id = '${quoteId}'`);
+  const payments = () =>
+    query(ground.database.url, `select paid_by from payment where quote_id = '${quoteId}'`);
   await expect.poll(async () => (await payments()).rowCount, { interval: 50 }).toBe(1);
   return payments();
 }

@@ -88,7 +88,10 @@ it("is ended by a cancel at another instance, by its name and by its run", async
     const cancelled = await callTool(two, agent, "sandbox_cancel", { run_id: by(begun) });
     expect(cancelled.body.result).toMatchObject({ cancelled: true, status: "cancelled" });
     const { status, body } = await begun.answer;
-    expect([status, body.result]).toEqual([200, expect.objectContaining({ run_id: "mine", status: "cancelled" })]);
+    expect([status, body.result]).toEqual([
+      200,
+      expect.objectContaining({ run_id: "mine", status: "cancelled" }),
+    ]);
     expect((await accountOf(three, agent)).receipts).toBe(before + 1);
   }
 });

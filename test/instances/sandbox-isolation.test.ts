@@ -10,7 +10,9 @@ import { startGround, type Ground } from "../support/world.ts";
 /** What `serve` and `doctor` make of a machine without bubblewrap: this one, with the program covered up where there is one. */
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const BUBBLEWRAP = "/usr/bin/bwrap";
-const COVER = hasBubblewrap() ? [BUBBLEWRAP, "--dev-bind", "/", "/", "--ro-bind", "/dev/null", BUBBLEWRAP] : [];
+const COVER = hasBubblewrap()
+  ? [BUBBLEWRAP, "--dev-bind", "/", "/", "--ro-bind", "/dev/null", BUBBLEWRAP]
+  : [];
 
 let ground: Ground;
 beforeAll(async () => {
@@ -43,7 +45,11 @@ it("is a warning where nothing is said: the tools stay announced", async () => {
   expect([code, JSON.parse(out)]).toEqual([
     0,
     {
-      ...{ ok: true, problems: [], off: expect.arrayContaining([expect.stringMatching(/^sandbox: .*bubblewrap/)]) },
+      ...{
+        ok: true,
+        problems: [],
+        off: expect.arrayContaining([expect.stringMatching(/^sandbox: .*bubblewrap/)]),
+      },
       warnings: [expect.stringMatching(/^SANDBOX_ISOLATION: .*announced only.*bubblewrap/)],
     },
   ]);

@@ -87,7 +87,10 @@ it("goes on when its terminal closes: the call that runs is answered, and so is 
 });
 
 it("finishes and charges the run of a caller that has gone", async () => {
-  const [instance, agent] = await Promise.all([instances.serve(settings), ground.agent({ balance: 10_000_000n })]);
+  const [instance, agent] = await Promise.all([
+    instances.serve(settings),
+    ground.agent({ balance: 10_000_000n }),
+  ]);
   const leaving = new AbortController();
   const { answer } = await beginSlowCall(instance, agent, leaving.signal);
   leaving.abort();
@@ -109,7 +112,8 @@ it("answers the calls whose batches are with the database, in both lanes, and th
   await client.connect();
   /** How many statements wait for the accounts that are held. */
   const blocked = async () => {
-    const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    const waiting =
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
     return (await query(ground.database.url, waiting)).rowCount;
   };
   try {

@@ -41,7 +41,10 @@ async function statusesOfRuns(agent: Agent): Promise<Record<string, number>> {
   const { body } = await request(survivor, agent, "/runs?limit=100", { method: "GET" });
   const statuses = body.items.map(({ status }: { status: string }) => status);
   return Object.fromEntries(
-    [...new Set<string>(statuses)].map((one) => [one, statuses.filter((status: string) => status === one).length]),
+    [...new Set<string>(statuses)].map((one) => [
+      one,
+      statuses.filter((status: string) => status === one).length,
+    ]),
   );
 }
 

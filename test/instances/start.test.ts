@@ -27,7 +27,12 @@ async function expectRefusal(settings: Record<string, string>, ...problems: RegE
 
 describe("serve refuses to start", () => {
   it("without the settings that it needs, and names them all", async () => {
-    await expectRefusal({}, /DATABASE_URL: is not set/, /SOLANA_RPC_URLS: is not set/, /TREASURY_OWNER: is not set/);
+    await expectRefusal(
+      {},
+      /DATABASE_URL: is not set/,
+      /SOLANA_RPC_URLS: is not set/,
+      /TREASURY_OWNER: is not set/,
+    );
   });
 
   it("with settings that cannot be, and names them all beside those that are missing", async () => {

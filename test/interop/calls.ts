@@ -43,7 +43,11 @@ const buy = (world: World, agent: Agent) => world.call(agent, PAID.tool, PAID.pa
 /** The calls that every door must answer alike. */
 export const ROWS: readonly Row[] = [
   { name: "echo", call: () => tool({ tool: "echo", params: { message: "héllo \u0000 😀" } }) },
-  { name: "get_status", caller: { balance: 1_234_567n }, call: () => tool({ tool: "get_status", params: {} }) },
+  {
+    name: "get_status",
+    caller: { balance: 1_234_567n },
+    call: () => tool({ tool: "get_status", params: {} }),
+  },
   { name: "a paid call from the balance", caller: { balance: 5_000n }, call: () => tool(PAID) },
   { name: "a paid call without money: 402", call: () => tool(PAID) },
   {

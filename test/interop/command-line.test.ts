@@ -46,7 +46,9 @@ function run(
     const ended: Ended = { code: null, stdout: "", stderr: "" };
     child.stdout.on("data", (chunk) => (ended.stdout += String(chunk)));
     child.stderr.on("data", (chunk) => (ended.stderr += String(chunk)));
-    child.on("error", (error: NodeJS.ErrnoException) => (error.code === "ENOENT" ? resolve(undefined) : reject(error)));
+    child.on("error", (error: NodeJS.ErrnoException) =>
+      error.code === "ENOENT" ? resolve(undefined) : reject(error),
+    );
     child.on("close", (code) => resolve({ ...ended, code }));
   });
 }
@@ -82,7 +84,11 @@ describe.runIf(curlIsInstalled)("curl", () => {
     const proof = `X-Payment: ${xPayment(tx, quoteId)["X-Payment"]}`;
     const paid = await toolCall("-H", proof);
     expect(paid.status).toBe(200);
-    expect(paid.body["receipt"]).toMatchObject({ paid_by: "transfer", tx_signature: tx, debited_usdc_microusd: 1000 });
+    expect(paid.body["receipt"]).toMatchObject({
+      paid_by: "transfer",
+      tx_signature: tx,
+      debited_usdc_microusd: 1000,
+    });
     const again = await toolCall("-H", proof);
     expect(again).toEqual(paid);
     const list = await run("curl", [
@@ -162,7 +168,10 @@ describe("buf curl over gRPC", () => {
     const rich = await world.agent({ balance: 10_000n });
     const once = ["-H", `authorization: Bearer ${rich.apiKey}`, "-H", "idempotency-key: once", "-d", CALL];
     const first = await bufCurl("/toolgate.v1.ToolService/CallTool", ...once);
-    expect(JSON.parse(first?.stdout ?? "")).toMatchObject({ ok: true, receipt: { debitedUsdcMicrousd: "1000" } });
+    expect(JSON.parse(first?.stdout ?? "")).toMatchObject({
+      ok: true,
+      receipt: { debitedUsdcMicrousd: "1000" },
+    });
     const again = await bufCurl("/toolgate.v1.ToolService/CallTool", ...once);
     expect(JSON.parse(again?.stdout ?? "")).toEqual(JSON.parse(first?.stdout ?? ""));
   });
@@ -177,7 +186,10 @@ describe("buf curl over gRPC", () => {
     const ended = await bufCurl("/toolgate.v1.ToolService/CallTool", ...key(), "-d", CALL);
     expect(ended?.code).not.toBe(0);
     const told = JSON.parse(ended?.stderr ?? "");
-    expect(told).toMatchObject({ code: "failed_precondition", details: [{ type: "toolgate.v1.PaymentRequired" }] });
+    expect(told).toMatchObject({
+      code: "failed_precondition",
+      details: [{ type: "toolgate.v1.PaymentRequired" }],
+    });
     const offer = fromBinary(PaymentRequiredSchema, base64Decode(told.details[0].value));
     expect(offer.quote).toMatchObject({ tool: "vram_estimate", priceUsdcMicrousd: 1000n });
   });
@@ -192,7 +204,9 @@ describe("the protos, by themselves", () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it("are a module that builds without anything else", async () => {
-    expect(await run("buf", ["export", "proto", "-o", path.join(folder, "protos")])).toMatchObject({ code: 0 });
+    expect(await run("buf", ["export", "proto", "-o", path.join(folder, "protos")])).toMatchObject({
+      code: 0,
+    });
     expect(await run("buf", ["build", "protos"], { cwd: folder })).toMatchObject({ code: 0, stderr: "" });
   });
 

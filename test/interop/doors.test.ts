@@ -24,7 +24,9 @@ afterAll(async () => {
 });
 
 it("has a row for success and for failure at every status below 500 that needs no fault", () => {
-  const codes = [...expected.values()].map((outcome) => ("error" in outcome ? JSON.stringify(outcome.error) : "200"));
+  const codes = [...expected.values()].map((outcome) =>
+    "error" in outcome ? JSON.stringify(outcome.error) : "200",
+  );
   for (const code of [
     "200",
     "INVALID_REQUEST",

@@ -41,17 +41,28 @@ export interface Door {
 /** Every door that serves every call, by the client that goes through it. */
 export const DOORS: readonly [name: string, open: (gateway: Gateway) => Door][] = [
   ["HTTP/JSON", httpDoor],
-  ["Connect with JSON, from a browser's client", ({ baseUrl }) => connectDoor(web.createConnectTransport({ baseUrl }))],
+  [
+    "Connect with JSON, from a browser's client",
+    ({ baseUrl }) => connectDoor(web.createConnectTransport({ baseUrl })),
+  ],
   [
     "Connect with protobuf, from Node",
-    ({ baseUrl }) => connectDoor(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true })),
+    ({ baseUrl }) =>
+      connectDoor(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true })),
   ],
   [
     "Connect with GET for what only reads",
-    ({ baseUrl }) => connectDoor(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true })),
+    ({ baseUrl }) =>
+      connectDoor(node.createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true })),
   ],
-  ["gRPC-Web, from a browser's client", ({ baseUrl }) => connectDoor(web.createGrpcWebTransport({ baseUrl }))],
-  ["gRPC-Web with JSON", ({ baseUrl }) => connectDoor(web.createGrpcWebTransport({ baseUrl, useBinaryFormat: false }))],
+  [
+    "gRPC-Web, from a browser's client",
+    ({ baseUrl }) => connectDoor(web.createGrpcWebTransport({ baseUrl })),
+  ],
+  [
+    "gRPC-Web with JSON",
+    ({ baseUrl }) => connectDoor(web.createGrpcWebTransport({ baseUrl, useBinaryFormat: false })),
+  ],
   [
     "gRPC, from connect-node",
     ({ grpcAddress }) => {

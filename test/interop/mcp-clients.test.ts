@@ -75,7 +75,9 @@ async function connect(
   headers: Record<string, string> = {},
 ): Promise<Client> {
   const transport = new StreamableHTTPClientTransport(new URL(`${world.gateway.baseUrl}/mcp`), {
-    requestInit: { headers: { ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }), ...headers } },
+    requestInit: {
+      headers: { ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }), ...headers },
+    },
   });
   const client = new Client(ME, { versionNegotiation: { mode } });
   clients.push(client);
@@ -104,7 +106,9 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   it("lists the tools, and calls a free one", async () => {
     const client = await connect(anyone.apiKey, mode);
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["get_status", "echo", "vram_estimate"]));
+    expect(tools.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["get_status", "echo", "vram_estimate"]),
+    );
     const result = await client.callTool({ name: "echo", arguments: { message: "héllo 😀" } });
     expect(result).toMatchObject({ structuredContent: { echo: "héllo 😀" }, isError: false });
   });
@@ -183,18 +187,25 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
       const [started, ended] = [once(calls, "started"), once(calls, "ended")];
       const controller = new AbortController();
       const { signal } = controller;
-      const call = client.callTool({ name: "wait", arguments: {} }, { signal }).catch((error: unknown) => error);
+      const call = client
+        .callTool({ name: "wait", arguments: {} }, { signal })
+        .catch((error: unknown) => error);
       await started;
       controller.abort();
       await ended;
       expect(await call).toBeInstanceOf(Error);
-      expect(await client.callTool({ name: "echo", arguments: { message: "x" } })).toMatchObject({ isError: false });
+      expect(await client.callTool({ name: "echo", arguments: { message: "x" } })).toMatchObject({
+        isError: false,
+      });
     },
   );
 
   it("is told at once of a missing key and of a wrong one", async () => {
     for (const key of [undefined, `sk-agent-${"0".repeat(40)}`]) {
-      expect(await httpError(connect(key, mode))).toMatchObject({ status: 401, body: { code: "UNAUTHORIZED" } });
+      expect(await httpError(connect(key, mode))).toMatchObject({
+        status: 401,
+        body: { code: "UNAUTHORIZED" },
+      });
     }
   });
 });
@@ -214,7 +225,9 @@ describe("the first line of the official client", () => {
   it("hears how far a long call is, and then its result", async () => {
     const client = await connectFirst(anyone.apiKey);
     const heard: Progress[] = [];
-    const result = await client.callTool(STEPS, undefined, { onprogress: (progress) => heard.push(progress) });
+    const result = await client.callTool(STEPS, undefined, {
+      onprogress: (progress) => heard.push(progress),
+    });
     expect(heard).toEqual([0, 50, 100].map((progress) => ({ progress, total: 100 })));
     expect(result["structuredContent"]).toEqual({ done: true });
   });
@@ -266,7 +279,9 @@ describe("a client that would log in by OAuth", () => {
     [
       "second",
       (url: URL, watched: typeof fetch) =>
-        new Client(ME).connect(new StreamableHTTPClientTransport(url, { authProvider: provider, fetch: watched })),
+        new Client(ME).connect(
+          new StreamableHTTPClientTransport(url, { authProvider: provider, fetch: watched }),
+        ),
     ],
   ] as const)("finds none here at once, in its %s line", async ([, connectAnonymously]) => {
     const seen: string[] = [];

@@ -42,7 +42,8 @@ const REASONS: readonly Reason[] = [
   },
   {
     why: "what is no request has no identifier to answer to",
-    paragraph: "JSON-RPC 2.0 section 5: id MUST be Null where there was an error in detecting it, e.g. Invalid Request",
+    paragraph:
+      "JSON-RPC 2.0 section 5: id MUST be Null where there was an error in detecting it, e.g. Invalid Request",
     answers: {
       "JSON-RPC 1.0": "400 id=null error=-32600",
       "a string as params": "400 id=null error=-32600",
@@ -81,7 +82,8 @@ const REASONS: readonly Reason[] = [
   },
   {
     why: "a header that is missing is told before the version, whose header it is",
-    paragraph: "MCP 2026-07-28, Streamable HTTP, Server Validation: -32020 when a required standard header is missing",
+    paragraph:
+      "MCP 2026-07-28, Streamable HTTP, Server Validation: -32020 when a required standard header is missing",
     answers: { "2026: an unknown version in the body and no header": "400 id=1 error=-32020" },
   },
   {
@@ -119,7 +121,8 @@ const REASONS: readonly Reason[] = [
   },
   {
     why: "what is refused before its body is read is told in the error body of every path",
-    paragraph: "MCP 2025-11-25, Transports: 405, 403 and 4xx are demanded, a JSON-RPC body without id is a MAY",
+    paragraph:
+      "MCP 2025-11-25, Transports: 405, 403 and 4xx are demanded, a JSON-RPC body without id is a MAY",
     answers: {
       GET: "405",
       DELETE: "405",

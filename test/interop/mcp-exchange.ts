@@ -14,20 +14,28 @@ export interface McpRequest {
  * Sends it, and says in one line what came back: the HTTP status, then what each JSON-RPC message holds: its id and the code of its error,
  * or the members of its result with their types, two levels deep. Wording, values and HTTP headers are left out.
  */
-export async function exchange(baseUrl: string, { method = "POST", headers, body }: McpRequest): Promise<string> {
+export async function exchange(
+  baseUrl: string,
+  { method = "POST", headers, body }: McpRequest,
+): Promise<string> {
   const request = startRequest(new URL("/mcp", baseUrl), { method, headers });
   request.end(typeof body === "string" || body === undefined ? body : JSON.stringify(body));
   const [response]: IncomingMessage[] = await once(request, "response");
   if (!response) throw new Error("no response");
   const content = await text(response);
-  return [response.statusCode, ...messagesOf(content, response.headers["content-type"]).flatMap(outline)].join(" ");
+  return [
+    response.statusCode,
+    ...messagesOf(content, response.headers["content-type"]).flatMap(outline),
+  ].join(" ");
 }
 
 /** Of a stream, the data of its events (HTML, server-sent events). */
 function messagesOf(content: string, type: string | undefined): unknown[] {
   if (content === "") return [];
   if (type?.startsWith("text/event-stream")) {
-    const lines = content.split("\n").filter((line) => line.startsWith("data: {") || line.startsWith("data: ["));
+    const lines = content
+      .split("\n")
+      .filter((line) => line.startsWith("data: {") || line.startsWith("data: ["));
     return lines.map((line) => JSON.parse(line.slice("data: ".length)) as unknown);
   }
   const json: unknown = JSON.parse(content);
@@ -51,7 +59,8 @@ function demandedData({ code, data }: Record<string, unknown>): string {
 
 /** Names and types of the members, so many levels deep; of a list, those of its first entry. */
 function shapeOf(value: unknown, levels: number): string {
-  if (Array.isArray(value)) return levels === 0 || value.length === 0 ? "array" : `[${shapeOf(value[0], levels)}]`;
+  if (Array.isArray(value))
+    return levels === 0 || value.length === 0 ? "array" : `[${shapeOf(value[0], levels)}]`;
   if (!isRecord(value)) return typeof value === "boolean" ? String(value) : typeof value;
   if (levels === 0) return "object";
   const names = Object.keys(value).toSorted();

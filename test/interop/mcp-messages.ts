@@ -54,7 +54,12 @@ export function notice(method: string, params?: object): McpRequest {
 }
 
 /** A request of 2026-07-28; `headers` and `meta` are laid over what is right. */
-export function modern(method: string, params: object = {}, headers: Headers = {}, meta: object = {}): McpRequest {
+export function modern(
+  method: string,
+  params: object = {},
+  headers: Headers = {},
+  meta: object = {},
+): McpRequest {
   const name = "name" in params && typeof params.name === "string" ? { "mcp-name": params.name } : {};
   return post(request(1, method, { ...params, _meta: { ...envelope(), ...meta } }), {
     ...modernHeaders(method),

@@ -27,12 +27,21 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ),
   ["initialize without params", legacy("initialize")],
   ["initialize without protocolVersion", legacy("initialize", { capabilities: {}, clientInfo: CLIENT })],
-  ["initialize with a number as protocolVersion", legacy("initialize", { ...opening("x"), protocolVersion: 1 })],
+  [
+    "initialize with a number as protocolVersion",
+    legacy("initialize", { ...opening("x"), protocolVersion: 1 }),
+  ],
   ["ping", legacy("ping")],
   ["ping with the header of 2025-06-18", legacy("ping", undefined, { "mcp-protocol-version": "2025-06-18" })],
   ["ping with the header of 2025-11-25", legacy("ping", undefined, { "mcp-protocol-version": "2025-11-25" })],
-  ["ping with an unknown version in the header", legacy("ping", undefined, { "mcp-protocol-version": "1999-01-01" })],
-  ["ping with nonsense in the version's header", legacy("ping", undefined, { "mcp-protocol-version": "new" })],
+  [
+    "ping with an unknown version in the header",
+    legacy("ping", undefined, { "mcp-protocol-version": "1999-01-01" }),
+  ],
+  [
+    "ping with nonsense in the version's header",
+    legacy("ping", undefined, { "mcp-protocol-version": "new" }),
+  ],
   ["ping with a session of somebody's", legacy("ping", undefined, { "mcp-session-id": "none-of-ours" })],
   ["notifications/initialized", notice("notifications/initialized")],
   ["notifications/cancelled", notice("notifications/cancelled", { requestId: 1, reason: "no need" })],
@@ -46,7 +55,10 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["tools/list with empty params", legacy("tools/list", {})],
   ["tools/list with a number as its cursor", legacy("tools/list", { cursor: 1 })],
   ["tools/call", legacy("tools/call", call({ message: "x" }))],
-  ["tools/call with _meta", legacy("tools/call", { ...call({ message: "x" }), _meta: { "example.org/x": 1 } })],
+  [
+    "tools/call with _meta",
+    legacy("tools/call", { ...call({ message: "x" }), _meta: { "example.org/x": 1 } }),
+  ],
   [
     "tools/call with a progress token",
     legacy("tools/call", { ...call({ message: "x" }), _meta: { progressToken: 1 } }),
@@ -96,11 +108,20 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
     "a batch of notifications",
     post([notification("notifications/initialized"), notification("notifications/nothing")]),
   ],
-  ["a batch of a request and a notification", post([request(1, "ping"), notification("notifications/initialized")])],
+  [
+    "a batch of a request and a notification",
+    post([request(1, "ping"), notification("notifications/initialized")]),
+  ],
   ["an empty batch", post([])],
   ["a batch of nonsense", post([1, 2])],
-  ["a batch with the header of 2025-03-26", post([request(1, "ping")], { "mcp-protocol-version": "2025-03-26" })],
-  ["a batch with the header of 2025-06-18", post([request(1, "ping")], { "mcp-protocol-version": "2025-06-18" })],
+  [
+    "a batch with the header of 2025-03-26",
+    post([request(1, "ping")], { "mcp-protocol-version": "2025-03-26" }),
+  ],
+  [
+    "a batch with the header of 2025-06-18",
+    post([request(1, "ping")], { "mcp-protocol-version": "2025-06-18" }),
+  ],
   ["initialize in a batch", post([request(1, "initialize", opening("2025-03-26")), request(2, "ping")])],
 
   // HTTP
@@ -124,7 +145,10 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["2026: tools/list", modern("tools/list")],
   ["2026: tools/list with a cursor of nobody's", modern("tools/list", { cursor: "none" })],
   ["2026: tools/call", modern("tools/call", call({ message: "x" }))],
-  ["2026: tools/call with a progress token", modern("tools/call", call({ message: "x" }), {}, { progressToken: "p" })],
+  [
+    "2026: tools/call with a progress token",
+    modern("tools/call", call({ message: "x" }), {}, { progressToken: "p" }),
+  ],
   ["2026: tools/call with a bad argument", modern("tools/call", call({ message: 1 }))],
   ["2026: tools/call of an unknown tool", modern("tools/call", { name: "nothing", arguments: {} })],
   ["2026: tools/call without a name", modern("tools/call", { arguments: {} })],
@@ -139,9 +163,17 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["2026: an unknown notification", modernNotice("notifications/nothing")],
   [
     "2026: a notification of an unknown version",
-    modernNotice("notifications/x", {}, { "mcp-protocol-version": "2030-01-01" }, { [VERSION]: "2030-01-01" }),
+    modernNotice(
+      "notifications/x",
+      {},
+      { "mcp-protocol-version": "2030-01-01" },
+      { [VERSION]: "2030-01-01" },
+    ),
   ],
-  ["2026: a notification with another Mcp-Method", modernNotice("notifications/x", {}, { "mcp-method": "ping" })],
+  [
+    "2026: a notification with another Mcp-Method",
+    modernNotice("notifications/x", {}, { "mcp-method": "ping" }),
+  ],
   ["2026: a response", post({ jsonrpc: "2.0", id: 7, result: {} }, modernHeaders("ping"))],
   [
     "2026: an unknown version in the body and no header",
@@ -162,7 +194,10 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ],
   ["2026: a number as version", modern("tools/list", {}, {}, { [VERSION]: 1 })],
   ["2026: the header without _meta", post(request(1, "tools/list"), modernHeaders("tools/list"))],
-  ["2026: the header with an empty _meta", post(request(1, "tools/list", { _meta: {} }), modernHeaders("tools/list"))],
+  [
+    "2026: the header with an empty _meta",
+    post(request(1, "tools/list", { _meta: {} }), modernHeaders("tools/list")),
+  ],
   ["2026: without the client's capabilities", modern("tools/list", {}, {}, { [CAPABILITIES]: undefined })],
   ["2026: an array as the client's capabilities", modern("tools/list", {}, {}, { [CAPABILITIES]: [] })],
   ["2026: without the client's name", modern("tools/list", {}, {}, { [INFO]: undefined })],
@@ -171,8 +206,14 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["2026: Mcp-Method in capitals", modern("tools/list", {}, { "mcp-method": "TOOLS/LIST" })],
   ["2026: without Mcp-Name", modern("tools/call", call({ message: "x" }), { "mcp-name": undefined })],
   ["2026: another Mcp-Name", modern("tools/call", call({ message: "x" }), { "mcp-name": "other" })],
-  ["2026: Mcp-Name in base64", modern("tools/call", call({ message: "x" }), { "mcp-name": "=?base64?ZWNobw==?=" })],
-  ["2026: Mcp-Name in broken base64", modern("tools/call", call({ message: "x" }), { "mcp-name": "=?base64?ZWN!?=" })],
+  [
+    "2026: Mcp-Name in base64",
+    modern("tools/call", call({ message: "x" }), { "mcp-name": "=?base64?ZWNobw==?=" }),
+  ],
+  [
+    "2026: Mcp-Name in broken base64",
+    modern("tools/call", call({ message: "x" }), { "mcp-name": "=?base64?ZWN!?=" }),
+  ],
   [
     "2026: a string as id",
     post({ ...request(1, "tools/list", { _meta: envelope() }), id: "one" }, modernHeaders("tools/list")),

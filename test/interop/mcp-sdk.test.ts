@@ -1,5 +1,8 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  StreamableHTTPClientTransport,
+  StreamableHTTPError,
+} from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { CallToolResultSchema, type CallToolResult, type McpError } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
@@ -92,7 +95,9 @@ describe("the official MCP client", () => {
     const client = await connect(agent);
     await client.listTools();
     const result = await call(client, PAID);
-    expect(result._meta).toMatchObject({ "toolgate/receipt": { debited_usdc_microusd: 1000, paid_by: "balance" } });
+    expect(result._meta).toMatchObject({
+      "toolgate/receipt": { debited_usdc_microusd: 1000, paid_by: "balance" },
+    });
     expect((await world.get(agent, "/receipts")).body.items).toEqual([result._meta?.["toolgate/receipt"]]);
   });
 
@@ -121,7 +126,9 @@ describe("the official MCP client", () => {
     const agent = await world.agent();
     const client = await connect(agent, payingFetch(agent));
     const result = await call(client, PAID);
-    expect(result._meta).toMatchObject({ "toolgate/receipt": { debited_usdc_microusd: 1000, paid_by: "transfer" } });
+    expect(result._meta).toMatchObject({
+      "toolgate/receipt": { debited_usdc_microusd: 1000, paid_by: "transfer" },
+    });
     expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
   });
 
@@ -133,7 +140,10 @@ describe("the official MCP client", () => {
 
   it("reads 403 and 429 with their bodies, and does not repeat by itself", async () => {
     const scoped = await connect(await world.agent({ scopes: [] }));
-    expect(await httpError(scoped.callTool(PAID))).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+    expect(await httpError(scoped.callTool(PAID))).toMatchObject({
+      status: 403,
+      body: { code: "FORBIDDEN" },
+    });
     let requests = 0;
     const hasty = await connect(await world.agent({ ratePerMinute: 1, burst: 2 }), (url, init) => {
       requests++;

@@ -28,7 +28,8 @@ export function failedWithDetail(details: readonly Message[], rpc: RpcCode, mess
   if (!body) throw new Error(`no error detail that HTTP has a body for, but: ${message}`);
   const told = JSON.parse(JSON.stringify(body.json)) as { code?: unknown; message?: unknown };
   if (catalogued(told.code).rpc !== rpc) throw new Error(`${String(told.code)} came as ${rpc}`);
-  if (told.message !== message) throw new Error(`the status says ${message}, the detail ${String(told.message)}`);
+  if (told.message !== message)
+    throw new Error(`the status says ${message}, the detail ${String(told.message)}`);
   return { error: steady(told) };
 }
 

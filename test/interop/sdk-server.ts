@@ -1,7 +1,11 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { localhostHostValidation, localhostOriginValidation, toNodeHandler } from "@modelcontextprotocol/node";
+import {
+  localhostHostValidation,
+  localhostOriginValidation,
+  toNodeHandler,
+} from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 
@@ -17,7 +21,11 @@ export async function startSdkServer(): Promise<SdkServer> {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: "reference", version: "1.0.0" }, { instructions: "for comparison" });
     const inputSchema = z.strictObject({ message: z.string() });
-    const about = { description: "Sends a message back.", annotations: { readOnlyHint: true }, _meta: { free: true } };
+    const about = {
+      description: "Sends a message back.",
+      annotations: { readOnlyHint: true },
+      _meta: { free: true },
+    };
     server.registerTool("echo", { ...about, inputSchema }, ({ message }) => ({
       content: [{ type: "text", text: JSON.stringify({ echo: message }) }],
       structuredContent: { echo: message },

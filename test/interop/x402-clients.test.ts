@@ -108,7 +108,10 @@ describe("a 402 answer", () => {
     const [accepted] = decodePaymentRequiredHeader(headers.get("payment-required") ?? "").accepts;
     expect(
       parsePaymentRequired({ x402Version: body.x402Version, error: body.error, accepts: body.accepts }),
-    ).toMatchObject({ success: true, data: { accepts: [{ network: "solana", maxAmountRequired: accepted?.amount }] } });
+    ).toMatchObject({
+      success: true,
+      data: { accepts: [{ network: "solana", maxAmountRequired: accepted?.amount }] },
+    });
     const plain = await world.startAnother({ X402_V1: "off" });
     const answer = await request(plain, agent, "/v1/mcp/tools/call", { method: "POST", body: BODY });
     expect(answer.headers.get("payment-required")).not.toBeNull();
@@ -184,7 +187,9 @@ describe("the x402 client buys a call", () => {
     client.close();
     expect(message.receipt?.paidBy).toBe(PaidBy.GASLESS);
     const [settled] = headers.get("payment-response");
-    expect(decodePaymentResponseHeader(String(settled))).toMatchObject({ transaction: message.receipt?.txSignature });
+    expect(decodePaymentResponseHeader(String(settled))).toMatchObject({
+      transaction: message.receipt?.txSignature,
+    });
   });
 
   it("over Connect, by the headers of an error and of an answer", async () => {
@@ -201,9 +206,13 @@ describe("the x402 client buys a call", () => {
         onHeader: (answered) => (settled = answered.get("payment-response")),
       }),
     );
-    expect(decodePaymentResponseHeader(settled ?? "")).toMatchObject({ transaction: paid.receipt?.txSignature });
+    expect(decodePaymentResponseHeader(settled ?? "")).toMatchObject({
+      transaction: paid.receipt?.txSignature,
+    });
     const unreadable = { ...headers, "payment-signature": paymentSignature.slice(0, 100) };
-    const failed = await client.callTool(call, { headers: unreadable }).then(() => undefined, ConnectError.from);
+    const failed = await client
+      .callTool(call, { headers: unreadable })
+      .then(() => undefined, ConnectError.from);
     expect(decodePaymentResponseHeader(failed?.metadata.get("payment-response") ?? "")).toMatchObject({
       success: false,
       errorReason: "invalid_payment",
@@ -226,11 +235,13 @@ describe("the x402 client buys a call", () => {
     const offer = await offered();
     const other = decodePaymentRequiredHeader(offer).accepts[0]?.extra["memo"];
     const header = (quoteId: unknown) => ({
-      "X-Payment": Buffer.from(JSON.stringify({ transaction: payload.transaction, quote_id: quoteId })).toString(
-        "base64url",
-      ),
+      "X-Payment": Buffer.from(
+        JSON.stringify({ transaction: payload.transaction, quote_id: quoteId }),
+      ).toString("base64url"),
     });
-    const wrong = await world.call(agent, TOOL, PARAMS, { headers: header(String(other).slice("svc:".length)) });
+    const wrong = await world.call(agent, TOOL, PARAMS, {
+      headers: header(String(other).slice("svc:".length)),
+    });
     expect(wrong).toMatchObject({ status: 400, body: { code: "INVALID_PAYMENT" } });
     expect(wrong.body.message).toMatch(/^X-Payment: quote_id is not the one that the memo/);
     const signed = JSON.parse(Buffer.from(await payer.sign(offer), "base64").toString()).payload.transaction;
@@ -267,9 +278,13 @@ describe("a payment that is sent again", () => {
     expect(again.body).toEqual(first.body);
     const byKey = await costing(0n, () => world.call(agent, TOOL, PARAMS, { body: { idempotency_key: id } }));
     expect(byKey.body).toEqual(first.body);
-    const otherKey = await costing(0n, async () => callWith(await identified(), { "Idempotency-Key": "other" }));
+    const otherKey = await costing(0n, async () =>
+      callWith(await identified(), { "Idempotency-Key": "other" }),
+    );
     expect(otherKey).toMatchObject({ status: 400, body: { code: "INVALID_REQUEST" } });
-    const otherCall = await costing(0n, async () => callWith(await identified(), {}, { model: "llama-3.1-70b" }));
+    const otherCall = await costing(0n, async () =>
+      callWith(await identified(), {}, { model: "llama-3.1-70b" }),
+    );
     expect(otherCall.body.code).toBe("IDEMPOTENCY_MISMATCH");
   });
 });

@@ -17,7 +17,11 @@ describe("an RPC endpoint that misbehaves", () => {
   afterAll(() => local.close());
 
   it("answers 429 with Retry-After for the next calls only", async () => {
-    local.faults.add({ method: "getSlot", calls: 2, fault: { kind: "http", status: 429, retryAfterSeconds: 3 } });
+    local.faults.add({
+      method: "getSlot",
+      calls: 2,
+      fault: { kind: "http", status: 429, retryAfterSeconds: 3 },
+    });
     for (const limited of [await post(local, getSlot), await post(local, getSlot)]) {
       expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "3"]);
     }
@@ -29,7 +33,10 @@ describe("an RPC endpoint that misbehaves", () => {
     local.faults.add({ method: "*", fault: { kind: "http", status: 500 } });
     expect((await post(local, getSlot)).status).toBe(500);
     local.faults.clear();
-    local.faults.add({ method: "getSlot", fault: { kind: "rpc_error", code: -32005, message: "Node is behind" } });
+    local.faults.add({
+      method: "getSlot",
+      fault: { kind: "rpc_error", code: -32005, message: "Node is behind" },
+    });
     await expect(rpc(local, "getSlot")).rejects.toMatchObject({ code: -32005, message: "Node is behind" });
     await expect(rpc(local, "getBlockHeight")).resolves.toBeTypeOf("number");
     local.faults.clear("getSlot");
@@ -44,7 +51,9 @@ describe("an RPC endpoint that misbehaves", () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(55);
     local.faults.add({ method: "getSlot", calls: 1, fault: { kind: "hang" } });
     const signal = AbortSignal.timeout(80);
-    await expect(fetch(local.url, { method: "POST", body: JSON.stringify(getSlot), signal })).rejects.toThrow();
+    await expect(
+      fetch(local.url, { method: "POST", body: JSON.stringify(getSlot), signal }),
+    ).rejects.toThrow();
   });
 
   it("denies what it knows", async () => {
@@ -97,6 +106,8 @@ describe("an RPC endpoint that misbehaves", () => {
     expect(await rpc(local, "getSlot")).toBeTypeOf("number");
     await rpc(local, "local_resetCallCounts");
     expect(local.faults.callCounts()).toEqual({});
-    await expect(rpc(local, "local_addFault", { fault: { kind: "sulk" } })).rejects.toMatchObject({ code: -32602 });
+    await expect(rpc(local, "local_addFault", { fault: { kind: "sulk" } })).rejects.toMatchObject({
+      code: -32602,
+    });
   });
 });

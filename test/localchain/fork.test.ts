@@ -15,7 +15,10 @@ describe("a fork", () => {
     connection = new Connection(local.url, "confirmed");
   });
   beforeEach(() => {
-    [alice, bob] = [local.controls.createWallet({ microUsd: 100n }), local.controls.createWallet({ microUsd: 100n })];
+    [alice, bob] = [
+      local.controls.createWallet({ microUsd: 100n }),
+      local.controls.createWallet({ microUsd: 100n }),
+    ];
     shop = local.controls.createWallet({ microUsd: 0n });
   });
   afterAll(() => local.close());
@@ -33,7 +36,9 @@ describe("a fork", () => {
     expect(await usdcOf(local, shop)).toBe(0n);
     expect(await usdcOf(local, alice)).toBe(100n);
     expect(await connection.getBalance(alice.publicKey)).toBe(1_000_000_000);
-    expect((await connection.getSignatureStatus(signature, { searchTransactionHistory: true })).value).toBeNull();
+    expect(
+      (await connection.getSignatureStatus(signature, { searchTransactionHistory: true })).value,
+    ).toBeNull();
     expect(await connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 })).toBeNull();
     const listed = await connection.getSignaturesForAddress(account);
     expect(listed.map((each) => each.signature)).not.toContain(signature);
@@ -43,7 +48,9 @@ describe("a fork", () => {
     const lost = await connection.sendRawTransaction(
       signed(local, alice, [transfer(local, alice, shop, 10n)]).serialize(),
     );
-    const kept = await connection.sendRawTransaction(signed(local, bob, [transfer(local, bob, shop, 3n)]).serialize());
+    const kept = await connection.sendRawTransaction(
+      signed(local, bob, [transfer(local, bob, shop, 3n)]).serialize(),
+    );
     local.chain.advance();
     expect(await rpc(local, "local_drop", lost)).toBe(true);
     expect(await usdcOf(local, shop)).toBe(3n);

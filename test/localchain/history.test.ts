@@ -44,7 +44,11 @@ describe("what the chain remembers", () => {
       const all: string[] = [];
       for (const amount of [1n, 2n, 3n, 4n, 5n]) all.unshift(await pay(amount, `svc:${amount}`));
       local.chain.advance();
-      const list = async (options: { before?: string; until?: string; limit?: number }): Promise<readonly string[]> =>
+      const list = async (options: {
+        before?: string;
+        until?: string;
+        limit?: number;
+      }): Promise<readonly string[]> =>
         (await connection.getSignaturesForAddress(account, options)).map(({ signature }) => signature);
       const [, second, , fourth] = all;
       if (second === undefined || fourth === undefined) throw new Error("five were paid");
@@ -58,7 +62,9 @@ describe("what the chain remembers", () => {
       const account = local.controls.usdcAccount(shop.publicKey).toBase58();
       const signature = await pay(1n, "svc:c");
       const signatures = async (commitment: string): Promise<unknown[]> => {
-        const found = (await rpc(local, "getSignaturesForAddress", account, { commitment })) as { signature: string }[];
+        const found = (await rpc(local, "getSignaturesForAddress", account, { commitment })) as {
+          signature: string;
+        }[];
         return found.map((each) => each.signature);
       };
       expect(await signatures("confirmed")).not.toContain(signature);

@@ -41,9 +41,9 @@ describe("JSON-RPC over HTTP", () => {
     expect(await code(call("getTransaction", "1111"))).toBe(-32602);
     expect(await code(call("getSignatureStatuses", Array(257).fill("1".repeat(64))))).toBe(-32602);
     expect(await code(call("sendTransaction", "AAAA", { encoding: "base64" }))).toBe(-32602);
-    expect(await code(call("sendTransaction", Buffer.alloc(1_300, 1).toString("base64"), { encoding: "base64" }))).toBe(
-      -32602,
-    );
+    expect(
+      await code(call("sendTransaction", Buffer.alloc(1_300, 1).toString("base64"), { encoding: "base64" })),
+    ).toBe(-32602);
   });
 
   it("writes 64-bit integers in full", async () => {
@@ -65,10 +65,16 @@ describe("JSON-RPC over HTTP", () => {
     const signature = await new Connection(local.url).sendRawTransaction(wire);
     local.chain.advance();
     const read = (encoding: string): Promise<unknown> =>
-      rpc(local, "getTransaction", signature, { encoding, commitment: "confirmed", maxSupportedTransactionVersion: 0 });
+      rpc(local, "getTransaction", signature, {
+        encoding,
+        commitment: "confirmed",
+        maxSupportedTransactionVersion: 0,
+      });
     expect(await read("base64")).toMatchObject({ transaction: [wire.toString("base64"), "base64"] });
     expect(await read("base58")).toMatchObject({ transaction: [expect.any(String), "base58"] });
-    expect(await read("json")).toMatchObject({ transaction: { message: { header: { numRequiredSignatures: 1 } } } });
+    expect(await read("json")).toMatchObject({
+      transaction: { message: { header: { numRequiredSignatures: 1 } } },
+    });
     expect(await read("jsonParsed")).toMatchObject({
       transaction: { message: { instructions: [{ parsed: { type: "transferChecked" } }] } },
     });

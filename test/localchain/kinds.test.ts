@@ -40,7 +40,10 @@ describe("the kinds of transaction a payment may come in", () => {
   });
   afterAll(() => local.close());
 
-  async function land(instructions: readonly TransactionInstruction[], ...others: readonly Keypair[]): Promise<string> {
+  async function land(
+    instructions: readonly TransactionInstruction[],
+    ...others: readonly Keypair[]
+  ): Promise<string> {
     const transaction = signed(local, payer, instructions);
     if (others.length > 0) transaction.partialSign(...others);
     const signature = await connection.sendRawTransaction(transaction.serialize());
@@ -81,7 +84,10 @@ describe("the kinds of transaction a payment may come in", () => {
     expect(found?.meta?.loadedAddresses).toEqual({ writable: [to], readonly: [MINT] });
     const index = found?.transaction.message.staticAccountKeys.length;
     expect(found?.meta?.postTokenBalances).toContainEqual(
-      expect.objectContaining({ accountIndex: index, uiTokenAmount: expect.objectContaining({ amount: "7" }) }),
+      expect.objectContaining({
+        accountIndex: index,
+        uiTokenAmount: expect.objectContaining({ amount: "7" }),
+      }),
     );
     await expect(rpc(local, "getTransaction", signature, { commitment: "confirmed" })).rejects.toMatchObject({
       code: -32015,
@@ -135,7 +141,13 @@ describe("the kinds of transaction a payment may come in", () => {
     if (from === undefined || to === undefined) throw new Error("both wallets have an address");
     const space = getMintLen([]);
     const account = (ata: PublicKey, owner: PublicKey): TransactionInstruction =>
-      createAssociatedTokenAccountInstruction(payer.publicKey, ata, owner, mint.publicKey, TOKEN_2022_PROGRAM_ID);
+      createAssociatedTokenAccountInstruction(
+        payer.publicKey,
+        ata,
+        owner,
+        mint.publicKey,
+        TOKEN_2022_PROGRAM_ID,
+      );
     const signature = await land(
       [
         SystemProgram.createAccount({
@@ -149,7 +161,16 @@ describe("the kinds of transaction a payment may come in", () => {
         account(from, payer.publicKey),
         account(to, shop.publicKey),
         createMintToInstruction(mint.publicKey, from, payer.publicKey, 50n, [], TOKEN_2022_PROGRAM_ID),
-        createTransferCheckedInstruction(from, mint.publicKey, to, payer.publicKey, 9n, 6, [], TOKEN_2022_PROGRAM_ID),
+        createTransferCheckedInstruction(
+          from,
+          mint.publicKey,
+          to,
+          payer.publicKey,
+          9n,
+          6,
+          [],
+          TOKEN_2022_PROGRAM_ID,
+        ),
       ],
       mint,
     );

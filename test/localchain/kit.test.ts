@@ -41,7 +41,10 @@ describe("a USDC payment through kit", () => {
   function instructions(): readonly Instruction[] {
     const [from, to] = [payer, shop].map(({ publicKey }) => local.controls.usdcAccount(publicKey));
     if (from === undefined || to === undefined) throw new Error("both wallets have an account");
-    const both = [createTransferCheckedInstruction(from, MINT, to, payer.publicKey, 12n, 6), memo("svc:qt_kit")];
+    const both = [
+      createTransferCheckedInstruction(from, MINT, to, payer.publicKey, 12n, 6),
+      memo("svc:qt_kit"),
+    ];
     return both.map(({ programId, keys, data }) => ({
       programAddress: address(programId.toBase58()),
       accounts: keys.map((key) => ({
@@ -65,11 +68,17 @@ describe("a USDC payment through kit", () => {
     const transaction = await signTransactionMessageWithSigners(message);
     assertIsTransactionWithBlockhashLifetime(transaction);
 
-    await sendAndConfirmTransactionFactory({ rpc: kitRpc, rpcSubscriptions })(transaction, { commitment: "confirmed" });
+    await sendAndConfirmTransactionFactory({ rpc: kitRpc, rpcSubscriptions })(transaction, {
+      commitment: "confirmed",
+    });
 
     const signature = getSignatureFromTransaction(transaction);
     const found = await kitRpc
-      .getTransaction(signature, { commitment: "confirmed", encoding: "json", maxSupportedTransactionVersion: 0 })
+      .getTransaction(signature, {
+        commitment: "confirmed",
+        encoding: "json",
+        maxSupportedTransactionVersion: 0,
+      })
       .send();
     expect(found?.meta?.err).toBeNull();
     expect(found?.meta?.fee).toBe(5_000n);
@@ -90,7 +99,11 @@ describe("a USDC payment through kit", () => {
       (m) => appendTransactionMessageInstructions(instructions(), m),
       (m) => ({
         ...m,
-        config: { computeUnitLimit: 60_000, loadedAccountsDataSizeLimit: 1_000_000, priorityFeeLamports: 77n },
+        config: {
+          computeUnitLimit: 60_000,
+          loadedAccountsDataSizeLimit: 1_000_000,
+          priorityFeeLamports: 77n,
+        },
       }),
     );
     const transaction = await signTransactionMessageWithSigners(message);

@@ -10,7 +10,12 @@ export function memo(text: string): TransactionInstruction {
 }
 
 /** A transfer of `microUsd` between the USDC accounts of two wallets. */
-export function transfer(local: LocalChain, payer: Keypair, shop: Keypair, microUsd: bigint): TransactionInstruction {
+export function transfer(
+  local: LocalChain,
+  payer: Keypair,
+  shop: Keypair,
+  microUsd: bigint,
+): TransactionInstruction {
   const from = local.controls.usdcAccount(payer.publicKey);
   const to = local.controls.usdcAccount(shop.publicKey);
   return createTransferCheckedInstruction(from, MINT, to, payer.publicKey, microUsd, USDC_DECIMALS);

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Connection, sendAndConfirmTransaction, Transaction } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MAINNET_GENESIS_HASH, startLocalChain, USDC_MINT, type LocalChain } from "../../src/localchain/index.ts";
+import {
+  MAINNET_GENESIS_HASH,
+  startLocalChain,
+  USDC_MINT,
+  type LocalChain,
+} from "../../src/localchain/index.ts";
 import { memo, MINT, transfer, usdcOf } from "./paying.ts";
 
 describe("a USDC payment through web3.js", () => {
@@ -34,10 +39,13 @@ describe("a USDC payment through web3.js", () => {
     expect(found?.meta?.preBalances[0]).toBe(1_000_000_000);
     expect(found?.meta?.postBalances[0]).toBe(999_995_000);
     const amount = (when: "pre" | "post"): string | undefined =>
-      found?.meta?.[`${when}TokenBalances`]?.find(({ owner }) => owner === shop.publicKey.toBase58())?.uiTokenAmount
-        .amount;
+      found?.meta?.[`${when}TokenBalances`]?.find(({ owner }) => owner === shop.publicKey.toBase58())
+        ?.uiTokenAmount.amount;
     expect([amount("pre"), amount("post")]).toEqual(["0", "10000"]);
-    expect(found?.meta?.postTokenBalances?.[0]).toMatchObject({ mint: USDC_MINT, uiTokenAmount: { decimals: 6 } });
+    expect(found?.meta?.postTokenBalances?.[0]).toMatchObject({
+      mint: USDC_MINT,
+      uiTokenAmount: { decimals: 6 },
+    });
     expect(await usdcOf(local, payer)).toBe(4_990_000n);
   });
 
@@ -68,7 +76,9 @@ describe("a USDC payment through web3.js", () => {
     const transaction = new Transaction().add(transfer(local, payer, shop, 1n));
     const landed = local.chain.slots.current;
 
-    const signature = await sendAndConfirmTransaction(connection, transaction, [payer], { commitment: "finalized" });
+    const signature = await sendAndConfirmTransaction(connection, transaction, [payer], {
+      commitment: "finalized",
+    });
 
     expect(local.chain.slots.current - landed).toBeGreaterThanOrEqual(32);
     const { value } = await connection.getSignatureStatus(signature);
@@ -78,6 +88,9 @@ describe("a USDC payment through web3.js", () => {
   it("passes for mainnet", async () => {
     expect(await connection.getGenesisHash()).toBe(MAINNET_GENESIS_HASH);
     const mint = await connection.getParsedAccountInfo(MINT);
-    expect(mint.value?.data).toMatchObject({ program: "spl-token", parsed: { type: "mint", info: { decimals: 6 } } });
+    expect(mint.value?.data).toMatchObject({
+      program: "spl-token",
+      parsed: { type: "mint", info: { decimals: 6 } },
+    });
   });
 });

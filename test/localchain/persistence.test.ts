@@ -73,7 +73,10 @@ describe("a chain with a data folder", () => {
     ];
     for (let payment = 1; payment <= 100; payment++) {
       local.chain.advance();
-      const wire = signed(local, payer, [transfer(local, payer, shop, 1n), memo(`svc:${payment}`)]).serialize();
+      const wire = signed(local, payer, [
+        transfer(local, payer, shop, 1n),
+        memo(`svc:${payment}`),
+      ]).serialize();
       expect(local.chain.submit(decodeTransaction(wire)).err).toBeNull();
     }
     await local.close();
@@ -91,7 +94,9 @@ describe("a chain with a data folder", () => {
     await local.close();
     await start();
     expect(await usdcOf(local, wallet)).toBe(8n);
-    await expect(startLocalChain({ dataDir, genesisHash: "another" })).rejects.toThrow(/belongs to the chain/);
+    await expect(startLocalChain({ dataDir, genesisHash: "another" })).rejects.toThrow(
+      /belongs to the chain/,
+    );
   });
 });
 

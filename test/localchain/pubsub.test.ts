@@ -49,10 +49,15 @@ describe("subscriptions over the WebSocket", () => {
 
   it("tell once that a signature has reached its commitment, also if it had before", async () => {
     const signature = await pay();
-    await call("signatureSubscribe", signature, { commitment: "confirmed", enableReceivedNotification: true });
+    await call("signatureSubscribe", signature, {
+      commitment: "confirmed",
+      enableReceivedNotification: true,
+    });
     await expect.poll(() => received).toMatchObject([{ value: "receivedSignature" }]);
     local.chain.advance(40);
-    await expect.poll(() => received).toMatchObject([{ value: "receivedSignature" }, { value: { err: null } }]);
+    await expect
+      .poll(() => received)
+      .toMatchObject([{ value: "receivedSignature" }, { value: { err: null } }]);
     local.chain.advance();
     await call("signatureSubscribe", signature, { commitment: "finalized" });
     await expect.poll(() => received.length).toBe(3);
@@ -65,7 +70,9 @@ describe("subscriptions over the WebSocket", () => {
     const signature = await pay();
     local.chain.advance();
     local.chain.advance();
-    await expect.poll(() => received).toMatchObject([{ value: { signature, err: null, logs: expect.any(Array) } }]);
+    await expect
+      .poll(() => received)
+      .toMatchObject([{ value: { signature, err: null, logs: expect.any(Array) } }]);
   });
 
   it("tell an account's new state and every new slot, until they are ended", async () => {

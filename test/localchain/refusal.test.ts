@@ -50,7 +50,10 @@ describe("a transaction that cannot succeed", () => {
     expect(found?.meta?.postBalances[0]).toBe(999_995_000);
     expect(await usdcOf(local, payer)).toBe(100n);
     const { value } = await connection.getSignatureStatus(signature);
-    expect(value).toMatchObject({ confirmationStatus: "confirmed", err: { InstructionError: [0, { Custom: 1 }] } });
+    expect(value).toMatchObject({
+      confirmationStatus: "confirmed",
+      err: { InstructionError: [0, { Custom: 1 }] },
+    });
   });
 
   it("is refused once its blockhash is 151 blocks old, and accepted one block earlier", async () => {
@@ -100,6 +103,8 @@ describe("a transaction that cannot succeed", () => {
     const signature = await send(unpaid, true);
     local.chain.advance(40);
     expect(await connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 })).toBeNull();
-    expect((await connection.getSignatureStatus(signature, { searchTransactionHistory: true })).value).toBeNull();
+    expect(
+      (await connection.getSignatureStatus(signature, { searchTransactionHistory: true })).value,
+    ).toBeNull();
   });
 });

@@ -1,4 +1,10 @@
-import { ComputeBudgetProgram, Connection, Keypair, SystemProgram, type TransactionInstruction } from "@solana/web3.js";
+import {
+  ComputeBudgetProgram,
+  Connection,
+  Keypair,
+  SystemProgram,
+  type TransactionInstruction,
+} from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import { rpc, signed, transfer, usdcOf } from "./paying.ts";
@@ -12,7 +18,10 @@ describe("trying a transaction before it is sent", () => {
   beforeAll(async () => {
     local = await startLocalChain({ slotMs: 0 });
     connection = new Connection(local.url, "processed");
-    [payer, shop] = [local.controls.createWallet({ microUsd: 100n }), local.controls.createWallet({ microUsd: 0n })];
+    [payer, shop] = [
+      local.controls.createWallet({ microUsd: 100n }),
+      local.controls.createWallet({ microUsd: 0n }),
+    ];
   });
   afterAll(() => local.close());
 
@@ -26,12 +35,19 @@ describe("trying a transaction before it is sent", () => {
     expect(value).toMatchObject({ err: null, unitsConsumed: expect.any(Number) });
     expect(Buffer.from(value.accounts?.[0]?.data[0] ?? "", "base64").readBigUInt64LE(64)).toBe(1n);
     expect(await usdcOf(local, shop)).toBe(0n);
-    const failing = await connection.simulateTransaction(signed(local, payer, [transfer(local, payer, shop, 101n)]));
+    const failing = await connection.simulateTransaction(
+      signed(local, payer, [transfer(local, payer, shop, 101n)]),
+    );
     expect(failing.value.err).toEqual({ InstructionError: [0, { Custom: 1 }] });
   });
 
   it("needs neither a signature nor a blockhash if the client says so, but checks them if asked to", async () => {
-    const old = signed(local, payer, [transfer(local, payer, shop, 1n)], Keypair.generate().publicKey.toBase58());
+    const old = signed(
+      local,
+      payer,
+      [transfer(local, payer, shop, 1n)],
+      Keypair.generate().publicKey.toBase58(),
+    );
     old.signatures[0]?.signature?.fill(0);
     const wire = old.serialize({ verifySignatures: false }).toString("base64");
     const simulate = (options: object): Promise<unknown> =>
@@ -40,7 +56,9 @@ describe("trying a transaction before it is sent", () => {
     expect(await simulate({ replaceRecentBlockhash: true })).toMatchObject({
       value: { err: null, replacementBlockhash: { lastValidBlockHeight: expect.any(Number) } },
     });
-    await expect(simulate({ replaceRecentBlockhash: true, sigVerify: true })).rejects.toMatchObject({ code: -32602 });
+    await expect(simulate({ replaceRecentBlockhash: true, sigVerify: true })).rejects.toMatchObject({
+      code: -32602,
+    });
     const unsigned = signed(local, payer, [transfer(local, payer, shop, 1n)]);
     unsigned.signatures[0]?.signature?.fill(0);
     const text = unsigned.serialize({ verifySignatures: false }).toString("base64");
@@ -58,15 +76,18 @@ describe("trying a transaction before it is sent", () => {
         ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 10_001 }),
       ],
     ],
-  ] satisfies [string, TransactionInstruction[]][])("quotes the fee that is taken: %s", async (_what, extra) => {
-    const to = Keypair.generate().publicKey;
-    const pay = SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: to, lamports: 1_000_000 });
-    const transaction = signed(local, payer, [...extra, pay]);
-    const quoted = (await connection.getFeeForMessage(transaction.compileMessage(), "processed")).value;
-    const before = await connection.getBalance(payer.publicKey);
-    await connection.sendRawTransaction(transaction.serialize());
-    expect(before - (await connection.getBalance(payer.publicKey)) - 1_000_000).toBe(quoted);
-  });
+  ] satisfies [string, TransactionInstruction[]][])(
+    "quotes the fee that is taken: %s",
+    async (_what, extra) => {
+      const to = Keypair.generate().publicKey;
+      const pay = SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: to, lamports: 1_000_000 });
+      const transaction = signed(local, payer, [...extra, pay]);
+      const quoted = (await connection.getFeeForMessage(transaction.compileMessage(), "processed")).value;
+      const before = await connection.getBalance(payer.publicKey);
+      await connection.sendRawTransaction(transaction.serialize());
+      expect(before - (await connection.getBalance(payer.publicKey)) - 1_000_000).toBe(quoted);
+    },
+  );
 
   it("airdrops like a test cluster", async () => {
     const wallet = Keypair.generate();

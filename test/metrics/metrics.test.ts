@@ -74,8 +74,12 @@ describe("the server", () => {
 });
 
 it("keeps figures of different kinds apart", () => {
-  expect(() => metrics.count("toolgate_watch_age_seconds")).toThrow("toolgate_watch_age_seconds is no counter");
-  expect(() => metrics.set("toolgate_runs_released_total", 1)).toThrow("toolgate_runs_released_total is no gauge");
+  expect(() => metrics.count("toolgate_watch_age_seconds")).toThrow(
+    "toolgate_watch_age_seconds is no counter",
+  );
+  expect(() => metrics.set("toolgate_runs_released_total", 1)).toThrow(
+    "toolgate_runs_released_total is no gauge",
+  );
 });
 
 describe("the catalogue", () => {

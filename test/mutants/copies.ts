@@ -11,7 +11,13 @@ export interface Copies {
 
 /** Copies what git knows or would know of the checkout as it is now, with the checkout's own node_modules. */
 export async function copySources(count: number): Promise<Copies> {
-  const { code, output } = await command("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+  const { code, output } = await command("git", [
+    "ls-files",
+    "-z",
+    "--cached",
+    "--others",
+    "--exclude-standard",
+  ]);
   if (code !== 0) throw new Error(`the sources cannot be listed, which takes a git checkout: ${output}`);
   const files = new Set(output.split("\0").filter((file) => file !== ""));
   const base = await mkdtemp(path.join(os.tmpdir(), "toolgate-mutants-"));

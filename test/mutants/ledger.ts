@@ -189,7 +189,8 @@ export const LEDGER: readonly Mutant[] = [
     guard: "A second payment of a quote is credited although it buys nothing.",
     file: BEGIN,
     find: "case when call.tx_signature = any (deposited) then call.deposit else 0 end",
-    replace: "case when call.tx_signature = any (deposited) and kinds[call.n] = 'granted' then call.deposit else 0 end",
+    replace:
+      "case when call.tx_signature = any (deposited) and kinds[call.n] = 'granted' then call.deposit else 0 end",
     tests: PAID,
   },
   {
@@ -343,7 +344,8 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "begun-meanwhile",
-    guard: "A call that is sent again without a key, as its first sending begins it, is not short of what it holds.",
+    guard:
+      "A call that is sent again without a key, as its first sending begins it, is not short of what it holds.",
     file: BEGIN,
     find: "and call.claim_key is null and (select true from run where id = call.run_id)",
     replace: "and false",

@@ -29,7 +29,11 @@ const OPTIONS = {
   json: { type: "boolean", default: false },
   markdown: { type: "boolean", default: false },
 } as const;
-const { values, positionals } = readOptions(USAGE, { options: OPTIONS, allowPositionals: true }, (parsed) => parsed);
+const { values, positionals } = readOptions(
+  USAGE,
+  { options: OPTIONS, allowPositionals: true },
+  (parsed) => parsed,
+);
 const stop = stopOnSignals();
 const wanted = chosen([...(values.only ?? []), ...positionals]);
 if (values.list) {
@@ -74,7 +78,8 @@ async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
     });
     tried.sort((one, other) => mutants.indexOf(one.mutant) - mutants.indexOf(other.mutant));
     const missed = tried.filter(({ verdict }) => verdict.kind !== "caught");
-    if (missed.length > 0) progress.write(`\nnot caught:\n${missed.map((one) => `${lineOf(one)}\n`).join("")}`);
+    if (missed.length > 0)
+      progress.write(`\nnot caught:\n${missed.map((one) => `${lineOf(one)}\n`).join("")}`);
     if (values.json)
       process.stdout.write(`${JSON.stringify({ summary: summaryOf(tried), mutants: tried }, null, 2)}\n`);
     if (values.markdown) process.stdout.write(markdownOf(tried));

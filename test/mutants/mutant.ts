@@ -19,10 +19,22 @@ export interface Mutant {
 /** The text that a mutant replaces is not where it says. */
 export class MisplacedError extends Error {}
 
-/** The source without the guard. @throws MisplacedError when the text does not stand in it exactly once */
+/**
+ * Returns the source without the guard. The formatter may have broken the text over several lines.
+ * @throws MisplacedError unless the text occurs exactly once
+ */
 export function switchOff({ name, file, find, replace }: Mutant, source: string): string {
-  const parts = source.split(find);
-  const times = parts.length - 1;
-  if (times !== 1) throw new MisplacedError(`${name}: the text to replace stands in ${file} ${times} times`);
-  return parts.join(replace);
+  const text = new RegExp(find.split(/\s+/).map(anyLayout).join("\\s+"), "g");
+  const times = source.match(text)?.length ?? 0;
+  if (times !== 1) throw new MisplacedError(`${name}: the text to replace occurs ${times} times in ${file}`);
+  return source.replace(text, () => replace);
+}
+
+/** Allows the line breaks and the trailing comma that the formatter adds within brackets and before members. */
+function anyLayout(word: string): string {
+  return word
+    .replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
+    .replaceAll("\\(", "\\(\\s*")
+    .replaceAll("\\)", ",?\\s*\\)")
+    .replaceAll("\\.", "\\s*\\.");
 }

@@ -59,7 +59,8 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-lost-bounded",
-    guard: "Failures on the chain are counted: two for nothing, and one more for each payment that was confirmed.",
+    guard:
+      "Failures on the chain are counted: two for nothing, and one more for each payment that was confirmed.",
     file: RISK,
     find: "if risk.lost >= 2 + risk.paid then",
     replace: "if false then",

@@ -114,7 +114,7 @@ export const STRANGERS: readonly Mutant[] = [
     name: "console-policies",
     guard: "No script in the console's page makes a policy for text that becomes code.",
     file: "src/transport/console-door/console-files.ts",
-    find: "  \"trusted-types 'none'\",\n",
+    find: `"trusted-types 'none'",`,
     replace: "",
     tests: ["test/console/files-door.test.ts"],
   },

@@ -19,7 +19,11 @@ const TEST_LIMIT_MS = 40_000;
 export type Tests = Pick<Mutant, "tests" | "only">;
 
 /** Runs the tests in a copy of the sources, and judges the run. */
-export async function runTests(folder: string, { tests, only }: Tests, signal: AbortSignal): Promise<Verdict> {
+export async function runTests(
+  folder: string,
+  { tests, only }: Tests,
+  signal: AbortSignal,
+): Promise<Verdict> {
   const report = path.join(os.tmpdir(), `toolgate-mutants-${randomUUID()}.json`);
   const limit = AbortSignal.timeout(FILE_LIMIT_MS * tests.length);
   const options = ["--config=test/vitest.config.ts", "--root=.", "--maxWorkers=1", "--reporter=json"];

@@ -4,7 +4,10 @@ import { verdictOf } from "./verdict.ts";
 const EXPECTATION = "AssertionError: expected 1 to be 2\n    at ledger.test.ts:1:1";
 
 /** A report of vitest over one file; each test by its name, with what it failed with. */
-function report(tests: Record<string, string | undefined>, file: { status?: string; message?: string } = {}): string {
+function report(
+  tests: Record<string, string | undefined>,
+  file: { status?: string; message?: string } = {},
+): string {
   const assertionResults = Object.entries(tests).map(([fullName, message]) => ({
     fullName,
     status: message === undefined ? "passed" : "failed",
@@ -13,7 +16,9 @@ function report(tests: Record<string, string | undefined>, file: { status?: stri
   const red = assertionResults.some(({ status }) => status === "failed");
   return JSON.stringify({
     success: !red,
-    testResults: [{ name: "a.test.ts", status: red ? "failed" : "passed", message: "", ...file, assertionResults }],
+    testResults: [
+      { name: "a.test.ts", status: red ? "failed" : "passed", message: "", ...file, assertionResults },
+    ],
   });
 }
 
@@ -23,7 +28,8 @@ describe("a mutant", () => {
       works: undefined,
       notices: EXPECTATION,
       "notices that nothing was refused": 'Error: promise resolved "undefined" instead of rejecting',
-      "notices what a promise resolved to": "Error: expected { kind: 'captured' } to deeply equal { kind: 'lost' }",
+      "notices what a promise resolved to":
+        "Error: expected { kind: 'captured' } to deeply equal { kind: 'lost' }",
       "notices by a property": "Error: Property failed after 1 tests",
       breaks: "Error: no",
     };
@@ -47,7 +53,10 @@ describe("a mutant", () => {
       "its SQL names what is not there",
       report({ a: undefined, b: EXPECTATION, c: 'error: column "x" does not exist' }),
     ],
-    ["its JavaScript is wrong", report({ a: undefined, b: EXPECTATION, c: "ReferenceError: x is not defined" })],
+    [
+      "its JavaScript is wrong",
+      report({ a: undefined, b: EXPECTATION, c: "ReferenceError: x is not defined" }),
+    ],
   ])("proves nothing when %s", (_when, text) => {
     expect(verdictOf(text)).toMatchObject({ kind: "invalid" });
   });

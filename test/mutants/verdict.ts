@@ -17,7 +17,11 @@ const reportSchema = z.object({
       status: z.string(),
       message: z.string().optional(),
       assertionResults: z.array(
-        z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()).default([]) }),
+        z.object({
+          fullName: z.string(),
+          status: z.string(),
+          failureMessages: z.array(z.string()).default([]),
+        }),
       ),
     }),
   ),
@@ -35,15 +39,19 @@ export function verdictOf(report: string | undefined): Verdict {
   const parsed = parse(report);
   if (!parsed) return { kind: "invalid", why: "vitest left no report: its set-up failed" };
   const unloaded = parsed.testResults.find(
-    ({ status, assertionResults }) => status === "failed" && !assertionResults.some((test) => test.status === "failed"),
+    ({ status, assertionResults }) =>
+      status === "failed" && !assertionResults.some((test) => test.status === "failed"),
   );
-  if (unloaded) return { kind: "invalid", why: `${unloaded.name} did not run: ${firstLine(unloaded.message)}` };
+  if (unloaded)
+    return { kind: "invalid", why: `${unloaded.name} did not run: ${firstLine(unloaded.message)}` };
   const tests = parsed.testResults.flatMap(({ assertionResults }) => assertionResults);
   const failed = tests.filter(({ status }) => status === "failed");
   if (!tests.some(({ status }) => status === "passed")) return { kind: "invalid", why: "no test passed" };
   const [first] = failed;
   if (!first) return { kind: "survived" };
-  const broken = failed.flatMap(({ failureMessages }) => failureMessages).find((message) => BROKEN.test(message));
+  const broken = failed
+    .flatMap(({ failureMessages }) => failureMessages)
+    .find((message) => BROKEN.test(message));
   if (broken !== undefined) return { kind: "invalid", why: `the program is broken: ${firstLine(broken)}` };
   const by = failed
     .filter(({ failureMessages }) => failureMessages.some((message) => EXPECTATION.test(message)))

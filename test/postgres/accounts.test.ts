@@ -73,9 +73,11 @@ describe("an account", () => {
       await accounts.get(accountId);
       const adjustment = { accountId, amount: 7n, reason: "why", idempotencyKey: "lost" };
       expect(await cut(() => accounts.adjust(adjustment))).toMatchObject({ balance: 7n });
-      expect(await cut(() => accounts.setBlocked(accountId, { blocked: true, reason: "why" }))).toMatchObject({
-        blockedReason: "why",
-      });
+      expect(await cut(() => accounts.setBlocked(accountId, { blocked: true, reason: "why" }))).toMatchObject(
+        {
+          blockedReason: "why",
+        },
+      );
       expect(await cut(() => accounts.get(accountId))).toMatchObject({ balance: 7n });
       expect(proxy.cuts).toBe(3);
     } finally {
@@ -97,7 +99,8 @@ describe("an account", () => {
         await expect(adjust(signed, `${signed}`), `${signed}`).rejects.toEqual(refused);
     }
     expect(await adjust(MAX_MICRO_USD - 1n, "much")).toMatchObject({ balance: MAX_MICRO_USD - 1n });
-    for (const amount of [2n, MAX_MICRO_USD]) await expect(adjust(amount, "too much")).rejects.toEqual(refused);
+    for (const amount of [2n, MAX_MICRO_USD])
+      await expect(adjust(amount, "too much")).rejects.toEqual(refused);
     expect(await adjust(1n, "most")).toMatchObject({ balance: MAX_MICRO_USD });
     expect(await adjust(MAX_MICRO_USD - 1n, "much")).toMatchObject({ balance: MAX_MICRO_USD });
     await expect(adjust(0n, "nothing")).rejects.toEqual(refused);
@@ -116,7 +119,12 @@ describe("an account", () => {
     });
     const most = { ratePerMinute: 60_000_000, burst: 10_000_000 };
     expect(await one.accounts.setTier(accountId, most)).toMatchObject({ tier: most });
-    for (const wrong of [{ ratePerMinute: 0 }, { burst: 0 }, { ratePerMinute: 60_000_001 }, { burst: 10_000_001 }]) {
+    for (const wrong of [
+      { ratePerMinute: 0 },
+      { burst: 0 },
+      { ratePerMinute: 60_000_001 },
+      { burst: 10_000_001 },
+    ]) {
       await expect(one.accounts.setTier(accountId, { ...most, ...wrong })).rejects.toMatchObject({
         code: "INVALID_REQUEST",
       });
@@ -129,7 +137,10 @@ describe("an account", () => {
     expect(await set({ ratePerMinute: 120 })).toEqual({ ratePerMinute: 1200, burst: 100 });
     expect(await set({ accountRatePerMinute: 90 })).toEqual({ ratePerMinute: 90, burst: 100 });
     expect(await set({ accountBurst: 7, burst: 20 })).toEqual({ ratePerMinute: 90, burst: 7 });
-    expect(await set({ accountRatePerMinute: 0, accountBurst: 0 })).toEqual({ ratePerMinute: 1200, burst: 200 });
+    expect(await set({ accountRatePerMinute: 0, accountBurst: 0 })).toEqual({
+      ratePerMinute: 1200,
+      burst: 200,
+    });
     expect(await set({ ratePerMinute: 60_000_000 })).toEqual({ ratePerMinute: 60_000_000, burst: 200 });
     const { items } = await one.accounts.list({ query: accountId, limit: 1, cursor: undefined });
     expect(items[0]).toMatchObject({ accountTier: { ratePerMinute: 60_000_000, burst: 200 } });
@@ -153,14 +164,18 @@ describe("an account", () => {
   it("is blocked with a reason, and let in again", async () => {
     const { accountId, blockedReason } = await one.accounts.create(wallet());
     expect(blockedReason).toBeUndefined();
-    expect(await one.accounts.setBlocked(accountId, { blocked: true, reason: "chargeback\0" })).toMatchObject({
-      blockedReason: "chargeback",
-    });
+    expect(await one.accounts.setBlocked(accountId, { blocked: true, reason: "chargeback\0" })).toMatchObject(
+      {
+        blockedReason: "chargeback",
+      },
+    );
     expect(await one.accounts.get(accountId)).toMatchObject({ blockedReason: "chargeback" });
     expect(await one.accounts.setBlocked(accountId, { blocked: false, reason: "paid" })).toMatchObject({
       blockedReason: undefined,
     });
-    await expect(one.accounts.setBlocked("acct_nobody", { blocked: true, reason: "why" })).rejects.toMatchObject({
+    await expect(
+      one.accounts.setBlocked("acct_nobody", { blocked: true, reason: "why" }),
+    ).rejects.toMatchObject({
       code: "NOT_FOUND",
     });
   });

@@ -148,7 +148,9 @@ describe("an API key", () => {
       expect(await settles(authenticator, secret, (caller) => caller === undefined)).toBeLessThan(1_000);
       for (let n = 0; n < 3; n++) expect(await authenticator.authenticate(second.secret)).toBeDefined();
       await one.apiKeys.revoke(second.key.keyId);
-      expect(await settles(authenticator, second.secret, (caller) => caller === undefined)).toBeLessThan(1_000);
+      expect(await settles(authenticator, second.secret, (caller) => caller === undefined)).toBeLessThan(
+        1_000,
+      );
     } finally {
       await notifications.stop();
       await pool.end();
@@ -200,7 +202,9 @@ describe("an API key", () => {
 
   it("needs an account, and an existing key to revoke", async () => {
     const ghost = "0".repeat(32);
-    await expect(one.apiKeys.create({ accountId: `acct_${ghost}`, name: "", scopes: [] })).rejects.toMatchObject({
+    await expect(
+      one.apiKeys.create({ accountId: `acct_${ghost}`, name: "", scopes: [] }),
+    ).rejects.toMatchObject({
       code: "NOT_FOUND",
     });
     for (const keyId of [`key_${ghost}`, "nonsense"])

@@ -20,12 +20,14 @@ const PLANTS: Record<string, string> = {
   transfer_sides: `insert into transfer (debit, credit, amount, kind, ref) select id, '${randomUUID()}', 5, 'refund', '\\x02' from account limit 1`,
   transfers_once:
     "insert into transfer (debit, credit, amount, kind, ref) select debit, credit, amount, kind, ref from transfer where kind = 'charge' limit 1",
-  payments_credited: "delete from transfer where kind = 'deposit' and ref = (select tx_signature from payment limit 1)",
+  payments_credited:
+    "delete from transfer where kind = 'deposit' and ref = (select tx_signature from payment limit 1)",
   deposits_paid: "delete from payment where tx_signature = (select tx_signature from payment limit 1)",
   signatures_once: "insert into payment select * from payment limit 1",
   quotes_once: `insert into payment select '\\x${randomBytes(64).toString("hex")}'::bytea, account_id, quote_id, amount, settled, fingerprint, claim_key,
     payer, slot, block_time, finalized, paid_by from payment where settled limit 1`,
-  payments_claimed: "delete from idempotency where key = (select claim_key from payment where settled limit 1)",
+  payments_claimed:
+    "delete from idempotency where key = (select claim_key from payment where settled limit 1)",
   payments_charged_once: `insert into receipt select '${randomUUID()}', '${randomUUID()}', transfer_id, account_id, tool, quote_id, step_id, tx_signature, quoted,
     debited, paid_by from receipt where tx_signature is not null limit 1`,
   open_holds: `insert into hold select '${randomUUID()}', id, 5, 'open' from account limit 1`,
@@ -96,7 +98,11 @@ beforeAll(async () => {
   await instance.books.advanceWatch(token, 2n);
   await instance.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
   await payRelayed(instance, account);
-  await instance.suspense.assign({ txSignature: nobodys[0]!.txSignature, to: { accountId: account }, reason: "his" });
+  await instance.suspense.assign({
+    txSignature: nobodys[0]!.txSignature,
+    to: { accountId: account },
+    reason: "his",
+  });
   await instance.refunds.refund({ receiptId: receiptIds[0]!, reason: "wrong" });
 });
 afterAll(async () => {
@@ -105,7 +111,10 @@ afterAll(async () => {
 });
 
 /** A key that may spend no more than one call's price a day. */
-async function limitedKey({ pool }: Treasurer, accountId: string): Promise<Pick<BeginCall, "keyId" | "budget">> {
+async function limitedKey(
+  { pool }: Treasurer,
+  accountId: string,
+): Promise<Pick<BeginCall, "keyId" | "budget">> {
   const keyId = newId("key", systemClock, systemRandom);
   await pool.query(
     `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)
@@ -118,7 +127,13 @@ async function limitedKey({ pool }: Treasurer, accountId: string): Promise<Pick<
 /** A deposit that waits for its transfer. */
 async function begunDeposit({ pool }: Treasurer, accountId: string): Promise<string> {
   const [depositId, createdAt] = [newId("dep", systemClock, systemRandom), new Date()];
-  const deposit = { depositId, accountId, amount: PRICE, reference: base58.encode(randomBytes(32)), createdAt };
+  const deposit = {
+    depositId,
+    accountId,
+    amount: PRICE,
+    reference: base58.encode(randomBytes(32)),
+    createdAt,
+  };
   await new PostgresDeposits(pool).create(deposit, { waiting: 1, since: createdAt });
   return depositId;
 }
@@ -136,7 +151,11 @@ async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promi
     feeLamports: 10_000n,
     lastValidBlockHeight: 1n,
   };
-  await new PostgresRelays(pool).claim(claim, { dailyLamports: 10_000n, perAccountHourly: 1, failuresHourly: 1 });
+  await new PostgresRelays(pool).claim(claim, {
+    dailyLamports: 10_000n,
+    perAccountHourly: 1,
+    failuresHourly: 1,
+  });
   await ledger.credit(accountId, relayed);
 }
 

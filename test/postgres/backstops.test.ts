@@ -3,7 +3,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { signatureFrom } from "../../src/postgres/rows.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, completed, depositOf, makeAccount, openInstance, paymentOf, type Instance } from "./fixture.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  makeAccount,
+  openInstance,
+  paymentOf,
+  type Instance,
+} from "./fixture.ts";
 
 // What the tables refuse by themselves, were the ledger's functions ever to forget it. Each test writes to them directly.
 let database: TestDatabase;
@@ -34,7 +42,12 @@ beforeEach(async () => {
 const refusal = (constraint: string) => expect.objectContaining({ constraint });
 
 /** Writes a copy of a row, with some columns changed. */
-async function copy(table: string, where: string, value: unknown, changes: Record<string, string> = {}): Promise<void> {
+async function copy(
+  table: string,
+  where: string,
+  value: unknown,
+  changes: Record<string, string> = {},
+): Promise<void> {
   const { rows } = await instance.pool.query<{ name: string }>(
     "select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped",
     [table],
@@ -64,9 +77,10 @@ describe("the tables refuse", () => {
   });
 
   it("a payment that is both taken back and finalized", async () => {
-    const both = instance.pool.query("update payment set reversed = true, finalized = true where tx_signature = $1", [
-      signature,
-    ]);
+    const both = instance.pool.query(
+      "update payment set reversed = true, finalized = true where tx_signature = $1",
+      [signature],
+    );
     await expect(both).rejects.toEqual(refusal("payment_reversed_check"));
   });
 
@@ -80,14 +94,18 @@ describe("the tables refuse", () => {
   it("a settled payment of no call", async () => {
     for (const column of ["fingerprint", "claim_key"]) {
       const change = `update payment set ${column} = null where tx_signature = $1`;
-      await expect(instance.pool.query(change, [signature])).rejects.toEqual(refusal("payment_settled_check"));
+      await expect(instance.pool.query(change, [signature])).rejects.toEqual(
+        refusal("payment_settled_check"),
+      );
     }
   });
 
   it("a second transfer for the same reason", async () => {
     for (const reason of [signature, Buffer.from(run.replaceAll("-", ""), "hex")]) {
       const id = "nextval('transfer_id_seq')";
-      await expect(copy("transfer", "ref", reason, { id })).rejects.toEqual(refusal("transfer_kind_ref_unique"));
+      await expect(copy("transfer", "ref", reason, { id })).rejects.toEqual(
+        refusal("transfer_kind_ref_unique"),
+      );
     }
   });
 
@@ -95,7 +113,9 @@ describe("the tables refuse", () => {
     const sameRun = { id: anyId(), transfer_id: "transfer_id + 1000000" };
     await expect(copy("receipt", "run_id", run, sameRun)).rejects.toEqual(refusal("receipt_run_id_unique"));
     const sameCharge = { id: anyId(), run_id: anyId() };
-    await expect(copy("receipt", "run_id", run, sameCharge)).rejects.toEqual(refusal("receipt_transfer_id_unique"));
+    await expect(copy("receipt", "run_id", run, sameCharge)).rejects.toEqual(
+      refusal("receipt_transfer_id_unique"),
+    );
   });
 
   it("a second hold of a run", async () => {
@@ -136,7 +156,8 @@ describe("the tables refuse", () => {
   });
 
   it("one API key for two accounts", async () => {
-    const key = "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, $3, '', '', '{}')";
+    const key =
+      "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, $3, '', '', '{}')";
     const sha256 = randomBytes(32);
     await instance.pool.query(key, [randomUUID(), account, sha256]);
     const other = (await makeAccount(instance.pool, 0n)).slice(5);

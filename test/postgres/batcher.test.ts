@@ -91,7 +91,8 @@ describe("a batcher", () => {
     let away = true;
     const { batches, batcher } = recording({
       max: 1,
-      run: (items) => (away ? Promise.reject(new DatabaseAwayError(new Error("gone"))) : Promise.resolve([...items])),
+      run: (items) =>
+        away ? Promise.reject(new DatabaseAwayError(new Error("gone"))) : Promise.resolve([...items]),
     });
     const settled = await Promise.allSettled([..."abc"].map((item) => batcher.submit(item)));
     expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
@@ -129,7 +130,9 @@ describe("a batcher", () => {
     const { batcher } = recording({
       run: (items) => {
         const blocked = items.includes("x") || (items.includes("y") && ++busy < 3);
-        return blocked ? Promise.reject(new DatabaseBusyError(new Error("locked"))) : Promise.resolve([...items]);
+        return blocked
+          ? Promise.reject(new DatabaseBusyError(new Error("locked")))
+          : Promise.resolve([...items]);
       },
     });
     const [a, x, y, b] = await Promise.allSettled([..."axyb"].map((item) => batcher.submit(item)));

@@ -16,7 +16,13 @@ import {
   paymentOf,
   PRICE,
 } from "./fixture.ts";
-import { movementOf, movementOfDeposit, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
+import {
+  movementOf,
+  movementOfDeposit,
+  openTreasurer,
+  watchedAccount,
+  type Treasurer,
+} from "./treasury-fixture.ts";
 
 let database: TestDatabase;
 let one: Treasurer;
@@ -70,7 +76,9 @@ describe("a receipt", () => {
 
   it("that nobody has is not refunded", async () => {
     for (const receiptId of ["rcpt_nonsense", `rcpt_${"0".repeat(32)}`, `run_${"0".repeat(32)}`]) {
-      await expect(one.refunds.refund({ receiptId, reason: "r" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await expect(one.refunds.refund({ receiptId, reason: "r" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
     }
   });
 
@@ -82,7 +90,9 @@ describe("a receipt", () => {
     for (const account of accounts) expect(await one.ledger.balance(account)).toBe(0n);
     const refunds = await Promise.all(
       receiptIds.flatMap((receiptId, n) =>
-        [n, n + 1].map((at) => [one, two, three][at % 3]!.refunds.refund({ receiptId, reason: "all of them" })),
+        [n, n + 1].map((at) =>
+          [one, two, three][at % 3]!.refunds.refund({ receiptId, reason: "all of them" }),
+        ),
       ),
     );
     expect(refunds.filter(({ refunded }) => refunded)).toHaveLength(500);
@@ -116,7 +126,9 @@ describe("a payment that vanished", () => {
     const account = await makeAccount(one.pool, 0n);
     const [finalized, marked] = [depositOf({ finalized: true }), depositOf()];
     for (const deposit of [finalized, marked]) await one.ledger.credit(account, deposit);
-    expect(await one.books.finalize([finalized, marked, depositOf()].map(({ txSignature }) => txSignature))).toBe(1);
+    expect(
+      await one.books.finalize([finalized, marked, depositOf()].map(({ txSignature }) => txSignature)),
+    ).toBe(1);
     for (const { txSignature } of [finalized, marked, depositOf()])
       expect(await one.books.reverse(txSignature)).toBeUndefined();
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
@@ -155,11 +167,18 @@ describe("a payment that vanished", () => {
     await one.ledger.finish(failed(call));
     for (const deposit of [credited, tried]) {
       await one.books.reverse(deposit.txSignature);
-      const query = { ...deposit, accountId: account, fingerprint: call.fingerprint, idempotencyKey: undefined };
+      const query = {
+        ...deposit,
+        accountId: account,
+        fingerprint: call.fingerprint,
+        idempotencyKey: undefined,
+      };
       expect(await two.ledger.prior(query)).toEqual({ kind: "reversed" });
       for (const payment of [paymentOf(deposit), { ...paymentOf(deposit), deposit: undefined }]) {
         expect(await two.ledger.begin(callOf(account, { payment }))).toEqual({ kind: "reversed" });
-        expect(await two.ledger.begin(callOf(account, { payment, idempotencyKey: "k" }))).toEqual({ kind: "reversed" });
+        expect(await two.ledger.begin(callOf(account, { payment, idempotencyKey: "k" }))).toEqual({
+          kind: "reversed",
+        });
       }
       expect(await two.ledger.credit(account, deposit)).toMatchObject({ credited: false });
     }
@@ -192,7 +211,9 @@ describe("a payment that vanished", () => {
     await one.books.reverse(deposit.txSignature);
     await two.books.record(token, movementOfDeposit(deposit, account));
     expect(await one.ledger.balance(account)).toBe(PRICE);
-    expect(await two.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toEqual({ kind: "started" });
+    expect(await two.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toEqual({
+      kind: "started",
+    });
   });
 
   it("of 500, each taken back twice at once, is taken back 500 times, to nothing", async () => {
@@ -254,7 +275,9 @@ describe("a payment that vanished", () => {
     try {
       // As if they had been accepted before they were finalized, which the watch never does.
       await client.query("begin");
-      await client.query("update payment set finalized = false where account_id = $1", [SYSTEM_ACCOUNTS.suspense]);
+      await client.query("update payment set finalized = false where account_id = $1", [
+        SYSTEM_ACCOUNTS.suspense,
+      ]);
       const reverse = async (txSignature: string) =>
         (await client.query("select * from treasury_reverse($1)", [signatureFrom(txSignature)])).rows;
       expect(await reverse(lying.txSignature)).toEqual([

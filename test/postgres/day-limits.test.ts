@@ -108,7 +108,12 @@ describe("a key's limit per day", () => {
   it("has back what a failed, a cancelled and a swept call held, and keeps what a completed one cost, refunded or not", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(4);
-    const calls = [0, 1, 2, 3].map(() => callOf(account, key)) as [BeginCall, BeginCall, BeginCall, BeginCall];
+    const calls = [0, 1, 2, 3].map(() => callOf(account, key)) as [
+      BeginCall,
+      BeginCall,
+      BeginCall,
+      BeginCall,
+    ];
     expect(await begun(...calls)).toEqual(Array(4).fill("started"));
     expect(await begun(callOf(account, key))).toEqual(["capped"]);
     await one.ledger.finish(completed(calls[0]));
@@ -202,7 +207,9 @@ describe("a key's limit per day", () => {
   it("lets stored answers be told again, and running calls be asked for", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(2);
-    const [done, running] = ["done", "running"].map((idempotencyKey) => callOf(account, { ...key, idempotencyKey }));
+    const [done, running] = ["done", "running"].map((idempotencyKey) =>
+      callOf(account, { ...key, idempotencyKey }),
+    );
     await begun(done!, running!);
     await one.ledger.finish(completed(done!));
     const again = (call: BeginCall) => ({ ...call, runId: callOf(account).runId });

@@ -182,7 +182,12 @@ describe("an answer that is lost after the database has committed", () => {
   });
 
   it("is asked for again: receipts and runs are read", async () => {
-    const page = { accountId: await makeAccount(one.pool, 0n), limit: 5, cursor: undefined, status: undefined };
+    const page = {
+      accountId: await makeAccount(one.pool, 0n),
+      limit: 5,
+      cursor: undefined,
+      status: undefined,
+    };
     const [receipts, runs] = [new PostgresReceipts(behind.pool), new PostgresRuns(behind.pool)];
     expect(await withCut(() => receipts.list(page))).toMatchObject({ items: [] });
     expect(await withCut(() => receipts.find(page.accountId, `rcpt_${"0".repeat(32)}`))).toBeUndefined();
@@ -262,9 +267,10 @@ describe("connections that are killed in the middle of everything", () => {
     const over = new AbortController();
     const killer = (async () => {
       while (!over.signal.aborted) {
-        await two.pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", [
-          `test ${one.instanceId}`,
-        ]);
+        await two.pool.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
+          [`test ${one.instanceId}`],
+        );
         // Long enough for a new connection to get some work done, on a busy machine too.
         await sleep(100 + Math.random() * 200);
       }
@@ -317,7 +323,9 @@ describe("expired keys", () => {
     for (const known of [{ payment }, { idempotencyKey: "paid" }, { idempotencyKey: "alias" }]) {
       expect(await one.ledger.begin(callOf(account, known))).toMatchObject({ kind: "replay" });
     }
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "running" }))).toEqual({ kind: "in_progress" });
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "running" }))).toEqual({
+      kind: "in_progress",
+    });
     expect(await one.ledger.begin(callOf(account, { idempotencyKey: "old" }))).toEqual({ kind: "started" });
   });
 

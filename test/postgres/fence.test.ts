@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { uuidFrom } from "../../src/postgres/rows.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, completed, expireLeases, failed, makeAccount, openInstance, PRICE, type Instance } from "./fixture.ts";
+import {
+  callOf,
+  completed,
+  expireLeases,
+  failed,
+  makeAccount,
+  openInstance,
+  PRICE,
+  type Instance,
+} from "./fixture.ts";
 
 let database: TestDatabase;
 let one: Instance;
@@ -36,7 +45,9 @@ describe("a run that has ended", () => {
     const { account, call } = await begin();
     expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
     await expect(one.ledger.finish(failed(call))).resolves.toEqual({ kind: "lost" });
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "k" }))).toMatchObject({ kind: "replay" });
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "k" }))).toMatchObject({
+      kind: "replay",
+    });
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 });
@@ -46,7 +57,9 @@ describe("a run of another instance", () => {
     const { account, call } = await begin();
     for (const ending of [failed(call), completed(call, { answer: 1 })]) {
       expect(await two.ledger.finish(ending)).toEqual({ kind: "lost" });
-      const { rows } = await two.pool.query("select status from run where id = $1", [uuidFrom("run", call.runId)]);
+      const { rows } = await two.pool.query("select status from run where id = $1", [
+        uuidFrom("run", call.runId),
+      ]);
       expect(rows).toEqual([{ status: "active" }]);
     }
     expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });

@@ -43,7 +43,11 @@ export async function makeAccount(pool: Pool, balance: bigint): Promise<string> 
     base58.encode(randomBytes(32)),
   ]);
   if (balance !== 0n)
-    await pool.query("select ledger_adjust($1, $2, $3, 'test')", [uuidOf("acct", accountId), balance, randomBytes(32)]);
+    await pool.query("select ledger_adjust($1, $2, $3, 'test')", [
+      uuidOf("acct", accountId),
+      balance,
+      randomBytes(32),
+    ]);
   return accountId;
 }
 
@@ -90,7 +94,12 @@ export function depositOf(change: Partial<Deposit> = {}): Deposit {
 }
 
 export function paymentOf(deposit: Deposit): CallPayment {
-  return { txSignature: deposit.txSignature, quoteId: deposit.quoteId, stepId: stepIdOf(deposit.quoteId), deposit };
+  return {
+    txSignature: deposit.txSignature,
+    quoteId: deposit.quoteId,
+    stepId: stepIdOf(deposit.quoteId),
+    deposit,
+  };
 }
 
 /** Ends the call's run well. */
@@ -107,7 +116,11 @@ export async function chargeOf(ledger: PostgresLedger, end: ReturnType<typeof co
 
 /** Ends the call's run badly. */
 export function failed(call: BeginCall) {
-  return { runId: call.runId, outcome: "failed", error: { code: "TOOL_FAILED", message: "the tool failed" } } as const;
+  return {
+    runId: call.runId,
+    outcome: "failed",
+    error: { code: "TOOL_FAILED", message: "the tool failed" },
+  } as const;
 }
 
 /** Whether the books balance, by every check of the audit. */

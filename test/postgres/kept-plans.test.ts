@@ -69,19 +69,26 @@ async function open(): Promise<void> {
   const client = await pool.connect();
   client.on("notice", ({ message }) => plans.push(message ?? ""));
   client.release();
-  const leases = new Leases({ pool, instanceId: INSTANCE, leaseMs: 60_000, log: { warn: () => {}, error: () => {} } });
+  const leases = new Leases({
+    pool,
+    instanceId: INSTANCE,
+    leaseMs: 60_000,
+    log: { warn: () => {}, error: () => {} },
+  });
   ledger = new PostgresLedger({ pool, instanceId: INSTANCE, leaseMs: 60_000, leases });
 }
 
 const newKey = () => newId("key", systemClock, systemRandom);
 const begin = async (calls: readonly BeginCall[]) =>
   (await Promise.all(calls.map((call) => ledger.begin(call)))).map(({ kind }) => kind);
-const finish = (endings: readonly FinishCall[]) => Promise.all(endings.map((ending) => ledger.finish(ending)));
+const finish = (endings: readonly FinishCall[]) =>
+  Promise.all(endings.map((ending) => ledger.finish(ending)));
 
 /** A statement of its own, whose plan is not the function's to keep. */
 const ASIDE = /Query Text: select available from account/;
 
-const SCAN = /\b(?:Seq|Index|Index Only|Bitmap Index) Scan\b(?: using (\w+))?[^\n]* on (\w+)[^\n]*\n?([^\n]*)/g;
+const SCAN =
+  /\b(?:Seq|Index|Index Only|Bitmap Index) Scan\b(?: using (\w+))?[^\n]* on (\w+)[^\n]*\n?([^\n]*)/g;
 
 /** What is read otherwise than by all columns of a key, and for which statement. */
 function otherReads(): string[] {
@@ -118,7 +125,10 @@ async function empty(): Promise<void> {
 async function begun(): Promise<void> {
   const { ledger: first, ...instance } = openInstance(database.url);
   const accountId = await makeAccount(outside, 1_000_000n);
-  const call = callOf(accountId, { idempotencyKey: newRunId(), budget: { id: newKey(), perDay: 1_000_000n } });
+  const call = callOf(accountId, {
+    idempotencyKey: newRunId(),
+    budget: { id: newKey(), perDay: 1_000_000n },
+  });
   for (const one of [call, callOf(accountId, { payment: paymentOf(depositOf()) })]) {
     await first.begin(one);
     await first.finish(completed(one));
@@ -179,7 +189,10 @@ const KINDS: readonly [string, (accountId: string) => BeginCall][] = [
     "by proof with a key",
     (accountId) => callOf(accountId, { idempotencyKey: newRunId(), payment: paymentOf(depositOf()) }),
   ],
-  ["with a limit per day", (accountId) => callOf(accountId, { budget: { id: newKey(), perDay: 1_000_000n } })],
+  [
+    "with a limit per day",
+    (accountId) => callOf(accountId, { budget: { id: newKey(), perDay: 1_000_000n } }),
+  ],
 ];
 
 describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
@@ -221,12 +234,18 @@ describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
     plans.length = 0;
     const short = depositOf({ amount: 1n });
     expect(
-      await begin([callOf(poor, { idempotencyKey: newRunId() }), callOf(poor, { payment: paymentOf(short) })]),
+      await begin([
+        callOf(poor, { idempotencyKey: newRunId() }),
+        callOf(poor, { payment: paymentOf(short) }),
+      ]),
     ).toEqual(["insufficient", "insufficient"]);
     const credited = depositOf();
     await ledger.credit(accountId, credited);
     const call = callOf(accountId, { payment: paymentOf(credited), idempotencyKey: newRunId() });
-    const swept = callOf(accountId, { idempotencyKey: newRunId(), budget: { id: newKey(), perDay: 1_000_000n } });
+    const swept = callOf(accountId, {
+      idempotencyKey: newRunId(),
+      budget: { id: newKey(), perDay: 1_000_000n },
+    });
     expect(await begin([call, swept])).toEqual(["started", "started"]);
     await expireLeases(outside, call, swept);
     await pool.query("select ledger_sweep(100)");
@@ -239,7 +258,9 @@ describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
     const [accountId, tier] = [newId("acct", systemClock, systemRandom), { ratePerMinute: 60, burst: 10 }];
     for (let turn = 0; turn < 2; turn++) {
       await Promise.all(
-        [newKey(), newKey(), newKey()].map(async (keyId) => rates.take({ keyId, accountId, tier, accountTier: tier })),
+        [newKey(), newKey(), newKey()].map(async (keyId) =>
+          rates.take({ keyId, accountId, tier, accountTier: tier }),
+        ),
       );
     }
     expect(plans.length).toBeGreaterThan(3);

@@ -32,7 +32,13 @@ beforeAll(async () => {
   const log = { warn: () => {}, error: () => {} };
   notifications = new Notifications({ url: database.url, log });
   secrets = await openKeySecrets(pool, clock);
-  authenticator = new PostgresAuthenticator({ pool, clock, notifications, secrets, uses: { note: () => {} } });
+  authenticator = new PostgresAuthenticator({
+    pool,
+    clock,
+    notifications,
+    secrets,
+    uses: { note: () => {} },
+  });
   notifications.start();
 });
 afterAll(async () => {
@@ -56,13 +62,18 @@ async function rememberedKey() {
 
 it("a key that is remembered stands for its account", async () => {
   const { key, secret } = await rememberedKey();
-  expect(await authenticator.authenticate(secret)).toMatchObject({ keyId: key.keyId, accountId: key.accountId });
+  expect(await authenticator.authenticate(secret)).toMatchObject({
+    keyId: key.keyId,
+    accountId: key.accountId,
+  });
 });
 
 it("a key that is remembered is forgotten within a second of its revocation", async () => {
   const { key, secret } = await rememberedKey();
   await operator.apiKeys.revoke(key.keyId);
-  await expect.poll(() => authenticator.authenticate(secret), { timeout: 1_000, interval: 10 }).toBeUndefined();
+  await expect
+    .poll(() => authenticator.authenticate(secret), { timeout: 1_000, interval: 10 })
+    .toBeUndefined();
 });
 
 /** What authenticating each of these found, and how often the database was asked for them. */
@@ -70,7 +81,9 @@ async function tryAll(keys: readonly string[]) {
   const before = asked;
   let good = 0;
   for (let at = 0; at < keys.length; at += 1_000) {
-    const callers = await Promise.all(keys.slice(at, at + 1_000).map(async (key) => authenticator.authenticate(key)));
+    const callers = await Promise.all(
+      keys.slice(at, at + 1_000).map(async (key) => authenticator.authenticate(key)),
+    );
     good += callers.filter((caller) => caller !== undefined).length;
   }
   return { good, asked: asked - before };
@@ -99,7 +112,9 @@ describe("a bad key", () => {
   it("that names unknown versions has the secrets read once a second at most, by one statement at a time", async () => {
     clock.aheadMs += 2_000;
     const forge = () =>
-      Array.from({ length: 1_000 }, (_, n) => newApiKey({ version: 2 + n, secret: randomBytes(32) }, systemRandom));
+      Array.from({ length: 1_000 }, (_, n) =>
+        newApiKey({ version: 2 + n, secret: randomBytes(32) }, systemRandom),
+      );
     expect(await tryAll(forge())).toEqual({ good: 0, asked: 1 });
     expect(await tryAll(forge())).toEqual({ good: 0, asked: 0 });
     clock.aheadMs += 1_500;
@@ -109,7 +124,9 @@ describe("a bad key", () => {
   it("that was revoked, or is signed and unknown, asks the database once in some seconds", async () => {
     const { key, secret } = await rememberedKey();
     await operator.apiKeys.revoke(key.keyId);
-    await expect.poll(() => authenticator.authenticate(secret), { timeout: 1_000, interval: 10 }).toBeUndefined();
+    await expect
+      .poll(() => authenticator.authenticate(secret), { timeout: 1_000, interval: 10 })
+      .toBeUndefined();
     const unknown = newApiKey(secrets.current(), systemRandom);
     await tryAll([unknown]);
     const flood = Array.from({ length: 1_000 }, () => [secret, unknown]).flat();
@@ -135,7 +152,9 @@ describe("a new secret", () => {
     const maker = await openStarted(database.url);
     const { secret } = await maker.apiKeys.create({ accountId, name: "test", scopes: DEFAULT_SCOPES });
     expect(versionOf(secret)).toBe(next);
-    const { rows } = await pool.query("select secret_version from api_key where account_id = $1", [accountId.slice(5)]);
+    const { rows } = await pool.query("select secret_version from api_key where account_id = $1", [
+      accountId.slice(5),
+    ]);
     expect(rows).toEqual([{ secret_version: next }]);
     // It may have read the secrets within the last second, and then waits for the next one.
     await expect.poll(async () => operator.authenticator.authenticate(secret)).toMatchObject({ accountId });

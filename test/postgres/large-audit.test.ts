@@ -35,7 +35,8 @@ describe("the audit of a ledger that grew faster than it was analysed", () => {
     await locker.connect();
     await locker.query("begin; lock table hold in access exclusive mode");
     const underWay = async () => {
-      const text = "select from pg_stat_activity where application_name = 'called off' and wait_event_type = 'Lock'";
+      const text =
+        "select from pg_stat_activity where application_name = 'called off' and wait_event_type = 'Lock'";
       return (await instance.pool.query(text)).rowCount;
     };
     const reason = new Error("the caller is gone");
@@ -45,10 +46,14 @@ describe("the audit of a ledger that grew faster than it was analysed", () => {
     caller.abort(reason);
     await expect.poll(underWay).toBe(0);
     expect(await called).toBe(reason);
-    expect(await auditApart(database.url).catch((error: unknown) => error)).toMatchObject({ code: "UNAVAILABLE" });
+    expect(await auditApart(database.url).catch((error: unknown) => error)).toMatchObject({
+      code: "UNAVAILABLE",
+    });
     await locker.end();
     await pool.end();
 
-    expect(await audit(instance.pool, AbortSignal.abort(reason)).catch((error: unknown) => error)).toBe(reason);
+    expect(await audit(instance.pool, AbortSignal.abort(reason)).catch((error: unknown) => error)).toBe(
+      reason,
+    );
   });
 });

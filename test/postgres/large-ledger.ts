@@ -35,7 +35,8 @@ export async function fillLedger(url: string, transfers: number, accounts?: numb
 }
 
 /** The large tables: their indexes are made afterwards, all at once, which takes a tenth of the time. */
-const LARGE = "array['payment', 'treasury_movement', 'run', 'idempotency', 'hold', 'transfer', 'receipt']::regclass[]";
+const LARGE =
+  "array['payment', 'treasury_movement', 'run', 'idempotency', 'hold', 'transfer', 'receipt']::regclass[]";
 
 /** @returns the statements that make them again */
 async function dropIndexes(client: pg.Client): Promise<string[]> {
@@ -58,9 +59,15 @@ function sharesOf(transfers: number, wanted: number | undefined) {
   const accounts = wanted ?? share(0.001);
   const holders = holdersOf(transfers, accounts);
   // Half of the deposits pay a call; the last ones lie in suspense, those before them were taken back, the others were credited only.
-  const [deposits, suspended, reversed, withdrawals] = [share(0.2), share(0.002), share(0.0002), share(0.0002)];
+  const [deposits, suspended, reversed, withdrawals] = [
+    share(0.2),
+    share(0.002),
+    share(0.0002),
+    share(0.0002),
+  ];
   const refunds = share(0.01);
-  const charges = transfers - holders - deposits - Math.floor(suspended / 2) - reversed - withdrawals - refunds;
+  const charges =
+    transfers - holders - deposits - Math.floor(suspended / 2) - reversed - withdrawals - refunds;
   return {
     accounts,
     holders,
@@ -103,7 +110,8 @@ const holder = (n: string, { accounts, holders }: Pick<Shares, "accounts" | "hol
   `(1 + (${n}) * ${Math.floor(accounts / holders)})`;
 
 /** Identifiers that grow, as those that are made do. */
-const id = (kind: number, n: string) => `(lpad(to_hex(${kind}), 8, '0') || lpad(to_hex(${n}), 24, '0'))::uuid`;
+const id = (kind: number, n: string) =>
+  `(lpad(to_hex(${kind}), 8, '0') || lpad(to_hex(${n}), 24, '0'))::uuid`;
 const run = id(2, "n");
 const signature = "sha512(int8send(n))";
 const fingerprint = "sha256(int8send(n))";
@@ -119,7 +127,16 @@ const limited = (uuid: string) => `case when get_byte(uuid_send(${uuid}), 15) % 
 const result = "json_build_object('model', 'meta-llama/Llama-3.1-8B', 'note', repeat('x', 700))";
 
 /** What calls and the watch of the treasury write, but for the transfers. In sets, as a million calls would take an hour. */
-function rows({ accounts, holders, deposits, settled, suspended, reversed, withdrawals, charges }: Shares): string[] {
+function rows({
+  accounts,
+  holders,
+  deposits,
+  settled,
+  suspended,
+  reversed,
+  withdrawals,
+  charges,
+}: Shares): string[] {
   const account = id(
     1,
     `case when n % 4 = 0 then 1 else ${holder(`n::bigint * 7919 % ${holders}`, { accounts, holders })} end`,
@@ -176,7 +193,8 @@ function rows({ accounts, holders, deposits, settled, suspended, reversed, withd
 
 /** The transfers, in the order of their making, and what follows from them. */
 function books({ refunds, ...shares }: Shares): string[] {
-  const transfer = (rest: string) => `insert into transfer (debit, credit, amount, kind, ref, created_at) ${rest}`;
+  const transfer = (rest: string) =>
+    `insert into transfer (debit, credit, amount, kind, ref, created_at) ${rest}`;
   const charged = "from run where status = 'completed' and price > 0";
   return [
     transfer(
@@ -190,7 +208,9 @@ function books({ refunds, ...shares }: Shares): string[] {
     transfer(
       `select '${suspense}', assigned_to, amount, 'assignment', tx_signature, now() from payment where assigned_to is not null`,
     ),
-    transfer(`select account_id, '${treasury}', amount, 'reversal', tx_signature, now() from payment where reversed`),
+    transfer(
+      `select account_id, '${treasury}', amount, 'reversal', tx_signature, now() from payment where reversed`,
+    ),
     transfer(
       `select '${operator}', '${treasury}', -change, 'withdrawal', token_account || tx_signature, now() from treasury_movement where change < 0`,
     ),

@@ -60,7 +60,9 @@ describe("a call from the balance", () => {
     const account = await makeAccount(one.pool, 9_999n);
     const call = callOf(account, { idempotencyKey: "k" });
     expect(await one.ledger.begin(call)).toEqual({ kind: "insufficient", balance: 9_999n });
-    expect((await one.pool.query("select from idempotency where run_id = $1", [call.runId.slice(4)])).rowCount).toBe(0);
+    expect(
+      (await one.pool.query("select from idempotency where run_id = $1", [call.runId.slice(4)])).rowCount,
+    ).toBe(0);
     expect(
       await one.ledger.begin(
         callOf(account, { idempotencyKey: "k", fingerprint: fingerprintOf("other"), price: 9_999n }),
@@ -93,7 +95,9 @@ describe("a call from the balance", () => {
       one.ledger.finish(failed(plain)),
     ]);
     expect(ended).toEqual([{ kind: "released" }, { kind: "released" }]);
-    const { rows } = await one.pool.query("select error_message from run where id = $1", [odd.runId.slice(4)]);
+    const { rows } = await one.pool.query("select error_message from run where id = $1", [
+      odd.runId.slice(4),
+    ]);
     expect(rows).toEqual([{ error_message: "ab \ufffd c" }]);
   });
 
@@ -110,7 +114,13 @@ describe("a call from the balance", () => {
     const account = await makeAccount(one.pool, 10n);
     const prices = [6n, 5n, 3n, 2n, 1n];
     const begun = await Promise.all(prices.map((price) => one.ledger.begin(callOf(account, { price }))));
-    expect(begun.map(({ kind }) => kind)).toEqual(["started", "insufficient", "started", "insufficient", "started"]);
+    expect(begun.map(({ kind }) => kind)).toEqual([
+      "started",
+      "insufficient",
+      "started",
+      "insufficient",
+      "started",
+    ]);
   });
 });
 
@@ -132,7 +142,12 @@ describe("an idempotency key", () => {
   it("keeps every character of a stored result", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account, { idempotencyKey: "odd" });
-    const result = { text: 'NUL \0, lone surrogate \ud800, {"a":1}, \\x00', big: 1e300, "": [null, {}], __proto__x: 1 };
+    const result = {
+      text: 'NUL \0, lone surrogate \ud800, {"a":1}, \\x00',
+      big: 1e300,
+      "": [null, {}],
+      __proto__x: 1,
+    };
     await one.ledger.begin(call);
     await one.ledger.finish({ ...completed(call), result });
     expect(await one.ledger.begin(callOf(account, { idempotencyKey: "odd" }))).toMatchObject({
@@ -166,7 +181,9 @@ describe("an idempotency key", () => {
     const second = callOf(account, { idempotencyKey: "d" });
     expect(await two.ledger.begin(second)).toEqual({ kind: "started" });
     expect(await two.ledger.finish(completed(second))).toMatchObject({ kind: "captured" });
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "d" }))).toMatchObject({ kind: "replay" });
+    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "d" }))).toMatchObject({
+      kind: "replay",
+    });
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
@@ -174,11 +191,16 @@ describe("an idempotency key", () => {
     const account = await makeAccount(one.pool, PRICE);
     const deposit = depositOf();
     await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
-    const call = callOf(account, { idempotencyKey: `pay:${deposit.txSignature}`, fingerprint: fingerprintOf("other") });
+    const call = callOf(account, {
+      idempotencyKey: `pay:${deposit.txSignature}`,
+      fingerprint: fingerprintOf("other"),
+    });
     expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
     await one.ledger.finish(completed(call));
     const { txSignature } = depositOf();
-    expect(await one.ledger.prior({ ...call, txSignature, quoteId: "qt_other" })).toMatchObject({ kind: "replay" });
+    expect(await one.ledger.prior({ ...call, txSignature, quoteId: "qt_other" })).toMatchObject({
+      kind: "replay",
+    });
   });
 
   it("of 60 calls with one key over three instances, one starts", async () => {
@@ -215,7 +237,9 @@ describe("an idempotency key", () => {
     try {
       expect(await one.ledger.begin(callOf(account))).toEqual({ kind: "insufficient", balance: -5n });
       for (const idempotencyKey of ["free", undefined]) {
-        expect(await one.ledger.begin(callOf(account, { idempotencyKey, price: 0n }))).toEqual({ kind: "started" });
+        expect(await one.ledger.begin(callOf(account, { idempotencyKey, price: 0n }))).toEqual({
+          kind: "started",
+        });
       }
     } finally {
       await one.pool.query("update account set available = 0 where id = $1", [account.slice(5)]);
@@ -238,7 +262,10 @@ describe("an idempotency key", () => {
 describe("runs that end together", () => {
   it("lock their keys in one order, whether they completed or failed", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
-    const [first, last] = [callOf(account, { idempotencyKey: "a" }), callOf(account, { idempotencyKey: "b" })];
+    const [first, last] = [
+      callOf(account, { idempotencyKey: "a" }),
+      callOf(account, { idempotencyKey: "b" }),
+    ];
     await Promise.all([first, last].map((call) => one.ledger.begin(call)));
     const holder = await three.pool.connect();
     const lock = "select from idempotency where account_id = $1 and key = $2 for update nowait";

@@ -73,10 +73,16 @@ describe("a key that its payment has left for another one", () => {
 
   it("waits for that call when both come in one batch, or while it begins elsewhere", async () => {
     await leave();
-    const begun = await Promise.all([one.ledger.begin(callWith("next", payment)), one.ledger.begin(callWith("left"))]);
+    const begun = await Promise.all([
+      one.ledger.begin(callWith("next", payment)),
+      one.ledger.begin(callWith("left")),
+    ]);
     expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
     await leave();
-    const both = await Promise.all([one.ledger.begin(callWith("next", payment)), two.ledger.begin(callWith("left"))]);
+    const both = await Promise.all([
+      one.ledger.begin(callWith("next", payment)),
+      two.ledger.begin(callWith("left")),
+    ]);
     expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in_progress", "started"]);
   });
 
@@ -88,7 +94,12 @@ describe("a key that its payment has left for another one", () => {
     for (const proof of [callWith("next", payment), callWith("new", payment), callWith("next")])
       expect(await one.ledger.begin(proof)).toEqual({ kind: "in_progress" });
     await two.ledger.finish(completed(alone));
-    for (const repeat of [callWith("next", payment), callWith("new", payment), callWith("next"), callWith("left")])
+    for (const repeat of [
+      callWith("next", payment),
+      callWith("new", payment),
+      callWith("next"),
+      callWith("left"),
+    ])
       expect(kindOf(await one.ledger.begin(repeat))).toEqual({ kind: "replay", run: alone.runId });
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
@@ -104,7 +115,9 @@ describe("a key that its payment has left for another one", () => {
         callWith("new", payment),
         callWith("left", payment),
       ];
-      const begun = await Promise.all(calls.map((call, n) => [one, two][(n + round) % 2]!.ledger.begin(call)));
+      const begun = await Promise.all(
+        calls.map((call, n) => [one, two][(n + round) % 2]!.ledger.begin(call)),
+      );
       expect(begun.map(({ kind }) => kind).toSorted()).toEqual([...Array(4).fill("in_progress"), "started"]);
     }
   });
@@ -115,9 +128,10 @@ describe("a key that is forgotten at the moment that it comes again", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const keys = ["a", "b"].map((idempotencyKey) => ({ idempotencyKey }));
     for (const key of keys) await fail(callOf(account, key));
-    await one.pool.query("update idempotency set expires_at = now() - interval '1 hour' where account_id = $1", [
-      uuidOf("acct", account),
-    ]);
+    await one.pool.query(
+      "update idempotency set expires_at = now() - interval '1 hour' where account_id = $1",
+      [uuidOf("acct", account)],
+    );
     const holder = await two.pool.connect();
     try {
       await holder.query("begin");

@@ -46,19 +46,28 @@ async function newAccount(): Promise<string> {
 }
 
 async function newKey(limits?: KeyLimits, accountId?: string) {
-  const wanted = { accountId: accountId ?? (await newAccount()), name: "test", scopes: DEFAULT_SCOPES, limits };
+  const wanted = {
+    accountId: accountId ?? (await newAccount()),
+    name: "test",
+    scopes: DEFAULT_SCOPES,
+    limits,
+  };
   return one.apiKeys.create(wanted);
 }
 
 const works = async (secret: string) => (await two.authenticator.authenticate(secret)) !== undefined;
-const stopsWorking = (secret: string) => expect.poll(() => works(secret), { timeout: 5_000, interval: 20 }).toBe(false);
+const stopsWorking = (secret: string) =>
+  expect.poll(() => works(secret), { timeout: 5_000, interval: 20 }).toBe(false);
 const refused = (problem: RegExp) => ({ code: "INVALID_REQUEST", message: expect.stringMatching(problem) });
 
 describe("a key with limits", () => {
   it("stands for a caller that has them", async () => {
     const { key, secret } = await newKey(TIGHT);
     expect(key.limits).toEqual(TIGHT);
-    expect(await two.authenticator.authenticate(secret)).toMatchObject({ limits: TIGHT, budgetId: key.keyId });
+    expect(await two.authenticator.authenticate(secret)).toMatchObject({
+      limits: TIGHT,
+      budgetId: key.keyId,
+    });
     expect((await one.apiKeys.list(key.accountId)).map(({ limits }) => limits)).toEqual([TIGHT]);
   });
 
@@ -70,7 +79,10 @@ describe("a key with limits", () => {
     });
     const { key, secret } = await newKey(NONE);
     expect(key.limits).toBeUndefined();
-    expect(await one.authenticator.authenticate(secret)).toMatchObject({ limits: undefined, budgetId: undefined });
+    expect(await one.authenticator.authenticate(secret)).toMatchObject({
+      limits: undefined,
+      budgetId: undefined,
+    });
   });
 
   it("stops working when it expires, also where it is remembered", async () => {
@@ -128,7 +140,8 @@ describe("an account", () => {
     );
     const problems = made.filter((result) => result.status === "rejected");
     expect(problems).toHaveLength(6);
-    for (const { reason } of problems) expect(reason).toMatchObject(refused(/has 100 keys that work.*revoke one/));
+    for (const { reason } of problems)
+      expect(reason).toMatchObject(refused(/has 100 keys that work.*revoke one/));
     // There is room for a successor only where its predecessor makes it.
     const [key] = await one.apiKeys.list(accountId);
     const rotation = { keyId: key!.keyId, accountId };
@@ -152,13 +165,18 @@ describe("an account that makes and revokes keys without end", () => {
       );
     await made(1, 2_000, "now() - interval '2 days'");
     for (const keys of [await one.apiKeys.list(accountId), await one.apiKeys.listWithUse(accountId)]) {
-      expect(keys.map(({ name }) => Number(name))).toEqual([...Array.from({ length: 500 }, (_, n) => 2_000 - n), 1]);
+      expect(keys.map(({ name }) => Number(name))).toEqual([
+        ...Array.from({ length: 500 }, (_, n) => 2_000 - n),
+        1,
+      ]);
     }
     const { key } = await one.apiKeys.create({ accountId, name: "", scopes: [] });
     await made(3_001, 3_999, "now() - interval '23 hours'");
     const refusal = refused(/has made 1000 keys within a day/);
     await expect(one.apiKeys.create({ accountId, name: "", scopes: [] })).rejects.toMatchObject(refusal);
-    await expect(one.apiKeys.rotate({ keyId: key.keyId, accountId, overlapSeconds: 0 })).rejects.toMatchObject(refusal);
+    await expect(
+      one.apiKeys.rotate({ keyId: key.keyId, accountId, overlapSeconds: 0 }),
+    ).rejects.toMatchObject(refusal);
     expect((await one.apiKeys.revoke(key.keyId, accountId)).revokedAt).toBeInstanceOf(Date);
   });
 });
@@ -167,7 +185,11 @@ describe("a key that is replaced", () => {
   it("works until its time is up, and its successor is like it and shares what it may spend on a day", async () => {
     const old = await newKey(TIGHT);
     expect(await works(old.secret)).toBe(true);
-    const rotated = await two.apiKeys.rotate({ keyId: old.key.keyId, accountId: undefined, overlapSeconds: 3_600 });
+    const rotated = await two.apiKeys.rotate({
+      keyId: old.key.keyId,
+      accountId: undefined,
+      overlapSeconds: 3_600,
+    });
     const { name, scopes, accountId } = old.key;
     expect(rotated.key).toMatchObject({ name, scopes, accountId, limits: TIGHT, revokedAt: undefined });
     const end = rotated.oldKey.limits?.expiresAt?.getTime() ?? 0;
@@ -209,7 +231,8 @@ describe("a key that is replaced", () => {
     );
     expect(attempts.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     for (const attempt of attempts)
-      if (attempt.status === "rejected") expect(attempt.reason).toMatchObject(refused(/key_id: was replaced by key_/));
+      if (attempt.status === "rejected")
+        expect(attempt.reason).toMatchObject(refused(/key_id: was replaced by key_/));
     expect(await one.apiKeys.list(accountId)).toHaveLength(2);
 
     const revoked = await newKey();
@@ -222,9 +245,9 @@ describe("a key that is replaced", () => {
     const foreign = await newKey();
     const NOT_FOUND = { code: "NOT_FOUND", message: "there is no such API key" };
     for (const unknown of [foreign.key.keyId, "key_nonsense", `key_${"0".repeat(32)}`]) {
-      await expect(one.apiKeys.rotate({ keyId: unknown, accountId, overlapSeconds: 0 })).rejects.toMatchObject(
-        NOT_FOUND,
-      );
+      await expect(
+        one.apiKeys.rotate({ keyId: unknown, accountId, overlapSeconds: 0 }),
+      ).rejects.toMatchObject(NOT_FOUND);
       await expect(one.apiKeys.revoke(unknown, accountId)).rejects.toMatchObject(NOT_FOUND);
     }
     expect(await works(foreign.secret)).toBe(true);
@@ -247,7 +270,13 @@ describe("what keys do", () => {
     two.start();
     const used = await one.apiKeys.listWithUse(accountId);
     expect(used).toMatchObject([
-      { keyId: limited.key.keyId, dayUsed: 2n * PRICE, spent: PRICE, chargedCalls: 1n, lastUsedAt: undefined },
+      {
+        keyId: limited.key.keyId,
+        dayUsed: 2n * PRICE,
+        spent: PRICE,
+        chargedCalls: 1n,
+        lastUsedAt: undefined,
+      },
       { keyId: plain.key.keyId, dayUsed: 0n, spent: 3n * PRICE, chargedCalls: 3n },
     ]);
     expect(used[1]?.lastUsedAt?.getTime()).toBeGreaterThanOrEqual(before - 1);

@@ -106,8 +106,13 @@ describe("a list", () => {
   });
 
   it("is filtered by status", async () => {
-    const failures = await all((cursor) => runs.list({ ...page, accountId, limit: 2, cursor, status: "failed" }));
-    expect(failures.map((items) => items.map(({ status }) => status))).toEqual([["failed", "failed"], ["failed"]]);
+    const failures = await all((cursor) =>
+      runs.list({ ...page, accountId, limit: 2, cursor, status: "failed" }),
+    );
+    expect(failures.map((items) => items.map(({ status }) => status))).toEqual([
+      ["failed", "failed"],
+      ["failed"],
+    ]);
     expect((await receipts.list({ ...page, accountId, status: "refunded" })).items).toEqual([]);
     expect((await receipts.list({ ...page, accountId, status: "final" })).items).toHaveLength(5);
   });
@@ -120,7 +125,9 @@ describe("a list", () => {
       [first, second, third].map((runId) => uuidOf("run", runId)),
     ]);
     const found = async (filter: HistoryFilter, status?: RunStatus) => {
-      const pages = await all((cursor) => runs.list({ ...page, accountId, limit: 2, cursor, status, filter }));
+      const pages = await all((cursor) =>
+        runs.list({ ...page, accountId, limit: 2, cursor, status, filter }),
+      );
       return pages.flat().map(({ runId }) => runId);
     };
     expect(await found({ keyId })).toEqual([third, second, first]);
@@ -139,7 +146,9 @@ describe("a list", () => {
     expect((await receipts.list({ ...page, accountId, status: "final", filter: { keyId } })).items).toEqual(
       narrowed.items,
     );
-    expect((await receipts.list({ ...page, accountId, status: "refunded", filter: { keyId } })).items).toEqual([]);
+    expect(
+      (await receipts.list({ ...page, accountId, status: "refunded", filter: { keyId } })).items,
+    ).toEqual([]);
     expect((await receipts.list({ ...page, accountId: otherId, filter: { keyId } })).items).toEqual([]);
     const [newest] = narrowed.items;
     expect(
@@ -159,7 +168,9 @@ describe("a list", () => {
        from generate_series(1, 4100) n`,
       [uuidOf("acct", account), uuidOf("run", newRunId())],
     );
-    const pages = await all((cursor) => runs.list({ ...page, accountId: account, cursor, filter: { tool: "rare" } }));
+    const pages = await all((cursor) =>
+      runs.list({ ...page, accountId: account, cursor, filter: { tool: "rare" } }),
+    );
     expect(pages.map((items) => items.length)).toEqual([0, 0, 1]);
     const many = await all((cursor) =>
       runs.list({ ...page, accountId: account, limit: 100, cursor, filter: { tool: "many" } }),
@@ -213,7 +224,11 @@ it("lists the times of runs and receipts in order, whatever the clocks of the in
   for (const call of calls) await instance.ledger.begin(call);
   // Identifiers of receipts by clocks that go apart.
   for (const [n, call] of calls.entries()) {
-    const receiptId = newId("rcpt", { now: () => Date.now() + (n % 2 === 0 ? 600_000 : -600_000) }, systemRandom);
+    const receiptId = newId(
+      "rcpt",
+      { now: () => Date.now() + (n % 2 === 0 ? 600_000 : -600_000) },
+      systemRandom,
+    );
     await instance.ledger.finish({ ...completed(call), receiptId });
   }
   for (const list of [runs, receipts]) {
@@ -234,7 +249,10 @@ describe("one receipt or run", () => {
       receiptId: receiptIds[0],
       runId: runIds[0],
     });
-    expect(await runs.find(accountId, runIds[0]!)).toMatchObject({ runId: runIds[0], receiptId: receiptIds[0] });
+    expect(await runs.find(accountId, runIds[0]!)).toMatchObject({
+      runId: runIds[0],
+      receiptId: receiptIds[0],
+    });
     expect(await receipts.find(otherId, receiptIds[0]!)).toBeUndefined();
     expect(await runs.find(otherId, runIds[0]!)).toBeUndefined();
     expect(await receipts.find(accountId, "rcpt_nonsense")).toBeUndefined();

@@ -124,23 +124,32 @@ describe("a call that begins", () => {
   const records = (...calls: BeginCall[]) => JSON.stringify(calls.map(callRecord));
   /** The calls are sent, and sent again by the same instance before that is committed, as when an answer is lost. */
   const sendTwice = (...calls: BeginCall[]) =>
-    during(send, [records(...calls), one.instanceId], () => Promise.all(calls.map((call) => one.ledger.begin(call))));
+    during(send, [records(...calls), one.instanceId], () =>
+      Promise.all(calls.map((call) => one.ledger.begin(call))),
+    );
 
-  it.each(["a balance", "a limit"])("is known by its run, when it was sent before with %s for one", async (what) => {
-    const account = await makeAccount(one.pool, what === "a balance" ? PRICE : 2n * PRICE);
-    const budget = what === "a balance" ? undefined : { id: newId("key", systemClock, systemRandom), perDay: PRICE };
-    const call = callOf(account, { idempotencyKey: "sent twice", budget });
-    expect(await sendTwice(call)).toEqual([{ kind: "started" }]);
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "sent twice" }))).toEqual({ kind: "in_progress" });
-    expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
-    await expectCleanAudit(one.pool);
-  });
+  it.each(["a balance", "a limit"])(
+    "is known by its run, when it was sent before with %s for one",
+    async (what) => {
+      const account = await makeAccount(one.pool, what === "a balance" ? PRICE : 2n * PRICE);
+      const budget =
+        what === "a balance" ? undefined : { id: newId("key", systemClock, systemRandom), perDay: PRICE };
+      const call = callOf(account, { idempotencyKey: "sent twice", budget });
+      expect(await sendTwice(call)).toEqual([{ kind: "started" }]);
+      expect(await one.ledger.begin(callOf(account, { idempotencyKey: "sent twice" }))).toEqual({
+        kind: "in_progress",
+      });
+      expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
+      await expectCleanAudit(one.pool);
+    },
+  );
 
   it.each(["a balance", "a limit", "plenty"])(
     "is known by its run, when it was sent before without a key, with %s for one",
     async (what) => {
       const account = await makeAccount(one.pool, what === "a balance" ? PRICE : 2n * PRICE);
-      const budget = what === "a limit" ? { id: newId("key", systemClock, systemRandom), perDay: PRICE } : undefined;
+      const budget =
+        what === "a limit" ? { id: newId("key", systemClock, systemRandom), perDay: PRICE } : undefined;
       const call = callOf(account, { budget });
       expect(await sendTwice(call)).toEqual([{ kind: "started" }]);
       expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });

@@ -48,7 +48,12 @@ const begin = fc.record({
   limited: fc.boolean(),
 });
 type BeginStep = Parameters<typeof begin.map>[0] extends (step: infer Step) => unknown ? Step : never;
-const finish = fc.record({ do: fc.constant("finish" as const), at: small(2), run: small(8), well: fc.boolean() });
+const finish = fc.record({
+  do: fc.constant("finish" as const),
+  at: small(2),
+  run: small(8),
+  well: fc.boolean(),
+});
 const sweep = fc.record({ do: fc.constant("sweep" as const), at: small(2), run: small(8) });
 const credit = fc.record({
   do: fc.constant("credit" as const),
@@ -64,8 +69,17 @@ const record = fc.record({
   owner: fc.option(fc.record({ account: small(2), quote: small(3) }), { nil: undefined }),
   more: fc.constantFrom(0n, 0n, 0n, 1n),
 });
-const mark = fc.record({ do: fc.constantFrom("reverse" as const, "finalize" as const), at: small(2), tx: small(4) });
-const assign = fc.record({ do: fc.constant("assign" as const), at: small(2), tx: small(4), account: small(3) });
+const mark = fc.record({
+  do: fc.constantFrom("reverse" as const, "finalize" as const),
+  at: small(2),
+  tx: small(4),
+});
+const assign = fc.record({
+  do: fc.constant("assign" as const),
+  at: small(2),
+  tx: small(4),
+  account: small(3),
+});
 const refund = fc.record({ do: fc.constant("refund" as const), at: small(2), receipt: small(4) });
 const steps = fc.array(
   fc.oneof(
@@ -92,7 +106,10 @@ type Trial = Awaited<ReturnType<typeof newTrial>>;
 
 /** The few accounts, keys, transactions and quotes of one trial, so that its steps meet each other. */
 async function newTrial() {
-  const accounts = [await makeAccount(instances[0]!.pool, 2n * PRICE), await makeAccount(instances[0]!.pool, 0n)];
+  const accounts = [
+    await makeAccount(instances[0]!.pool, 2n * PRICE),
+    await makeAccount(instances[0]!.pool, 0n),
+  ];
   const budgets = accounts.map(() => ({ id: callOf("").keyId, perDay: 2n * PRICE }));
   const txs = Array.from({ length: 4 }, () => depositOf().txSignature);
   const quotes = Array.from({ length: 3 }, () => depositOf().quoteId);
@@ -110,7 +127,10 @@ async function newTrial() {
   };
   const movement = (step: MovementStep) => {
     const { txSignature, amount } = deposit(step.tx, 0);
-    const owner = step.owner && { accountId: accounts[step.owner.account]!, quoteId: quotes[step.owner.quote]! };
+    const owner = step.owner && {
+      accountId: accounts[step.owner.account]!,
+      quoteId: quotes[step.owner.quote]!,
+    };
     return movementOf({ txSignature, change: amount + step.more, owner });
   };
   return { accounts, txs, deposit, call, movement };
@@ -134,7 +154,8 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
             const begun = await ledger.begin(begins);
             expect(kindOf(begun)).toMatchObject(withoutRunOfFree(reference.begin(begins, instanceId), begun));
             if (begun.kind === "capped") expect(begun.spent).toBe(reference.spent(begins));
-            if (begun.kind === "insufficient") expect(begun.balance).toBe(reference.balance(begins.accountId));
+            if (begun.kind === "insufficient")
+              expect(begun.balance).toBe(reference.balance(begins.accountId));
             if (begun.kind === "started") runs.push(begins);
           } else if (step.do === "finish" && picked) {
             const end = step.well ? completed(picked) : failed(picked);
@@ -152,7 +173,8 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
           } else {
             await treasuryStep(step, instances[step.at]!, reference, names, receipts);
           }
-          for (const account of accounts) expect(await ledger.balance(account)).toBe(reference.balance(account));
+          for (const account of accounts)
+            expect(await ledger.balance(account)).toBe(reference.balance(account));
         }
       }),
       { numRuns: RUNS, endOnFailure: true },
@@ -173,7 +195,8 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
               const begun = await ledger.begin(begins);
               if (begun.kind !== "started") continue;
               started.push(begins);
-              if (index % 5 !== 0) await ledger.finish(index % 3 === attempt ? failed(begins) : completed(begins));
+              if (index % 5 !== 0)
+                await ledger.finish(index % 3 === attempt ? failed(begins) : completed(begins));
               if (index % 15 === 0) await expireLeases(instances[0]!.pool, begins);
               if (index % 7 === 0) await instances[(index + 1) % 3]!.sweeper.sweep();
             }
@@ -210,7 +233,11 @@ async function treasuryStep(
   } else if (step.do === "assign") {
     const txSignature = txs[step.tx]!;
     const to = accounts[step.account];
-    const given = { txSignature, to: to === undefined ? ("operator" as const) : { accountId: to }, reason: "r" };
+    const given = {
+      txSignature,
+      to: to === undefined ? ("operator" as const) : { accountId: to },
+      reason: "r",
+    };
     const assigned = await suspense.assign(given).catch(toldError);
     expect(assigned !== undefined).toBe(reference.assign(txSignature, to ?? "operator") !== undefined);
   } else if (step.do === "refund" && receipts.length > 0) {
@@ -227,6 +254,9 @@ function toldError(error: unknown): undefined {
 }
 
 /** A free call's replay names no run, because it has no receipt. */
-function withoutRunOfFree(expected: { kind: string; run?: string }, begun: Begun): { kind: string; run?: string } {
+function withoutRunOfFree(
+  expected: { kind: string; run?: string },
+  begun: Begun,
+): { kind: string; run?: string } {
   return begun.kind === "replay" && !begun.receipt ? { kind: expected.kind } : expected;
 }

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, chargeOf, completed, depositOf, makeAccount, paymentOf, PRICE } from "./fixture.ts";
-import { movementOf, movementOfDeposit, openTreasurer, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
+import {
+  movementOf,
+  movementOfDeposit,
+  openTreasurer,
+  watchedAccount,
+  type Treasurer,
+} from "./treasury-fixture.ts";
 
 // What happens once is told to whoever asks for it again. It is not an error, which an instance that asks again after a lost answer
 // could not tell from a failure.

@@ -124,7 +124,9 @@ describe("the minutes", () => {
     // The clock may have gone into the next minute meanwhile.
     const first = minutes[0]?.start.getTime() ?? 0;
     expect([now, now + MINUTE_MS]).toContain(first + 59 * MINUTE_MS);
-    expect(minutes.map(({ start }) => start.getTime())).toEqual(minutes.map((_, index) => first + index * MINUTE_MS));
+    expect(minutes.map(({ start }) => start.getTime())).toEqual(
+      minutes.map((_, index) => first + index * MINUTE_MS),
+    );
     const at = (ageMs: number) => minutes.find(({ start }) => start.getTime() === now - ageMs);
     expect(at(0)).toMatchObject({ completed: 1, failed: 1, charged: 5n });
     expect(at(30 * MINUTE_MS)).toMatchObject({ completed: 1, failed: 1, charged: 7n });
@@ -179,12 +181,20 @@ describe("failed payments", () => {
       },
       { kind: "unused", txSignature: second.txSignature, quotePaid: true },
       { kind: "reversed", txSignature: reversed.txSignature, amount: PRICE, accountId, quotePaid: false },
-      { kind: "unused", txSignature: unused.txSignature, amount: 3n, quoteId: unused.quoteId, quotePaid: false },
+      {
+        kind: "unused",
+        txSignature: unused.txSignature,
+        amount: 3n,
+        quoteId: unused.quoteId,
+        quotePaid: false,
+      },
     ]);
     expect(items.map(({ txSignature }) => txSignature)).not.toContain(forDeposit.txSignature);
 
     // All at once, so that the signature decides.
-    await pool.query("update payment set created_at = (select moved_at from relay limit 1) - interval '1 hour'");
+    await pool.query(
+      "update payment set created_at = (select moved_at from relay limit 1) - interval '1 hour'",
+    );
     await pool.query("update relay set moved_at = moved_at - interval '1 hour'");
     const whole = (await list()).items;
     expect(whole).toHaveLength(4);
@@ -285,7 +295,10 @@ describe("with a hundred thousand accounts, and many of all else", () => {
     const lists = [
       [ACTIONS, ["f".repeat(32), 21]],
       [FAILED_PAYMENTS, [2n ** 52n - 1n, Buffer.alloc(64, 255), 21]],
-      [CALLS_BY_MINUTE, [newId("run", { now: () => Date.now() - 3_900_000 }, systemRandom).slice(4), new Date()]],
+      [
+        CALLS_BY_MINUTE,
+        [newId("run", { now: () => Date.now() - 3_900_000 }, systemRandom).slice(4), new Date()],
+      ],
     ] as const;
     for (const [text, values] of lists) {
       const { plan, pages } = await read(text, [...values]);

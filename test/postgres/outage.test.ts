@@ -27,7 +27,10 @@ it("logs an outage when it begins, each minute and when it is over, with how muc
   for (let ms = 0; ms <= 90_000; ms += 10_000) {
     at(ms);
     inside.warn({ err: refused() }, "sweep failed");
-    outside.error({ err: new Error("a call", { cause: new DatabaseAwayError(refused()) }) }, "a request failed");
+    outside.error(
+      { err: new Error("a call", { cause: new DatabaseAwayError(refused()) }) },
+      "a request failed",
+    );
   }
   outage.reached();
   at(91_000);
@@ -65,9 +68,13 @@ it.each(["25006", "53100"])(
       outage.quiet(log).error({ err: error }, "a request failed");
       outage.reached();
     }
-    expect(lines).toEqual([["database refuses writes", expect.objectContaining({ event: "database_refused", code })]]);
+    expect(lines).toEqual([
+      ["database refuses writes", expect.objectContaining({ event: "database_refused", code })],
+    ]);
     at(100_000);
     outage.reached();
-    expect(lines.slice(1)).toEqual([["database accepts writes again", expect.objectContaining({ failures: 5 })]]);
+    expect(lines.slice(1)).toEqual([
+      ["database accepts writes again", expect.objectContaining({ failures: 5 })],
+    ]);
   },
 );

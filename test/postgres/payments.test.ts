@@ -67,7 +67,9 @@ describe("a payment", () => {
         txSignature: deposit.txSignature,
         quoteId: deposit.quoteId,
       };
-      expect(await two.ledger.begin(callOf(account, { idempotencyKey, payment: paymentOf(deposit) }))).toMatchObject({
+      expect(
+        await two.ledger.begin(callOf(account, { idempotencyKey, payment: paymentOf(deposit) })),
+      ).toMatchObject({
         kind: "replay",
         receipt: { runId: call.runId },
       });
@@ -77,7 +79,9 @@ describe("a payment", () => {
         receipt: { runId: call.runId },
       });
     }
-    expect(await two.ledger.begin(callOf(account, { idempotencyKey: "second" }))).toMatchObject({ kind: "replay" });
+    expect(await two.ledger.begin(callOf(account, { idempotencyKey: "second" }))).toMatchObject({
+      kind: "replay",
+    });
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
   });
 
@@ -103,7 +107,11 @@ describe("a payment", () => {
     const calls = [
       callOf(other, { payment: paymentOf(deposit) }),
       callOf(account, { payment: paymentOf({ ...deposit, quoteId: "qt_other" }) }),
-      callOf(account, { payment: paymentOf(deposit), fingerprint: fingerprintOf("other"), idempotencyKey: "new" }),
+      callOf(account, {
+        payment: paymentOf(deposit),
+        fingerprint: fingerprintOf("other"),
+        idempotencyKey: "new",
+      }),
       callOf(account, { payment: { ...paymentOf(depositOf()), deposit: undefined } }),
     ];
     for (const used of calls) expect(await one.ledger.begin(used)).toEqual({ kind: "payment_used" });
@@ -151,7 +159,10 @@ describe("a payment", () => {
     const begun = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         [one, two, three][n % 3]!.ledger.begin(
-          callOf(account, { idempotencyKey: n % 4 === 0 ? undefined : `key ${n % 4}`, payment: paymentOf(deposit) }),
+          callOf(account, {
+            idempotencyKey: n % 4 === 0 ? undefined : `key ${n % 4}`,
+            payment: paymentOf(deposit),
+          }),
         ),
       ),
     );
@@ -176,7 +187,9 @@ describe("a payment", () => {
     expect(await two.ledger.prior(query)).toEqual({ kind: "credited", idempotencyKey: "x" });
     const payment = { ...paymentOf(deposit), deposit: undefined };
     const keys = ["x", "y", "z", undefined];
-    const calls = Array.from({ length: 24 }, (_, n) => callOf(account, { idempotencyKey: keys[n % 4], payment }));
+    const calls = Array.from({ length: 24 }, (_, n) =>
+      callOf(account, { idempotencyKey: keys[n % 4], payment }),
+    );
     const begun = await Promise.all(calls.map((call, n) => [one, two, three][n % 3]!.ledger.begin(call)));
     expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
     const winner = begun.findIndex(({ kind }) => kind === "started");
@@ -218,8 +231,12 @@ describe("a payment", () => {
       await one.ledger.finish(failed(call));
     }
     const begun = await Promise.all([
-      one.ledger.begin(callOf(account, { idempotencyKey: "2", payment: { ...paymentOf(first), deposit: undefined } })),
-      one.ledger.begin(callOf(account, { idempotencyKey: "1", payment: { ...paymentOf(second), deposit: undefined } })),
+      one.ledger.begin(
+        callOf(account, { idempotencyKey: "2", payment: { ...paymentOf(first), deposit: undefined } }),
+      ),
+      one.ledger.begin(
+        callOf(account, { idempotencyKey: "1", payment: { ...paymentOf(second), deposit: undefined } }),
+      ),
     ]);
     expect(begun.map(({ kind }) => kind)).toEqual(["started", "in_progress"]);
   });
@@ -229,7 +246,10 @@ describe("a payment", () => {
     const deposit = depositOf();
     const payment = paymentOf(deposit);
     for (const idempotencyKey of ["old", "new"]) {
-      const call = callOf(account, { idempotencyKey, payment: idempotencyKey === "old" ? payment : undefined });
+      const call = callOf(account, {
+        idempotencyKey,
+        payment: idempotencyKey === "old" ? payment : undefined,
+      });
       await one.ledger.begin(call);
       await one.ledger.finish(failed(call));
     }
@@ -275,7 +295,9 @@ describe("a payment", () => {
     await one.ledger.begin(call);
     expect(await two.ledger.prior(query)).toEqual({ kind: "in_progress" });
     for (const idempotencyKey of [undefined, "other"]) {
-      expect(await two.ledger.prior({ ...query, fingerprint: fingerprintOf("other"), idempotencyKey })).toEqual({
+      expect(
+        await two.ledger.prior({ ...query, fingerprint: fingerprintOf("other"), idempotencyKey }),
+      ).toEqual({
         kind: "payment_used",
       });
       expect(await two.ledger.prior({ ...query, quoteId: "qt_other", idempotencyKey })).toEqual({
@@ -294,7 +316,13 @@ describe("a payment", () => {
       calls.map(({ fingerprint, payment }) => {
         if (!payment) throw new Error("each has a payment");
         const { txSignature, quoteId } = payment;
-        return two.ledger.prior({ accountId: account, fingerprint, idempotencyKey: undefined, txSignature, quoteId });
+        return two.ledger.prior({
+          accountId: account,
+          fingerprint,
+          idempotencyKey: undefined,
+          txSignature,
+          quoteId,
+        });
       }),
     );
     expect(told).toEqual(calls.map((call) => (begun.includes(call) ? { kind: "in_progress" } : undefined)));

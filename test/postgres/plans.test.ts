@@ -169,7 +169,14 @@ describe("with a hundred thousand rows", () => {
       );
       await client.query("analyze run, receipt, transfer");
       const page = [`'${accountId.slice(5)}'`, "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "20"];
-      const all = ["'rare'", "null", "'-infinity'", "'infinity'", `'${"0".repeat(32)}'`, `'${"f".repeat(32)}'`];
+      const all = [
+        "'rare'",
+        "null",
+        "'-infinity'",
+        "'infinity'",
+        `'${"0".repeat(32)}'`,
+        `'${"f".repeat(32)}'`,
+      ];
       const statements = [
         ...[receiptsPage(undefined), runsPage(undefined), runsPage("completed")].map(
           (one) => [one, page, 300] as const,
@@ -184,7 +191,12 @@ describe("with a hundred thousand rows", () => {
         expect(rows, statement).toBe(20);
         expect(read, statement).toBeLessThan(most);
       }
-      const settled = await readBy(client, SETTLED_ENTRY, [`'${accountId.slice(5)}'`, String(2n ** 62n)], CUSTOM);
+      const settled = await readBy(
+        client,
+        SETTLED_ENTRY,
+        [`'${accountId.slice(5)}'`, String(2n ** 62n)],
+        CUSTOM,
+      );
       expect(settled).toMatchObject({ rows: 1 });
       expect(settled.read).toBeLessThan(300);
     } finally {
@@ -335,7 +347,11 @@ describe("with a hundred thousand rows", () => {
       const statements = [
         [DEPOSIT, [account, id(10_001)], 1],
         [DEPOSITS_PAGE, [account, id(10_000), "101"], 101],
-        [BEGIN_DEPOSIT, [id(ROWS), account, "5", "sha256('')", "now()", "100", "now() - interval '1 day'"], 0],
+        [
+          BEGIN_DEPOSIT,
+          [id(ROWS), account, "5", "sha256('')", "now()", "100", "now() - interval '1 day'"],
+          0,
+        ],
       ] as const;
       for (const [statement, values, shown] of statements) {
         const { rows, read } = await readBy(client, statement, values);

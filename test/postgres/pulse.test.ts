@@ -16,7 +16,11 @@ let pool: Pool;
 beforeAll(async () => {
   database = await createTestDatabase();
   proxy = await openCuttingProxy(database.url);
-  pool = new Pool({ connectionString: proxy.url, query_timeout: HANGS_MS, connectionTimeoutMillis: HANGS_MS });
+  pool = new Pool({
+    connectionString: proxy.url,
+    query_timeout: HANGS_MS,
+    connectionTimeoutMillis: HANGS_MS,
+  });
   pool.on("error", () => {});
   await pool.query("select");
   proxy.freeze();

@@ -47,8 +47,12 @@ describe("a token bucket", () => {
   it("lets 10 of 40 at once through, in order, and says what is left", async () => {
     const keyId = newKey();
     const before = Math.floor(Date.now() / 1000);
-    const decisions = await Promise.all(Array.from({ length: 40 }, () => takeFrom(limiters[0]!, keyId, TIER)));
-    expect(decisions.map((decision) => decision.allowed)).toEqual(Array.from({ length: 40 }, (_, n) => n < 10));
+    const decisions = await Promise.all(
+      Array.from({ length: 40 }, () => takeFrom(limiters[0]!, keyId, TIER)),
+    );
+    expect(decisions.map((decision) => decision.allowed)).toEqual(
+      Array.from({ length: 40 }, (_, n) => n < 10),
+    );
     expect(allowed(decisions).map(({ remaining }) => remaining)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
     for (const [index, decision] of decisions.entries()) {
       expect(decision.limit).toBe(60);
@@ -62,7 +66,9 @@ describe("a token bucket", () => {
     const keyId = newKey();
     for (let round = 0; round < 8; round++) {
       const fresh = instances.map(({ pool }) => new PostgresRateLimiter({ pool, clock: systemClock }));
-      const decisions = await Promise.all(Array.from({ length: 60 }, (_, n) => takeFrom(fresh[n % 2]!, keyId, TIER)));
+      const decisions = await Promise.all(
+        Array.from({ length: 60 }, (_, n) => takeFrom(fresh[n % 2]!, keyId, TIER)),
+      );
       expect(allowed(decisions)).toHaveLength(10);
       await pass(keyId, 3_600);
     }
@@ -158,7 +164,8 @@ describe("a key that is used all the time", () => {
 
   it("has more and more tokens taken ahead while it spends them, and no more than the bucket holds", async () => {
     const keyId = await busyKey();
-    for (let n = 1; n <= 8; n++) expect(await takeOne(keyId)).toEqual({ yes: true, remaining: 889 - n, asked: 0 });
+    for (let n = 1; n <= 8; n++)
+      expect(await takeOne(keyId)).toEqual({ yes: true, remaining: 889 - n, asked: 0 });
     expect(await takeOne(keyId)).toEqual({ yes: true, remaining: 880, asked: 1 });
     const rest = await takeAll(keyId, 1_000);
     // A minute that passes meanwhile gives one back.
@@ -278,7 +285,10 @@ describe("an account", () => {
       const refused = decisions.filter((decision) => !decision.allowed);
       for (const { limit, remaining, ofAccount } of refused)
         expect({ limit, remaining, ofAccount }).toEqual({ limit: 600, remaining: 0, ofAccount: true });
-      expect(await both[0]!.take({ ...other, keyId: newKey() })).toMatchObject({ allowed: true, remaining: 9 });
+      expect(await both[0]!.take({ ...other, keyId: newKey() })).toMatchObject({
+        allowed: true,
+        remaining: 9,
+      });
       await instances[0]!.pool.query("update rate_bucket set tat = tat - 3600000000");
       both.splice(0, 2, ...fresh());
     }

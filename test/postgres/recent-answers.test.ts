@@ -39,7 +39,10 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   const instanceId = randomUUID();
-  const own = openPool(database.url, { max: 2, applicationName: `test ${instanceId}` }).on("acquire", () => asked++);
+  const own = openPool(database.url, { max: 2, applicationName: `test ${instanceId}` }).on(
+    "acquire",
+    () => asked++,
+  );
   now = Date.now();
   notifications = new Notifications({ url: database.url, log: silent });
   answers = new RecentAnswers({ clock: { now: () => now }, notifications });

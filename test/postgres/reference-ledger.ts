@@ -1,4 +1,12 @@
-import type { Begun, BeginCall, CallPayment, Deposit, FinishCall, Finished, KeyBudget } from "../../src/app/ports.ts";
+import type {
+  Begun,
+  BeginCall,
+  CallPayment,
+  Deposit,
+  FinishCall,
+  Finished,
+  KeyBudget,
+} from "../../src/app/ports.ts";
 import type { OwnedMovement, Recorded } from "../../src/app/treasury-ports.ts";
 
 interface Claim {

@@ -143,7 +143,10 @@ describe("a claim", () => {
     const before = await relays.spentToday();
     const claim = claimOf();
     const verdicts = await claimAtOnce(Array.from({ length: 50 }, () => claim));
-    expect(verdicts.map(({ kind }) => kind).toSorted()).toEqual(["claimed", ...Array<string>(49).fill("known")]);
+    expect(verdicts.map(({ kind }) => kind).toSorted()).toEqual([
+      "claimed",
+      ...Array<string>(49).fill("known"),
+    ]);
     expect(await relays.spentToday()).toBe(before + claim.feeLamports);
   });
 
@@ -179,22 +182,30 @@ describe("the budget of a day", () => {
     const refused = verdicts.find(({ kind }) => kind === "budget");
     const untilMidnight = 86_400 - ((Date.now() / 1_000) % 86_400);
     expect(refused).toMatchObject({ kind: "budget" });
-    if (refused?.kind === "budget") expect(Math.abs(refused.retryAfterSeconds - untilMidnight)).toBeLessThan(60);
+    if (refused?.kind === "budget")
+      expect(Math.abs(refused.retryAfterSeconds - untilMidnight)).toBeLessThan(60);
     // What is cheaper still fits.
-    expect(await relays.claim(claimOf({ accountId, feeLamports: 9_999n }), limits)).toMatchObject({ kind: "claimed" });
+    expect(await relays.claim(claimOf({ accountId, feeLamports: 9_999n }), limits)).toMatchObject({
+      kind: "claimed",
+    });
   });
 
   it("gets back the fee of what was never sent, once, and of nothing else", async () => {
     const before = await relays.spentToday();
     const unsent = await claimed();
-    const rejected = await Promise.all(instances.map(({ relays: each }) => each.reject(unsent.messageHash, "no")));
+    const rejected = await Promise.all(
+      instances.map(({ relays: each }) => each.reject(unsent.messageHash, "no")),
+    );
     expect(rejected.filter(Boolean)).toHaveLength(1);
     expect(await relays.spentToday()).toBe(before);
     const sent = await claimed();
     await relays.move(sent.messageHash, "broadcast");
     expect(await relays.reject(sent.messageHash, "too late")).toBe(false);
     expect(await relays.move(sent.messageHash, "failed", "insufficient funds")).toBe(true);
-    expect(await relays.find(sent.messageHash)).toMatchObject({ state: "failed", reason: "insufficient funds" });
+    expect(await relays.find(sent.messageHash)).toMatchObject({
+      state: "failed",
+      reason: "insufficient funds",
+    });
     expect(await relays.spentToday()).toBe(before + sent.feeLamports);
   });
 });
@@ -218,7 +229,9 @@ describe("the quota of an account", () => {
     if (wait?.kind === "quota") expect(wait.retryAfterSeconds).toBeLessThanOrEqual(60);
     await age(oldest, "1 minute");
     expect(await relays.claim(claimOf({ accountId }), limits)).toMatchObject({ kind: "claimed" });
-    expect(await relays.claim(claimOf(), { ...PLENTY, perAccountHourly: 0 })).toMatchObject({ kind: "quota" });
+    expect(await relays.claim(claimOf(), { ...PLENTY, perAccountHourly: 0 })).toMatchObject({
+      kind: "quota",
+    });
   });
 
   it("ends earlier where its transactions fail", async () => {
@@ -238,26 +251,30 @@ describe("the quota of an account", () => {
 describe("what payments that fail can cost", () => {
   const accountOf = () => idFrom("acct", randomUUID());
 
-  it.each(["account", "wallet"] as const)("is two fees for a new %s, however many it sends at once", async (who) => {
-    const [accountId, payer] = [accountOf(), randomBytes(32)];
-    const mine = () => claimOf(who === "account" ? { accountId } : { signedTransaction: bytesOf(payer) });
-    const claims = Array.from({ length: 100 }, mine);
-    const kinds = (await claimAtOnce(claims)).map(kindOf);
-    expect(kinds.filter((kind) => kind === "claimed")).toHaveLength(2);
-    expect(kinds.filter((kind) => kind === "open")).toHaveLength(98);
-    for (const [n, claim] of claims.entries()) {
-      if (kinds[n] !== "claimed") continue;
-      await at(n).move(claim.messageHash, "broadcast");
-      await at(n).move(claim.messageHash, "failed", "failed_on_chain: insufficient funds");
-    }
-    const refused = (await claimAtOnce(Array.from({ length: 10 }, mine))).map(kindOf);
-    expect(new Set(refused)).toEqual(new Set(["unproven"]));
-    expect(kindOf(await relays.claim(claimOf(), PLENTY))).toBe("claimed");
-  });
+  it.each(["account", "wallet"] as const)(
+    "is two fees for a new %s, however many it sends at once",
+    async (who) => {
+      const [accountId, payer] = [accountOf(), randomBytes(32)];
+      const mine = () => claimOf(who === "account" ? { accountId } : { signedTransaction: bytesOf(payer) });
+      const claims = Array.from({ length: 100 }, mine);
+      const kinds = (await claimAtOnce(claims)).map(kindOf);
+      expect(kinds.filter((kind) => kind === "claimed")).toHaveLength(2);
+      expect(kinds.filter((kind) => kind === "open")).toHaveLength(98);
+      for (const [n, claim] of claims.entries()) {
+        if (kinds[n] !== "claimed") continue;
+        await at(n).move(claim.messageHash, "broadcast");
+        await at(n).move(claim.messageHash, "failed", "failed_on_chain: insufficient funds");
+      }
+      const refused = (await claimAtOnce(Array.from({ length: 10 }, mine))).map(kindOf);
+      expect(new Set(refused)).toEqual(new Set(["unproven"]));
+      expect(kindOf(await relays.claim(claimOf(), PLENTY))).toBe("claimed");
+    },
+  );
 
   it("is known by the wallet in either version of a transaction", async () => {
     const payer = randomBytes(32);
-    for (const version of ["legacy", "v0"] as const) await claimed({ signedTransaction: bytesOf(payer, version) });
+    for (const version of ["legacy", "v0"] as const)
+      await claimed({ signedTransaction: bytesOf(payer, version) });
     expect(kindOf(await relays.claim(claimOf({ signedTransaction: bytesOf(payer) }), PLENTY))).toBe("open");
   });
 
@@ -395,11 +412,19 @@ describe("what is unfinished", () => {
   });
 
   it("is kept, and so is what has ended in the last thirty days", async () => {
-    const [ended, recent, open] = [await claimedIn("confirmed"), await claimedIn("confirmed"), await claimed()];
+    const [ended, recent, open] = [
+      await claimedIn("confirmed"),
+      await claimedIn("confirmed"),
+      await claimed(),
+    ];
     for (const claim of [ended, open]) await age(claim, "31 days");
     await age(recent, "29 days");
     expect(await instances[0]!.instance.sweeper.forgetRelays()).toBe(1);
-    expect(await Promise.all([ended, recent, open].map(stateOf))).toEqual([undefined, "confirmed", "claimed"]);
+    expect(await Promise.all([ended, recent, open].map(stateOf))).toEqual([
+      undefined,
+      "confirmed",
+      "claimed",
+    ]);
     // They were claimed today, as far as the budget goes.
     await owner.pool.query("delete from relay where claimed_at < now() - interval '1 day'");
     await owner.pool.query("delete from relay_budget");
@@ -418,7 +443,10 @@ describe("a payment by a relayed transaction", () => {
     const call = callOf(account, { payment: paymentOf(depositOf({ txSignature: proved.txSignature })) });
     const end = completed(call);
     expect(await treasurer.ledger.begin({ ...call, idempotencyKey: "k" })).toEqual({ kind: "started" });
-    expect(await treasurer.ledger.finish(end)).toMatchObject({ kind: "captured", receipt: { paidBy: "gasless" } });
+    expect(await treasurer.ledger.finish(end)).toMatchObject({
+      kind: "captured",
+      receipt: { paidBy: "gasless" },
+    });
 
     const token = await watchedAccount(treasurer);
     const movement = movementOf({

@@ -104,9 +104,9 @@ describe("rests", () => {
 
   it("get shorter while there is no end to the work, but leave half of the time", () => {
     const minute = 60_000;
-    expect([0, 9, 10, 20, 30, 40, 600].map((lasted) => Math.round(restAfter(10, 1, lasted * minute)))).toEqual([
-      190, 190, 90, 40, 15, 10, 10,
-    ]);
+    expect(
+      [0, 9, 10, 20, 30, 40, 600].map((lasted) => Math.round(restAfter(10, 1, lasted * minute))),
+    ).toEqual([190, 190, 90, 40, 15, 10, 10]);
   });
 
   it("are told of the instances that work on this database", async () => {

@@ -48,9 +48,12 @@ afterAll(async () => {
 
 describe("every function that writes", () => {
   it("writes with its owner's rights, on a search path of its own, and for nobody unasked", async () => {
-    const { rows } = await owner.pool.query<{ name: string; definer: boolean; config: string; public: boolean }>(
-      FUNCTIONS,
-    );
+    const { rows } = await owner.pool.query<{
+      name: string;
+      definer: boolean;
+      config: string;
+      public: boolean;
+    }>(FUNCTIONS);
     expect(rows.filter(({ definer }) => definer).map(({ name }) => name)).toEqual(EXECUTED.toSorted());
     expect(rows.filter((row) => row.public)).toEqual([]);
     for (const { name, definer, config } of rows)
@@ -83,7 +86,11 @@ describe("a role that may read and execute alone", () => {
     await serving.books.postpone([vanished.txSignature]);
     expect(await serving.books.reverse(vanished.txSignature)).toMatchObject({ accountId: account });
     expect(await serving.books.finalize([paid.payment!.txSignature])).toBe(1);
-    await serving.suspense.assign({ txSignature: lost.txSignature, to: { accountId: account }, reason: "his" });
+    await serving.suspense.assign({
+      txSignature: lost.txSignature,
+      to: { accountId: account },
+      reason: "his",
+    });
     expect(await serving.refunds.refund({ receiptId, reason: "r" })).toMatchObject({ refunded: true });
     await serving.books.resign();
     await expectCleanAudit(serving.pool);
@@ -95,7 +102,11 @@ describe("a role that may read and execute alone", () => {
     );
     expect(rows.length).toBeGreaterThan(10);
     for (const { name } of rows) {
-      for (const change of [`delete from ${name}`, `insert into ${name} default values`, `truncate ${name}`]) {
+      for (const change of [
+        `delete from ${name}`,
+        `insert into ${name} default values`,
+        `truncate ${name}`,
+      ]) {
         await expect(serving.pool.query(change), change).rejects.toMatchObject({ code: "42501" });
       }
     }
@@ -113,7 +124,9 @@ describe("a role that may read and execute alone", () => {
     const account = await makeAccount(owner.pool, 0n);
     const pool = openPool(serving.pool.options.connectionString ?? "", { max: 1, applicationName: "shadow" });
     try {
-      await owner.pool.query(`grant temporary on database ${new URL(database.url).pathname.slice(1)} to ${role}`);
+      await owner.pool.query(
+        `grant temporary on database ${new URL(database.url).pathname.slice(1)} to ${role}`,
+      );
       await pool.query("create temporary table account (like public.account)");
       await pool.query("create temporary table transfer (like public.transfer)");
       await pool.query("create temporary table payment (like public.payment)");

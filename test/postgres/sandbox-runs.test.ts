@@ -68,7 +68,14 @@ async function started(at: Hearing, more: Partial<SandboxRunStart> = {}) {
   const accountId = more.accountId ?? (await makeAccount(owner.pool, 20n * PRICE));
   const call = callOf(accountId, { tool: "sandbox_execute" });
   expect(await at.instance.ledger.begin(call)).toEqual({ kind: "started" });
-  const start = { runId: call.runId, accountId, keyId: newKey(), name: undefined, mostPerAccount: 2, ...more };
+  const start = {
+    runId: call.runId,
+    accountId,
+    keyId: newKey(),
+    name: undefined,
+    mostPerAccount: 2,
+    ...more,
+  };
   return { call, start, accountId };
 }
 
@@ -116,7 +123,9 @@ describe("an execution", () => {
     expect(await two.runs.find(accountId, "lost")).toMatchObject({ status: "failed" });
     expect(await two.runs.requestCancel(start.runId)).toBe(false);
     const next = await started(two, { ...start, runId: undefined as never, accountId });
-    await expect(begin(two, { ...next.start, runId: next.call.runId, mostPerAccount: 1 })).resolves.toBe("begun");
+    await expect(begin(two, { ...next.start, runId: next.call.runId, mostPerAccount: 1 })).resolves.toBe(
+      "begun",
+    );
   });
 });
 
@@ -256,10 +265,10 @@ describe("what was over two days ago", () => {
     const active = await started(one, { accountId });
     await one.runs.begin(active.start);
     const age = (hours: number) =>
-      owner.pool.query("update sandbox_run set created_at = now() - $2 * interval '1 hour' where account_id = $1", [
-        uuidOf("acct", accountId),
-        hours,
-      ]);
+      owner.pool.query(
+        "update sandbox_run set created_at = now() - $2 * interval '1 hour' where account_id = $1",
+        [uuidOf("acct", accountId), hours],
+      );
     await age(47);
     expect(await one.instance.sweeper.forgetExecutions()).toBe(0);
     await age(49);

@@ -41,7 +41,9 @@ describe("the schema", () => {
     try {
       const sql = await orm.schema.getUpdateSchemaSQL({ safe: false, dropTables: false, wrap: false });
       // Checks are the migrations' own: entities do not repeat them.
-      const difference = sql.split("\n").filter((line) => line !== "" && !/drop constraint "\w+_check";$/.test(line));
+      const difference = sql
+        .split("\n")
+        .filter((line) => line !== "" && !/drop constraint "\w+_check";$/.test(line));
       expect(difference).toEqual([]);
     } finally {
       await orm.close();
@@ -73,7 +75,11 @@ describe("the schema", () => {
     await instance.ledger.begin(call);
     await instance.ledger.finish(completed(call));
     for (const table of ["transfer", "receipt", "treasury_movement"]) {
-      for (const change of [`update ${table} set created_at = now()`, `delete from ${table}`, `truncate ${table}`]) {
+      for (const change of [
+        `update ${table} set created_at = now()`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+      ]) {
         await expect(instance.pool.query(change), change).rejects.toThrow(`${table} is append-only`);
       }
     }

@@ -44,7 +44,10 @@ afterEach(async () => {
 async function account(rows = ROWS): Promise<string> {
   const accountId = newId("acct", systemClock, systemRandom);
   const id = uuidOf("acct", accountId);
-  await pool.query("insert into account (id, wallet, rate_per_minute, burst) values ($1, $2, 60, 10)", [id, accountId]);
+  await pool.query("insert into account (id, wallet, rate_per_minute, burst) values ($1, $2, 60, 10)", [
+    id,
+    accountId,
+  ]);
   await adjust(pool, accountId, rows, "1 hour");
   return accountId;
 }
@@ -87,7 +90,11 @@ describe("readers of statements that stall", () => {
   it("keep no transaction open, and no other account from its own", async () => {
     const [slow, other, quick] = [await account(), await account(), await account()];
     await pool.query("vacuum analyze transfer");
-    const [slowServer, otherServer, quickServer] = [await serve(slow), await serve(other), await serve(quick)];
+    const [slowServer, otherServer, quickServer] = [
+      await serve(slow),
+      await serve(other),
+      await serve(quick),
+    ];
     await savedIn(quickServer);
     const alone = await savedIn(quickServer);
     await Promise.all([stall(slowServer.port), stall(slowServer.port), stall(otherServer.port)]);

@@ -46,7 +46,9 @@ afterAll(async () => {
 async function untilSessions(count: number): Promise<void> {
   const held =
     "select from pg_locks where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())";
-  await expect.poll(async () => (await other.pool.query(held)).rowCount, { interval: 10, timeout: 10_000 }).toBe(count);
+  await expect
+    .poll(async () => (await other.pool.query(held)).rowCount, { interval: 10, timeout: 10_000 })
+    .toBe(count);
 }
 
 /** A run whose lease ended one second ago. */
@@ -118,7 +120,10 @@ it("keeps a run from before it begins, and lets it go when it does not", async (
 
 it("stops while a server that has gone leaves the lock unanswered", async () => {
   const asked = Promise.withResolvers<void>();
-  const [AUTHENTICATED, READY] = [Buffer.from("520000000800000000", "hex"), Buffer.from("5a0000000549", "hex")];
+  const [AUTHENTICATED, READY] = [
+    Buffer.from("520000000800000000", "hex"),
+    Buffer.from("5a0000000549", "hex"),
+  ];
   const server = createServer((socket) => {
     socket.on("error", () => {});
     socket.once("data", () => {

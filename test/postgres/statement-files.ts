@@ -91,12 +91,19 @@ export function describeFiles(
       );
       const fitting = charged.filter(({ ref, time }) => {
         const run = world.runs.get(ref);
-        return run?.tool === "vram_estimate" && run.keyId === world.keyIds[0] && time >= dayOf(20) && time < dayOf(10);
+        return (
+          run?.tool === "vram_estimate" &&
+          run.keyId === world.keyIds[0] &&
+          time >= dayOf(20) &&
+          time < dayOf(10)
+        );
       });
       expect(fitting.length).toBeGreaterThan(50);
       expect(sorted(of.map((row) => row["run_id"]))).toEqual(sorted(fitting.map(({ ref }) => `run_${ref}`)));
       const failed = await saved("runs.csv?status=failed");
-      expect(failed).toHaveLength([...world.runs.values()].filter(({ status }) => status === "failed").length);
+      expect(failed).toHaveLength(
+        [...world.runs.values()].filter(({ status }) => status === "failed").length,
+      );
       expect(failed[0]).toMatchObject({ error_code: "TOOL_FAILED", spent_usdc: "0.000000", receipt_id: "" });
     });
 
@@ -124,7 +131,8 @@ function usdc(amount: bigint): string {
 }
 
 /** An apostrophe before what may begin a formula. */
-const safe = (text: string) => text.replace(/^([=+\-@\t\r\n])/, "'$1").replaceAll(/;(\s*)([=+\-@])/g, ";$1'$2");
+const safe = (text: string) =>
+  text.replace(/^([=+\-@\t\r\n])/, "'$1").replaceAll(/;(\s*)([=+\-@])/g, ";$1'$2");
 
 /** Of the account's kinds. */
 const [CALLS, ON_CHAIN] = [

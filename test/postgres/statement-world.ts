@@ -93,7 +93,8 @@ async function moveMoney(treasurer: Treasurer, accountId: string): Promise<void>
   for (let n = 0; n < 20; n++) {
     const deposit = depositOf({ amount: 10_000_000n + BigInt(n) });
     await ledger.credit(accountId, deposit);
-    if (n % 9 === 0) await pool.query("select treasury_reverse($1)", [Buffer.from(base58.decode(deposit.txSignature))]);
+    if (n % 9 === 0)
+      await pool.query("select treasury_reverse($1)", [Buffer.from(base58.decode(deposit.txSignature))]);
   }
   for (const [n, note] of NOTES.entries()) {
     const change = n % 2 === 0 ? 7_000_001n : -1_000_003n;
@@ -126,7 +127,8 @@ async function call({ ledger }: Treasurer, accountId: string): Promise<string[]>
       .slice(0, done + 2_000 === CALLS ? -5 : undefined)
       .map((call, m) => (m % 7 === 6 ? failed(call) : completed(call)));
     const finished = await Promise.all(ends.map((end) => ledger.finish(end)));
-    for (const end of finished) if (end.kind === "captured" && end.receipt) receiptIds.push(end.receipt.receiptId);
+    for (const end of finished)
+      if (end.kind === "captured" && end.receipt) receiptIds.push(end.receipt.receiptId);
   }
   return receiptIds;
 }

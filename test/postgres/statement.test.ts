@@ -7,7 +7,13 @@ import { PostgresUsageReports } from "../../src/postgres/usage.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, expectCleanAudit, makeAccount, PRICE } from "./fixture.ts";
 import { describeFiles } from "./statement-files.ts";
-import { CALLS, makeStatementWorld, transfersOf, type BookedTransfer, type StatementWorld } from "./statement-world.ts";
+import {
+  CALLS,
+  makeStatementWorld,
+  transfersOf,
+  type BookedTransfer,
+  type StatementWorld,
+} from "./statement-world.ts";
 
 let database: TestDatabase;
 let world: StatementWorld;
@@ -54,7 +60,11 @@ function grouped<Key>(
   return [...groups];
 }
 
-async function walk(accountId: string, limit: number, between?: (page: Entry[]) => Promise<void>): Promise<Entry[]> {
+async function walk(
+  accountId: string,
+  limit: number,
+  between?: (page: Entry[]) => Promise<void>,
+): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (let cursor: string | undefined; ;) {
     const page = await statements.entries({ accountId, limit, cursor });
@@ -96,7 +106,13 @@ describe(`after ${CALLS} calls`, () => {
       return { id, kind, amount, balance, note };
     });
     expect(
-      entries.map(({ transferId: id, kind, amount, balance, note = null }) => ({ id, kind, amount, balance, note })),
+      entries.map(({ transferId: id, kind, amount, balance, note = null }) => ({
+        id,
+        kind,
+        amount,
+        balance,
+        note,
+      })),
     ).toEqual(expected.toReversed());
     const { available, held } = await statements.balance(world.accountId);
     expect(entries[0]?.balance).toBe(available + held);
@@ -157,9 +173,17 @@ describe(`after ${CALLS} calls`, () => {
     expect(
       usage.buckets
         .filter(({ usage }) => usage.charged > 0n)
-        .map(({ start, usage: { charged, spent } }) => [start.toISOString().slice(0, length), charged, spent]),
+        .map(({ start, usage: { charged, spent } }) => [
+          start.toISOString().slice(0, length),
+          charged,
+          spent,
+        ]),
     ).toEqual(
-      grouped(picked, ({ time }) => time.slice(0, length)).map(([key, own]) => [key, BigInt(own.length), spentOn(own)]),
+      grouped(picked, ({ time }) => time.slice(0, length)).map(([key, own]) => [
+        key,
+        BigInt(own.length),
+        spentOn(own),
+      ]),
     );
     const byTool = new Map(grouped(picked, (charge) => runOf(charge)?.tool));
     expect(usage.tools.map(({ tool, usage }) => [tool, usage.spent])).toEqual(
@@ -182,7 +206,14 @@ describe(`after ${CALLS} calls`, () => {
     );
     expect(edges.length).toBeGreaterThan(40);
     const of = (from: Date, to: Date) =>
-      reports.usage({ accountId: world.accountId, from, to, hourly: true, tool: undefined, keyId: undefined });
+      reports.usage({
+        accountId: world.accountId,
+        from,
+        to,
+        hourly: true,
+        tool: undefined,
+        keyId: undefined,
+      });
     const [before, after] = [await of(day(10), day(9)), await of(day(9), day(8))];
     expect(before.buckets.map(({ start }) => start.toISOString().slice(11, 16))).toEqual(
       Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, "0")}:00`),
@@ -210,7 +241,8 @@ describe(`after ${CALLS} calls`, () => {
     expect(usage).toMatchObject({ tools: [], keys: [], failures: [], total: none });
     expect(usage.buckets.length).toBe(366);
     expect(
-      new Set(usage.buckets.map(({ usage }) => JSON.stringify({ ...usage }, (_, v: unknown) => String(v)))).size,
+      new Set(usage.buckets.map(({ usage }) => JSON.stringify({ ...usage }, (_, v: unknown) => String(v))))
+        .size,
     ).toBe(1);
     // Another account's key is no key of this one.
     const foreign = await reports.usage({
@@ -230,7 +262,11 @@ describe(`after ${CALLS} calls`, () => {
       { from: new Date(0), to: new Date(7 * 86_400_000 + 1), hourly: true },
       /^to: at most 7 days by hours/,
     ],
-    ["more than 366 days", { from: new Date(0), to: new Date(366 * 86_400_000 + 1) }, /^to: at most 366 days/],
+    [
+      "more than 366 days",
+      { from: new Date(0), to: new Date(366 * 86_400_000 + 1) },
+      /^to: at most 366 days/,
+    ],
     ["more than 366 days until now", { from: new Date(0) }, /^from: at most 366 days/],
     ["no time at all", { from: new Date(5), to: new Date(5) }, /^to: must be after from/],
     ["the future alone", { from: new Date(Date.now() + 60_000) }, /^from: must be in the past/],
@@ -258,7 +294,11 @@ describe(`after ${CALLS} calls`, () => {
 
 describe("a cursor of the entries", () => {
   it("is good for its own account only, unchanged", async () => {
-    const { nextCursor = "" } = await statements.entries({ accountId: world.accountId, limit: 5, cursor: undefined });
+    const { nextCursor = "" } = await statements.entries({
+      accountId: world.accountId,
+      limit: 5,
+      cursor: undefined,
+    });
     expect(nextCursor.length).toBeLessThanOrEqual(200);
     const other = await makeAccount(world.treasurer.pool, PRICE);
     const bytes = Buffer.from(nextCursor, "base64url");
@@ -269,9 +309,13 @@ describe("a cursor of the entries", () => {
     });
     const refused = { code: "INVALID_REQUEST", message: expect.stringMatching(/^cursor: /) };
     for (const cursor of ["", "x", `${nextCursor}=`, `${nextCursor}AA`, ...forged]) {
-      await expect(statements.entries({ accountId: world.accountId, limit: 5, cursor })).rejects.toMatchObject(refused);
+      await expect(
+        statements.entries({ accountId: world.accountId, limit: 5, cursor }),
+      ).rejects.toMatchObject(refused);
     }
-    await expect(statements.entries({ accountId: other, limit: 5, cursor: nextCursor })).rejects.toMatchObject(refused);
+    await expect(
+      statements.entries({ accountId: other, limit: 5, cursor: nextCursor }),
+    ).rejects.toMatchObject(refused);
   });
 });
 
@@ -297,7 +341,8 @@ describe("while calls are charged", () => {
     "pages of %s agree with the ledger of their moment, also when a charge with a smaller number comes late",
     async (which) => {
       const { pool, ledger, instanceId } = world.treasurer;
-      const accountId = which === "an old account" ? world.accountId : await makeAccount(pool, 1_000n * PRICE);
+      const accountId =
+        which === "an old account" ? world.accountId : await makeAccount(pool, 1_000n * PRICE);
       for (let n = 0; n < 3; n++) await charge(accountId);
       const lateCall = callOf(accountId);
       await ledger.begin(lateCall);
@@ -315,9 +360,13 @@ describe("while calls are charged", () => {
       late.release();
       // It stands before what was shown already and before what comes next, and all that comes from here on counts it.
       const second = await statements.entries({ accountId, limit: 2, cursor: first.nextCursor });
-      expect(balances(second.items)).toEqual(new Map([...(await booked(accountId))].slice(-4, -2).toReversed()));
+      expect(balances(second.items)).toEqual(
+        new Map([...(await booked(accountId))].slice(-4, -2).toReversed()),
+      );
       const third = await statements.entries({ accountId, limit: 3, cursor: second.nextCursor });
-      expect(balances(third.items)).toEqual(new Map([...(await booked(accountId))].slice(-7, -4).toReversed()));
+      expect(balances(third.items)).toEqual(
+        new Map([...(await booked(accountId))].slice(-7, -4).toReversed()),
+      );
       // Its own but for its time, the first six bytes, which is the ledger's.
       expect(third.items[0]?.receiptId?.slice(17)).toBe(receiptId.slice(17));
       const whole = await walk(accountId, 100);

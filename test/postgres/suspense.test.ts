@@ -1,7 +1,21 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { callOf, depositOf, expectCleanAudit, fingerprintOf, makeAccount, paymentOf, PRICE } from "./fixture.ts";
-import { movementOf, openTreasurer, unknownAccountId, watchedAccount, type Treasurer } from "./treasury-fixture.ts";
+import {
+  callOf,
+  depositOf,
+  expectCleanAudit,
+  fingerprintOf,
+  makeAccount,
+  paymentOf,
+  PRICE,
+} from "./fixture.ts";
+import {
+  movementOf,
+  openTreasurer,
+  unknownAccountId,
+  watchedAccount,
+  type Treasurer,
+} from "./treasury-fixture.ts";
 
 let database: TestDatabase;
 let one: Treasurer;
@@ -50,7 +64,12 @@ describe("a transfer in suspense", () => {
     const txSignature = await suspend();
     const { count } = await one.books.suspended();
     const given = { txSignature, to: { accountId: account }, reason: "told us by mail" };
-    const expected = { txSignature, status: "assigned", assignedTo: { accountId: account }, reason: "told us by mail" };
+    const expected = {
+      txSignature,
+      status: "assigned",
+      assignedTo: { accountId: account },
+      reason: "told us by mail",
+    };
     expect(await one.suspense.assign(given)).toMatchObject(expected);
     expect(await two.suspense.assign({ ...given, reason: "again" })).toMatchObject(expected);
     for (const to of [{ accountId: other }, "operator" as const]) {
@@ -65,7 +84,10 @@ describe("a transfer in suspense", () => {
     const txSignature = await suspend();
     const given = { txSignature, to: "operator", reason: "our own transfer" } as const;
     for (const treasurer of [one, two])
-      expect(await treasurer.suspense.assign(given)).toMatchObject({ status: "assigned", assignedTo: "operator" });
+      expect(await treasurer.suspense.assign(given)).toMatchObject({
+        status: "assigned",
+        assignedTo: "operator",
+      });
   });
 
   it("is given to nobody unknown, and nothing unknown is given", async () => {
@@ -82,7 +104,9 @@ describe("a transfer in suspense", () => {
       { txSignature: known.txSignature, to: "operator" as const },
     ];
     for (const assignment of bad) {
-      await expect(one.suspense.assign({ ...assignment, reason: "r" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await expect(one.suspense.assign({ ...assignment, reason: "r" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
     }
   });
 
@@ -130,7 +154,9 @@ describe("a transfer in suspense", () => {
     const payment = paymentOf(depositOf({ txSignature: await suspend() }));
     const mine = callOf(account, { idempotencyKey: "k", payment });
     expect(await two.ledger.begin(mine)).toEqual({ kind: "in_progress" });
-    expect(await two.ledger.begin({ ...mine, fingerprint: fingerprintOf("other") })).toEqual({ kind: "mismatch" });
+    expect(await two.ledger.begin({ ...mine, fingerprint: fingerprintOf("other") })).toEqual({
+      kind: "mismatch",
+    });
   });
 });
 
@@ -164,7 +190,9 @@ describe("the list of transfers in suspense", () => {
     const runs = Buffer.from(`runs:${"0".repeat(32)}`).toString("base64url");
     const short = Buffer.from(`suspense:${"0".repeat(32)}`).toString("base64url");
     for (const cursor of ["", "x", `${nextCursor}=`, nextCursor.toLowerCase(), runs, short]) {
-      await expect(one.suspense.list({ ...page, cursor }), cursor).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+      await expect(one.suspense.list({ ...page, cursor }), cursor).rejects.toMatchObject({
+        code: "INVALID_REQUEST",
+      });
     }
   });
 });

@@ -51,8 +51,13 @@ describe("a movement", () => {
   it("that names nobody, or an account that does not exist, lies in suspense", async () => {
     const before = await one.books.suspended();
     expect(await one.books.record(token, movementOf({ memos: "hello\0" }))).toBe("suspended");
-    expect(await one.books.record(token, movementOfDeposit(depositOf(), unknownAccountId()))).toBe("suspended");
-    expect(await one.books.suspended()).toEqual({ count: before.count + 2, amount: before.amount + 2n * PRICE });
+    expect(await one.books.record(token, movementOfDeposit(depositOf(), unknownAccountId()))).toBe(
+      "suspended",
+    );
+    expect(await one.books.suspended()).toEqual({
+      count: before.count + 2,
+      amount: before.amount + 2n * PRICE,
+    });
   });
 
   it("that leaves the treasury is the operator's", async () => {
@@ -116,12 +121,14 @@ describe("a movement", () => {
       movements.flatMap((movement) => [one, two, three].map(({ books }) => books.record(token, movement))),
     );
     const counts = Object.groupBy(outcomes, (outcome) => outcome);
-    expect(Object.fromEntries(Object.entries(counts).map(([outcome, all]) => [outcome, all.length]))).toEqual({
-      credited: 10,
-      suspended: 10,
-      withdrawn: 10,
-      known: 60,
-    });
+    expect(Object.fromEntries(Object.entries(counts).map(([outcome, all]) => [outcome, all.length]))).toEqual(
+      {
+        credited: 10,
+        suspended: 10,
+        withdrawn: 10,
+        known: 60,
+      },
+    );
     expect(await one.ledger.balance(account)).toBe(10n * PRICE);
     expect((await one.books.watch(token))?.expected).toBe(before + 20n * PRICE - 30n);
   });

@@ -18,7 +18,11 @@ describe("the turns of accounts", () => {
   it("let one of each account work at a time, in the order in which they came", async () => {
     const turns = new Turns();
     const [first, second, other] = [work(), work(), work()];
-    const answers = [turns.take("a", first.begin), turns.take("a", second.begin), turns.take("b", other.begin)];
+    const answers = [
+      turns.take("a", first.begin),
+      turns.take("a", second.begin),
+      turns.take("b", other.begin),
+    ];
     await soon();
     expect([first.isBegun(), second.isBegun(), other.isBegun()]).toEqual([true, false, true]);
     first.end("first");

@@ -23,7 +23,12 @@ function open(): Counting {
   const url = servingUrl(database.url);
   const instance = openInstance(url);
   const notifications = new Notifications({ url, log: silent });
-  const work = new PostgresUnpaidWork({ pool: instance.pool, clock: systemClock, notifications, log: silent });
+  const work = new PostgresUnpaidWork({
+    pool: instance.pool,
+    clock: systemClock,
+    notifications,
+    log: silent,
+  });
   notifications.start();
   const close = async () => {
     await notifications.stop();

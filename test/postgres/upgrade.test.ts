@@ -62,7 +62,8 @@ async function migrateBesideReader(): Promise<void> {
   await reader.query("begin");
   await reader.query("select from run");
   const migrated = migrate(url);
-  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  const waiting =
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   while ((await pool.query(waiting)).rowCount === 0);
   [beside] = await Promise.allSettled([pool.query("select from run for update")]);
   await reader.query("commit");

@@ -30,7 +30,9 @@ const expireLead = () => one.pool.query("update leadership set until = now() - i
 describe("the lead", () => {
   it("is one instance's at a time, however many ask at once, until it is given up", async () => {
     for (let round = 0; round < 10; round++) {
-      const asked = await Promise.all(treasurers.flatMap(({ books }) => [books.lead(60_000), books.lead(60_000)]));
+      const asked = await Promise.all(
+        treasurers.flatMap(({ books }) => [books.lead(60_000), books.lead(60_000)]),
+      );
       expect(asked.filter(Boolean)).toHaveLength(2);
       const leader = Math.floor(asked.indexOf(true) / 2);
       expect(asked.lastIndexOf(true)).toBe(leader * 2 + 1);
@@ -65,7 +67,9 @@ describe("a watch", () => {
     const token = newToken();
     const debt = await treasuryDebt(database.url);
     expect(await one.books.watch(token)).toBeUndefined();
-    await Promise.all(treasurers.map(({ books }, n) => books.beginWatch(token, { amount: 50n, slot: BigInt(n) })));
+    await Promise.all(
+      treasurers.map(({ books }, n) => books.beginWatch(token, { amount: 50n, slot: BigInt(n) })),
+    );
     await one.books.beginWatch(token, { amount: 60n, slot: 70n });
     expect(await two.books.watch(token)).toMatchObject({ opening: 50n, expected: 50n });
     expect(await treasuryDebt(database.url)).toBe(debt + 50n);
@@ -129,13 +133,19 @@ describe("a watch", () => {
 describe("payments that wait to be finalized", () => {
   it("come oldest first, those that could not be judged behind the others", async () => {
     const account = await makeAccount(one.pool, 0n);
-    const deposits = Array.from({ length: 4 }, (_, n) => depositOf({ slot: BigInt(n), amount: BigInt(n + 1) }));
+    const deposits = Array.from({ length: 4 }, (_, n) =>
+      depositOf({ slot: BigInt(n), amount: BigInt(n + 1) }),
+    );
     for (const deposit of deposits) await one.ledger.credit(account, deposit);
     await one.ledger.credit(account, depositOf({ finalized: true }));
     const mine = new Set(deposits.map(({ txSignature }) => txSignature));
     const waiting = async (limit = 100) =>
-      (await two.books.unfinalized({ minAgeMs: 0, limit })).filter(({ txSignature }) => mine.has(txSignature));
-    expect(await waiting()).toEqual(deposits.map(({ txSignature, slot, amount }) => ({ txSignature, slot, amount })));
+      (await two.books.unfinalized({ minAgeMs: 0, limit })).filter(({ txSignature }) =>
+        mine.has(txSignature),
+      );
+    expect(await waiting()).toEqual(
+      deposits.map(({ txSignature, slot, amount }) => ({ txSignature, slot, amount })),
+    );
     await one.books.postpone([deposits[0]!.txSignature, deposits[1]!.txSignature]);
     const slots = (await waiting()).map(({ slot }) => slot);
     expect(slots.slice(0, 2)).toEqual([2n, 3n]);

@@ -34,7 +34,8 @@ function backend(failures: number, more: Partial<Backend> = {}): Backend & { ask
 }
 
 const nested = (levels: number): object => (levels === 0 ? {} : { a: nested(levels - 1) });
-const toolOf = (behind: Backend, more: object = {}) => new RegisteredTool(settingsOf({ http, ...more }), behind, FREE);
+const toolOf = (behind: Backend, more: object = {}) =>
+  new RegisteredTool(settingsOf({ http, ...more }), behind, FREE);
 
 /** What is told while a tool is asked for. */
 function logLines() {
@@ -42,7 +43,8 @@ function logLines() {
   return {
     lines,
     info: () => lines.push(["info", undefined]),
-    warn: (bindings: object) => lines.push(["warn", "retryInMs" in bindings ? bindings.retryInMs : undefined]),
+    warn: (bindings: object) =>
+      lines.push(["warn", "retryInMs" in bindings ? bindings.retryInMs : undefined]),
   };
 }
 
@@ -51,7 +53,11 @@ describe("a tool whose server is not there", () => {
     const behind = backend(4);
     const tool = toolOf(behind);
     const log = logLines();
-    expect([tool.status, tool.description, tool.inputSchema]).toEqual(["coming_soon", "t", { type: "object" }]);
+    expect([tool.status, tool.description, tool.inputSchema]).toEqual([
+      "coming_soon",
+      "t",
+      { type: "object" },
+    ]);
     expect(() => tool.prepare({})).toThrow(expect.objectContaining({ code: "TOOL_UNAVAILABLE" }));
     await describeUntilKnown(tool, log, new AbortController().signal, 1);
     expect([tool.status, tool.description]).toEqual(["active", "Says so itself."]);
@@ -92,7 +98,9 @@ describe("a tool that is described", () => {
       );
     const long = withSchema({ description: "x".repeat(128 * 1024) });
     await expect(long.describe(stopping.signal)).rejects.toThrow("is longer than 131072 bytes");
-    await expect(withSchema({ properties: 5 }).describe(stopping.signal)).rejects.toThrow("schema is invalid");
+    await expect(withSchema({ properties: 5 }).describe(stopping.signal)).rejects.toThrow(
+      "schema is invalid",
+    );
     await expect(withSchema({ $ref: "#/$defs/nothing" }).describe(stopping.signal)).rejects.toThrow(
       "resolve reference",
     );
@@ -101,9 +109,21 @@ describe("a tool that is described", () => {
 
   it.each<[string, object, string]>([
     ["repeats a secret", { description: "Ask as Bearer the-secret-4711" }, "repeats a value of headers_env"],
-    ["has one as a default", { inputSchema: { default: "the-secret-4711" } }, "repeats a value of headers_env"],
-    ["is half a character", { inputSchema: { description: "\ud800" } }, "text or numbers that JSON cannot carry"],
-    ["has no end of numbers", { inputSchema: { maximum: 1e308 * 10 } }, "text or numbers that JSON cannot carry"],
+    [
+      "has one as a default",
+      { inputSchema: { default: "the-secret-4711" } },
+      "repeats a value of headers_env",
+    ],
+    [
+      "is half a character",
+      { inputSchema: { description: "\ud800" } },
+      "text or numbers that JSON cannot carry",
+    ],
+    [
+      "has no end of numbers",
+      { inputSchema: { maximum: 1e308 * 10 } },
+      "text or numbers that JSON cannot carry",
+    ],
     ["nests too deeply", { inputSchema: { default: nested(31) } }, "nests deeper than 32 levels"],
   ])("is not offered where what the server says %s, which no list could show", async (_, said, problem) => {
     const { description, inputSchema } = { description: undefined, inputSchema: {}, ...said };
@@ -134,8 +154,11 @@ describe("a tool that is described", () => {
 
 it("a document that was fetched cannot send the operator's headers to another origin", () => {
   const planFor = (url: string, more: object = {}) => {
-    const root = JSON.parse(JSON.stringify(openapi({ "/a": { get: operation("op") } }, { servers: [{ url }] })));
-    return planOperation({ version: "3.1", root }, { ...http, ...more }, [], { network: "public" }).server.href;
+    const root = JSON.parse(
+      JSON.stringify(openapi({ "/a": { get: operation("op") } }, { servers: [{ url }] })),
+    );
+    return planOperation({ version: "3.1", root }, { ...http, ...more }, [], { network: "public" }).server
+      .href;
   };
   expect(planFor("/v2")).toBe("https://api.example/v2");
   expect(() => planFor("https://evil.example/v2")).toThrow(

@@ -40,7 +40,12 @@ const CITY: JsonObject = {
   required: ["city"],
   additionalProperties: false,
   $defs: {
-    Point: { type: "object", properties: { lat: { type: "number" } }, required: ["lat"], additionalProperties: false },
+    Point: {
+      type: "object",
+      properties: { lat: { type: "number" } },
+      required: ["lat"],
+      additionalProperties: false,
+    },
   },
 };
 
@@ -91,14 +96,23 @@ describe("what is wrong with parameters", () => {
 
 describe("a schema that is made to take a lifetime", () => {
   it.each<[string, JsonObject, JsonObject]>([
-    ["by its pattern", { type: "object", properties: { a: { pattern: "^(a+)+$" } } }, { a: `${"a".repeat(60)}!` }],
+    [
+      "by its pattern",
+      { type: "object", properties: { a: { pattern: "^(a+)+$" } } },
+      { a: `${"a".repeat(60)}!` },
+    ],
     [
       "by its alternatives",
       {
         type: "object",
         properties: { a: { $ref: "#/$defs/n" } },
         $defs: {
-          n: { anyOf: [1, 2].map((id) => ({ properties: { a: { $ref: "#/$defs/n" } }, required: [`never${id}`] })) },
+          n: {
+            anyOf: [1, 2].map((id) => ({
+              properties: { a: { $ref: "#/$defs/n" } },
+              required: [`never${id}`],
+            })),
+          },
         },
       },
       JSON.parse(`${'{"a":'.repeat(40)}{}${"}".repeat(40)}`),
@@ -143,18 +157,23 @@ describe("a result", () => {
     const deepest = nested(32);
     expect(deliverable(deepest)).toBe(deepest);
     const reason = "the answer nests deeper than 32 levels";
-    const at = (levels: number, inner: JsonObject): JsonObject => (levels === 1 ? inner : { a: at(levels - 1, inner) });
+    const at = (levels: number, inner: JsonObject): JsonObject =>
+      levels === 1 ? inner : { a: at(levels - 1, inner) };
     expect(deliverable({ ...nested(33), b: 1 })).toEqual({
       ...at(32, { omitted: "too_deep", reason, bytes: '{"a":{}}'.length }),
       b: 1,
     });
     const endless: JsonObject = JSON.parse(`{"a":${"[".repeat(200_000)}${"]".repeat(200_000)},"b":1}`);
-    expect(JSON.stringify(deliverable(endless))).toContain(`{"omitted":"too_deep","reason":"${reason}","bytes":`);
+    expect(JSON.stringify(deliverable(endless))).toContain(
+      `{"omitted":"too_deep","reason":"${reason}","bytes":`,
+    );
     expect(deliverable(endless)).toMatchObject({ b: 1 });
   });
 
   it("says where it leaves out what JSON cannot carry, and keeps every other member", () => {
-    const odd: JsonObject = JSON.parse(String.raw`{"a":"\ud800","b":[1e999,2],"\ud801":3,"__proto__":{"c":1e999}}`);
+    const odd: JsonObject = JSON.parse(
+      String.raw`{"a":"\ud800","b":[1e999,2],"\ud801":3,"__proto__":{"c":1e999}}`,
+    );
     const fit = deliverable(odd);
     expect(JSON.stringify(fit)).toBe(
       '{"a":{"omitted":"not_json","reason":"the text holds half a character","bytes":3},' +

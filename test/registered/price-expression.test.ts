@@ -49,7 +49,10 @@ describe("a price expression", () => {
     ["params.n * 9007199254740991", { n: 2 }, /more than \$9007199254\.740991/],
   ])("%s over %j is INVALID_REQUEST that names params", (text, params, message) => {
     expect(() => price(text, params, { minimum: 1n })).toThrow(
-      expect.objectContaining({ code: "INVALID_REQUEST", message: expect.stringMatching(/^params: no price/) }),
+      expect.objectContaining({
+        code: "INVALID_REQUEST",
+        message: expect.stringMatching(/^params: no price/),
+      }),
     );
     expect(() => price(text, params)).toThrow(message);
   });
@@ -57,9 +60,9 @@ describe("a price expression", () => {
   it("that takes too long over what a caller sends is given up, and no other call waits for it", () => {
     const list = Array.from({ length: 3_000 }, (_, index) => index);
     const since = performance.now();
-    expect(() => price("params.l.all(a, params.l.all(b, params.l.all(c, c >= 0))) ? 1 : 2", { l: list })).toThrow(
-      /^params: no price can be computed for them \(took longer than/,
-    );
+    expect(() =>
+      price("params.l.all(a, params.l.all(b, params.l.all(c, c >= 0))) ? 1 : 2", { l: list }),
+    ).toThrow(/^params: no price can be computed for them \(took longer than/);
     expect(performance.now() - since).toBeLessThan(20_000);
   });
 
@@ -79,14 +82,23 @@ describe("a price in the configuration file", () => {
   const problemsOf = (value: unknown) => {
     const http = { openapi: "a.yaml", operation_id: "op" };
     const parsed = registeredToolsSchema.safeParse([{ name: "t", price: value, http }]);
-    return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    return parsed.success
+      ? []
+      : parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   };
 
   it("is one of three, with whole numbers of micro-USD", () => {
     for (const value of [{ flat_microusd: 1 }, { free: true }, { expression: "1", minimum_microusd: 5 }])
       expect(problemsOf(value)).toEqual([]);
     const bad = [
-      ...[undefined, {}, { flat_microusd: 0 }, { flat_microusd: 1.5 }, { flat_microusd: "1" }, { free: false }],
+      ...[
+        undefined,
+        {},
+        { flat_microusd: 0 },
+        { flat_microusd: 1.5 },
+        { flat_microusd: "1" },
+        { free: false },
+      ],
       ...[{ flat_microusd: 1, free: true }, { expression: "" }, { expression: "1", maximum: 3 }],
     ];
     for (const value of bad)

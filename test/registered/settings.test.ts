@@ -58,7 +58,11 @@ describe("tools in the configuration file", () => {
     ["a misspelt member", { timeout: 5 }, 'tools[0]: Unrecognized key: "timeout"'],
     [
       "a header that is no metadata of gRPC",
-      { http: undefined, grpc: { address: "g.example:1", method: "a.B/C" }, headers_env: { "X-Key-Bin": "SET" } },
+      {
+        http: undefined,
+        grpc: { address: "g.example:1", method: "a.B/C" },
+        headers_env: { "X-Key-Bin": "SET" },
+      },
       "tools[0].headers_env.X-Key-Bin: is no name that metadata of gRPC can have as text",
     ],
     [
@@ -111,7 +115,11 @@ describe("tools in the configuration file", () => {
   });
 
   it("are refused with all their problems at once", () => {
-    const problems = problemsOf([tool, { ...tool, headers_env: { "X-Key": "NOPE" } }, { ...tool, name: "get_status" }]);
+    const problems = problemsOf([
+      tool,
+      { ...tool, headers_env: { "X-Key": "NOPE" } },
+      { ...tool, name: "get_status" },
+    ]);
     expect(problems).toHaveLength(3);
   });
 
@@ -130,7 +138,9 @@ describe("tools in the configuration file", () => {
       SHORT: "v2",
     });
     const secrets = secretsIn({ upstreams: [], tools, DATABASE_URL: undefined, SOLANA_RPC_URLS: undefined });
-    expect(secrets).toEqual(expect.arrayContaining([basic, basic.slice(6), "user:correct horse", "correct horse"]));
+    expect(secrets).toEqual(
+      expect.arrayContaining([basic, basic.slice(6), "user:correct horse", "correct horse"]),
+    );
     expect(secrets).not.toContain("v2");
   });
 
@@ -153,7 +163,8 @@ describe("docs/registered-tools.md", () => {
     const { tools } = parse(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
     expect(problemsOf(tools, { WEATHER_KEY: "weather-key" })).toEqual([]);
     const { element } = registeredToolsSchema.unwrap();
-    for (const member of Object.keys(element.shape)) expect(page).toMatch(new RegExp(`^  [- ] ${member}:`, "m"));
+    for (const member of Object.keys(element.shape))
+      expect(page).toMatch(new RegExp(`^  [- ] ${member}:`, "m"));
   });
 });
 
@@ -180,7 +191,11 @@ describe("a document that is not fit to be sold", () => {
       openapi({ "/a": { get: { operationId: "op", parameters: [{ name: "x", in: "nowhere" }] } } }, server),
       /is no valid OpenAPI document \(#\/paths/,
     ],
-    ["with references in a circle", openapi({ "/a": { $ref: "#/paths/~1a" } }, server), /leads to references only/],
+    [
+      "with references in a circle",
+      openapi({ "/a": { $ref: "#/paths/~1a" } }, server),
+      /leads to references only/,
+    ],
   ])("%s is a problem at start", async (_, document, problem) => {
     await expect(startWith(document)).rejects.toMatchObject({
       problems: [expect.stringMatching(problem)],
@@ -240,7 +255,9 @@ describe("a document that is not fit to be sold", () => {
     ],
   ])("%s has nothing to sell", (_, root, problem) => {
     const plan = () =>
-      planOperation({ version: "3.1", root: JSON.parse(JSON.stringify(root)) }, http, [], { network: "public" });
+      planOperation({ version: "3.1", root: JSON.parse(JSON.stringify(root)) }, http, [], {
+        network: "public",
+      });
     expect(plan).toThrow(problem);
   });
 
@@ -283,7 +300,10 @@ describe("a document that is not fit to be sold", () => {
     };
     const requestBody = { content: { "application/json": { schema: { type: "object", properties } } } };
     const document = {
-      ...openapi({ "/a": { post: operation("op", { requestBody }) } }, { ...server, components: { schemas } }),
+      ...openapi(
+        { "/a": { post: operation("op", { requestBody }) } },
+        { ...server, components: { schemas } },
+      ),
       openapi: "3.0.3",
     };
     const { tools } = await startWith(document);

@@ -5,7 +5,14 @@ import { DOORS, type Call } from "../interop/doors.ts";
 import { mcpDoor } from "../interop/mcp-doors.ts";
 import { secret } from "../support/record.ts";
 import { memoOf, request, startWorld, xPayment, type World } from "../support/world.ts";
-import { documentFolder, json, openapi, operation, startThirdParty, type ThirdParty } from "./http/third-party.ts";
+import {
+  documentFolder,
+  json,
+  openapi,
+  operation,
+  startThirdParty,
+  type ThirdParty,
+} from "./http/third-party.ts";
 
 /** An API of somebody else's, registered in the configuration file and sold per call: one real gateway, one real server. */
 
@@ -23,16 +30,24 @@ beforeAll(async () => {
   const paths = {
     "/weather/{city}": { get: operation("weather", { parameters, summary: "The weather" }) },
     "/notes": {
-      post: operation("note", { requestBody: { content: { "application/json": { schema: { type: "object" } } } } }),
+      post: operation("note", {
+        requestBody: { content: { "application/json": { schema: { type: "object" } } } },
+      }),
     },
   };
   folder.write(
     "weather.yaml",
     openapi(paths, {
-      servers: [{ url: `http://{host}:${new URL(party.url).port}`, variables: { host: { default: "127.0.0.1" } } }],
+      servers: [
+        { url: `http://{host}:${new URL(party.url).port}`, variables: { host: { default: "127.0.0.1" } } },
+      ],
     }),
   );
-  const common = { headers_env: { "X-Api-Key": "WEATHER_KEY" }, allow_hosts: ["127.0.0.1"], timeout_ms: 10_000 };
+  const common = {
+    headers_env: { "X-Api-Key": "WEATHER_KEY" },
+    allow_hosts: ["127.0.0.1"],
+    timeout_ms: 10_000,
+  };
   const config = folder.write("toolgate.json", {
     tools: [
       {
@@ -63,7 +78,8 @@ beforeAll(async () => {
       },
     ],
   });
-  party.answer = (response, { url }) => (party.received.length === 1 ? json(response, 503, {}) : hold(response, url));
+  party.answer = (response, { url }) =>
+    party.received.length === 1 ? json(response, 503, {}) : hold(response, url);
   world = await startWorld({ TOOLGATE_CONFIG: config, WEATHER_KEY: KEY });
 });
 beforeEach(() => {
@@ -94,7 +110,10 @@ describe("a registered tool", () => {
     const agent = await world.agent({ balance: 1_000n });
     const statusOf = async () => (await world.get(undefined, "/mcp/capabilities")).body.tools.at(-1).status;
     expect(await statusOf()).toBe("coming_soon");
-    expect(await world.call(agent, "elsewhere", {})).toMatchObject({ status: 404, body: { code: "TOOL_UNAVAILABLE" } });
+    expect(await world.call(agent, "elsewhere", {})).toMatchObject({
+      status: 404,
+      body: { code: "TOOL_UNAVAILABLE" },
+    });
     const answer = (response: (typeof waiting)[number]) =>
       json(response, 200, openapi({ "/op": { get: operation("op") } }, { servers: [{ url: "/v2" }] }));
     await expect.poll(() => waiting.length, { timeout: 100_000 }).toBeGreaterThan(0);
@@ -103,7 +122,10 @@ describe("a registered tool", () => {
       url === "/openapi.json" ? answer(response) : json(response, 200, { at: url });
     for (const response of waiting) answer(response);
     await expect.poll(statusOf, { timeout: 100_000 }).toBe("active");
-    expect(await world.call(agent, "elsewhere", {})).toMatchObject({ status: 200, body: { result: { at: "/v2/op" } } });
+    expect(await world.call(agent, "elsewhere", {})).toMatchObject({
+      status: 200,
+      body: { result: { at: "/v2/op" } },
+    });
   });
 
   it("is listed after the gateway's own, with what its document says, and its fixed price", async () => {
@@ -125,7 +147,11 @@ describe("a registered tool", () => {
     });
     expect(tools.at(-2)).toMatchObject({ name: "take_note", billable: false, description: "Takes a note." });
     expect(tools.at(-1)).toMatchObject({ name: "elsewhere", price: { price_usdc_microusd: 70 } });
-    const listed = await world.post(await world.agent(), "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" });
+    const listed = await world.post(await world.agent(), "/mcp", {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/list",
+    });
     expect(listed.body.result.tools.find(({ name }: { name: string }) => name === "weather")).toMatchObject({
       inputSchema: { required: ["city"] },
     });
@@ -136,7 +162,12 @@ describe("a registered tool", () => {
     const door = openDoor(world.gateway);
     const agent = await world.agent({ balance: 1_000n });
     const body = { tool: "weather", params: { city: "Bad Ems", days: 2 } satisfies JsonObject };
-    const call: Call = { method: ToolService.method.callTool, request: body, path: "/v1/mcp/tools/call", body };
+    const call: Call = {
+      method: ToolService.method.callTool,
+      request: body,
+      path: "/v1/mcp/tools/call",
+      body,
+    };
     const outcome = await door.call(call, { Authorization: `Bearer ${agent.apiKey}` });
     door.close();
     expect(JSON.stringify(outcome)).toContain('"result":{"celsius":21}');
@@ -163,13 +194,18 @@ describe("a registered tool", () => {
       body: { result: { celsius: 21 }, receipt: { debited_usdc_microusd: 400 } },
     });
     // The same call again is answered from store.
-    expect((await world.call(agent, "weather", { city: "Köln", days: 5 }, { headers })).body).toEqual(answer.body);
+    expect((await world.call(agent, "weather", { city: "Köln", days: 5 }, { headers })).body).toEqual(
+      answer.body,
+    );
     expect(calls()).toHaveLength(1);
   });
 
   it.each<[JsonObject, RegExp]>([
     [{}, /^params\.city: is required, a string$/],
-    [{ city: "x", days: 9, more: 1 }, /params\.city: must have at least 2 characters; params\.days: must be at most 5/],
+    [
+      { city: "x", days: 9, more: 1 },
+      /params\.city: must have at least 2 characters; params\.days: must be at most 5/,
+    ],
     [{ city: "..", days: 1 }, /^params\.city: must not be \. or \.\./],
     [{ city: "../admin" }, /^params\.city: must not hold slashes/],
   ])("with %j is refused before anything is quoted or sent", async (params, message) => {
@@ -188,13 +224,17 @@ describe("a registered tool", () => {
 
   it("that fails costs nothing, and runs again under the same idempotency key", async () => {
     const agent = await world.agent({ balance: 1_000n });
-    const again = () => world.call(agent, "weather", { city: "Ulm" }, { headers: { "Idempotency-Key": "k" } });
+    const again = () =>
+      world.call(agent, "weather", { city: "Ulm" }, { headers: { "Idempotency-Key": "k" } });
     party.answer = (response) => json(response, 500, { error: KEY });
     const failed = await again();
     expect(failed).toMatchObject({ status: 500, body: { code: "TOOL_FAILED" } });
     expect(failed.body.message).toMatch(/^weather: the server failed \(HTTP 500\); nothing was charged/);
     party.answer = (response) => json(response, 429, {}, { "Retry-After": "9" });
-    expect(await again()).toMatchObject({ status: 503, body: { code: "UNAVAILABLE", retry_after_seconds: 9 } });
+    expect(await again()).toMatchObject({
+      status: 503,
+      body: { code: "UNAVAILABLE", retry_after_seconds: 9 },
+    });
     party.answer = (response) => json(response, 200, { your_key: KEY });
     expect((await again()).body.message).toMatch(/repeats what was meant for it alone/);
     expect(await balanceOf(agent)).toBe("0.001000");
@@ -206,7 +246,8 @@ describe("a registered tool", () => {
 
 /** Answers of a paid tool, each with its result; undefined: it fails and is not charged. */
 type Ending = readonly [what: string, answer: ThirdParty["answer"], result?: object];
-const nested = (levels: number, inner = "{}") => `${'{"a":'.repeat(levels - 1)}${inner}${"}".repeat(levels - 1)}`;
+const nested = (levels: number, inner = "{}") =>
+  `${'{"a":'.repeat(levels - 1)}${inner}${"}".repeat(levels - 1)}`;
 const asJson = (text: string) => (response: Parameters<ThirdParty["answer"]>[0]) =>
   void response.setHeader("Content-Type", "application/json").end(text);
 const OMITTED_DEEP = '{"omitted":"too_deep","reason":"the answer nests deeper than 32 levels","bytes":8}';
@@ -237,7 +278,10 @@ describe("a paid call of a registered tool", () => {
       party.answer = answer;
       const [first, again] = [await keyed(agent, { body: {} }), await keyed(agent, { body: {} })];
       if (result) {
-        expect(first).toMatchObject({ status: 200, body: { result, receipt: { debited_usdc_microusd: 50 } } });
+        expect(first).toMatchObject({
+          status: 200,
+          body: { result, receipt: { debited_usdc_microusd: 50 } },
+        });
         expect(again.body).toEqual({ ...first.body, request_id: again.body.request_id });
         expect(calls()).toHaveLength(1);
       } else {
@@ -289,7 +333,9 @@ describe("a paid call of a registered tool", () => {
     expect(calls()).toHaveLength(20);
     const gateway = await world.startAnother();
     const elsewhere = { method: "POST", body: JSON.stringify({ tool: "record", params: { body: {} } }) };
-    await expect.poll(async () => (await request(gateway, agent, "/v1/mcp/tools/call", elsewhere)).status).toBe(429);
+    await expect
+      .poll(async () => (await request(gateway, agent, "/v1/mcp/tools/call", elsewhere)).status)
+      .toBe(429);
     party.answer = asJson("{}");
     expect((await call(other)).status).toBe(200);
     expect((await world.call(agent, "weather", { city: "Bonn" })).status, "its other tools").toBe(200);

@@ -54,7 +54,10 @@ const NOTHING_PLANTED = { javascript: ["undefined", true], python: [false, false
 export function codeContract(engine: () => SandboxEngine, brief: readonly SandboxLanguage[]): void {
   describe.each(["javascript", "python"] as const)("with code in %s", (language) => {
     const run = async (code: Both, more = {}): Promise<SandboxOutcome> => {
-      const { done } = await engine().start(job(code[language], language, more), new AbortController().signal);
+      const { done } = await engine().start(
+        job(code[language], language, more),
+        new AbortController().signal,
+      );
       return done;
     };
 

@@ -16,7 +16,10 @@ import { silent } from "./silent-log.ts";
 
 /** Without `npm run corpus`, those are left out that need seconds each, or an interpreter of Python, and tell little more. */
 const isWanted = (one: Case) =>
-  EVERYTHING || one.always === true || (one.language === "javascript" && one.long !== true) || one.shares === true;
+  EVERYTHING ||
+  one.always === true ||
+  (one.language === "javascript" && one.long !== true) ||
+  one.shares === true;
 /** Why an attempt is not made without bubblewrap. */
 const NAMESPACES = "the isolation `process` does not promise this: docs/sandbox.md, “What it does not stop”";
 
@@ -64,18 +67,21 @@ describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ is
     expect(judge(one, await run(one), host, LIMITS)).toEqual([]);
   });
 
-  describe.each(partsOf(shared))("snippets of Python that share an interpreter, part $part", ({ snippets }) => {
-    let outcome: SandboxOutcome;
-    beforeAll(async () => {
-      const program = await programOf(snippets, host.told);
-      outcome = await outcomeOf(engine, job(program, "python", { timeoutMs: DEFAULT_TIMEOUT_MS }));
-    }, 300_000);
+  describe.each(partsOf(shared))(
+    "snippets of Python that share an interpreter, part $part",
+    ({ snippets }) => {
+      let outcome: SandboxOutcome;
+      beforeAll(async () => {
+        const program = await programOf(snippets, host.told);
+        outcome = await outcomeOf(engine, job(program, "python", { timeoutMs: DEFAULT_TIMEOUT_MS }));
+      }, 300_000);
 
-    it.for(snippets)("$name goes for $attacks", (one, { skip }) => {
-      skip(one.namespaces === true && isolation === "process", NAMESPACES);
-      expect(judge(one, shareOf(one, outcome), host, LIMITS)).toEqual([]);
-    });
-  });
+      it.for(snippets)("$name goes for $attacks", (one, { skip }) => {
+        skip(one.namespaces === true && isolation === "process", NAMESPACES);
+        expect(judge(one, shareOf(one, outcome), host, LIMITS)).toEqual([]);
+      });
+    },
+  );
 
   it.concurrent.for(whole ? PAIRS : PAIRS.slice(0, 1))(
     "what one run plants, the next does not find ($plants.language)",
@@ -99,8 +105,12 @@ describe.each(isolations())("the corpus of attacks, isolation $isolation", ({ is
 describe("the corpus of attacks", () => {
   it("runs every snippet that there is", async () => {
     const folder = path.join(import.meta.dirname, "corpus");
-    const files = await Promise.all(["javascript", "python"].map((language) => readdir(path.join(folder, language))));
-    const named = [...CASES, ...PAIRS.flatMap(({ plants, looks }) => [plants, looks])].map(({ name }) => name).sort();
+    const files = await Promise.all(
+      ["javascript", "python"].map((language) => readdir(path.join(folder, language))),
+    );
+    const named = [...CASES, ...PAIRS.flatMap(({ plants, looks }) => [plants, looks])]
+      .map(({ name }) => name)
+      .sort();
     expect(
       files
         .flat()

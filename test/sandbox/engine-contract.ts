@@ -69,7 +69,10 @@ export function engineContract(
       });
 
       it("ends code that takes longer than it may", async () => {
-        const outcome = await outcomeOf(roomy.engine(), job(ENDLESS.javascript, "javascript", { timeoutMs: 300 }));
+        const outcome = await outcomeOf(
+          roomy.engine(),
+          job(ENDLESS.javascript, "javascript", { timeoutMs: 300 }),
+        );
         expect(outcome).toMatchObject({ status: "timeout", exitCode: null, result: null });
         expect(outcome.durationMs).toBeGreaterThanOrEqual(290);
       });
@@ -186,7 +189,10 @@ async function refusalOf(promise: Promise<unknown>): Promise<string | undefined>
 }
 
 /** Makes an engine for the tests around, sees that it is healthy, and closes it after them. */
-function opened(make: (room: EngineRoom) => Promise<MadeEngine>, room: EngineRoom): { engine(): SandboxEngine } {
+function opened(
+  make: (room: EngineRoom) => Promise<MadeEngine>,
+  room: EngineRoom,
+): { engine(): SandboxEngine } {
   let made: MadeEngine | undefined;
   const engine = () => {
     if (!made) throw new Error("the engine was not made");

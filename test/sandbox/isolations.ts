@@ -5,7 +5,9 @@ const BUBBLEWRAP = "bwrap";
 
 /** Whether bubblewrap is there and may make namespaces. */
 export function hasBubblewrap(): boolean {
-  const { status } = spawnSync(BUBBLEWRAP, ["--unshare-all", "--ro-bind", "/", "/", "true"], { stdio: "ignore" });
+  const { status } = spawnSync(BUBBLEWRAP, ["--unshare-all", "--ro-bind", "/", "/", "true"], {
+    stdio: "ignore",
+  });
   return status === 0;
 }
 

@@ -41,7 +41,8 @@ export async function leftoversOf(engine: SandboxEngine, idle: number, runs: num
   await runAll(engine, runs);
   let after = await standing(idle);
   // What is closed is gone a moment later.
-  for (let round = 0; round < 20 && after.descriptors > before.descriptors; round++) after = await standing(idle);
+  for (let round = 0; round < 20 && after.descriptors > before.descriptors; round++)
+    after = await standing(idle);
   return {
     processes: after.processes - before.processes,
     descriptors: after.descriptors - before.descriptors,
@@ -54,7 +55,8 @@ async function runAll(engine: SandboxEngine, runs: number): Promise<void> {
   for (let run = 0; run < runs; run++) {
     const [code, status] = WAYS[run % WAYS.length]!;
     const outcome = await outcomeOf(engine, job(code));
-    if (outcome.status !== status) throw new Error(`${code} ended ${outcome.status}: ${JSON.stringify(outcome.error)}`);
+    if (outcome.status !== status)
+      throw new Error(`${code} ended ${outcome.status}: ${JSON.stringify(outcome.error)}`);
   }
 }
 

@@ -29,7 +29,10 @@ describe("the corpus, where the walls are missing", () => {
 });
 
 /** Runs the code of some cases, of one language, without walls: what they name must have got through. */
-async function expectEscapes(cases: readonly Case[], code: (host: CanaryHost) => Promise<string>): Promise<void> {
+async function expectEscapes(
+  cases: readonly Case[],
+  code: (host: CanaryHost) => Promise<string>,
+): Promise<void> {
   const host = await startCanaryHost();
   try {
     const said = await runUnwalled(cases[0]!.language, await code(host), host.told.dir!);

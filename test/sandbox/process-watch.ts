@@ -43,7 +43,9 @@ export class ProcessWatch {
   #left(): string[] {
     return [...this.#seen.keys()]
       .filter((identity) => identityOf(Number(identity.split(" ")[0])) === identity)
-      .map((identity) => `${identity}: ${read(`/proc/${identity.split(" ")[0]}/cmdline`).replaceAll("\0", " ")}`);
+      .map(
+        (identity) => `${identity}: ${read(`/proc/${identity.split(" ")[0]}/cmdline`).replaceAll("\0", " ")}`,
+      );
   }
 }
 

@@ -36,8 +36,27 @@ export async function runUnwalled(language: SandboxLanguage, code: string, folde
     await writeFile(file, source.replace(wall, instead));
   }
 
-  const line = [deno, "run", "-A", "--quiet", "--no-prompt", "--no-config", "--no-lock", `${worker}/${language}.mjs`];
-  const namespaces = ["--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"];
+  const line = [
+    deno,
+    "run",
+    "-A",
+    "--quiet",
+    "--no-prompt",
+    "--no-config",
+    "--no-lock",
+    `${worker}/${language}.mjs`,
+  ];
+  const namespaces = [
+    "--unshare-all",
+    "--die-with-parent",
+    "--ro-bind",
+    "/",
+    "/",
+    "--dev",
+    "/dev",
+    "--proc",
+    "/proc",
+  ];
   const boxed = hasBubblewrap() ? ["bwrap", ...namespaces, "--bind", folder, folder, ...line] : line;
   const [command = "", ...args] = boxed;
   const env = { DENO_DIR: "/dev/null/deno", NO_COLOR: "1", PATH: process.env.PATH, SANDBOX_TEST_SECRET: "x" };

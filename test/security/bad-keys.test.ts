@@ -37,20 +37,24 @@ async function codeOf(door: Door, key: string): Promise<string> {
   return "answer" in outcome ? "200" : (/"code":"(\w+)"/.exec(JSON.stringify(outcome.error))?.[1] ?? "?");
 }
 
-it.each(ALL)("a good key works at once from an address that sent many bad ones, through %s", async (_name, open) => {
-  const door = open(world.gateway);
-  const fresh = await world.agent();
-  for (let n = 0; n < 25; n++) expect(await codeOf(door, forgedKey())).toBe("UNAUTHORIZED");
-  expect(await codeOf(door, fresh.apiKey)).toBe("200");
-  expect(await codeOf(door, mistyped(fresh.apiKey))).toBe("UNAUTHORIZED");
-  door.close();
-});
+it.each(ALL)(
+  "a good key works at once from an address that sent many bad ones, through %s",
+  async (_name, open) => {
+    const door = open(world.gateway);
+    const fresh = await world.agent();
+    for (let n = 0; n < 25; n++) expect(await codeOf(door, forgedKey())).toBe("UNAUTHORIZED");
+    expect(await codeOf(door, fresh.apiKey)).toBe("200");
+    expect(await codeOf(door, mistyped(fresh.apiKey))).toBe("UNAUTHORIZED");
+    door.close();
+  },
+);
 
 describe("10,000 forged keys", () => {
   it("cost little more than health checks, while a good key that was not seen before works", async () => {
     const fresh = await world.agent();
     const health = () => "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
-    const forged = () => `GET /receipts HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${forgedKey()}\r\n\r\n`;
+    const forged = () =>
+      `GET /receipts HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${forgedKey()}\r\n\r\n`;
     await flood(health, 1_000, 200);
     await flood(forged, 1_000, 401);
     const perHealth = (await flood(health, 3_000, 200)) / 3_000;

@@ -31,15 +31,21 @@ function copies(name: string) {
 
 describe("dependencies", () => {
   it("are exact versions, not ranges", () => {
-    const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies, ...manifest.overrides });
-    expect(all.filter(([, version]) => !/^(?:npm:@?[\w./-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([]);
+    const all = Object.entries({
+      ...manifest.dependencies,
+      ...manifest.devDependencies,
+      ...manifest.overrides,
+    });
+    expect(
+      all.filter(([, version]) => !/^(?:npm:@?[\w./-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version)),
+    ).toEqual([]);
   });
 
   it("are pinned by hash, every one of them, and none comes from a place of its own", () => {
     const installed = Object.entries(lock.packages).filter(([path]) => path !== "");
-    expect(installed.filter(([, { integrity }]) => !integrity?.startsWith("sha512-")).map(([path]) => path)).toEqual(
-      [],
-    );
+    expect(
+      installed.filter(([, { integrity }]) => !integrity?.startsWith("sha512-")).map(([path]) => path),
+    ).toEqual([]);
     const elsewhere = installed.filter(([, { resolved }]) => resolved !== undefined);
     expect(elsewhere.map(([path]) => path)).toEqual([]);
   });

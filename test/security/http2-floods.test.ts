@@ -30,7 +30,8 @@ function each(times: number, of: (stream: number) => Buffer): Buffer {
 }
 
 const reset = (stream: number) => Buffer.concat([head(stream), frame(FRAME.reset, 0, stream, EIGHT)]);
-const wrong = (stream: number) => frame(FRAME.headers, FLAG.endHeaders, stream, headerBlock({ Wrong: "name" }));
+const wrong = (stream: number) =>
+  frame(FRAME.headers, FLAG.endHeaders, stream, headerBlock({ Wrong: "name" }));
 const full = Buffer.alloc(20 * 6, Buffer.from([0, 4, 0, 0, 255, 255]));
 
 const CLOSED: [string, Buffer][] = [
@@ -49,7 +50,10 @@ const CLOSED: [string, Buffer][] = [
 const CHEAP: [string, Buffer][] = [
   ["SETTINGS of 20 entries", each(FRAMES, () => frame(FRAME.settings, 0, 0, full))],
   ["WINDOW_UPDATE", each(FRAMES, () => frame(FRAME.window, 0, 0, EIGHT))],
-  ["padded empty DATA", Buffer.concat([HEAD, each(FRAMES, () => frame(FRAME.data, FLAG.padded, 1, Buffer.of(1, 0)))])],
+  [
+    "padded empty DATA",
+    Buffer.concat([HEAD, each(FRAMES, () => frame(FRAME.data, FLAG.padded, 1, Buffer.of(1, 0)))]),
+  ],
   ["DATA of a byte", Buffer.concat([HEAD, each(FRAMES, () => frame(FRAME.data, 0, 1, Buffer.of(0)))])],
 ];
 
@@ -66,15 +70,21 @@ describe("a flood of HTTP/2 frames", () => {
   afterAll(() => gateway.close());
 
   async function send(bytes: Buffer): Promise<{ closed: boolean; marks: number }> {
-    const socket = connect(Number(gateway.grpcAddress.split(":")[1]), "127.0.0.1").on("error", () => undefined);
+    const socket = connect(Number(gateway.grpcAddress.split(":")[1]), "127.0.0.1").on(
+      "error",
+      () => undefined,
+    );
     sockets.push(socket);
     const state = { closed: false, marks: 0 };
     let read = Buffer.alloc(0);
-    socket.on("close", () => (state.closed = true)).on("data", (data) => (read = Buffer.concat([read, data])));
+    socket
+      .on("close", () => (state.closed = true))
+      .on("data", (data) => (read = Buffer.concat([read, data])));
     await once(socket, "connect");
     socket.write(Buffer.concat([PREFACE, bytes]));
     return Object.defineProperty(state, "marks", {
-      get: () => framesIn(read).filter(({ type, payload }) => type === FRAME.ping && payload.equals(MARK)).length,
+      get: () =>
+        framesIn(read).filter(({ type, payload }) => type === FRAME.ping && payload.equals(MARK)).length,
     });
   }
 

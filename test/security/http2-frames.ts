@@ -1,11 +1,23 @@
 /** Types of frames (RFC 9113 section 6). */
-export const FRAME = { data: 0, headers: 1, priority: 2, reset: 3, settings: 4, ping: 6, window: 8, continuation: 9 };
+export const FRAME = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+  window: 8,
+  continuation: 9,
+};
 
 /** Flags of HEADERS, CONTINUATION and DATA; acknowledgement of SETTINGS and PING. */
 export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8 };
 
 /** What a client sends first, with empty SETTINGS (RFC 9113 section 3.4). */
-export const PREFACE = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(FRAME.settings)]);
+export const PREFACE = Buffer.concat([
+  Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+  frame(FRAME.settings),
+]);
 
 /** A frame, also one that no client library would send. */
 export function frame(type: number, flags = 0, stream = 0, payload: Uint8Array = new Uint8Array()): Buffer {

@@ -93,7 +93,9 @@ describe("Connect and gRPC-Web without a key", () => {
   it("reads no long message in a GET", async () => {
     const message = UNKNOWN.toString("base64url", 0, 18_000);
     const answer = await cheap(`${GET_HEALTH}?connect=v1&encoding=proto&base64=1&message=${message}`);
-    expect(answer).toMatch(/"code":"resource_exhausted","message":"message: is longer than 8192 characters; use POST"/);
+    expect(answer).toMatch(
+      /"code":"resource_exhausted","message":"message: is longer than 8192 characters; use POST"/,
+    );
   });
 
   it("reads as many unknown fields as a message may have, and keeps none", async () => {

@@ -17,7 +17,10 @@ const MB = 1024 * 1024;
 const UNKNOWN = Buffer.alloc(MB / 4, Buffer.from([0x78, 0]));
 const BOMB = framed(gzipSync(UNKNOWN), 1);
 const [CHECK, GET_HEALTH] = ["/grpc.health.v1.Health/Check", "/toolgate.v1.HealthService/GetHealth"];
-const [CAPABILITIES, CALL_TOOL] = ["/toolgate.v1.ToolService/GetCapabilities", "/toolgate.v1.ToolService/CallTool"];
+const [CAPABILITIES, CALL_TOOL] = [
+  "/toolgate.v1.ToolService/GetCapabilities",
+  "/toolgate.v1.ToolService/CallTool",
+];
 const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const PATHS = [CHECK, GET_HEALTH, CAPABILITIES, REFLECTION, CALL_TOOL];
 
@@ -43,7 +46,9 @@ describe("gRPC without a key", () => {
   });
 
   async function getHealth(): Promise<void> {
-    const [answer] = (await once(get(`${world.gateway.baseUrl}/health`, { agent }), "response")) as [IncomingMessage];
+    const [answer] = (await once(get(`${world.gateway.baseUrl}/health`, { agent }), "response")) as [
+      IncomingMessage,
+    ];
     await text(answer);
   }
 
@@ -83,7 +88,12 @@ describe("gRPC without a key", () => {
   });
 
   it("refuses a call with a bad key before a message is sent", async () => {
-    const ends = await held(16, CALL_TOOL, { authorization: `Bearer sk-agent-${"1".repeat(43)}` }, Buffer.alloc(0));
+    const ends = await held(
+      16,
+      CALL_TOOL,
+      { authorization: `Bearer sk-agent-${"1".repeat(43)}` },
+      Buffer.alloc(0),
+    );
     expect(new Set(ends.map((end) => end.status))).toEqual(new Set([status.UNAUTHENTICATED]));
   });
 

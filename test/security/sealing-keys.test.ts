@@ -30,11 +30,18 @@ it("replaces the sealing keys as the security page says, so that nothing the old
   const post = async (headers: Record<string, string>) => {
     const body = JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b" } });
     const authorization = `Bearer ${agent.apiKey}`;
-    const init = { method: "POST", body, headers: { authorization, "content-type": "application/json", ...headers } };
+    const init = {
+      method: "POST",
+      body,
+      headers: { authorization, "content-type": "application/json", ...headers },
+    };
     const response = await fetch(`${instance.baseUrl}/v1/mcp/tools/call`, init);
     return { status: response.status, body: (await response.json()) as typeof stolen };
   };
-  expect(await post(xPayment(tx, stolen.quote_id))).toMatchObject({ status: 402, body: { code: "INVALID_PAYMENT" } });
+  expect(await post(xPayment(tx, stolen.quote_id))).toMatchObject({
+    status: 402,
+    body: { code: "INVALID_PAYMENT" },
+  });
   const { quote } = (await post({})).body;
   const paid = await world.pay(agent, BigInt(quote.price_usdc_microusd), memoOf(quote));
   expect((await post(xPayment(paid, quote.quote_id))).status).toBe(200);
@@ -67,16 +74,20 @@ it("adds and retires secrets of API keys as the page on keys says, so that no wo
   const { secret } = await later.apiKeys.create({ accountId, name: "new", scopes: DEFAULT_SCOPES });
   expect(parseApiKey(secret)?.version).toBe(2);
   // The gateway looks for an unknown version at most once a second.
-  const status = async () => (await world.get(undefined, "/receipts", { authorization: `Bearer ${secret}` })).status;
+  const status = async () =>
+    (await world.get(undefined, "/receipts", { authorization: `Bearer ${secret}` })).status;
   await expect.poll(status).toBe(200);
   await later.close();
 });
 
-it.each(["docs/keys.md", "SECURITY.md"])("publishes the form of API keys in %s for secret scanners", async (page) => {
-  const [published = ""] = /\\bsk-agent-\S+?\\b/.exec(readFileSync(page, "utf8")) ?? [];
-  const { apiKey } = await world.agent();
-  const scanner = new RegExp(published, "g");
-  const text = `export KEY=${apiKey}; also "${apiKey}", ${apiKey.slice(0, -1)} and ${apiKey}x`;
-  expect(text.match(scanner)).toEqual([apiKey, apiKey]);
-  expect(KEY_PATTERN.source).toBe(published.replace(/^\\b/, "^").replace(/\\b$/, "$"));
-});
+it.each(["docs/keys.md", "SECURITY.md"])(
+  "publishes the form of API keys in %s for secret scanners",
+  async (page) => {
+    const [published = ""] = /\\bsk-agent-\S+?\\b/.exec(readFileSync(page, "utf8")) ?? [];
+    const { apiKey } = await world.agent();
+    const scanner = new RegExp(published, "g");
+    const text = `export KEY=${apiKey}; also "${apiKey}", ${apiKey.slice(0, -1)} and ${apiKey}x`;
+    expect(text.match(scanner)).toEqual([apiKey, apiKey]);
+    expect(KEY_PATTERN.source).toBe(published.replace(/^\\b/, "^").replace(/\\b$/, "$"));
+  },
+);

@@ -55,7 +55,12 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-secrets-"));
   [ground, model] = await Promise.all([startGround(), echoingModel()]);
   agent = await ground.agent({ balance: 1_000_000n });
-  const price = { input_usd_per_million: 1, output_usd_per_million: 1, context_length: 1_000, max_output_tokens: 100 };
+  const price = {
+    input_usd_per_million: 1,
+    output_usd_per_million: 1,
+    context_length: 1_000,
+    max_output_tokens: 100,
+  };
   const config = path.join(folder, "toolgate.json");
   await writeFile(
     config,
@@ -116,7 +121,10 @@ const CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
 describe("no secret of a request is in an answer or in the log", () => {
   const requests: readonly [string, () => readonly [target: string, init: RequestInit]][] = [
     ["a key that nobody made", () => ["/receipts", { headers: all() }]],
-    ["a key in another scheme", () => ["/receipts", { headers: { ...all(), Authorization: `Token ${planted.key}` } }]],
+    [
+      "a key in another scheme",
+      () => ["/receipts", { headers: { ...all(), Authorization: `Token ${planted.key}` } }],
+    ],
     [
       "a key twice",
       () => ["/receipts", { headers: { Authorization: `Bearer ${planted.key}, Bearer ${agent.apiKey}` } }],
@@ -135,7 +143,11 @@ describe("no secret of a request is in an answer or in the log", () => {
       "JSON that breaks off in a key",
       () => [
         "/v1/mcp/tools/call",
-        { method: "POST", headers: { ...mine(), "Content-Type": "application/json" }, body: `{"a":"${planted.key}` },
+        {
+          method: "POST",
+          headers: { ...mine(), "Content-Type": "application/json" },
+          body: `{"a":"${planted.key}`,
+        },
       ],
     ],
     [
@@ -162,7 +174,11 @@ describe("no secret of a request is in an answer or in the log", () => {
   const mine = () => ({ Authorization: `Bearer ${agent.apiKey}` });
   const post = (target: string, body: object, headers: Record<string, string>): [string, RequestInit] => [
     target,
-    { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) },
+    {
+      method: "POST",
+      headers: { ...headers, "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    },
   ];
 
   it.each(requests)("%s", async (_, make) => {
@@ -173,7 +189,9 @@ describe("no secret of a request is in an answer or in the log", () => {
 
   it("metadata over gRPC", async () => {
     const client = grpcClient(grpcAddress);
-    const metadata = Object.fromEntries(Object.entries(all()).map(([name, value]) => [name.toLowerCase(), value]));
+    const metadata = Object.fromEntries(
+      Object.entries(all()).map(([name, value]) => [name.toLowerCase(), value]),
+    );
     const error: unknown = await callGrpc(client, ReceiptService.method.listReceipts, {}, { metadata }).catch(
       (reason: unknown) => reason,
     );
@@ -221,7 +239,10 @@ describe("no secret of the configuration is in what is printed", () => {
 
   it.each([
     ["a database's address that is none", () => ({ DATABASE_URL: `mysql://u:${password()}@h/d` })],
-    ["a database's address with a bad port", () => ({ DATABASE_URL: `postgres://u:${password()}@h:99999/d` })],
+    [
+      "a database's address with a bad port",
+      () => ({ DATABASE_URL: `postgres://u:${password()}@h:99999/d` }),
+    ],
     ["a database that is not there", () => ({ DATABASE_URL: `postgres://u:${password()}@127.0.0.1:9/d` })],
     [
       "a database that refuses the password",
@@ -251,7 +272,10 @@ describe("no secret of the configuration is in what is printed", () => {
 
   it("by a file that cannot be read, though it holds one", async () => {
     const file = path.join(folder, "broken.yaml");
-    await writeFile(file, `inference:\n  upstreams: [\n    {base_url: "https://u:${planted.inference}@h"\n  prices: }`);
+    await writeFile(
+      file,
+      `inference:\n  upstreams: [\n    {base_url: "https://u:${planted.inference}@h"\n  prices: }`,
+    );
     const { exitCode, stderr } = await run(["serve"], { ...ground.settings, TOOLGATE_CONFIG: file });
     expect([exitCode, held(stderr)]).toEqual([2, []]);
     expect(stderr).toMatch(/TOOLGATE_CONFIG: .* at line \d+/);
@@ -268,7 +292,10 @@ describe("the log", () => {
       { err: new Error(`refused ${hush}`, { cause: new Error(encodeURIComponent(hush)) }) },
       Buffer.from(hush).toString("base64"),
     );
-    log.info({ url: `postgres:///d?host=/run&sslpassword=${password()}&password=${password()}&user=u` }, "in a query");
+    log.info(
+      { url: `postgres:///d?host=/run&sslpassword=${password()}&password=${password()}&user=u` },
+      "in a query",
+    );
     log.warn({ authorization: planted.cookie, headers: { "x-payment": planted.payment } }, "redacted");
     const text = await readFile(file, "utf8");
     expect(

@@ -8,7 +8,8 @@ import { databaseUrl, query } from "../support/database-server.ts";
 import { createTestDatabase, servingUrl, type TestDatabase } from "../support/postgres.ts";
 import { SERVING } from "../support/template.ts";
 
-const DENIED = /^(permission denied|must be (owner|superuser|member)|only roles with|cannot set|.* is append-only)/;
+const DENIED =
+  /^(permission denied|must be (owner|superuser|member)|only roles with|cannot set|.* is append-only)/;
 const NOBODY = "00000000-0000-7000-8000-000000000001";
 const BYTES = (length: number) => `'\\x${"ab".repeat(length)}'::bytea`;
 
@@ -153,7 +154,9 @@ describe("the role that gateways serve with", () => {
   ])("has no way to %s: %s", async (_, statement) => {
     const name = new URL(database.url).pathname.slice(1);
     const said = await refusal(statement.replace("$db", name));
-    expect(said).toMatch(/denied|must be|cannot|not allowed|does not exist|not available|inside a transaction/);
+    expect(said).toMatch(
+      /denied|must be|cannot|not allowed|does not exist|not available|inside a transaction/,
+    );
   });
 
   it("cannot have a function of the ledger work on tables of its own", async () => {
@@ -183,12 +186,20 @@ describe("migrate --grant-to", () => {
     try {
       await use(role);
     } finally {
-      await query(database.url, `reassign owned by ${role} to current_user; drop owned by ${role}; drop role ${role}`);
+      await query(
+        database.url,
+        `reassign owned by ${role} to current_user; drop owned by ${role}; drop role ${role}`,
+      );
     }
   }
 
-  async function grantTo(role: string, url = database.url): Promise<{ exitCode: number | null; told: string }> {
-    const { exitCode, stdout, stderr } = await run(["migrate", "--grant-to", role, "--json"], { DATABASE_URL: url });
+  async function grantTo(
+    role: string,
+    url = database.url,
+  ): Promise<{ exitCode: number | null; told: string }> {
+    const { exitCode, stdout, stderr } = await run(["migrate", "--grant-to", role, "--json"], {
+      DATABASE_URL: url,
+    });
     return { exitCode, told: stdout + stderr };
   }
 
@@ -219,8 +230,16 @@ describe("migrate --grant-to", () => {
     ["a superuser", "login superuser", /is a superuser/],
     ["one that may make roles", "login createrole", /is a superuser or nearly one/],
     ["one that passes by row security", "login bypassrls", /is a superuser or nearly one/],
-    ["a member of those that write all data", "login in role pg_write_all_data", /is a superuser or nearly one/],
-    ["a member of those that run programs", "login in role pg_execute_server_program", /is a superuser or nearly one/],
+    [
+      "a member of those that write all data",
+      "login in role pg_write_all_data",
+      /is a superuser or nearly one/,
+    ],
+    [
+      "a member of those that run programs",
+      "login in role pg_execute_server_program",
+      /is a superuser or nearly one/,
+    ],
   ])("refuses %s, and changes nothing", async (_, attributes, says) => {
     await withRole(attributes, async (role) => {
       const { exitCode, told } = await grantTo(role);
@@ -245,11 +264,15 @@ describe("migrate --grant-to", () => {
     await withRole("nologin", async (group) => {
       await query(database.url, `grant delete on receipt to ${group}`);
       await withRole(`login in role ${group}`, async (member) => {
-        expect((await grantTo(member)).told).toMatch(/could still delete on receipt, through PUBLIC or a role/);
+        expect((await grantTo(member)).told).toMatch(
+          /could still delete on receipt, through PUBLIC or a role/,
+        );
       });
       // It has the right once it says: set role.
       await withRole(`login noinherit in role ${group}`, async (member) => {
-        expect((await grantTo(member)).told).toMatch(/could still delete on receipt, through PUBLIC or a role/);
+        expect((await grantTo(member)).told).toMatch(
+          /could still delete on receipt, through PUBLIC or a role/,
+        );
       });
     });
     await query(database.url, "grant update on run to public");
@@ -268,7 +291,9 @@ describe("migrate --grant-to", () => {
       await withRole(`login in role ${group}`, async (member) => {
         const { exitCode, told } = await grantTo(member);
         expect(exitCode).toBe(1);
-        expect(told).toMatch(/could still insert \(debit\) on transfer, references \(id\) on transfer, through PUBLIC/);
+        expect(told).toMatch(
+          /could still insert \(debit\) on transfer, references \(id\) on transfer, through PUBLIC/,
+        );
       });
     });
     await query(database.url, "grant update (available, wallet), insert (available) on account to public");
@@ -299,7 +324,10 @@ describe("migrate --grant-to", () => {
     const role = `x"; drop table account; --${randomBytes(3).toString("hex")}`;
     await query(database.url, `create role ${pg.escapeIdentifier(role)} login`);
     expect((await grantTo(role)).exitCode).toBe(0);
-    await query(database.url, `drop owned by ${pg.escapeIdentifier(role)}; drop role ${pg.escapeIdentifier(role)}`);
+    await query(
+      database.url,
+      `drop owned by ${pg.escapeIdentifier(role)}; drop role ${pg.escapeIdentifier(role)}`,
+    );
   });
 
   it("brings an empty database to the schema first", async () => {

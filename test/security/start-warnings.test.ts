@@ -47,7 +47,9 @@ describe("doctor", () => {
     });
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining("everything that is on is fine")]);
     expect(stdout).toMatch(/^- off: fee payer: .* x402 clients cannot pay; set FEE_PAYER_KEYPAIR$/m);
-    expect(stdout).toMatch(/^- off: sandbox: sandbox_execute .* cannot be called; set SANDBOX_ISOLATION to /m);
+    expect(stdout).toMatch(
+      /^- off: sandbox: sandbox_execute .* cannot be called; set SANDBOX_ISOLATION to /m,
+    );
     expect(stdout).toMatch(/^- off: inference: inference_chat .* cannot be called; set INFERENCE_BASE_URL$/m);
     expect(stdout).toMatch(/^- off: metrics: .*; set METRICS_PORT$/m);
   });

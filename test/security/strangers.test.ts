@@ -35,7 +35,10 @@ function get(path: string, ...headers: string[]): string {
 }
 
 function post(path: string, body: string, ...headers: string[]): string {
-  return head(`POST ${path}`, "Content-Type: application/json", `Content-Length: ${body.length}`, ...headers) + body;
+  return (
+    head(`POST ${path}`, "Content-Type: application/json", `Content-Length: ${body.length}`, ...headers) +
+    body
+  );
 }
 
 function preflight(headers: string): string {
@@ -46,7 +49,9 @@ function preflight(headers: string): string {
 const SESSION = "/console/rpc/toolgate.console.v1.SessionService/GetSession";
 const CAPABILITIES = "/toolgate.v1.ToolService/GetCapabilities?connect=v1&encoding=json&message=%7B%7D";
 const TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
-const LONG_HOST = encodeURIComponent(String.fromCodePoint(...Array.from({ length: 2_500 }, (_, at) => 0x4e00 + at)));
+const LONG_HOST = encodeURIComponent(
+  String.fromCodePoint(...Array.from({ length: 2_500 }, (_, at) => 0x4e00 + at)),
+);
 
 const DEEP = "[".repeat(500_000) + "]".repeat(500_000);
 const JSON_OF_A_MEGABYTE = ["Content-Type: application/json", `Content-Length: ${DEEP.length}`];
@@ -106,7 +111,9 @@ it("a body of a megabyte is refused by a method that needs no key", async () => 
 });
 
 it("a body that a document does not read ends the connection", async () => {
-  const sent = request(`${world.gateway.baseUrl}/openapi.json`, { headers: { "content-length": 1 } }).end("x");
+  const sent = request(`${world.gateway.baseUrl}/openapi.json`, { headers: { "content-length": 1 } }).end(
+    "x",
+  );
   const [answer] = (await once(sent, "response")) as [IncomingMessage];
   answer.resume();
   expect(answer.headers.connection).toBe("close");

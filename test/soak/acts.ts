@@ -24,7 +24,8 @@ export const ACTS: readonly Act[] = [
   {
     name: "echo",
     weight: 250,
-    play: async ({ http, rich }) => expect(await http.post(CALL, one(rich), ECHO), 200, '"echo":"hello, gateway"'),
+    play: async ({ http, rich }) =>
+      expect(await http.post(CALL, one(rich), ECHO), 200, '"echo":"hello, gateway"'),
   },
   { name: "MCP echo", weight: 150, play: mcpEcho },
   {
@@ -35,12 +36,14 @@ export const ACTS: readonly Act[] = [
   {
     name: "402",
     weight: 120,
-    play: async ({ http, poor }) => expect(await http.post(CALL, one(poor), PAID_CALL), 402, '"quote_id":"qt_'),
+    play: async ({ http, poor }) =>
+      expect(await http.post(CALL, one(poor), PAID_CALL), 402, '"quote_id":"qt_'),
   },
   {
     name: "paid call",
     weight: 180,
-    play: async ({ http, rich }) => expect(await http.post(CALL, one(rich), PAID_CALL), 200, '"receipt_id":"rcpt_'),
+    play: async ({ http, rich }) =>
+      expect(await http.post(CALL, one(rich), PAID_CALL), 200, '"receipt_id":"rcpt_'),
   },
   {
     name: "gRPC paid call",
@@ -52,7 +55,8 @@ export const ACTS: readonly Act[] = [
   {
     name: "receipts",
     weight: 20,
-    play: async ({ http, rich }) => expect(await http.get("/receipts?limit=20", one(rich)), 200, '{"items":['),
+    play: async ({ http, rich }) =>
+      expect(await http.get("/receipts?limit=20", one(rich)), 200, '{"items":['),
   },
   {
     name: "runs",
@@ -62,7 +66,8 @@ export const ACTS: readonly Act[] = [
   {
     name: "short connection",
     weight: 30,
-    play: async ({ http, rich }) => expect(await http.postAlone(CALL, one(rich), ECHO), 200, '"echo":"hello, gateway"'),
+    play: async ({ http, rich }) =>
+      expect(await http.postAlone(CALL, one(rich), ECHO), 200, '"echo":"hello, gateway"'),
   },
   { name: "gone caller", weight: 15, play: gone },
   {
@@ -77,7 +82,11 @@ export const ACTS: readonly Act[] = [
     name: "bad key",
     weight: 4,
     play: async ({ http, rich }) =>
-      expect(await http.post(CALL, unknownKey(one(rich)), ECHO, { "x-forwarded-for": address() }), 401, "UNAUTHORIZED"),
+      expect(
+        await http.post(CALL, unknownKey(one(rich)), ECHO, { "x-forwarded-for": address() }),
+        401,
+        "UNAUTHORIZED",
+      ),
   },
   {
     name: "bad request",

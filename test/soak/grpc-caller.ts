@@ -34,7 +34,9 @@ export class GrpcCaller {
   call(apiKey: string, tool: string, params: JsonObject, leaveAfterMs?: number): Promise<GrpcAnswer> {
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${apiKey}`);
-    const message = Buffer.from(toBinary(CallToolRequestSchema, create(CallToolRequestSchema, { tool, params })));
+    const message = Buffer.from(
+      toBinary(CallToolRequestSchema, create(CallToolRequestSchema, { tool, params })),
+    );
     return new Promise((resolve) => {
       const call = this.#next().makeUnaryRequest(
         CALL_TOOL_PATH,
@@ -54,7 +56,8 @@ export class GrpcCaller {
   }
 
   #next(): Client {
-    if (this.#clients.length === 0) this.#clients = Array.from({ length: CONNECTIONS }, () => this.#connect());
+    if (this.#clients.length === 0)
+      this.#clients = Array.from({ length: CONNECTIONS }, () => this.#connect());
     this.#turn = (this.#turn + 1) % CONNECTIONS;
     const client = this.#clients[this.#turn];
     if (!client) throw new Error("there is no connection");
@@ -63,7 +66,9 @@ export class GrpcCaller {
 
   #connect(): Client {
     // Without a pool of its own, channels to one address would share a connection.
-    return new Client(`127.0.0.1:${this.#port}`, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 });
+    return new Client(`127.0.0.1:${this.#port}`, credentials.createInsecure(), {
+      "grpc.use_local_subchannel_pool": 1,
+    });
   }
 }
 

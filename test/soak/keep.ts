@@ -15,5 +15,8 @@ export async function keep(result: SoakResult): Promise<void> {
     command,
     stolen: result.stolen,
   };
-  await writePage(await changeResults({ parts: { soak: { ...circumstances, lines: soakLines(result) } } }), SECTIONS);
+  await writePage(
+    await changeResults({ parts: { soak: { ...circumstances, lines: soakLines(result) } } }),
+    SECTIONS,
+  );
 }

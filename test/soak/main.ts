@@ -97,7 +97,8 @@ async function restingSample(stage: Stage, before?: Sample): Promise<Sample> {
   for (;;) {
     await sleep(500, undefined, { signal });
     const sample = await look(stage.subject, began);
-    const settled = before && sample.descriptors <= before.descriptors && sample.resources <= before.resources;
+    const settled =
+      before && sample.descriptors <= before.descriptors && sample.resources <= before.resources;
     if (settled || performance.now() - began > (before ? SETTLING_MS : 1_000)) return sample;
   }
 }

@@ -46,6 +46,12 @@ export function soakOptions(): SoakOptions {
     if (short) return { ...common, calibrationMs: 500, durationMs: 2_000, everyMs: 250, accounts: 20 };
     const durationMs = wholeNumber("minutes", minutes, 1) * 60_000;
     // Half of them are fitted a line to: five minutes must show enough, too.
-    return { ...common, calibrationMs: 10_000, durationMs, everyMs: Math.min(60_000, durationMs / 20), accounts: 500 };
+    return {
+      ...common,
+      calibrationMs: 10_000,
+      durationMs,
+      everyMs: Math.min(60_000, durationMs / 20),
+      accounts: 500,
+    };
   });
 }

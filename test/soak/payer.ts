@@ -16,7 +16,10 @@ export class Payer {
   private constructor(wallet: Keypair, rpcUrl: string, treasuryOwner: string) {
     this.#wallet = wallet;
     this.#connection = new Connection(rpcUrl, "confirmed");
-    this.#payTo = getAssociatedTokenAddressSync(new PublicKey(USDC_MINT), new PublicKey(treasuryOwner)).toBase58();
+    this.#payTo = getAssociatedTokenAddressSync(
+      new PublicKey(USDC_MINT),
+      new PublicKey(treasuryOwner),
+    ).toBase58();
   }
 
   /** With more SOL and USDC than an hour spends. */
@@ -28,7 +31,11 @@ export class Payer {
       ["local_mintUsdc", 1_000_000_000_000],
     ] as const) {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [address, amount] });
-      const answer = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body });
+      const answer = await fetch(rpcUrl, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body,
+      });
       response.parse(await answer.json());
     }
     return new Payer(wallet, rpcUrl, treasuryOwner);

@@ -68,7 +68,9 @@ export function report(result: SoakResult): string {
       .map(([name, count]) => `${name} ${count}`)
       .join(", ")}`,
     `the database grew by ${bytesPerAct.toFixed(0)} bytes a call`,
-    ...Object.entries(unexpected).map(([name, { count, first }]) => `not expected: ${name}, ${count} times: ${first}`),
+    ...Object.entries(unexpected).map(
+      ([name, { count, first }]) => `not expected: ${name}, ${count} times: ${first}`,
+    ),
     "",
     ...checks.map((check) => `${holds(check) ? "ok  " : "FAIL"} ${checkText(check)}`),
   ].join("\n");

@@ -9,7 +9,12 @@ const COLLECTING_MS = 20;
 const PATIENCE = 500;
 
 /** What collect-garbage.mjs writes. */
-const memory = z.object({ collections: z.number(), rss: z.number(), heapUsed: z.number(), external: z.number() });
+const memory = z.object({
+  collections: z.number(),
+  rss: z.number(),
+  heapUsed: z.number(),
+  external: z.number(),
+});
 
 /** What the gateway holds at one moment. */
 export interface Sample {
@@ -90,7 +95,9 @@ async function descriptorsOf(pid: number): Promise<string[]> {
   const folder = `/proc/${pid}/fd`;
   const names = await readdir(folder);
   // One that is closed meanwhile leads nowhere.
-  const targets = await Promise.all(names.map((name) => readlink(`${folder}/${name}`).catch(() => undefined)));
+  const targets = await Promise.all(
+    names.map((name) => readlink(`${folder}/${name}`).catch(() => undefined)),
+  );
   return targets.filter((target) => target !== undefined);
 }
 

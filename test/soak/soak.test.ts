@@ -26,7 +26,15 @@ describe("the soak", () => {
 
 describe("the soak's verdict", () => {
   const sample: Sample = {
-    ...{ seconds: 0, residentMb: 200, heapMb: 80, externalMb: 10, descriptors: 40, sockets: 20, resources: 30 },
+    ...{
+      seconds: 0,
+      residentMb: 200,
+      heapMb: 80,
+      externalMb: 10,
+      descriptors: 40,
+      sockets: 20,
+      resources: 30,
+    },
     ...{ loopDelayMs: 12, databaseConnections: 8, databaseMb: 10 },
   };
   const hour = (held: (minute: number) => Partial<Sample>) =>
@@ -47,8 +55,16 @@ describe("the soak's verdict", () => {
     expect(failing({ during: hour((minute) => ({ heapMb: 80 + Math.min(minute, 20) })) })).toEqual([]));
 
   it.each([
-    ["a heap that grows by a tenth an hour", { during: hour((minute) => ({ heapMb: 80 + minute * 0.13 })) }, "heap"],
-    ["buffers that grow", { during: hour((minute) => ({ externalMb: 10 + minute * 0.1 })) }, "memory outside the heap"],
+    [
+      "a heap that grows by a tenth an hour",
+      { during: hour((minute) => ({ heapMb: 80 + minute * 0.13 })) },
+      "heap",
+    ],
+    [
+      "buffers that grow",
+      { during: hour((minute) => ({ externalMb: 10 + minute * 0.1 })) },
+      "memory outside the heap",
+    ],
     ["connections that stay", { after: { ...sample, descriptors: 60 } }, "descriptors left open"],
     ["timers that stay", { after: { ...sample, resources: 60 } }, "resources left"],
     ["one wrong answer", { unexpected: 1 }, "answers that were not expected"],

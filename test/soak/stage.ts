@@ -34,7 +34,10 @@ export interface Stage {
 }
 
 /** @param accounts how many have money */
-export async function openStage({ accounts, inMemory }: Pick<SoakOptions, "accounts" | "inMemory">): Promise<Stage> {
+export async function openStage({
+  accounts,
+  inMemory,
+}: Pick<SoakOptions, "accounts" | "inMemory">): Promise<Stage> {
   const world = await startWorld(inMemory);
   const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-soak-"));
   const memoryFile = path.join(folder, "memory.json");
@@ -61,7 +64,12 @@ export async function openStage({ accounts, inMemory }: Pick<SoakOptions, "accou
     return {
       world,
       gateway,
-      subject: { pid, metricsUrl: `http://${metricsAddress}/metrics`, memoryFile, databaseUrl: world.databaseUrl },
+      subject: {
+        pid,
+        metricsUrl: `http://${metricsAddress}/metrics`,
+        memoryFile,
+        databaseUrl: world.databaseUrl,
+      },
       http,
       grpc,
       payer: await Payer.open(world),

@@ -45,15 +45,33 @@ export function holds({ value, atMost }: Check): boolean {
 }
 
 /** Judges a soak. */
-export function verdict({ before, during, after, acts, unexpected, turnedAway, violations }: Evidence): Check[] {
+export function verdict({
+  before,
+  during,
+  after,
+  acts,
+  unexpected,
+  turnedAway,
+  violations,
+}: Evidence): Check[] {
   const half = during.slice(Math.floor(during.length / 2));
   return [
     flat("heap", half, ({ heapMb }) => heapMb),
     flat("memory outside the heap", half, ({ externalMb }) => externalMb),
     { name: "descriptors left open", value: after.descriptors - before.descriptors, atMost: KEPT, unit: "" },
-    { name: "resources left (sockets, timers)", value: after.resources - before.resources, atMost: KEPT, unit: "" },
+    {
+      name: "resources left (sockets, timers)",
+      value: after.resources - before.resources,
+      atMost: KEPT,
+      unit: "",
+    },
     { name: "answers that were not expected", value: unexpected, atMost: 0, unit: "" },
-    { name: "callers not let in, as too many waited", value: turnedAway, atMost: acts * TURNED_AWAY, unit: "" },
+    {
+      name: "callers not let in, as too many waited",
+      value: turnedAway,
+      atMost: acts * TURNED_AWAY,
+      unit: "",
+    },
     { name: "violations in the audit", value: violations, atMost: 0, unit: "" },
   ];
 }

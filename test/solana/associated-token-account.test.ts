@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { USDC_MINT } from "../../src/solana/addresses.ts";
 import { associatedTokenAccount } from "../../src/solana/associated-token-account.ts";
 
-const byLibrary = (owner: PublicKey, mint: PublicKey) => getAssociatedTokenAddressSync(mint, owner, true).toBase58();
+const byLibrary = (owner: PublicKey, mint: PublicKey) =>
+  getAssociatedTokenAddressSync(mint, owner, true).toBase58();
 
 describe("an associated token account", () => {
   it("is the one that spl-token derives, for wallets and for owners that no curve has", () => {
@@ -23,7 +24,10 @@ describe("an associated token account", () => {
     expect(derived).toEqual(mints.map((mint) => byLibrary(owner, mint)));
   });
 
-  it.each(["", "0OIl", "1", USDC_MINT.slice(4), `${USDC_MINT}1`])("is of no owner that is no address: %j", (owner) => {
-    expect(() => associatedTokenAccount(owner, USDC_MINT)).toThrow(/is not a Solana address/);
-  });
+  it.each(["", "0OIl", "1", USDC_MINT.slice(4), `${USDC_MINT}1`])(
+    "is of no owner that is no address: %j",
+    (owner) => {
+      expect(() => associatedTokenAccount(owner, USDC_MINT)).toThrow(/is not a Solana address/);
+    },
+  );
 });

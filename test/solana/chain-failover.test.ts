@@ -43,7 +43,9 @@ const FAULTS: [string, Fault][] = [
 describe.each(FAULTS)("an endpoint that %s", (_what, fault) => {
   it("is made up for by the next", async () => {
     net.fail(net.first, "*", fault);
-    expect(await net.openBoth({ attemptMs: 300 }).verify({ txSignature, signal: patient() })).toMatchObject(PAID);
+    expect(await net.openBoth({ attemptMs: 300 }).verify({ txSignature, signal: patient() })).toMatchObject(
+      PAID,
+    );
     expect(net.counts(net.second)).toEqual({ getTransaction: 1 });
   });
 
@@ -78,13 +80,20 @@ describe("endpoints", () => {
     net.fail(net.second, "*", { kind: "http", status: 429, retryAfterSeconds: 7 });
     const chain = net.openBoth();
     const verify = () => chain.verify({ txSignature, signal: patient() });
-    for (let call = 0; call < 5; call++) await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    expect([net.counts(net.first), net.counts(net.second)]).toEqual([{ getTransaction: 1 }, { getTransaction: 2 }]);
+    for (let call = 0; call < 5; call++)
+      await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([
+      { getTransaction: 1 },
+      { getTransaction: 2 },
+    ]);
     net.second.faults.clear();
     await expect(verify()).rejects.toMatchObject({ code: "UNAVAILABLE" });
     net.clock.offset += 1_001;
     for (let call = 0; call < 3; call++) expect(await verify()).toMatchObject(PAID);
-    expect([net.counts(net.first), net.counts(net.second)]).toEqual([{ getTransaction: 1 }, { getTransaction: 5 }]);
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([
+      { getTransaction: 1 },
+      { getTransaction: 5 },
+    ]);
   });
 
   it("that asked for a pause are asked when the others are out, not those that fail", async () => {
@@ -114,7 +123,10 @@ describe("endpoints", () => {
     expect(net.counts(net.first)).toEqual({ getTransaction: 1 });
     net.clock.offset += 600;
     await verify();
-    expect([net.counts(net.first), net.counts(net.second)]).toEqual([{ getTransaction: 2 }, { getTransaction: 3 }]);
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([
+      { getTransaction: 2 },
+      { getTransaction: 3 },
+    ]);
   });
 
   it("that are out of quota inside a 200 are left alone for a second", async () => {
@@ -151,7 +163,11 @@ describe("endpoints", () => {
   });
 
   it("are not asked again what is wrong in itself", async () => {
-    net.fail(net.first, "getTransaction", { kind: "rpc_error", code: -32602, message: "Invalid param: WrongSize" });
+    net.fail(net.first, "getTransaction", {
+      kind: "rpc_error",
+      code: -32602,
+      message: "Invalid param: WrongSize",
+    });
     await expect(net.openBoth().verify({ txSignature, signal: patient() })).rejects.toThrow("-32602");
     expect(net.counts(net.second)).toEqual({});
   });
@@ -237,7 +253,9 @@ describe("an endpoint that tells another transaction than was asked for", () => 
     const result = await net.told(txSignature);
     const asked = await net.pay(20_000n);
     net.fail(net.first, "getTransaction", { kind: "result", result });
-    expect(await net.openBoth().verify({ txSignature: asked, signal: patient() })).toMatchObject({ amount: 20_000n });
+    expect(await net.openBoth().verify({ txSignature: asked, signal: patient() })).toMatchObject({
+      amount: 20_000n,
+    });
     const alone = net.open().verify({ txSignature: asked, signal: patient() });
     await expect(alone).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
@@ -254,7 +272,9 @@ describe("the keys in endpoint URLs", () => {
     const chain = net.open({ urls });
     const told: unknown[] = [];
     for (let call = 0; call < 4; call++) {
-      const error: unknown = await chain.verify({ txSignature, signal: patient() }).catch((reason: unknown) => reason);
+      const error: unknown = await chain
+        .verify({ txSignature, signal: patient() })
+        .catch((reason: unknown) => reason);
       for (let at = error; at instanceof Error; at = at.cause)
         told.push(at.message, at.stack, at instanceof AggregateError && at.errors.map(String));
       expect(error).toBeInstanceOf(ToolgateError);

@@ -42,7 +42,11 @@ const healthy = (slot: number, held: string) => (method: string) => {
 };
 
 function lookAt(...hosts: readonly string[]) {
-  const options = { clock: { now: () => Date.now() }, log: { info() {}, warn() {}, error() {} }, attemptMs: 3_000 };
+  const options = {
+    clock: { now: () => Date.now() },
+    log: { info() {}, warn() {}, error() {} },
+    attemptMs: 3_000,
+  };
   const rpc = new SolanaRpc(
     hosts.map((host) => `http://user:${KEY}@${host}/${KEY}?api-key=${KEY}`),
     options,
@@ -52,7 +56,11 @@ function lookAt(...hosts: readonly string[]) {
 
 describe("a look at the chain's endpoints", () => {
   it("tells of each its slot, and what the first that can says of money", async () => {
-    const hosts = await Promise.all([endpoint(() => "no"), endpoint(healthy(40, "5")), endpoint(healthy(42, "6"))]);
+    const hosts = await Promise.all([
+      endpoint(() => "no"),
+      endpoint(healthy(40, "5")),
+      endpoint(healthy(42, "6")),
+    ]);
     const { endpoints, held, lamports } = await lookAt(...hosts);
     expect(endpoints.map(({ host }) => host)).toEqual(hosts);
     expect(endpoints.map(({ slot }) => slot)).toEqual([undefined, 40n, 42n]);

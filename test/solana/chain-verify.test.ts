@@ -47,7 +47,9 @@ describe("verifying a payment that is on its way", () => {
   it("shares its polling with all others that wait", async () => {
     const chain = net.open();
     const payments = Array.from({ length: 50 }, (_none, index) => net.sign(net.payment(BigInt(index + 1))));
-    const verdicts = payments.map(({ signature: txSignature }) => chain.verify({ txSignature, signal: patient() }));
+    const verdicts = payments.map(({ signature: txSignature }) =>
+      chain.verify({ txSignature, signal: patient() }),
+    );
     for (const { send } of payments) await send();
     await sleep(600);
     net.local.chain.advance();
@@ -90,7 +92,9 @@ describe("verifying a payment that is on its way", () => {
     const verify = () => chain.verify({ txSignature, signal: patient() });
     expect(await verify()).toEqual({ kind: "not_found" });
     const reads = net.counts()["getTransaction"];
-    expect(await Promise.all([verify(), verify(), verify()])).toEqual([1, 2, 3].map(() => ({ kind: "not_found" })));
+    expect(await Promise.all([verify(), verify(), verify()])).toEqual(
+      [1, 2, 3].map(() => ({ kind: "not_found" })),
+    );
     expect(net.counts()["getTransaction"]).toBe(reads);
     net.clock.offset += 1_501;
     expect(await verify()).toEqual({ kind: "not_found" });
@@ -112,7 +116,9 @@ describe("verifying a payment that is on its way", () => {
 describe("a caller that goes away", () => {
   it("is not served any more, wherever it was waiting", async () => {
     const gone = new Error("gone");
-    await expect(net.open().verify({ txSignature: signature(), signal: AbortSignal.abort(gone) })).rejects.toBe(gone);
+    await expect(
+      net.open().verify({ txSignature: signature(), signal: AbortSignal.abort(gone) }),
+    ).rejects.toBe(gone);
     expect(net.counts()).toEqual({});
 
     const whilePolling = new AbortController();
@@ -179,7 +185,9 @@ describe("a large payment", () => {
       finalized: true,
     });
     expect(net.counts()).toEqual({ getTransaction: 2 });
-    expect(await chain.verify({ txSignature: smaller, signal: patient() })).toMatchObject({ finalized: false });
+    expect(await chain.verify({ txSignature: smaller, signal: patient() })).toMatchObject({
+      finalized: false,
+    });
     expect(net.counts()).toEqual({ getTransaction: 3 });
   });
 
@@ -196,7 +204,10 @@ describe("a large payment", () => {
     net.local.chain.advance(40);
     const verdict = await net.openBoth().verify({ txSignature, signal: patient() });
     expect(verdict).toMatchObject({ kind: "paid", finalized: true });
-    expect([net.counts(net.first), net.counts(net.second)]).toEqual([{ getTransaction: 1 }, { getTransaction: 1 }]);
+    expect([net.counts(net.first), net.counts(net.second)]).toEqual([
+      { getTransaction: 1 },
+      { getTransaction: 1 },
+    ]);
   });
 
   it("is not believed to one endpoint that another contradicts", async () => {

@@ -1,5 +1,11 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
@@ -58,7 +64,9 @@ async function expectFailure(endpoint: Endpoint, kind: RpcFailure["kind"]): Prom
 
 describe("an endpoint", () => {
   it.each([false, true])("reads results whole, chunked: %s", async (chunked) => {
-    const endpoint = await serve((request, response) => void respond(request, response, "é".repeat(9), chunked));
+    const endpoint = await serve(
+      (request, response) => void respond(request, response, "é".repeat(9), chunked),
+    );
     expect(await ask(endpoint)).toBe("é".repeat(9));
   });
 
@@ -94,7 +102,12 @@ describe("an endpoint", () => {
     server?.on("connection", (socket: Socket) => open.add(socket.once("close", () => open.delete(socket))));
     for (const turns of [0, 1, 3, 10, 300]) {
       const stop = new AbortController();
-      const asked = endpoint.ask({ method: "getSlot", params: [], read: (result) => result, signal: stop.signal });
+      const asked = endpoint.ask({
+        method: "getSlot",
+        params: [],
+        read: (result) => result,
+        signal: stop.signal,
+      });
       for (let turn = 0; turn < turns; turn++) await nextTurn();
       stop.abort(new Error("enough"));
       await expect(asked).rejects.toThrow("enough");
@@ -131,7 +144,9 @@ describe("an endpoint", () => {
 
   it("takes no answer that is compressed: it asked for none", async () => {
     const endpoint = await serve((_request, response) => {
-      response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync('{"jsonrpc":"2.0","id":1,"result":1}'));
+      response
+        .writeHead(200, { "content-encoding": "gzip" })
+        .end(gzipSync('{"jsonrpc":"2.0","id":1,"result":1}'));
     });
     await expectFailure(endpoint, "malformed");
   });
@@ -162,7 +177,10 @@ describe("an endpoint", () => {
     ["another version", { jsonrpc: "1.0", id: 1, result: 1 }],
     ["no object", [1]],
   ])("takes no answer with %s", async (_what, answer) => {
-    await expectFailure(await serve((_request, response) => response.end(JSON.stringify(answer))), "malformed");
+    await expectFailure(
+      await serve((_request, response) => response.end(JSON.stringify(answer))),
+      "malformed",
+    );
   });
 
   it("tells final errors with code and data", async () => {
@@ -178,7 +196,9 @@ describe("an endpoint", () => {
   it("sends the credentials of its URL as Basic authorization", async () => {
     const listener: RequestListener = (request, response) =>
       void respond(request, response, request.headers.authorization);
-    expect(await ask(await serve(listener, "me:p%40ss@"))).toBe(`Basic ${Buffer.from("me:p@ss").toString("base64")}`);
+    expect(await ask(await serve(listener, "me:p%40ss@"))).toBe(
+      `Basic ${Buffer.from("me:p@ss").toString("base64")}`,
+    );
   });
 });
 

@@ -23,9 +23,12 @@ function told(change: (json: Told) => unknown, draft: Partial<fixture.Draft> = {
 }
 
 describe("an answer that cannot be is no verdict", () => {
-  it.each([[undefined], ["transaction"], [[]], [42], [{}], [{ slot: 1 }]])("%j", (result) => expectNoVerdict(result));
+  it.each([[undefined], ["transaction"], [[]], [42], [{}], [{ slot: 1 }]])("%j", (result) =>
+    expectNoVerdict(result),
+  );
 
-  it("when it is about another transaction", () => expectNoVerdict(fixture.json({ signatures: [signature()] })));
+  it("when it is about another transaction", () =>
+    expectNoVerdict(fixture.json({ signatures: [signature()] })));
 
   it("when meta is missing", () => expectNoVerdict(told((json) => ({ ...json, meta: null }))));
 
@@ -38,9 +41,12 @@ describe("an answer that cannot be is no verdict", () => {
 
   it("when blockTime is not known", () => expectNoVerdict(fixture.json({ blockTime: null })));
 
-  it.each([-1, 253_402_300_800, Number.MAX_SAFE_INTEGER, 1.5])("when blockTime is no time: %d", (blockTime) => {
-    expectNoVerdict(fixture.json({ blockTime }));
-  });
+  it.each([-1, 253_402_300_800, Number.MAX_SAFE_INTEGER, 1.5])(
+    "when blockTime is no time: %d",
+    (blockTime) => {
+      expectNoVerdict(fixture.json({ blockTime }));
+    },
+  );
 
   it("when the token balances are missing", () => {
     expectNoVerdict(fixture.json({ pre: null }));
@@ -99,19 +105,30 @@ describe("an answer that cannot be is no verdict", () => {
 
   it("when an instruction names a program that is not there", () => {
     const { transaction, ...json } = fixture.json();
-    const instructions = [{ programIdIndex: 99, accounts: [], data: "" }, ...transaction.message.instructions];
-    expectNoVerdict({ ...json, transaction: { ...transaction, message: { ...transaction.message, instructions } } });
+    const instructions = [
+      { programIdIndex: 99, accounts: [], data: "" },
+      ...transaction.message.instructions,
+    ];
+    expectNoVerdict({
+      ...json,
+      transaction: { ...transaction, message: { ...transaction.message, instructions } },
+    });
   });
 
   it("when an instruction's data is not base58", () => {
     const { transaction, ...json } = fixture.json();
     const instructions = transaction.message.instructions.map((each) => ({ ...each, data: "0OIl" }));
-    expectNoVerdict({ ...json, transaction: { ...transaction, message: { ...transaction.message, instructions } } });
+    expectNoVerdict({
+      ...json,
+      transaction: { ...transaction, message: { ...transaction.message, instructions } },
+    });
   });
 
   it("when the transfers may be among inner instructions that the node did not keep", () => {
     const router = { program: address(), accounts: [PAYER, TREASURY.tokenAccount], data: Buffer.of(1) };
-    expectNoVerdict(fixture.json({ instructions: [router, fixture.memo(`svc:${fixture.QUOTE}`)], inner: null }));
+    expectNoVerdict(
+      fixture.json({ instructions: [router, fixture.memo(`svc:${fixture.QUOTE}`)], inner: null }),
+    );
   });
 
   it("and a mistake of our own is not taken for one", () => {

@@ -54,13 +54,21 @@ describe("a transaction pays", () => {
   });
 
   it("by a transfer that another program makes", () => {
-    const router = { program: address(), accounts: [PAYER_TOKENS, TREASURY.tokenAccount], data: Buffer.of(1, 2, 3) };
+    const router = {
+      program: address(),
+      accounts: [PAYER_TOKENS, TREASURY.tokenAccount],
+      data: Buffer.of(1, 2, 3),
+    };
     const inner = [transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT)];
     expect(judge({ instructions: [router, MEMO], inner })).toMatchObject({ kind: "paid", amount: AMOUNT });
   });
 
   it("by a Batch that another program makes", () => {
-    const router = { program: address(), accounts: [PAYER_TOKENS, TREASURY.tokenAccount], data: Buffer.of(1) };
+    const router = {
+      program: address(),
+      accounts: [PAYER_TOKENS, TREASURY.tokenAccount],
+      data: Buffer.of(1),
+    };
     const inner = [batch(transfer(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT))];
     expect(judge({ instructions: [router, MEMO], inner })).toMatchObject({ kind: "paid", amount: AMOUNT });
   });

@@ -17,7 +17,10 @@ function expectRefusal(code: RefusalCode, changes: Partial<fixture.Draft>): void
 }
 
 /** Balances of the payer's and another account of the treasury's owner. */
-function movedElsewhere(account: string, rest: Partial<fixture.Balance>): Pick<fixture.Draft, "pre" | "post"> {
+function movedElsewhere(
+  account: string,
+  rest: Partial<fixture.Balance>,
+): Pick<fixture.Draft, "pre" | "post"> {
   const [source, to] = [{ ...rest, owner: PAYER }, rest];
   return {
     pre: [balance(PAYER_TOKENS, "10000", source), balance(account, "0", to)],
@@ -84,7 +87,8 @@ describe("where the money went decides: refused", () => {
   ] as const)("is a treasury account that is not what it should be: %s, before or after", (code, wrong) => {
     const { pre, post } = moved(AMOUNT);
     const spoil = (balances: fixture.Balance[] | null) =>
-      balances && balances.map((each) => (each.account === TREASURY.tokenAccount ? { ...each, ...wrong } : each));
+      balances &&
+      balances.map((each) => (each.account === TREASURY.tokenAccount ? { ...each, ...wrong } : each));
     expectRefusal(code, { pre: spoil(pre), post });
     expectRefusal(code, { pre, post: spoil(post) });
   });
@@ -183,7 +187,9 @@ describe("transfers must explain what the treasury gained: refused", () => {
   });
 
   it("is a transfer cut short, or without a destination", () => {
-    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [{ ...PAYMENT, data: PAYMENT.data.subarray(0, 9) }, MEMO] });
+    expectRefusal("UNEXPLAINED_CHANGE", {
+      instructions: [{ ...PAYMENT, data: PAYMENT.data.subarray(0, 9) }, MEMO],
+    });
     expectRefusal("UNEXPLAINED_CHANGE", {
       instructions: [{ ...PAYMENT, accounts: PAYMENT.accounts.slice(0, 2) }, MEMO],
     });
@@ -218,7 +224,10 @@ describe("the memo must be ours, alone and at the top: refused", () => {
     ["has more around ours", ` svc:${QUOTE}`],
     ["ends in a line break", `svc:${QUOTE}\n`],
     ["ends in a zero byte", `svc:${QUOTE}\0`],
-    ["begins with a byte order mark", Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), Buffer.from(`svc:${QUOTE}`)])],
+    [
+      "begins with a byte order mark",
+      Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), Buffer.from(`svc:${QUOTE}`)]),
+    ],
     ["has a fourth part", `${STEP}:${QUOTE}:1:2`],
     ["has no nonce", `${STEP}:${QUOTE}:`],
     ["names no quote", "svc:qt_"],

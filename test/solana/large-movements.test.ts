@@ -8,13 +8,18 @@ import { json, moved, OTHER_QUOTE, memo, QUOTE, RULES, TX } from "./transaction-
 const LARGE = 50_000_000n;
 const nodes: ScriptedNode[] = [];
 const errors: string[] = [];
-const log = { info: () => {}, warn: () => {}, error: (_: object, message: string) => void errors.push(message) };
+const log = {
+  info: () => {},
+  warn: () => {},
+  error: (_: object, message: string) => void errors.push(message),
+};
 afterEach(() => {
   for (const node of nodes.splice(0)) node.close();
   errors.splice(0);
 });
 
-const pays = (amount: bigint, quote = QUOTE) => json({ instructions: [memo(`svc:${quote}`)], ...moved(amount) });
+const pays = (amount: bigint, quote = QUOTE) =>
+  json({ instructions: [memo(`svc:${quote}`)], ...moved(amount) });
 
 /** What the watch hears of the transaction through nodes that tell this; what throws cannot answer. */
 async function told(...answers: (() => unknown)[]) {
@@ -83,6 +88,8 @@ it("a small payment, and what credits nobody, is asked for once", async () => {
   expect(await told(() => pays(LARGE - 1n), broken)).toMatchObject({ change: LARGE - 1n });
   expect(asked()).toEqual([1, 0]);
   nodes.splice(0).forEach((node) => node.close());
-  expect(await told(() => json({ instructions: [], ...moved(LARGE) }), broken)).toMatchObject({ change: LARGE });
+  expect(await told(() => json({ instructions: [], ...moved(LARGE) }), broken)).toMatchObject({
+    change: LARGE,
+  });
   expect(asked()).toEqual([1, 0]);
 });

@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { TOKEN_PROGRAM } from "../../src/solana/addresses.ts";
 import { judgeTransaction } from "../../src/solana/transaction-evidence.ts";
 import { readMovement } from "../../src/solana/treasury-movement.ts";
-import { AMOUNT, json, PAYER, PAYER_TOKENS, QUOTE, RULES, TREASURY, transfer, TX } from "./transaction-fixture.ts";
+import {
+  AMOUNT,
+  json,
+  PAYER,
+  PAYER_TOKENS,
+  QUOTE,
+  RULES,
+  TREASURY,
+  transfer,
+  TX,
+} from "./transaction-fixture.ts";
 
 /** Base58 of 10 KiB: as much as the chain lets one program send to another. The Token program does not mind what follows an instruction. */
 const LONGEST_DATA = "2".repeat(13_982);
@@ -11,7 +21,12 @@ const LONGEST_DATA = "2".repeat(13_982);
 function payment(calls: number, inner = [transfer(PAYER_TOKENS, TREASURY.tokenAccount, 0n)]) {
   const told = json({ inner });
   const keys = told.transaction.message.accountKeys;
-  const long = { programIdIndex: keys.indexOf(TOKEN_PROGRAM), accounts: [0, 1], data: LONGEST_DATA, stackHeight: null };
+  const long = {
+    programIdIndex: keys.indexOf(TOKEN_PROGRAM),
+    accounts: [0, 1],
+    data: LONGEST_DATA,
+    stackHeight: null,
+  };
   const [group] = told.meta.innerInstructions ?? [];
   group?.instructions.push(...Array.from({ length: calls }, () => long));
   return told;
@@ -24,7 +39,11 @@ describe("instructions of the Token program that are longer than any transfer", 
       memo: `svc:${QUOTE}`,
       payer: PAYER,
     });
-    expect(judgeTransaction(TX, payment(1), RULES)).toMatchObject({ kind: "paid", amount: AMOUNT, payer: PAYER });
+    expect(judgeTransaction(TX, payment(1), RULES)).toMatchObject({
+      kind: "paid",
+      amount: AMOUNT,
+      payer: PAYER,
+    });
   });
 
   it("explain no gain", () => {

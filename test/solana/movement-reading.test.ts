@@ -42,7 +42,11 @@ describe("a movement is read", () => {
   });
 
   it("also where the node keeps no inner instructions: only the payer is not known", () => {
-    const router = { program: address(), accounts: [PAYER_TOKENS, TREASURY.tokenAccount], data: Buffer.of(1) };
+    const router = {
+      program: address(),
+      accounts: [PAYER_TOKENS, TREASURY.tokenAccount],
+      data: Buffer.of(1),
+    };
     const { movement } = read({ instructions: [router, MEMO], inner: null }) ?? {};
     expect(movement).toMatchObject({ change: AMOUNT, memo: `svc:${QUOTE}`, payer: undefined });
   });
@@ -79,11 +83,18 @@ describe("a movement is read", () => {
       { pre, post: handOver(post) },
       { pre: handOver(pre), post },
     ])
-      expect(read(changes)?.movement).toMatchObject({ change: AMOUNT, memo: undefined, memos: `svc:${QUOTE}` });
+      expect(read(changes)?.movement).toMatchObject({
+        change: AMOUNT,
+        memo: undefined,
+        memos: `svc:${QUOTE}`,
+      });
   });
 
   it("of a failed transaction as none", () => {
-    expect(read({ err: "AccountInUse", ...moved(0n) })).toMatchObject({ failed: true, movement: { change: 0n } });
+    expect(read({ err: "AccountInUse", ...moved(0n) })).toMatchObject({
+      failed: true,
+      movement: { change: 0n },
+    });
   });
 });
 
@@ -91,7 +102,11 @@ describe("no movement is read", () => {
   it("by a second signature, before its time is known, or where the account is not named", () => {
     expect(read({ blockTime: null })).toBeUndefined();
     expect(read({ signatures: [signature(), TX] })).toBeUndefined();
-    const elsewhere = { instructions: [MEMO], pre: [balance(PAYER_TOKENS, "1")], post: [balance(PAYER_TOKENS, "1")] };
+    const elsewhere = {
+      instructions: [MEMO],
+      pre: [balance(PAYER_TOKENS, "1")],
+      post: [balance(PAYER_TOKENS, "1")],
+    };
     expect(read(elsewhere)).toBeUndefined();
   });
 
@@ -104,7 +119,10 @@ describe("no movement is read", () => {
     ["with another mint in the account", () => spoiled({ mint: address() })],
     ["with another token program's account", () => spoiled({ programId: address() })],
     ["without the account's owner", () => spoiled({ owner: undefined })],
-    ["with two balances of the account", () => fixture.json({ post: [...(moved(1n).post ?? []), ...spare()] })],
+    [
+      "with two balances of the account",
+      () => fixture.json({ post: [...(moved(1n).post ?? []), ...spare()] }),
+    ],
   ])("from an answer %s", (_what, result) => {
     let thrown: unknown;
     try {
@@ -141,7 +159,8 @@ describe("the treasury's chain", () => {
 function spoiled(rest: Partial<fixture.Balance>): unknown {
   const { pre, post } = moved(AMOUNT);
   const spoil = (balances: fixture.Balance[] | null) =>
-    balances && balances.map((each) => (each.account === TREASURY.tokenAccount ? { ...each, ...rest } : each));
+    balances &&
+    balances.map((each) => (each.account === TREASURY.tokenAccount ? { ...each, ...rest } : each));
   return fixture.json({ pre, post: spoil(post) });
 }
 

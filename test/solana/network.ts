@@ -86,7 +86,13 @@ export class Network {
 
   /** The treasury's account as the watch sees it; by default through both nodes. */
   watch({ rpc, treasury }: SolanaChain = this.openBoth()): SolanaTreasury {
-    return new SolanaTreasury({ rpc, treasury, memoPrefix: "svc", finalizedAbove: 50_000_000n, log: this.#logger });
+    return new SolanaTreasury({
+      rpc,
+      treasury,
+      memoPrefix: "svc",
+      finalizedAbove: 50_000_000n,
+      log: this.#logger,
+    });
   }
 
   /** A memo of ours that no other payment has. */
@@ -116,7 +122,8 @@ export class Network {
     transaction.sign(signers);
     return {
       signature: base58.encode(transaction.signatures[0] ?? new Uint8Array()),
-      send: () => new Connection(this.local.url).sendRawTransaction(transaction.serialize(), { skipPreflight: true }),
+      send: () =>
+        new Connection(this.local.url).sendRawTransaction(transaction.serialize(), { skipPreflight: true }),
     };
   }
 
@@ -142,9 +149,16 @@ export class Network {
   }
 
   /** What `getTransaction` answers for it. */
-  async told(signature: string): Promise<{ transaction: { signatures: string[] } } & { [member: string]: Json }> {
+  async told(
+    signature: string,
+  ): Promise<{ transaction: { signatures: string[] } } & { [member: string]: Json }> {
     const options = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "getTransaction", params: [signature, options] });
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "getTransaction",
+      params: [signature, options],
+    });
     const answer = await (await fetch(this.first.url, { method: "POST", body })).json();
     this.resetCounts();
     return (answer as { result: Awaited<ReturnType<Network["told"]>> }).result;

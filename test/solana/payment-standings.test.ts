@@ -41,7 +41,10 @@ function standing(payment: UnfinalizedPayment, fault: Fault): Promise<Standing[]
 }
 
 /** The status of a transaction in a slot far away, as an endpoint claims it. */
-function statuses(claims: { err: Json; confirmationStatus?: string }, slot = net.local.chain.slots.current): Fault {
+function statuses(
+  claims: { err: Json; confirmationStatus?: string },
+  slot = net.local.chain.slots.current,
+): Fault {
   const status = { slot: 5, confirmations: null, confirmationStatus: "finalized", ...claims };
   return { kind: "result", result: { context: { slot }, value: [status] } };
 }
@@ -220,7 +223,9 @@ describe("an endpoint that lies about a payment that is there", () => {
       net.fail(liar, "getSignatureStatuses", { kind: "null" });
       net.fail(liar, "getTransaction", { kind: "null" });
     });
-    expect([...told, ...unknowing].filter((standing) => !["pending", "finalized"].includes(standing))).toEqual([]);
+    expect(
+      [...told, ...unknowing].filter((standing) => !["pending", "finalized"].includes(standing)),
+    ).toEqual([]);
   });
 
   it("by losing its status on every endpoint does not make it vanish while the transaction is known", async () => {
@@ -277,7 +282,8 @@ describe("a payment that failed on the chain after all", () => {
     const payment = await paid();
     const failed = { ...payment, txSignature: await net.confirm(net.payment(10n ** 15n)) };
     net.local.chain.advance(SAFE + 32);
-    for (const method of ["getSignatureStatuses", "getTransaction"]) net.fail(net.first, method, { kind: "null" });
+    for (const method of ["getSignatureStatuses", "getTransaction"])
+      net.fail(net.first, method, { kind: "null" });
     expect(await standings(failed)).toEqual(["failed"]);
   });
 });

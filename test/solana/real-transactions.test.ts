@@ -44,13 +44,16 @@ const memo = (text = net.memo(), program?: string): TransactionInstruction => {
     ? instruction
     : new TransactionInstruction({ ...instruction, programId: new PublicKey(program) });
 };
-const transfer = (amount = AMOUNT) => createTransferInstruction(source, treasury, net.payer.publicKey, amount);
+const transfer = (amount = AMOUNT) =>
+  createTransferInstruction(source, treasury, net.payer.publicKey, amount);
 const verify = async (...transaction: Parameters<Network["confirm"]>) =>
   net.open().verify({ txSignature: await net.confirm(...transaction), signal: patient() });
 
 /** SPL Token instruction 255 of those instructions. */
 function batch(...instructions: TransactionInstruction[]): TransactionInstruction {
-  const parts = instructions.map(({ keys, data }) => Buffer.concat([Buffer.of(keys.length, data.length), data]));
+  const parts = instructions.map(({ keys, data }) =>
+    Buffer.concat([Buffer.of(keys.length, data.length), data]),
+  );
   return new TransactionInstruction({
     programId: TOKEN_PROGRAM_ID,
     keys: instructions.flatMap(({ keys }) => keys),
@@ -99,11 +102,19 @@ describe("transactions that the chain has run: paid", () => {
     const lookup = { authority: publicKey, payer: publicKey, lookupTable: table, addresses };
     await net.confirm([create, AddressLookupTableProgram.extendLookupTable(lookup)]);
     net.local.chain.advance();
-    const state = { deactivationSlot: 2n ** 64n - 1n, lastExtendedSlot: 0, lastExtendedSlotStartIndex: 0, addresses };
+    const state = {
+      deactivationSlot: 2n ** 64n - 1n,
+      lastExtendedSlot: 0,
+      lastExtendedSlotStartIndex: 0,
+      addresses,
+    };
     const tables = [new AddressLookupTableAccount({ key: table, state })];
     const txSignature = await net.confirm(net.payment(AMOUNT), { tables });
 
-    expect(await net.open().verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid", amount: AMOUNT });
+    expect(await net.open().verify({ txSignature, signal: patient() })).toMatchObject({
+      kind: "paid",
+      amount: AMOUNT,
+    });
 
     const { meta, ...rest } = await net.told(txSignature);
     const loadedAddresses = { writable: [treasury.toBase58()], readonly: [USDC_MINT] };
@@ -112,14 +123,19 @@ describe("transactions that the chain has run: paid", () => {
       kind: "result",
       result: { ...rest, meta: { ...(meta as object), loadedAddresses } },
     });
-    await expect(net.open().verify({ txSignature, signal: patient() })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(net.open().verify({ txSignature, signal: patient() })).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
   });
 });
 
 describe("transactions that the chain has run: refused", () => {
   it("is one that failed", async () => {
     const refused = await verify([memo(), transfer(10n ** 15n)]);
-    expect(refused).toMatchObject({ code: "FAILED_TRANSACTION", reason: expect.stringContaining('{"Custom":1}') });
+    expect(refused).toMatchObject({
+      code: "FAILED_TRANSACTION",
+      reason: expect.stringContaining('{"Custom":1}'),
+    });
   });
 
   it("is its second signature", async () => {

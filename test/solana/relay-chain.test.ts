@@ -20,17 +20,23 @@ afterAll(() => net.close());
 const relayChain = () => new SolanaRelayChain(net.openBoth({ attemptMs: 300 }).rpc);
 
 /** A blockhash is good for 150 blocks. */
-const blockHeight = () => BigInt(net.local.chain.slots.lastValidBlockHeight(net.local.chain.slots.current) - 150);
+const blockHeight = () =>
+  BigInt(net.local.chain.slots.lastValidBlockHeight(net.local.chain.slots.current) - 150);
 
 /** A payment of the payer's whose fee another pays. */
 function relayed({ amount = 10_000n, payer = net.payer, fees = feePayer } = {}) {
   const { slots } = net.local.chain;
   const blockhash = slots.blockhash(slots.current);
   const instructions = net.payment(amount).map((instruction) => {
-    for (const key of instruction.keys) if (key.pubkey.equals(net.payer.publicKey)) key.pubkey = payer.publicKey;
+    for (const key of instruction.keys)
+      if (key.pubkey.equals(net.payer.publicKey)) key.pubkey = payer.publicKey;
     return instruction;
   });
-  const message = new TransactionMessage({ payerKey: fees.publicKey, recentBlockhash: blockhash, instructions });
+  const message = new TransactionMessage({
+    payerKey: fees.publicKey,
+    recentBlockhash: blockhash,
+    instructions,
+  });
   const transaction = new VersionedTransaction(message.compileToV0Message());
   transaction.sign([fees, payer]);
   const bytes = transaction.serialize();
@@ -53,15 +59,24 @@ describe("a blockhash", () => {
   it("is told with its last block, and stands until then", async () => {
     const chain = relayChain();
     const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash(patient());
-    expect(await chain.blockhashStanding(blockhash, patient())).toEqual({ valid: true, blockHeight: blockHeight() });
+    expect(await chain.blockhashStanding(blockhash, patient())).toEqual({
+      valid: true,
+      blockHeight: blockHeight(),
+    });
     expect(lastValidBlockHeight).toBeGreaterThan(blockHeight());
     net.local.chain.advance(200);
-    expect(await chain.blockhashStanding(blockhash, patient())).toEqual({ valid: false, blockHeight: blockHeight() });
+    expect(await chain.blockhashStanding(blockhash, patient())).toEqual({
+      valid: false,
+      blockHeight: blockHeight(),
+    });
   });
 
   it("is good where one node knows it, as high as that node is", async () => {
     const { blockhash } = relayed();
-    net.fail(net.first, "isBlockhashValid", { kind: "result", result: { context: { slot: 1 }, value: false } });
+    net.fail(net.first, "isBlockhashValid", {
+      kind: "result",
+      result: { context: { slot: 1 }, value: false },
+    });
     net.fail(net.first, "getBlockHeight", { kind: "result", result: 5 });
     expect(await relayChain().blockhashStanding(blockhash, patient())).toEqual({
       valid: true,
@@ -75,7 +90,9 @@ describe("a blockhash", () => {
       net.fail(net.first, "*", fault);
       const chain = relayChain();
       expect(await chain.blockhashStanding(blockhash, patient()), fault.kind).toMatchObject({ valid: true });
-      expect((await chain.latestBlockhash(patient())).lastValidBlockHeight, fault.kind).toBeGreaterThan(blockHeight());
+      expect((await chain.latestBlockhash(patient())).lastValidBlockHeight, fault.kind).toBeGreaterThan(
+        blockHeight(),
+      );
       net.heal();
     }
     for (const node of [net.first, net.second]) net.fail(node, "*", { kind: "http", status: 500 });
@@ -104,7 +121,8 @@ describe("a simulation", () => {
       [spoilt(relayed().bytes), "a signature does not verify"],
       [relayed({ payer: poor }).bytes, "instruction|token account"],
     ] as const;
-    for (const [bytes, reason] of cases) expect(await chain.simulate(bytes, patient())).toMatch(new RegExp(reason));
+    for (const [bytes, reason] of cases)
+      expect(await chain.simulate(bytes, patient())).toMatch(new RegExp(reason));
     const old = relayed();
     net.local.chain.advance(200);
     expect(await chain.simulate(old.bytes, patient())).toContain("blockhash has expired");
@@ -112,7 +130,9 @@ describe("a simulation", () => {
 
   it("is no fault of the caller's where the fee payer has no SOL", async () => {
     const fees = Keypair.generate();
-    await expect(relayChain().simulate(relayed({ fees }).bytes, patient())).rejects.toMatchObject(UNAVAILABLE);
+    await expect(relayChain().simulate(relayed({ fees }).bytes, patient())).rejects.toMatchObject(
+      UNAVAILABLE,
+    );
   });
 
   it("is repeated by the next node where one fails or does not know the blockhash", async () => {
@@ -169,10 +189,17 @@ describe("sending", () => {
   it("has failed when no node takes it, or says that it took another", async () => {
     for (const fault of [...FAULTS, { kind: "result", result: "1".repeat(64) } as const]) {
       for (const node of [net.first, net.second]) net.fail(node, "sendTransaction", fault);
-      await expect(relayChain().send(relayed().bytes, patient()), fault.kind).rejects.toMatchObject(UNAVAILABLE);
+      await expect(relayChain().send(relayed().bytes, patient()), fault.kind).rejects.toMatchObject(
+        UNAVAILABLE,
+      );
       net.heal();
     }
-    const refused = { kind: "rpc_error", code: -32002, message: "Blockhash not found", data: { err: "x" } } as const;
+    const refused = {
+      kind: "rpc_error",
+      code: -32002,
+      message: "Blockhash not found",
+      data: { err: "x" },
+    } as const;
     for (const node of [net.first, net.second]) net.fail(node, "sendTransaction", refused);
     await expect(relayChain().send(relayed().bytes, patient())).rejects.toMatchObject(UNAVAILABLE);
   });
@@ -243,9 +270,9 @@ describe("the outcome", () => {
   it("ends with the caller's signal", async () => {
     for (const node of [net.first, net.second]) net.fail(node, "getSignatureStatuses", HANG);
     const reason = new Error("gone");
-    await expect(relayChain().outcome({ ...relayed().query(), signal: AbortSignal.abort(reason) })).rejects.toBe(
-      reason,
-    );
+    await expect(
+      relayChain().outcome({ ...relayed().query(), signal: AbortSignal.abort(reason) }),
+    ).rejects.toBe(reason);
   });
 });
 

@@ -84,7 +84,10 @@ describe("the finalized history", () => {
     const { entries, before } = await read(watch(node));
     expect(signatures(entries)).toEqual(signatures(all.toReversed()));
     expect(before).toBeUndefined();
-    expect(pages(node)[0]?.params).toEqual([fixture.TREASURY.tokenAccount, { limit: 50, commitment: "finalized" }]);
+    expect(pages(node)[0]?.params).toEqual([
+      fixture.TREASURY.tokenAccount,
+      { limit: 50, commitment: "finalized" },
+    ]);
     expect(pages(node)[1]?.params).toMatchObject([fixture.TREASURY.tokenAccount, { limit: 1_000 }]);
     expect(pages(node).every(({ params }) => !("until" in (params[1] as object)))).toBe(true);
   });
@@ -102,15 +105,23 @@ describe("the finalized history", () => {
     );
     expect((await read(watch(node))).entries).toEqual([
       { txSignature: other.signature, slot: BigInt(other.slot), blockTime: undefined, failed: false },
-      { txSignature: one.signature, slot: BigInt(one.slot), blockTime: new Date(START * 1_000), failed: true },
+      {
+        txSignature: one.signature,
+        slot: BigInt(one.slot),
+        blockTime: new Date(START * 1_000),
+        failed: true,
+      },
     ]);
   });
 
-  it.each([[1], [2], [49], [50], [51], [1_048], [1_049], [1_050]])("of %d transactions is whole", async (count) => {
-    const all = history(count);
-    const node = await nodeOf((call) => page(all, call));
-    expect(signatures((await read(watch(node))).entries)).toEqual(signatures(all.toReversed()));
-  });
+  it.each([[1], [2], [49], [50], [51], [1_048], [1_049], [1_050]])(
+    "of %d transactions is whole",
+    async (count) => {
+      const all = history(count);
+      const node = await nodeOf((call) => page(all, call));
+      expect(signatures((await read(watch(node))).entries)).toEqual(signatures(all.toReversed()));
+    },
+  );
 
   it("is read whatever strangers write into their memos", async () => {
     // A memo that fills a transaction, of characters that JSON writes with six.
@@ -159,7 +170,10 @@ describe("the finalized history", () => {
 
   it("comes from the endpoint whose turn it is", async () => {
     const [mine, yours] = [history(3), history(4)];
-    const [one, other] = [await nodeOf((call) => page(mine, call)), await nodeOf((call) => page(yours, call))];
+    const [one, other] = [
+      await nodeOf((call) => page(mine, call)),
+      await nodeOf((call) => page(yours, call)),
+    ];
     const counts: number[] = [];
     for (const turn of [0, 1, 2, 3]) counts.push((await read(watch(one, other), { turn })).entries.length);
     expect(counts).toEqual([3, 4, 3, 4]);
@@ -186,15 +200,24 @@ describe("a node that does not tell all of the history", () => {
     ["fails in the middle", (call, count) => (count === 0 ? page(all, call) : fail())],
     ["loses its place", (call, count) => (count === 0 ? page(all, call) : [])],
     ["ignores `before`", (_call, count) => (count < 5 ? all.slice(0, 1_000) : fail())],
-    ["goes back to its first page", (call, count) => (count < 2 ? page(all, call) : [all[1_499], ...all.slice(0, 9)])],
+    [
+      "goes back to its first page",
+      (call, count) => (count < 2 ? page(all, call) : [all[1_499], ...all.slice(0, 9)]),
+    ],
     ["leaves the overlap out", (call, count) => page(all, call).slice(count === 0 ? 0 : 1)],
     ["tells the oldest first", (call) => page(all, call).toReversed()],
     ["disorders the slots", (call) => page(all.with(3, all[30] ?? fail()).with(30, all[3] ?? fail()), call)],
-    ["tells what is not finalized", (call) => page(all, call).map((e) => ({ ...e, confirmationStatus: "confirmed" }))],
+    [
+      "tells what is not finalized",
+      (call) => page(all, call).map((e) => ({ ...e, confirmationStatus: "confirmed" })),
+    ],
     ["tells signatures that are none", (call) => page(all, call).map((e) => ({ ...e, signature: "1111" }))],
     ["leaves errors out", (call) => page(all, call).map(({ err: _err, ...entry }) => entry)],
     ["tells impossible slots", (call) => page(all, call).map((entry) => ({ ...entry, slot: -1 }))],
-    ["answers more than it was asked for", (call, count) => (count === 0 ? all.slice(0, 1_001) : page(all, call))],
+    [
+      "answers more than it was asked for",
+      (call, count) => (count === 0 ? all.slice(0, 1_001) : page(all, call)),
+    ],
     ["answers null", () => null],
     // The account is open, so that there is at least the transaction which opened it.
     ["knows nothing", () => []],
@@ -215,7 +238,9 @@ describe("a node that does not tell all of the history", () => {
       await expect(read(watch(await pruned()), query)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     for (const query of [{ fromSlot: BigInt(FIRST_SLOT) }, { fromTime: new Date(START * 1_000) }])
       expect((await read(watch(await pruned()), query)).entries).toHaveLength(1_500);
-    const unknown = await nodeOf(honest, ({ method }) => (method === "getFirstAvailableBlock" ? FIRST_SLOT : null));
+    const unknown = await nodeOf(honest, ({ method }) =>
+      method === "getFirstAvailableBlock" ? FIRST_SLOT : null,
+    );
     await expect(read(watch(unknown), { fromTime: new Date() })).resolves.toBeDefined();
     await expect(read(watch(unknown))).rejects.toMatchObject({ code: "UNAVAILABLE" });
     await expect(read(watch(unknown, await nodeOf(honest)))).resolves.toHaveProperty("entries.length", 1_500);

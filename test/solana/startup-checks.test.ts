@@ -75,7 +75,10 @@ describe("the checks at startup", () => {
 
   it("tell what is wrong at every endpoint, by its host", async () => {
     net.fail(net.second, "*", { kind: "http", status: 401 });
-    const devnet = await startLocalChain({ slotMs: 0, genesisHash: "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG" });
+    const devnet = await startLocalChain({
+      slotMs: 0,
+      genesisHash: "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG",
+    });
     const urls = [net.first.url, `${net.second.url}/?api-key=secret`, devnet.url, "http://127.0.0.1:9"];
     const problems = await check({ urls });
     await devnet.close();
@@ -86,7 +89,11 @@ describe("the checks at startup", () => {
         code: "UNREACHABLE",
         problem: expect.stringContaining("HTTP 401; check the URL"),
       },
-      { endpoint: host(devnet.url), code: "WRONG_CLUSTER", problem: expect.stringContaining("use a mainnet RPC") },
+      {
+        endpoint: host(devnet.url),
+        code: "WRONG_CLUSTER",
+        problem: expect.stringContaining("use a mainnet RPC"),
+      },
       {
         endpoint: host(devnet.url),
         code: "NO_TREASURY_ACCOUNT",
@@ -120,7 +127,11 @@ describe("the checks at startup", () => {
   });
 
   it("find nodes that do not know version 1", async () => {
-    net.fail(net.first, "getTransaction", { kind: "rpc_error", code: -32602, message: "invalid value: integer `1`" });
+    net.fail(net.first, "getTransaction", {
+      kind: "rpc_error",
+      code: -32602,
+      message: "invalid value: integer `1`",
+    });
     expect(await check()).toMatchObject([{ code: "NO_HISTORY" }]);
   });
 
@@ -165,7 +176,10 @@ describe("the checks at startup", () => {
     net.heal();
     net.fail(net.first, "getGenesisHash", { kind: "rpc_error", code: -32602, message: odd });
     const [unreachable] = await check();
-    expect(unreachable).toMatchObject({ code: "UNREACHABLE", problem: expect.stringContaining("\ufffd]0;mine") });
+    expect(unreachable).toMatchObject({
+      code: "UNREACHABLE",
+      problem: expect.stringContaining("\ufffd]0;mine"),
+    });
     expect(unreachable?.problem).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 

@@ -17,7 +17,13 @@ afterAll(async () => {
 });
 
 const wait = (over: Partial<Parameters<StatusPoller["wait"]>[0]> = {}) =>
-  poller.wait({ txSignature: signature(), commitment: "confirmed", signal: patient(), patience: patient(), ...over });
+  poller.wait({
+    txSignature: signature(),
+    commitment: "confirmed",
+    signal: patient(),
+    patience: patient(),
+    ...over,
+  });
 
 describe("the status poller", () => {
   it("asks nothing for a caller that is gone, or has no patience left", async () => {
@@ -56,11 +62,19 @@ describe("the status poller", () => {
 
   it("takes too few statuses for no answer and asks the next endpoint at once", async () => {
     const txSignature = await net.pay(1n);
-    net.fail(net.second, "getSignatureStatuses", { kind: "result", result: { context: { slot: 1 }, value: [] } });
+    net.fail(net.second, "getSignatureStatuses", {
+      kind: "result",
+      result: { context: { slot: 1 }, value: [] },
+    });
     const both = new StatusPoller(net.openBoth().rpc, { info: () => {}, warn: () => {}, error: () => {} });
     // Enough for one tick, not for two.
     const patience = AbortSignal.timeout(750);
-    expect(await both.wait({ txSignature, commitment: "confirmed", signal: patient(), patience })).toBeDefined();
-    expect([net.counts(net.second), net.counts()]).toEqual([{ getSignatureStatuses: 1 }, { getSignatureStatuses: 1 }]);
+    expect(
+      await both.wait({ txSignature, commitment: "confirmed", signal: patient(), patience }),
+    ).toBeDefined();
+    expect([net.counts(net.second), net.counts()]).toEqual([
+      { getSignatureStatuses: 1 },
+      { getSignatureStatuses: 1 },
+    ]);
   });
 });

@@ -58,7 +58,12 @@ export function memo(text: string | Uint8Array, program = MEMO_V2_PROGRAM): Inst
 }
 
 /** SPL Token instruction 3. */
-export function transfer(source: string, destination: string, amount: bigint, authority = PAYER): Instruction {
+export function transfer(
+  source: string,
+  destination: string,
+  amount: bigint,
+  authority = PAYER,
+): Instruction {
   return {
     program: TOKEN_PROGRAM,
     accounts: [source, destination, authority],
@@ -67,7 +72,12 @@ export function transfer(source: string, destination: string, amount: bigint, au
 }
 
 /** SPL Token instruction 12. */
-export function transferChecked(source: string, destination: string, amount: bigint, signers = [PAYER]): Instruction {
+export function transferChecked(
+  source: string,
+  destination: string,
+  amount: bigint,
+  signers = [PAYER],
+): Instruction {
   return {
     program: TOKEN_PROGRAM,
     accounts: [source, USDC_MINT, destination, ...signers],
@@ -126,7 +136,10 @@ function draft(changes: Partial<Draft> = {}): Draft {
 export function json(changes: Partial<Draft> = {}) {
   const d = draft(changes);
   const loaded = [...d.lookedUp.writable, ...d.lookedUp.readonly];
-  const named = [...d.instructions, ...(d.inner ?? [])].flatMap(({ program, accounts }) => [...accounts, program]);
+  const named = [...d.instructions, ...(d.inner ?? [])].flatMap(({ program, accounts }) => [
+    ...accounts,
+    program,
+  ]);
   const balances = [...(d.pre ?? []), ...(d.post ?? [])].map(({ account }) => account);
   const accountKeys = [...new Set([PAYER, ...named, ...balances])].filter((key) => !loaded.includes(key));
   const keys = [...accountKeys, ...loaded];
@@ -170,7 +183,8 @@ export function json(changes: Partial<Draft> = {}) {
       err: d.err,
       status: { Ok: null },
       fee: 5000,
-      innerInstructions: d.inner && (d.inner.length > 0 ? [{ index: 0, instructions: d.inner.map(instruction) }] : []),
+      innerInstructions:
+        d.inner && (d.inner.length > 0 ? [{ index: 0, instructions: d.inner.map(instruction) }] : []),
       logMessages: [],
       preTokenBalances: d.pre && d.pre.map(tokenBalance),
       postTokenBalances: d.post && d.post.map(tokenBalance),

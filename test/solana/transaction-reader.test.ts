@@ -28,9 +28,16 @@ async function serveVersion1(asked: Request[]): Promise<TransactionReader> {
       asked.push(request);
       const { id, params } = request;
       const known = params[1].maxSupportedTransactionVersion === 1;
-      const error = { code: -32015, message: "Transaction version (1) is not supported by the requesting client" };
+      const error = {
+        code: -32015,
+        message: "Transaction version (1) is not supported by the requesting client",
+      };
       response.end(
-        JSON.stringify({ jsonrpc: "2.0", id, ...(known ? { result: fixture.json({ version: 1 }) } : { error }) }),
+        JSON.stringify({
+          jsonrpc: "2.0",
+          id,
+          ...(known ? { result: fixture.json({ version: 1 }) } : { error }),
+        }),
       );
     })();
   }).listen(0, "127.0.0.1");

@@ -27,13 +27,22 @@ afterAll(() => net.close());
 const AMOUNT = 10_000n;
 
 const memo = (text: string | Uint8Array = net.memo()) =>
-  new TransactionInstruction({ programId: new PublicKey(MEMO_V2_PROGRAM), keys: [], data: Buffer.from(text) });
-const transfer = (amount = AMOUNT) => createTransferInstruction(source, treasury, net.payer.publicKey, amount);
-const withdrawal = (amount: bigint) => createTransferInstruction(treasury, source, net.treasuryOwner.publicKey, amount);
+  new TransactionInstruction({
+    programId: new PublicKey(MEMO_V2_PROGRAM),
+    keys: [],
+    data: Buffer.from(text),
+  });
+const transfer = (amount = AMOUNT) =>
+  createTransferInstruction(source, treasury, net.payer.publicKey, amount);
+const withdrawal = (amount: bigint) =>
+  createTransferInstruction(treasury, source, net.treasuryOwner.publicKey, amount);
 const payerAddress = () => net.payer.publicKey.toBase58();
 
 /** What a transaction did, once it is finalized. */
-async function moved(instructions: TransactionInstruction[], signers: Keypair[] = [net.payer]): Promise<Movement> {
+async function moved(
+  instructions: TransactionInstruction[],
+  signers: Keypair[] = [net.payer],
+): Promise<Movement> {
   const txSignature = await net.confirm(instructions, { signers });
   net.local.chain.advance(32);
   return net.watch().movement(txSignature, patient());
@@ -95,13 +104,22 @@ describe("a movement of the treasury", () => {
       data: Buffer.concat([Buffer.of(255), ...head]),
     });
     const ours = net.memo();
-    expect(await moved([memo(ours), batch])).toMatchObject({ change: AMOUNT, memo: ours, payer: payerAddress() });
+    expect(await moved([memo(ours), batch])).toMatchObject({
+      change: AMOUNT,
+      memo: ours,
+      payer: payerAddress(),
+    });
   });
 
   it("by its owner takes out", async () => {
     const before = await balance();
     const told = await moved([withdrawal(2_500n)], [net.treasuryOwner]);
-    expect(told).toMatchObject({ change: -2_500n, balanceAfter: before - 2_500n, memo: undefined, payer: undefined });
+    expect(told).toMatchObject({
+      change: -2_500n,
+      balanceAfter: before - 2_500n,
+      memo: undefined,
+      payer: undefined,
+    });
   });
 
   it("in and out is what remained", async () => {
@@ -116,7 +134,9 @@ describe("a movement of the treasury", () => {
 
   it("by minting counts: no transfer explains it", async () => {
     net.local.controls.mintUsdc(net.treasuryOwner.publicKey, AMOUNT);
-    const { entries } = await net.watch().history({ fromSlot: 0n, fromTime: new Date(0), turn: 0, signal: patient() });
+    const { entries } = await net
+      .watch()
+      .history({ fromSlot: 0n, fromTime: new Date(0), turn: 0, signal: patient() });
     const told = await net.watch().movement(entries.at(-1)?.txSignature ?? "", patient());
     expect(told).toMatchObject({ change: AMOUNT, memo: undefined, payer: undefined });
   });

@@ -22,7 +22,9 @@ afterEach(() => {
   server?.close();
 });
 
-async function openPayments(answer: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>) {
+async function openPayments(
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,
+) {
   server = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -36,10 +38,15 @@ describe("payments by wallets", () => {
     let sent = 0;
     const { warm, payments } = await openPayments(async (request, response) => {
       const { id, method } = called.parse(await json(request));
-      if (method !== "sendTransaction") return response.end(JSON.stringify({ jsonrpc: "2.0", id, result: 1 }));
+      if (method !== "sendTransaction")
+        return response.end(JSON.stringify({ jsonrpc: "2.0", id, result: 1 }));
       sent++;
       if (sent === 1) return request.socket.destroy();
-      const error = { code: -32002, message: "Transaction simulation failed", data: { err: "BlockhashNotFound" } };
+      const error = {
+        code: -32002,
+        message: "Transaction simulation failed",
+        data: { err: "BlockhashNotFound" },
+      };
       return response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
     });
     await warm();

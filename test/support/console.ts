@@ -4,7 +4,11 @@ import { createClient, type Client, type Interceptor } from "@connectrpc/connect
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { createSignInMessageText } from "@solana/wallet-standard-util";
 import type { Keypair } from "@solana/web3.js";
-import { type Session, SessionService, type SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import {
+  type Session,
+  SessionService,
+  type SignInChallenge,
+} from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { secret } from "./record.ts";
 
 /** A gateway that can be signed in to. */
@@ -60,7 +64,10 @@ export function pageClient<S extends DescService>(
 /** The Ed25519 signature of a wallet over any bytes. */
 export function signed(wallet: Keypair, bytes: Uint8Array): Buffer {
   const key = createPrivateKey({
-    key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), wallet.secretKey.subarray(0, 32)]),
+    key: Buffer.concat([
+      Buffer.from("302e020100300506032b657004220420", "hex"),
+      wallet.secretKey.subarray(0, 32),
+    ]),
     format: "der",
     type: "pkcs8",
   });
@@ -86,7 +93,8 @@ export function answerOf(wallet: Keypair, challenge: SignInChallenge) {
 /** The cookie that an answer gives to the browser, as it will send it. */
 function cookieIn(headers: Headers): string | undefined {
   const cookie = headers.get("set-cookie")?.split(";", 1)[0];
-  if (cookie !== undefined && !cookie.endsWith("=")) secret("a session's token", cookie.slice(cookie.indexOf("=") + 1));
+  if (cookie !== undefined && !cookie.endsWith("="))
+    secret("a session's token", cookie.slice(cookie.indexOf("=") + 1));
   return cookie;
 }
 

@@ -3,7 +3,8 @@ export function parseCsv(text: string): Record<string, string>[] {
   if (!text.startsWith("\uFEFF")) throw new Error("no byte order mark");
   const [header = [], ...records] = recordsOf(text.slice(1));
   return records.map((record) => {
-    if (record.length !== header.length) throw new Error(`${record.length} cells instead of ${header.length}`);
+    if (record.length !== header.length)
+      throw new Error(`${record.length} cells instead of ${header.length}`);
     return Object.fromEntries(header.map((name, at) => [name, record[at] ?? ""]));
   });
 }
@@ -30,7 +31,9 @@ function recordsOf(text: string): string[][] {
       records.push(record);
       record = [];
     } else {
-      throw new Error(`what follows a cell is neither a comma nor the end of a line: ${text.slice(at, at + 20)}`);
+      throw new Error(
+        `what follows a cell is neither a comma nor the end of a line: ${text.slice(at, at + 20)}`,
+      );
     }
   }
   if (record.length > 0) throw new Error("the last line has no end");

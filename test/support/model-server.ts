@@ -31,7 +31,10 @@ export async function startModelServer(): Promise<ModelServer> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { status, waits } = model;
     await waits;
-    response.writeHead(status, { "content-type": "application/json", ...(status === 429 && { "retry-after": "1" }) });
+    response.writeHead(status, {
+      "content-type": "application/json",
+      ...(status === 429 && { "retry-after": "1" }),
+    });
     const body = request.url?.endsWith("/models") ? MODELS : COMPLETION;
     response.end(JSON.stringify(status === 200 ? body : { error: { message: "no" } }));
   }

@@ -69,7 +69,10 @@ function parseAnswers(text: string): RawAnswer[] {
     if (headEnd < 0) throw new Error(`a head without an end: ${JSON.stringify(rest.slice(0, 200))}`);
     const [first = "", ...lines] = rest.slice(0, headEnd).split("\r\n");
     const headers = Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
+      lines.map((line) => [
+        line.slice(0, line.indexOf(":")).toLowerCase(),
+        line.slice(line.indexOf(":") + 1).trim(),
+      ]),
     );
     const chunked = headers["transfer-encoding"] === "chunked";
     const length = chunked

@@ -66,7 +66,11 @@ export interface Ground {
   /** Sends USDC to the treasury with a memo, as the agent, and returns the transaction's signature. */
   pay(agent: Agent, amount: bigint, memo: string): Promise<string>;
   /** Sends any instructions, signed by the agent and others. */
-  send(agent: Agent, instructions: readonly TransactionInstruction[], ...signers: readonly Keypair[]): Promise<string>;
+  send(
+    agent: Agent,
+    instructions: readonly TransactionInstruction[],
+    ...signers: readonly Keypair[]
+  ): Promise<string>;
   /** Every violated invariant of the ledger; the names of those only. */
   violations(): Promise<string[]>;
   close(): Promise<void>;
@@ -78,7 +82,12 @@ export interface World extends Ground {
   /** More instances on the same database and chain. */
   startAnother(settings?: Record<string, string>): Promise<Gateway>;
   /** POSTs JSON to a path of the gateway. */
-  post(agent: Agent | undefined, path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  post(
+    agent: Agent | undefined,
+    path: string,
+    body: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
   get(agent: Agent | undefined, path: string, headers?: Record<string, string>): Promise<Answer>;
   /** POST /v1/mcp/tools/call */
   call(
@@ -271,7 +280,11 @@ export async function request(
   });
   const text = await response.text();
   if (response.status >= 400) record(text);
-  return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === "" ? undefined : JSON.parse(text),
+  };
 }
 
 async function sendInstructions(

@@ -29,7 +29,11 @@ export interface CommandOptions {
 }
 
 /** Runs one of the project's tools to its end. A tool that cannot be started or dies of a signal has failed: code 1. */
-export function command(name: string, args: readonly string[], options: CommandOptions = {}): Promise<Finished> {
+export function command(
+  name: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<Finished> {
   const { cwd = ROOT, signal, env = {} } = options;
   return new Promise((resolve) => {
     const child = spawn(name, args, {

@@ -5,7 +5,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { command, ROOT } from "./command.ts";
 
-const FLOOR_3 = ["tools", "payments", "postgres", "solana", "sandbox", "inference", "registered", "metrics"] as const;
+const FLOOR_3 = [
+  "tools",
+  "payments",
+  "postgres",
+  "solana",
+  "sandbox",
+  "inference",
+  "registered",
+  "metrics",
+] as const;
 const DEVELOPMENT = ["localchain", "dev"] as const;
 const COMPOSITION = [
   "main.ts",
@@ -37,7 +46,13 @@ const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
 
 /** Imports of packages and of generated code that a floor must not write. */
 const FORBIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  httpjson: ["pg", "../../gen/toolgate/v1/tool_pb.ts", "pino", "@connectrpc/connect", "#gen/toolgate/v1/tool_pb.ts"],
+  httpjson: [
+    "pg",
+    "../../gen/toolgate/v1/tool_pb.ts",
+    "pino",
+    "@connectrpc/connect",
+    "#gen/toolgate/v1/tool_pb.ts",
+  ],
   domain: [
     "node:fs",
     "../../gen/toolgate/v1/tool_pb.ts",
@@ -90,7 +105,12 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   inference: ["../domain/money.ts", "../app/ports.ts", "openai"],
   metrics: ["../app/metrics.ts", "prom-client", "node:http"],
   transport: ["../domain/errors.ts", "../app/call-tool.ts", "../httpjson/runtime/index.ts", "@grpc/grpc-js"],
-  console: ["./view.ts", "../../gen/toolgate/v1/tool_pb.ts", "#gen/toolgate/v1/tool_pb.ts", "@connectrpc/connect-web"],
+  console: [
+    "./view.ts",
+    "../../gen/toolgate/v1/tool_pb.ts",
+    "#gen/toolgate/v1/tool_pb.ts",
+    "@connectrpc/connect-web",
+  ],
   localchain: ["./chain.ts", "litesvm", "@solana/web3.js"],
   dev: ["../localchain/main.ts", "../config.ts", "../app/ports.ts"],
   client: ["./store.ts", "../../gen/toolgate/v1/tool_pb.ts", "@connectrpc/connect", "@solana/web3.js"],
@@ -112,7 +132,9 @@ const refusals: Attempt[] = [
 const passes = attempts(ALLOWED);
 
 function attempts(table: Readonly<Record<string, readonly string[]>>): Attempt[] {
-  return Object.entries(table).flatMap(([floor, specifiers]) => specifiers.map((specifier) => ({ floor, specifier })));
+  return Object.entries(table).flatMap(([floor, specifiers]) =>
+    specifiers.map((specifier) => ({ floor, specifier })),
+  );
 }
 
 /** Everything else that the linter must refuse, one small source each. */
@@ -237,7 +259,11 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-floors-"));
   await copyFile(path.join(ROOT, ".oxlintrc.json"), path.join(folder, ".oxlintrc.json"));
   // The project's own compiler options, without the packages: what an import names is not needed to refuse it.
-  const options = { extends: path.join(ROOT, "tsconfig.json"), compilerOptions: { types: [] }, include: ["src"] };
+  const options = {
+    extends: path.join(ROOT, "tsconfig.json"),
+    compilerOptions: { types: [] },
+    include: ["src"],
+  };
   await write("tsconfig.json", JSON.stringify(options));
   for (const attempt of [...refusals, ...passes]) {
     await write(
@@ -255,10 +281,13 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("the floors", () => {
-  it.each(Object.keys(FORBIDDEN))("%s may import nothing above it, beside it or out of its trade", (floor) => {
-    const accepted = refusals.filter((attempt) => attempt.floor === floor && !isRefused(attempt));
-    expect(accepted).toEqual([]);
-  });
+  it.each(Object.keys(FORBIDDEN))(
+    "%s may import nothing above it, beside it or out of its trade",
+    (floor) => {
+      const accepted = refusals.filter((attempt) => attempt.floor === floor && !isRefused(attempt));
+      expect(accepted).toEqual([]);
+    },
+  );
 
   it.each(Object.keys(ALLOWED))("%s may import what lies below it and what its trade needs", (floor) => {
     expect(passes.filter((attempt) => attempt.floor === floor && isRefused(attempt))).toEqual([]);
@@ -266,9 +295,13 @@ describe("the floors", () => {
 
   it("has main.ts and the commands reach what is for development by import() alone", async () => {
     const commands = await readdir(path.join(ROOT, "src/cli"), { recursive: true });
-    const files = ["main.ts", ...commands.map((file) => path.join("cli", file))].filter((file) => file.endsWith(".ts"));
+    const files = ["main.ts", ...commands.map((file) => path.join("cli", file))].filter((file) =>
+      file.endsWith(".ts"),
+    );
     const eager = await Promise.all(
-      files.map(async (file) => (loadsDevelopment(await readFile(path.join(ROOT, "src", file), "utf8")) ? [file] : [])),
+      files.map(async (file) =>
+        loadsDevelopment(await readFile(path.join(ROOT, "src", file), "utf8")) ? [file] : [],
+      ),
     );
     expect(eager.flat()).toEqual([]);
   });
@@ -293,7 +326,9 @@ describe("the linter refuses", () => {
 
 /** Whether a source imports src/dev or src/localchain as it is loaded; types are gone by then. */
 function loadsDevelopment(source: string): boolean {
-  return /^(?:import|export)\s+(?!type\b)(?:[^;"]*\sfrom\s+)?"(?:\.{1,2}\/)+(?:dev|localchain)\//m.test(source);
+  return /^(?:import|export)\s+(?!type\b)(?:[^;"]*\sfrom\s+)?"(?:\.{1,2}\/)+(?:dev|localchain)\//m.test(
+    source,
+  );
 }
 
 function isRefused(attempt: Attempt): boolean {

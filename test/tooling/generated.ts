@@ -14,9 +14,13 @@ const GENERATED = ["gen", "docs/reference"];
 export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Finished> {
   const fresh = await mkdtemp(path.join(os.tmpdir(), "toolgate-gen-"));
   try {
-    const generated = await command("buf", ["generate", "--template", "proto/buf.gen.yaml", "-o", fresh], { signal });
+    const generated = await command("buf", ["generate", "--template", "proto/buf.gen.yaml", "-o", fresh], {
+      signal,
+    });
     if (generated.code !== 0) return generated;
-    const compared = GENERATED.map((folder) => compareTrees(path.join(ROOT, folder), path.join(fresh, folder), folder));
+    const compared = GENERATED.map((folder) =>
+      compareTrees(path.join(ROOT, folder), path.join(fresh, folder), folder),
+    );
     const differences = (await Promise.all(compared)).flat();
     if (differences.length === 0) return { code: 0, output: "" };
     return { code: 1, output: `${differences.join("\n")}\nRun: npm run generate\n` };

@@ -50,7 +50,9 @@ interface Form {
 function indexOf(entries: readonly z.output<typeof entry>[]): ReadonlyMap<string, Form[]> {
   const index = new Map<string, Form[]>();
   for (const one of entries) {
-    for (const form of new Set("text" in one ? formsOfText(one.text) : formsOfBytes(Buffer.from(one.hex, "hex")))) {
+    for (const form of new Set(
+      "text" in one ? formsOfText(one.text) : formsOfBytes(Buffer.from(one.hex, "hex")),
+    )) {
       if (form.length < KEY) throw new Error(`a secret is too short to be looked for: ${one.kind}`);
       const key = form.slice(0, KEY);
       index.set(key, [...(index.get(key) ?? []), { kind: one.kind, form }]);

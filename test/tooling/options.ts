@@ -42,7 +42,9 @@ export function readOptions<const Config extends ParseArgsConfig, Options>(
 export function wholeNumber(option: string, text: string, least: 0 | 1): number {
   const value = Number(text);
   if (/^\d{1,7}$/.test(text) && value >= least) return value;
-  throw new UsageError(`--${option} is a whole number from ${least} to 9999999, and not ${JSON.stringify(text)}`);
+  throw new UsageError(
+    `--${option} is a whole number from ${least} to 9999999, and not ${JSON.stringify(text)}`,
+  );
 }
 
 /** Undefined: it is no fault of the options. */

@@ -21,14 +21,24 @@ async function typesAreRight(signal?: AbortSignal): Promise<Finished> {
   const checked = await Promise.all(
     programs.map((program) => command("tsc", ["-p", program, "--pretty", "false"], { signal })),
   );
-  return { code: Math.max(...checked.map(({ code }) => code)), output: checked.map(({ output }) => output).join("") };
+  return {
+    code: Math.max(...checked.map(({ code }) => code)),
+    output: checked.map(({ output }) => output).join(""),
+  };
 }
 
 /** Every part, the slow ones first, so that they do not run alone at the end. */
 export const PARTS: readonly Part[] = [
   { name: "generated", run: generatedCodeIsCurrent },
   { name: "tsc", run: typesAreRight },
-  tool("oxlint", "oxlint", "--type-aware", "--deny-warnings", "--report-unused-disable-directives", "--format=unix"),
+  tool(
+    "oxlint",
+    "oxlint",
+    "--type-aware",
+    "--deny-warnings",
+    "--report-unused-disable-directives",
+    "--format=unix",
+  ),
   tool("knip", "knip", "--no-progress", "--no-config-hints"),
   tool("buf-lint", "buf", "lint"),
   tool("buf-format", "buf", "format", "--diff", "--exit-code"),

@@ -38,7 +38,8 @@ export class ProcessTree {
   /** Looks for new descendants. */
   sample(during: string): void {
     const table = readTable();
-    for (const [pid, { started }] of this.#known) if (table.get(pid)?.started !== started) this.#known.delete(pid);
+    for (const [pid, { started }] of this.#known)
+      if (table.get(pid)?.started !== started) this.#known.delete(pid);
     let found = true;
     while (found) {
       found = false;

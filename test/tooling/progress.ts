@@ -10,7 +10,12 @@ export type ProgressEvent =
   | { readonly event: "file"; readonly file: string }
   | { readonly event: "test"; readonly file: string; readonly test: string }
   | { readonly event: "result"; readonly file: string; readonly test: string; readonly state: string }
-  | { readonly event: "end"; readonly file: string; readonly failed: boolean; readonly states: readonly string[] }
+  | {
+      readonly event: "end";
+      readonly file: string;
+      readonly failed: boolean;
+      readonly states: readonly string[];
+    }
   | { readonly event: "run-end"; readonly errors: number };
 
 /** A test file that is running, and its tests that have started and not ended. */
@@ -67,7 +72,9 @@ export class Progress {
     const states = files.flatMap((file) => file.states);
     const passed = states.filter((state) => state === "passed").length;
     const failedTests = states.filter((state) => state === "failed").length;
-    const brokenFiles = files.filter((file) => !file.ended || (file.failed && !file.states.includes("failed"))).length;
+    const brokenFiles = files.filter(
+      (file) => !file.ended || (file.failed && !file.states.includes("failed")),
+    ).length;
     const failed = failedTests + brokenFiles;
     const unexplained = failed === 0 && (exitCode !== 0 || passed === 0 || this.#errors > 0);
     return { passed, failed: unexplained ? 1 : failed, skipped: states.length - passed - failedTests };
@@ -100,7 +107,13 @@ export class Progress {
   #file(file: string): FileState {
     const known = this.#files.get(file);
     if (known) return known;
-    const state = { lastEvent: this.lastEvent, tests: new Set<string>(), states: [], ended: false, failed: false };
+    const state = {
+      lastEvent: this.lastEvent,
+      tests: new Set<string>(),
+      states: [],
+      ended: false,
+      failed: false,
+    };
     this.#files.set(file, state);
     return state;
   }

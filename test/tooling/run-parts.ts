@@ -61,7 +61,10 @@ async function withLimit(part: Part, signal: AbortSignal | undefined, limitMs: n
   const signals = signal ? [signal, limit.signal] : [limit.signal];
   const { promise: late, resolve } = Promise.withResolvers<Finished>();
   const timer = setTimeout(() => {
-    resolve({ code: 1, output: `HUNG ${part.name}: not at its end after ${Math.round(limitMs / 1_000)} s\n` });
+    resolve({
+      code: 1,
+      output: `HUNG ${part.name}: not at its end after ${Math.round(limitMs / 1_000)} s\n`,
+    });
     limit.abort();
   }, limitMs);
   const ended = part

@@ -31,10 +31,12 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/audit.ts: sql": "a check of the audit, all of which are constants",
   "src/postgres/migrations/0001-tables.ts: table": "a name that the migration spells",
   "src/postgres/migrations/0002-receipts.ts: run": "a column that the migrations spell",
-  'src/postgres/migrations/0003-judge.ts: RECEIPT_OF("judged.replay_run")': "a text that the migrations spell",
+  'src/postgres/migrations/0003-judge.ts: RECEIPT_OF("judged.replay_run")':
+    "a text that the migrations spell",
   "src/postgres/migrations/0004-begin.ts: judged": "a text that the migration spells",
   "src/postgres/migrations/0004-begin.ts: FUNDED(UNKNOWN)": "a text that the migration spells",
-  'src/postgres/migrations/0004-begin.ts: FUNDED("ledger_judge(calls, instance)")': "a text that the migration spells",
+  'src/postgres/migrations/0004-begin.ts: FUNDED("ledger_judge(calls, instance)")':
+    "a text that the migration spells",
   'src/postgres/migrations/0004-begin.ts: RECEIPT_OF("replays[call.n]")': "a text that the migrations spell",
   'src/postgres/migrations/0005-finish.ts: RECEIPT_OF("run.id")': "a text that the migrations spell",
   "src/postgres/migrations/0012-rights.ts: name": "a function that the migration spells",
@@ -51,7 +53,9 @@ const ALLOWED: Readonly<Record<string, string>> = {
 async function sources(): Promise<{ file: string; source: string }[]> {
   const names = await readdir(path.join(ROOT, "src"), { recursive: true });
   const files = names.filter((name) => name.endsWith(".ts")).map((name) => path.posix.join("src", name));
-  return Promise.all(files.map(async (file) => ({ file, source: await readFile(path.join(ROOT, file), "utf8") })));
+  return Promise.all(
+    files.map(async (file) => ({ file, source: await readFile(path.join(ROOT, file), "utf8") })),
+  );
 }
 
 describe("texts of SQL", () => {
@@ -62,7 +66,9 @@ describe("texts of SQL", () => {
       interpolations(source).map(({ expression, line }) => ({ entry: `${file}: ${expression}`, line })),
     );
     expect(found.filter(({ entry }) => !(entry in ALLOWED))).toEqual([]);
-    expect(Object.keys(ALLOWED).filter((allowed) => !found.some(({ entry }) => entry === allowed))).toEqual([]);
+    expect(Object.keys(ALLOWED).filter((allowed) => !found.some(({ entry }) => entry === allowed))).toEqual(
+      [],
+    );
   });
 
   it("are nowhere but where a file names the database's driver", async () => {
@@ -76,8 +82,14 @@ describe("texts of SQL", () => {
 describe("the search for them", () => {
   it.each([
     ["const f = (id) => pool.query(`select * from account where id = '${id}'`);", ["id"]],
-    ["const f = (id) => pool.query(`SELECT 1 FROM a WHERE id = ${id.replace(`'`, '')}`);", ["id.replace(`'`, '')"]],
-    ['const f = (id) => pool.query("select * from account where id = \'" + id);', [expect.stringContaining("+")]],
+    [
+      "const f = (id) => pool.query(`SELECT 1 FROM a WHERE id = ${id.replace(`'`, '')}`);",
+      ["id.replace(`'`, '')"],
+    ],
+    [
+      'const f = (id) => pool.query("select * from account where id = \'" + id);',
+      [expect.stringContaining("+")],
+    ],
     ["const f = (w) => `${SELECT} where ${w}`;", ["SELECT", "w"]],
     ["const f = (t) => db.query(`truncate ${t}`);", ["t"]],
     ["const f = (c) => pool.query(`listen ${c}`);", ["c"]],

@@ -27,7 +27,10 @@ export function interpolations(source: string): Interpolation[] {
     /(?:"[^"\n]*"|'[^'\n]*'|`[^`]*`)\s*\+|\+\s*(?:"[^"\n]*"|'[^'\n]*'|`[^`]*`)/g,
   )) {
     if (SQL.test(glued))
-      found.push({ expression: glued.replaceAll(/\s+/g, " "), line: source.slice(0, index).split("\n").length });
+      found.push({
+        expression: glued.replaceAll(/\s+/g, " "),
+        line: source.slice(0, index).split("\n").length,
+      });
   }
   return found;
 }
@@ -37,7 +40,10 @@ function isFixed(expression: string, source: string): boolean {
   if (/^(?:pg\.)?escapeIdentifier\(/.test(expression)) return true;
   const name = /^([A-Za-z_]\w*)(?:\.\w+)?(?:\.join\("[^"]*"\))?$/.exec(expression)?.[1];
   if (name === undefined) return false;
-  const declared = new RegExp(`^(?:export )?const (?:${name}\\b|\\{[^}]*\\b${name}\\b[^}]*\\} = [A-Z_]+;)`, "m");
+  const declared = new RegExp(
+    `^(?:export )?const (?:${name}\\b|\\{[^}]*\\b${name}\\b[^}]*\\} = [A-Z_]+;)`,
+    "m",
+  );
   const imported = new RegExp(`^import \\{[^}]*\\b${name}\\b[^}]*\\} from`, "m");
   return declared.test(source) || (/^[A-Z]/.test(name) && imported.test(source));
 }

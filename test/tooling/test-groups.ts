@@ -59,7 +59,8 @@ export class Reach {
   #target(from: string, name: string): string | undefined {
     if (name.startsWith(".")) return path.resolve(path.dirname(from), name);
     if (name.startsWith("#gen/")) return path.join(this.#root, "gen", name.slice("#gen/".length));
-    if (name.startsWith("#httpjson/")) return path.join(this.#root, "src/httpjson", name.slice("#httpjson/".length));
+    if (name.startsWith("#httpjson/"))
+      return path.join(this.#root, "src/httpjson", name.slice("#httpjson/".length));
     return undefined;
   }
 }

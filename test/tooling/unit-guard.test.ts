@@ -24,6 +24,8 @@ describe("a unit test", () => {
 
   it("cannot fetch", async () => {
     const error = await fetch("http://127.0.0.1:12345/").catch((failed: unknown) => failed);
-    expect(String(error instanceof Error ? (error.cause ?? error) : error)).toContain("A unit test connects a socket");
+    expect(String(error instanceof Error ? (error.cause ?? error) : error)).toContain(
+      "A unit test connects a socket",
+    );
   });
 });

@@ -16,6 +16,7 @@ net.Socket.prototype.connect = refuse("connects a socket");
 net.Server.prototype.listen = refuse("listens on a socket");
 dgram.createSocket = refuse("makes a socket");
 Object.assign(childProcess.ChildProcess.prototype, { spawn: refuse("starts a process") });
-for (const name of ["spawnSync", "execSync", "execFileSync"] as const) childProcess[name] = refuse("starts a process");
+for (const name of ["spawnSync", "execSync", "execFileSync"] as const)
+  childProcess[name] = refuse("starts a process");
 workers.Worker = new Proxy(workers.Worker, { construct: refuse("starts a thread") });
 syncBuiltinESMExports();

@@ -48,7 +48,8 @@ const FILES = {
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-watched-"));
-  for (const [name, text] of Object.entries(FILES)) await writeFile(path.join(folder, `${name}.test.mjs`), text);
+  for (const [name, text] of Object.entries(FILES))
+    await writeFile(path.join(folder, `${name}.test.mjs`), text);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -104,18 +105,25 @@ describe.concurrent("a watched run", () => {
     expect([counts, lines]).toEqual([{ passed: 1, failed: 1, skipped: 1 }, []]);
   });
 
-  it("ends a worker that blocks its thread and ignores SIGTERM, and names file and test", async ({ expect }) => {
+  it("ends a worker that blocks its thread and ignores SIGTERM, and names file and test", async ({
+    expect,
+  }) => {
     const { counts, lines, alive, named } = await run(["hangs"], {
       limits: { quietMs: 2 * HOUR, totalMs: Infinity },
       hoursPass: true,
     });
     expect(counts).toEqual({ passed: 1, failed: 1, skipped: 0 });
-    expect(lines.slice(0, 2)).toEqual(["HUNG hangs.test.mjs: no progress for 7200 s", "  in blocks its thread"]);
+    expect(lines.slice(0, 2)).toEqual([
+      "HUNG hangs.test.mjs: no progress for 7200 s",
+      "  in blocks its thread",
+    ]);
     expect(named).toBeGreaterThan(0);
     expect(alive).toEqual([]);
   });
 
-  it("ends a child process that keeps vitest from its end, and names the file that left it", async ({ expect }) => {
+  it("ends a child process that keeps vitest from its end, and names the file that left it", async ({
+    expect,
+  }) => {
     const { counts, lines, alive } = await run(["holds"], { limits: { exitMs: 1_000 } });
     expect(counts).toEqual({ passed: 1, failed: 1, skipped: 0 });
     expect(lines[0]).toMatch(/^HUNG vitest did not end 1 s after its last file/);

@@ -128,7 +128,8 @@ function whatHangs(
   }
   const quiet = running.filter(({ lastEvent }) => now - lastEvent > limits.quietMs);
   const why = `no progress for ${seconds(limits.quietMs)}`;
-  if (running.length === 0 && now - progress.lastEvent > limits.quietMs) return [`vitest: ${why}, and no file runs`];
+  if (running.length === 0 && now - progress.lastEvent > limits.quietMs)
+    return [`vitest: ${why}, and no file runs`];
   return quiet.map((file) => line(file, why));
 }
 

@@ -29,7 +29,8 @@ const BANS: readonly Ban[] = [
   },
 ];
 
-const TEXT = /\.(?:ts|tsx|mjs|js|json|jsonc|yaml|yml|proto|md|html|css|sql|sh|py|toml)$|(?:^|\/)\.[a-z]+$|^LICENSE$/;
+const TEXT =
+  /\.(?:ts|tsx|mjs|js|json|jsonc|yaml|yml|proto|md|html|css|sql|sh|py|toml)$|(?:^|\/)\.[a-z]+$|^LICENSE$/;
 const SKIPPED =
   /^(?:node_modules|gen|test\/httpjson\/gen|\.git|\.toolgate|package-lock\.json|proto\/(?:google|grpc|buf))(?:\/|$)/;
 /** The ban list and its test have to spell what they ban. */

@@ -12,7 +12,14 @@ import { estimate } from "./vram-estimate/estimate.ts";
 
 const page = readFileSync(new URL("../../docs/tools.md", import.meta.url), "utf8");
 /** A model that is for sale. */
-const MODEL = { id: "m", inputRate: 1n, outputRate: 1n, contextLength: 100, maxOutputTokens: 10, bytesPerToken: 1 };
+const MODEL = {
+  id: "m",
+  inputRate: 1n,
+  outputRate: 1n,
+  contextLength: 100,
+  maxOutputTokens: 10,
+  bytesPerToken: 1,
+};
 const inference = { models: [MODEL], complete: () => Promise.reject(new Error("not asked")) };
 const tools = makeTools({
   version: "1",
@@ -31,7 +38,9 @@ describe("docs/tools.md", () => {
   it.each(tools.map((tool) => [tool.name, tool] as const))(
     "describes %s as the catalogue does, with every parameter",
     (name, tool) => {
-      const row = page.split("\n").find((line) => line.includes(`\`${name}\``) && line.split("|").length === 7);
+      const row = page
+        .split("\n")
+        .find((line) => line.includes(`\`${name}\``) && line.split("|").length === 7);
       expect(row).toContain(`| ${tool.status === "active" ? "active" : "coming soon"} |`);
       expect(row).toContain(tool.scope ? `\`${tool.scope}\`` : "any valid key");
       const { properties } = z

@@ -14,7 +14,12 @@ describe("echo", () => {
   });
 
   it("is free and needs no scope", () => {
-    expect(echo()).toMatchObject({ status: "active", billable: false, scope: undefined, fixedPrice: undefined });
+    expect(echo()).toMatchObject({
+      status: "active",
+      billable: false,
+      scope: undefined,
+      fixedPrice: undefined,
+    });
     expect(echo().prepare({ message: "x" }).price).toBe(0n);
   });
 
@@ -23,7 +28,10 @@ describe("echo", () => {
     ['{"message":5}', "INVALID_REQUEST params.message: must be a string, not a number"],
     ['{"message":null}', "INVALID_REQUEST params.message: must be a string, not null"],
     ['{"message":["x"]}', "INVALID_REQUEST params.message: must be a string, not an array"],
-    ['{"message":"x","massage":"y"}', "INVALID_REQUEST params.massage: is unknown, leave it out, there are message"],
+    [
+      '{"message":"x","massage":"y"}',
+      "INVALID_REQUEST params.massage: is unknown, leave it out, there are message",
+    ],
     [
       '{"message":"x","__proto__":{"message":"y"}}',
       "INVALID_REQUEST params.__proto__: is unknown, leave it out, there are message",

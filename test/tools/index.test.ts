@@ -6,7 +6,14 @@ import { pricesSchema } from "../../src/tools/prices.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 
 /** A model that is for sale. */
-const MODEL = { id: "m", inputRate: 1n, outputRate: 1n, contextLength: 100, maxOutputTokens: 10, bytesPerToken: 1 };
+const MODEL = {
+  id: "m",
+  inputRate: 1n,
+  outputRate: 1n,
+  contextLength: 100,
+  maxOutputTokens: 10,
+  bytesPerToken: 1,
+};
 const inference: ChatModels = { models: [MODEL], complete: () => Promise.reject(new Error("not asked")) };
 const deps = {
   version: "1.0.0",
@@ -47,7 +54,9 @@ describe("the catalogue of tools", () => {
   it("announces inference_chat where no model server is configured, so that nobody is asked to pay for it", () => {
     const chat = makeTools({ ...deps, inference: undefined }).find(({ name }) => name === "inference_chat");
     expect(chat).toMatchObject({ status: "coming_soon", billable: true, scope: "inference:write" });
-    expect(() => chat?.prepare({})).toThrow(expect.objectContaining({ code: "TOOL_UNAVAILABLE", status: 404 }));
+    expect(() => chat?.prepare({})).toThrow(
+      expect.objectContaining({ code: "TOOL_UNAVAILABLE", status: 404 }),
+    );
   });
 
   it("lists the tools of the sandbox as active while its self-test runs and once it has passed", () => {

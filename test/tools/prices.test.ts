@@ -13,7 +13,9 @@ describe("the prices part of the configuration", () => {
   });
 
   it("takes whole micro-USD", () => {
-    expect(pricesSchema.parse({ vram_estimate: { flat_microusd: 2_500 } }).vram_estimate.flat_microusd).toBe(2_500n);
+    expect(pricesSchema.parse({ vram_estimate: { flat_microusd: 2_500 } }).vram_estimate.flat_microusd).toBe(
+      2_500n,
+    );
   });
 
   it.each([

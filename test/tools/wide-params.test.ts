@@ -50,7 +50,8 @@ describe("parameters with 130,000 unknown members", () => {
 
   it("are refused by a registered tool at about the cost of parsing them", () => {
     const check = new ParameterCheck({ type: "object", properties, additionalProperties: false });
-    const refused = () => expect(() => check.check(params)).toThrow(/^params\.a0: is unknown|cannot be checked/);
+    const refused = () =>
+      expect(() => check.check(params)).toThrow(/^params\.a0: is unknown|cannot be checked/);
     expect(least(refused) / cost).toBeLessThan(3);
   });
 });

@@ -67,7 +67,10 @@ describe("access", () => {
     `Bearer sk-agent-${"x".repeat(300)}`,
   ])("refuses %j without asking the database", async (header) => {
     const { access: door, asked, taken } = access();
-    await expect(door.admit("required", arriving(header))).rejects.toMatchObject({ code: "UNAUTHORIZED", status: 401 });
+    await expect(door.admit("required", arriving(header))).rejects.toMatchObject({
+      code: "UNAUTHORIZED",
+      status: 401,
+    });
     expect([asked, taken]).toEqual([[], []]);
   });
 
@@ -101,7 +104,10 @@ describe("access", () => {
 
   it("asks nobody where no key is wanted, even if one was sent", async () => {
     const { access: door, asked } = access();
-    expect(await door.admit("none", arriving("Bearer sk-agent-bad"))).toEqual({ caller: undefined, rate: undefined });
+    expect(await door.admit("none", arriving("Bearer sk-agent-bad"))).toEqual({
+      caller: undefined,
+      rate: undefined,
+    });
     expect(asked).toEqual([]);
   });
 

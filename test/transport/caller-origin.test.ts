@@ -6,7 +6,10 @@ import { CallerOrigin } from "../../src/transport/http/caller-origin.ts";
 const PUBLIC = "https://gateway.example.com";
 const LISTED = "https://app.example.com";
 
-function answer(where: { host: string; publicUrl?: string }, headers: { origin?: string; host?: string }): string {
+function answer(
+  where: { host: string; publicUrl?: string },
+  headers: { origin?: string; host?: string },
+): string {
   const guard = new CallerOrigin({ host: where.host, publicUrl: where.publicUrl, origins: [LISTED] });
   try {
     guard.demand({ headers });
@@ -42,7 +45,13 @@ describe("a gateway that everyone can reach", () => {
 describe.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("a gateway on %s", (host) => {
   it("is known by this machine's names and its public one", () => {
     const where = { host, publicUrl: PUBLIC };
-    for (const name of ["localhost:1", "127.0.0.1", "[::1]:2", "gateway.example.com", "Gateway.Example.COM:443"])
+    for (const name of [
+      "localhost:1",
+      "127.0.0.1",
+      "[::1]:2",
+      "gateway.example.com",
+      "Gateway.Example.COM:443",
+    ])
       expect(answer(where, { host: name })).toBe("let in");
     for (const name of ["example.com", "evil.com:80", "gateway.example.com.evil.com", "::1", ""])
       expect(answer(where, { host: name })).toBe("Host refused");

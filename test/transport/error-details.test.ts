@@ -48,7 +48,9 @@ describe("what is told of an error", () => {
   });
 
   it("is not logged where the caller is at fault", () => {
-    expect(tell(new ToolgateError("INVALID_REQUEST", "do this", { cause: new Error("why") })).logged).toEqual([]);
+    expect(tell(new ToolgateError("INVALID_REQUEST", "do this", { cause: new Error("why") })).logged).toEqual(
+      [],
+    );
   });
 
   it("is text that every door can send", () => {

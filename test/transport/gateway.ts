@@ -169,8 +169,19 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
 function pagesOf(ledger: MemoryLedger) {
-  const of = <Item extends { status: string }>(items: (accountId: string) => Item[], idOf: (item: Item) => string) => ({
-    async list({ accountId, limit, status }: { accountId: string; limit: number; status: string | undefined }) {
+  const of = <Item extends { status: string }>(
+    items: (accountId: string) => Item[],
+    idOf: (item: Item) => string,
+  ) => ({
+    async list({
+      accountId,
+      limit,
+      status,
+    }: {
+      accountId: string;
+      limit: number;
+      status: string | undefined;
+    }) {
       const all = items(accountId).filter((item) => status === undefined || item.status === status);
       return { items: all.slice(0, limit), nextCursor: all.length > limit ? "next" : undefined };
     },

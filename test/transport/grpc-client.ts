@@ -93,7 +93,13 @@ const statusFile = create(FileDescriptorProtoSchema, {
       field: [
         { name: "code", number: 1, type: INT32, label: Label.OPTIONAL },
         { name: "message", number: 2, type: STRING, label: Label.OPTIONAL },
-        { name: "details", number: 3, type: MESSAGE, typeName: ".google.protobuf.Any", label: Label.REPEATED },
+        {
+          name: "details",
+          number: 3,
+          type: MESSAGE,
+          typeName: ".google.protobuf.Any",
+          label: Label.REPEATED,
+        },
       ],
     },
   ],

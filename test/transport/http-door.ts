@@ -18,7 +18,10 @@ const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) 
 const LARGE = 16 * 1024 * 1024;
 
 /** The HTTP/1.1 door in front of a gateway, but for its console. */
-export async function openHttpDoor({ pipeline, catalogue, door }: Gateway, limits: Partial<ConnectionLimits>) {
+export async function openHttpDoor(
+  { pipeline, catalogue, door }: Gateway,
+  limits: Partial<ConnectionLimits>,
+) {
   const facade = new Facade({
     pipeline,
     transcoder: createTranscoder([toolServiceRoutes, healthServiceRoutes]),

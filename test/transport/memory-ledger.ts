@@ -30,7 +30,9 @@ export class MemoryLedger implements Ledger {
     if (!entry) return undefined;
     if (entry.call.accountId !== accountId || !entry.call.fingerprint.equals(fingerprint))
       return { kind: "payment_used" };
-    return entry.result ? { kind: "replay", result: entry.result, receipt: entry.receipt } : { kind: "in_progress" };
+    return entry.result
+      ? { kind: "replay", result: entry.result, receipt: entry.receipt }
+      : { kind: "in_progress" };
   }
 
   async begin(call: BeginCall): Promise<Begun> {

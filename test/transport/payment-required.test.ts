@@ -1,5 +1,9 @@
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from "@connectrpc/connect-node";
 import { type Client, status } from "@grpc/grpc-js";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -27,7 +31,9 @@ describe("an unpaid call of a paid tool", () => {
   });
 
   it("is FAILED_PRECONDITION with the offer as detail for a grpc-js client", async () => {
-    const error = await failureOf(callGrpc(client, ToolService.method.callTool, call, { metadata: { authorization } }));
+    const error = await failureOf(
+      callGrpc(client, ToolService.method.callTool, call, { metadata: { authorization } }),
+    );
     expect(error.code).toBe(status.FAILED_PRECONDITION);
     expect(statusDetails(error)).toMatchObject({ code: status.FAILED_PRECONDITION, message: error.details });
     expectOffer(detailOf(error, PaymentRequiredSchema));
@@ -38,7 +44,10 @@ describe("an unpaid call of a paid tool", () => {
       "Connect's gRPC client, from the grpc-js server",
       () => createGrpcTransport({ baseUrl: `http://${gateway.grpcAddress}` }),
     ],
-    ["a Connect client, JSON", () => createConnectTransport({ baseUrl: gateway.baseUrl, httpVersion: "1.1" })],
+    [
+      "a Connect client, JSON",
+      () => createConnectTransport({ baseUrl: gateway.baseUrl, httpVersion: "1.1" }),
+    ],
     [
       "a Connect client, binary",
       () => createConnectTransport({ baseUrl: gateway.baseUrl, httpVersion: "1.1", useBinaryFormat: true }),

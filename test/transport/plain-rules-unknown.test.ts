@@ -32,7 +32,14 @@ function messageWith(rules: FieldRules, typeName = ""): DescMessage {
   const { STRING, MESSAGE } = FieldDescriptorProto_Type;
   const type = typeName === "" ? STRING : MESSAGE;
   const label = FieldDescriptorProto_Label.OPTIONAL;
-  const field = create(FieldDescriptorProtoSchema, { name: "text", number: 1, type, label, typeName, options });
+  const field = create(FieldDescriptorProtoSchema, {
+    name: "text",
+    number: 1,
+    type,
+    label,
+    typeName,
+    options,
+  });
   const dependencies = [file_buf_validate_validate, file_google_protobuf_wrappers];
   const file = create(FileDescriptorProtoSchema, {
     name: "test.proto",
@@ -40,9 +47,9 @@ function messageWith(rules: FieldRules, typeName = ""): DescMessage {
     dependency: dependencies.map(({ proto }) => proto.name),
     messageType: [{ name: "Test", field: [field] }],
   });
-  const message = createFileRegistry(file, (name) => dependencies.find(({ proto }) => proto.name === name)).getMessage(
-    "Test",
-  );
+  const message = createFileRegistry(file, (name) =>
+    dependencies.find(({ proto }) => proto.name === name),
+  ).getMessage("Test");
   if (!message) throw new Error("no such message");
   return message;
 }
@@ -58,7 +65,8 @@ const SOME = new Map<ScalarType, unknown>([
 
 /** Sets some value that is not the one a field has anyway. */
 function set(rules: ReflectMessage, field: DescField): void {
-  if (field.fieldKind === "list") rules.get(field).add(field.listKind === "message" ? reflect(field.message) : "x");
+  if (field.fieldKind === "list")
+    rules.get(field).add(field.listKind === "message" ? reflect(field.message) : "x");
   else if (field.fieldKind === "message") rules.set(field, reflect(field.message));
   else if (field.fieldKind === "enum") rules.set(field, field.enum.values.at(-1)?.number);
   else if (field.fieldKind === "scalar") rules.set(field, SOME.get(field.scalar));
@@ -79,20 +87,27 @@ describe("the quick look at plain rules leaves a message to the full ones", () =
     expect(plainRules(messageWith(rules))).toBeUndefined();
   });
 
-  it.each(others(StringRulesSchema, ["min_len", "max_len", "pattern"]))("with the rule %s of a string", (_, field) => {
-    const value = create(StringRulesSchema);
-    set(reflect(StringRulesSchema, value), field);
-    expect(plainRules(messageWith(stringRules(value)))).toBeUndefined();
-  });
+  it.each(others(StringRulesSchema, ["min_len", "max_len", "pattern"]))(
+    "with the rule %s of a string",
+    (_, field) => {
+      const value = create(StringRulesSchema);
+      set(reflect(StringRulesSchema, value), field);
+      expect(plainRules(messageWith(stringRules(value)))).toBeUndefined();
+    },
+  );
 
   it("with rules of somebody else's, which are extensions", () => {
     const own = { $unknown: [{ no: 1161, wireType: 0, data: Uint8Array.of(1) }] };
     const strings = Object.assign(create(StringRulesSchema, { minLen: 1n }), own);
     expect(plainRules(messageWith(stringRules(strings)))).toBeUndefined();
-    expect(plainRules(messageWith(Object.assign(create(FieldRulesSchema, { required: true }), own)))).toBeUndefined();
+    expect(
+      plainRules(messageWith(Object.assign(create(FieldRulesSchema, { required: true }), own))),
+    ).toBeUndefined();
   });
 
   it("with rules of a string that is wrapped into a message", () => {
-    expect(plainRules(messageWith(stringRules({ minLen: 5n }), ".google.protobuf.StringValue"))).toBeUndefined();
+    expect(
+      plainRules(messageWith(stringRules({ minLen: 5n }), ".google.protobuf.StringValue")),
+    ).toBeUndefined();
   });
 });

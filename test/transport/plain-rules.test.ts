@@ -9,7 +9,9 @@ import { ListRunsRequestSchema, RunService } from "#gen/toolgate/v1/run_service_
 import { CallToolRequestSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { plainRules } from "../../src/transport/plain-rules.ts";
 
-const LENGTHS = [0, 1, 2, 39, 40, 41, 63, 64, 65, 100, 101, 127, 128, 129, 200, 201, 255, 256, 257, 566, 567, 2_000];
+const LENGTHS = [
+  0, 1, 2, 39, 40, 41, 63, 64, 65, 100, 101, 127, 128, 129, 200, 201, 255, 256, 257, 566, 567, 2_000,
+];
 const LETTERS = ["x", "é", "😀", "\t", "\0", " "];
 const TEXTS = LETTERS.flatMap((letter) => LENGTHS.map((length) => letter.repeat(length)));
 
@@ -23,7 +25,10 @@ function filled(schema: DescMessage): ReflectMessage {
   for (const field of schema.fields) {
     if (isText(field)) message.set(field, "x");
     if (field.fieldKind === "message")
-      message.set(field, field.message.typeName.startsWith("google.") ? reflect(field.message) : filled(field.message));
+      message.set(
+        field,
+        field.message.typeName.startsWith("google.") ? reflect(field.message) : filled(field.message),
+      );
   }
   return message;
 }
@@ -58,9 +63,12 @@ describe("the quick look at plain rules", () => {
     expect(wrong).toEqual([]);
   });
 
-  it.each([CallToolRequestSchema, GetReceiptRequestSchema])("says it of messages as they come: $typeName", (schema) => {
-    expect(plainRules(schema)?.(filled(schema).message)).toBe(true);
-  });
+  it.each([CallToolRequestSchema, GetReceiptRequestSchema])(
+    "says it of messages as they come: $typeName",
+    (schema) => {
+      expect(plainRules(schema)?.(filled(schema).message)).toBe(true);
+    },
+  );
 
   it.each([ListRunsRequestSchema, CreateKeyRequestSchema])(
     "knows nothing of integers and lists: $typeName",

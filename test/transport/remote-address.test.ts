@@ -28,7 +28,11 @@ describe("the client's address", () => {
 
   it("is that of the connection, without its zone and without the IPv6 form of an IPv4 address", () => {
     const of = (peer: string | undefined) => clientAddress({ peer, forwardedFor: undefined }, 0);
-    expect([of("::ffff:192.0.2.1"), of("fe80::1%eth0"), of(undefined)]).toEqual(["192.0.2.1", "fe80::1", "unknown"]);
+    expect([of("::ffff:192.0.2.1"), of("fe80::1%eth0"), of(undefined)]).toEqual([
+      "192.0.2.1",
+      "fe80::1",
+      "unknown",
+    ]);
   });
 });
 

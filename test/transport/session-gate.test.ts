@@ -16,7 +16,14 @@ const caller = {
   blockedReason: undefined,
 };
 const session = {
-  ...{ sessionId: "ses_1", accountId: "acct_1", wallet: "wallet", operator: false, address: "", userAgent: "" },
+  ...{
+    sessionId: "ses_1",
+    accountId: "acct_1",
+    wallet: "wallet",
+    operator: false,
+    address: "",
+    userAgent: "",
+  },
   ...{ createdAt: new Date(0), lastUsedAt: new Date(0), expiresAt: new Date(0) },
 };
 const [GOOD, BAD] = ["g".repeat(43), "b".repeat(43)];
@@ -31,7 +38,12 @@ function scene(url = "http://127.0.0.1:8080/console") {
     return token === GOOD ? signedIn : undefined;
   };
   const place = new ConsolePlace({ host: "127.0.0.1", publicUrl: undefined, url: () => url });
-  const gate = new SessionGate({ sessions: { find }, place, clock: { now: () => time.now }, trustedProxies: 0 });
+  const gate = new SessionGate({
+    sessions: { find },
+    place,
+    clock: { now: () => time.now },
+    trustedProxies: 0,
+  });
   const enter = async (token: string, { peer = "192.0.2.1", demand = "required" as const } = {}) =>
     gate
       .admit(demand, {

@@ -29,7 +29,10 @@ const COMPLAINTS: Complaint[] = [
   [{ tool: "echo" }, "params: is required; send {} for tools that take none"],
   ...["", "x".repeat(256), "tab\t", "line\n", "ключ", "é".repeat(300)].map(
     (idempotencyKey) =>
-      [{ ...call, idempotencyKey }, "idempotency_key: must be 1 to 255 printable ASCII characters"] satisfies Complaint,
+      [
+        { ...call, idempotencyKey },
+        "idempotency_key: must be 1 to 255 printable ASCII characters",
+      ] satisfies Complaint,
   ),
   [{ ...call, paymentProof: { network: "solana-mainnet" } }, "payment_proof.tx_ref: is required, a string"],
   [
@@ -62,7 +65,9 @@ describe("validation", () => {
   it.each(COMPLAINTS)(
     "names the fields of %j by their paths, each once, and says what they must be",
     (request, says) => {
-      expect(problem(() => validate(CallToolRequestSchema, create(CallToolRequestSchema, request)))).toBe(says);
+      expect(problem(() => validate(CallToolRequestSchema, create(CallToolRequestSchema, request)))).toBe(
+        says,
+      );
     },
   );
 
@@ -73,7 +78,9 @@ describe("validation", () => {
       reason: "x",
       idempotencyKey: "1",
     });
-    expect(problem(() => validate(AdjustBalanceRequestSchema, zero))).toBe("amount_usdc_microusd: must not be 0");
+    expect(problem(() => validate(AdjustBalanceRequestSchema, zero))).toBe(
+      "amount_usdc_microusd: must not be 0",
+    );
     for (const amountUsdcMicrousd of [2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n])
       expect(problem(() => validate(AdjustBalanceRequestSchema, { ...zero, amountUsdcMicrousd }))).toBe(
         "amount_usdc_microusd: must be between -9007199254740991 and 9007199254740991",
@@ -89,8 +96,13 @@ describe("validation", () => {
       ),
     ).toBe("reason: must be 1 to 500 non-NUL characters");
     const twice = create(CreateKeyRequestSchema, { accountId: "acct_1", scopes: ["a", "a"] });
-    expect(problem(() => validate(CreateKeyRequestSchema, twice))).toBe("scopes: must not name anything twice");
-    const many = create(CreateKeyRequestSchema, { accountId: "acct_1", scopes: Array.from({ length: 21 }, String) });
+    expect(problem(() => validate(CreateKeyRequestSchema, twice))).toBe(
+      "scopes: must not name anything twice",
+    );
+    const many = create(CreateKeyRequestSchema, {
+      accountId: "acct_1",
+      scopes: Array.from({ length: 21 }, String),
+    });
     expect(problem(() => validate(CreateKeyRequestSchema, many))).toBe("scopes: must have at most 20 items");
     const none = create(ListRunsRequestSchema, { limit: 0 });
     expect(problem(() => validate(ListRunsRequestSchema, none))).toBe("limit: must be between 1 and 100");

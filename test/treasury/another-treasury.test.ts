@@ -24,7 +24,12 @@ it("is changed as the page on configuration says, and the books stay right", asy
   const settings = { TREASURY_OWNER: next.toBase58() };
   const move = async (amount: bigint) => {
     const accounts = [new PublicKey(scene.payTo), new PublicKey(USDC_MINT), nextTokens] as const;
-    const take = createTransferCheckedInstruction(...accounts, scene.treasury.publicKey, amount, USDC_DECIMALS);
+    const take = createTransferCheckedInstruction(
+      ...accounts,
+      scene.treasury.publicKey,
+      amount,
+      USDC_DECIMALS,
+    );
     await scene.send(agent, [take], scene.treasury);
     scene.finalize();
   };

@@ -28,7 +28,14 @@ const held = async () => (await scene.postgres.treasuryBooks.watch(scene.payTo))
 function transfer(from: PublicKey, to: PublicKey, amount: bigint): TransactionInstruction {
   const { controls } = scene.chain;
   const [source, target] = [controls.usdcAccount(from), controls.usdcAccount(to)];
-  return createTransferCheckedInstruction(source, new PublicKey(USDC_MINT), target, from, amount, USDC_DECIMALS);
+  return createTransferCheckedInstruction(
+    source,
+    new PublicKey(USDC_MINT),
+    target,
+    from,
+    amount,
+    USDC_DECIMALS,
+  );
 }
 
 describe("a payment that is sent and never proved", () => {
@@ -97,7 +104,11 @@ it("books what the treasury's owner takes out", async () => {
   scene.finalize();
   await expect.poll(balance, soon).toBe(5_000n);
   const before = await held();
-  await scene.send(agent, [transfer(scene.treasury.publicKey, agent.wallet.publicKey, 3_000n)], scene.treasury);
+  await scene.send(
+    agent,
+    [transfer(scene.treasury.publicKey, agent.wallet.publicKey, 3_000n)],
+    scene.treasury,
+  );
   scene.finalize();
   await expect.poll(held, soon).toBe(before - 3_000n);
   expect(await balance()).toBe(5_000n);

@@ -25,7 +25,8 @@ afterAll(() => scene.close());
 
 const balance = () => scene.postgres.ledger.balance(agent.accountId);
 const errors = () => gateway.log.filter(({ level }) => level === 50);
-const leftOut = () => gateway.log.filter(({ msg }) => msg.includes("leaves transactions of the treasury out"));
+const leftOut = () =>
+  gateway.log.filter(({ msg }) => msg.includes("leaves transactions of the treasury out"));
 
 /** The treasury's finalized history as the second node tells it. */
 async function history(): Promise<{ signature: string }[]> {
@@ -64,7 +65,9 @@ describe("a first endpoint", () => {
       (await history()).filter(({ signature }) => signature !== lost),
     );
     await expect.poll(balance, soon).toBe(430n);
-    await expect.poll(() => scene.postgres.treasuryBooks.unrecorded(scene.payTo, [lost, told]), soon).toEqual([]);
+    await expect
+      .poll(() => scene.postgres.treasuryBooks.unrecorded(scene.payTo, [lost, told]), soon)
+      .toEqual([]);
   });
 });
 
@@ -93,11 +96,12 @@ it("tells a difference between the chain and the books that stays, and when it i
   await scene.pay(agent, 55n, memoOf(quote));
   scene.finalize();
   await expect.poll(() => gateway.figure("toolgate_treasury_difference_microusd"), soon).toBe(55);
-  await expect
-    .poll(errors, soon)
-    .toMatchObject([
-      { msg: "the treasury holds another amount on the chain than the books say", difference_usdc: "0.000055" },
-    ]);
+  await expect.poll(errors, soon).toMatchObject([
+    {
+      msg: "the treasury holds another amount on the chain than the books say",
+      difference_usdc: "0.000055",
+    },
+  ]);
   expect(await balance()).toBe(0n);
   scene.chain.faults.clear();
   scene.secondFaults.clear();
@@ -122,7 +126,10 @@ it("works on while one endpoint is away, and tells when none answers, once", asy
   await expect.poll(failures, soon).toBeGreaterThan(3);
   // A round that was under way when the endpoints changed may have found neither of them, and have told of that before.
   const told = () => gateway.log.filter(({ work }) => work === "watch").map(({ msg }) => msg);
-  const [failed, again] = ["the treasury's work failed and is tried again", "the treasury's work succeeds again"];
+  const [failed, again] = [
+    "the treasury's work failed and is tried again",
+    "the treasury's work succeeds again",
+  ];
   expect(told().at(-1)).toBe(failed);
   expect(told()).toEqual(told().map((_, nth) => (nth % 2 === 0 ? failed : again)));
   scene.chain.faults.clear();

@@ -52,7 +52,11 @@ const DEEDS = {
   async withdraw(agent: Agent, amount: bigint) {
     const { controls } = scene.chain;
     const [from, to] = [scene.treasury.publicKey, agent.wallet.publicKey];
-    const accounts = [controls.usdcAccount(from), new PublicKey(USDC_MINT), controls.usdcAccount(to)] as const;
+    const accounts = [
+      controls.usdcAccount(from),
+      new PublicKey(USDC_MINT),
+      controls.usdcAccount(to),
+    ] as const;
     const some = (amount % 200n) + 1n;
     // Fails when the treasury holds less: that moves nothing.
     const take = createTransferCheckedInstruction(...accounts, from, some, USDC_DECIMALS);
@@ -98,7 +102,9 @@ it("holds what the books say after any mixture of payments, calls, withdrawals, 
     await expect.poll(difference, soon).toBe(0n);
     await expect.poll(() => books.unfinalized({ minAgeMs: 0, limit: 9 }), soon).toEqual([]);
     expect(await scene.violations()).toEqual([]);
-    const errors = gateway.log.filter(({ level, msg }) => level >= 50 && !msg.includes("vanished from the chain"));
+    const errors = gateway.log.filter(
+      ({ level, msg }) => level >= 50 && !msg.includes("vanished from the chain"),
+    );
     expect(errors).toEqual([]);
   };
   await fc.assert(fc.asyncProperty(mixtures, run), { numRuns: 3, endOnFailure: true });

@@ -84,7 +84,10 @@ export async function setScene(slotMs?: number): Promise<Scene> {
 
 async function watch(settings: Record<string, string>): Promise<Watching> {
   const log: Line[] = [];
-  const logger = pino({ level: "info" }, { write: (line: string) => void log.push(JSON.parse(line) as Line) });
+  const logger = pino(
+    { level: "info" },
+    { write: (line: string) => void log.push(JSON.parse(line) as Line) },
+  );
   const gateway = await startGateway(requireServeConfig(readConfig(settings)), logger);
   const buy = (agent: Agent, headers: Record<string, string> = {}, more: object = {}) => {
     const body = JSON.stringify({ tool: TOOL, params: PARAMS, ...more });
@@ -104,7 +107,11 @@ async function watch(settings: Record<string, string>): Promise<Watching> {
 }
 
 /** One figure of an instance; undefined while it is not told. */
-export async function figureOf(address: string | undefined, name: string, labels = ""): Promise<number | undefined> {
+export async function figureOf(
+  address: string | undefined,
+  name: string,
+  labels = "",
+): Promise<number | undefined> {
   const text = await (await fetch(`http://${address}/metrics`)).text();
   const line = text.split("\n").find((each) => each.startsWith(`${name}${labels} `));
   return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(" ")));

@@ -5,5 +5,8 @@ import { settings } from "./settings.ts";
 
 const { TOOLGATE_URL, TOOLGATE_KEY } = settings("TOOLGATE_URL", "TOOLGATE_KEY");
 const toolgate = new ToolgateClient({ baseUrl: TOOLGATE_URL, apiKey: TOOLGATE_KEY, payment });
-const { result, receipt } = await toolgate.callTool("vram_estimate", { model: "llama-3.1-8b", context_length: 8192 });
+const { result, receipt } = await toolgate.callTool("vram_estimate", {
+  model: "llama-3.1-8b",
+  context_length: 8192,
+});
 console.log(result["total"], receipt);

@@ -40,7 +40,8 @@ function offerIn(error: ServiceError): PaymentRequired {
   const reader = new BinaryReader(Buffer.from(bytes ?? ""));
   while (reader.pos < reader.len) {
     const [field, type] = reader.tag();
-    const offer = field === 3 ? anyUnpack(fromBinary(AnySchema, reader.bytes()), PaymentRequiredSchema) : undefined;
+    const offer =
+      field === 3 ? anyUnpack(fromBinary(AnySchema, reader.bytes()), PaymentRequiredSchema) : undefined;
     if (offer) return offer;
     if (field !== 3) reader.skip(type);
   }
@@ -50,7 +51,10 @@ function offerIn(error: ServiceError): PaymentRequired {
 async function pay(offer: PaymentRequired): Promise<string> {
   if (SOLANA_RPC_URL !== undefined) return transfer(offer, SOLANA_RPC_URL);
   const payer = wallet().publicKey.toBase58();
-  const built = await unary(PaymentService.method.buildTransaction, { quoteId: offer.quote?.quoteId ?? "", payer });
+  const built = await unary(PaymentService.method.buildTransaction, {
+    quoteId: offer.quote?.quoteId ?? "",
+    payer,
+  });
   return signed(offer, Buffer.from(built.transaction, "base64"));
 }
 
@@ -69,6 +73,8 @@ async function paidFor(proof: string) {
   }
 }
 
-const answer = await unary(callTool, call).catch(async (error: ServiceError) => paidFor(await pay(offerIn(error))));
+const answer = await unary(callTool, call).catch(async (error: ServiceError) =>
+  paidFor(await pay(offerIn(error))),
+);
 console.log(answer.result?.["total"], answer.receipt);
 client.close();

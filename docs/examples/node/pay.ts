@@ -4,7 +4,11 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { fromJsonString } from "@bufbuild/protobuf";
-import { createTransferCheckedInstruction, getAssociatedTokenAddressSync, TOKEN_PROGRAM_ID } from "@solana/spl-token";
+import {
+  createTransferCheckedInstruction,
+  getAssociatedTokenAddressSync,
+  TOKEN_PROGRAM_ID,
+} from "@solana/spl-token";
 import {
   ComputeBudgetProgram,
   Connection,
@@ -54,9 +58,13 @@ export function signed(offer: PaymentRequired, built: Uint8Array): string {
     only?.programId.equals(TOKEN_PROGRAM_ID) === true &&
     instruction.data.equals(only.data) &&
     instruction.keys.every(({ pubkey }, index) => only.keys[index]?.pubkey.equals(pubkey));
-  if (!same || payerKey.equals(payer.publicKey)) throw new Error("not signed: it does not pay the offer, or does more");
+  if (!same || payerKey.equals(payer.publicKey))
+    throw new Error("not signed: it does not pay the offer, or does more");
   transaction.sign([payer]);
-  return xPayment({ transaction: Buffer.from(transaction.serialize()).toString("base64"), quote_id: quoteId });
+  return xPayment({
+    transaction: Buffer.from(transaction.serialize()).toString("base64"),
+    quote_id: quoteId,
+  });
 }
 
 function payment({ quote, paymentInstructions: to, stepId }: PaymentRequired, payer: PublicKey) {
@@ -64,9 +72,20 @@ function payment({ quote, paymentInstructions: to, stepId }: PaymentRequired, pa
   const { quoteId, priceUsdcMicrousd: price } = quote;
   if (price > MAX_PRICE) throw new Error(`not signed: ${price} micro-USD are too much`);
   const source = getAssociatedTokenAddressSync(USDC, payer);
-  const instruction = createTransferCheckedInstruction(source, USDC, new PublicKey(to.payTo), payer, price, 6);
+  const instruction = createTransferCheckedInstruction(
+    source,
+    USDC,
+    new PublicKey(to.payTo),
+    payer,
+    price,
+    6,
+  );
   const data = Buffer.from(`${stepId}:${quoteId}:${randomUUID()}`);
-  return { quoteId, instruction, memo: new TransactionInstruction({ programId: MEMO_PROGRAM, keys: [], data }) };
+  return {
+    quoteId,
+    instruction,
+    memo: new TransactionInstruction({ programId: MEMO_PROGRAM, keys: [], data }),
+  };
 }
 
 function xPayment(proof: Record<string, string>): string {
@@ -86,7 +105,11 @@ async function build(quote_id: string): Promise<Uint8Array> {
 }
 
 if (import.meta.main) {
-  const offer = fromJsonString(PaymentRequiredSchema, await text(process.stdin), { ignoreUnknownFields: true });
+  const offer = fromJsonString(PaymentRequiredSchema, await text(process.stdin), {
+    ignoreUnknownFields: true,
+  });
   const rpcUrl = process.env["SOLANA_RPC_URL"];
-  console.log(rpcUrl ? await transfer(offer, rpcUrl) : signed(offer, await build(offer.quote?.quoteId ?? "")));
+  console.log(
+    rpcUrl ? await transfer(offer, rpcUrl) : signed(offer, await build(offer.quote?.quoteId ?? "")),
+  );
 }

@@ -6,7 +6,11 @@ import { wrapFetchWithPaymentFromConfig } from "@x402/fetch";
 import { ExactSvmScheme } from "@x402/svm";
 import { settings } from "./settings.ts";
 
-const { TOOLGATE_URL, TOOLGATE_KEY, SOLANA_RPC_URL } = settings("TOOLGATE_URL", "TOOLGATE_KEY", "SOLANA_RPC_URL");
+const { TOOLGATE_URL, TOOLGATE_KEY, SOLANA_RPC_URL } = settings(
+  "TOOLGATE_URL",
+  "TOOLGATE_KEY",
+  "SOLANA_RPC_URL",
+);
 const { WALLET = "wallet.json" } = process.env;
 const key = Uint8Array.from(JSON.parse(readFileSync(WALLET, "utf8")));
 const scheme = new ExactSvmScheme(await createKeyPairSignerFromBytes(key), { rpcUrl: SOLANA_RPC_URL });
@@ -15,7 +19,10 @@ const paying = wrapFetchWithPaymentFromConfig(fetch, { schemes: [{ network: "sol
 const client = new Client({ name: "buyer", version: "1.0.0" });
 const headers = { Authorization: `Bearer ${TOOLGATE_KEY}` };
 await client.connect(
-  new StreamableHTTPClientTransport(new URL(`${TOOLGATE_URL}/mcp`), { requestInit: { headers }, fetch: paying }),
+  new StreamableHTTPClientTransport(new URL(`${TOOLGATE_URL}/mcp`), {
+    requestInit: { headers },
+    fetch: paying,
+  }),
 );
 const call = { name: "vram_estimate", arguments: { model: "llama-3.1-8b", context_length: 8192 } };
 const { content, _meta } = await client.callTool(call);

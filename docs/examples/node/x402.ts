@@ -5,7 +5,11 @@ import { wrapFetchWithPaymentFromConfig } from "@x402/fetch";
 import { ExactSvmScheme } from "@x402/svm";
 import { settings } from "./settings.ts";
 
-const { TOOLGATE_URL, TOOLGATE_KEY, SOLANA_RPC_URL } = settings("TOOLGATE_URL", "TOOLGATE_KEY", "SOLANA_RPC_URL");
+const { TOOLGATE_URL, TOOLGATE_KEY, SOLANA_RPC_URL } = settings(
+  "TOOLGATE_URL",
+  "TOOLGATE_KEY",
+  "SOLANA_RPC_URL",
+);
 const { WALLET = "wallet.json" } = process.env;
 const key = Uint8Array.from(JSON.parse(readFileSync(WALLET, "utf8")));
 const scheme = new ExactSvmScheme(await createKeyPairSignerFromBytes(key), { rpcUrl: SOLANA_RPC_URL });

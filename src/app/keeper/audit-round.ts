@@ -12,13 +12,19 @@ export interface AuditDeps {
 }
 
 /** Audits the ledger once, and tells the log of every invariant that does not hold. */
-export async function auditRound({ audit, clock, metrics, log }: AuditDeps, signal: AbortSignal): Promise<void> {
+export async function auditRound(
+  { audit, clock, metrics, log }: AuditDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const findings = await audit(signal);
   signal.throwIfAborted();
   for (const { name, description, violations } of findings) {
     metrics.set("toolgate_audit_violations", Number(violations), { invariant: name });
     if (violations > 0n) {
-      log.error({ invariant: name, violations: Number(violations) }, `the audit found a violation: ${description}`);
+      log.error(
+        { invariant: name, violations: Number(violations) },
+        `the audit found a violation: ${description}`,
+      );
     }
   }
   metrics.set("toolgate_audit_timestamp_seconds", Math.floor(clock.now() / 1_000));

@@ -37,9 +37,16 @@ export class FeePayerWatch {
     const low = lamports < lowLamports;
     if (low === this.#low) return;
     this.#low = low;
-    const details = { fee_payer: relay.feePayer, lamports: Number(lamports), low_lamports: Number(lowLamports) };
+    const details = {
+      fee_payer: relay.feePayer,
+      lamports: Number(lamports),
+      low_lamports: Number(lowLamports),
+    };
     if (low)
-      log.warn(details, "the fee payer holds little SOL: send it some, or payments will not be relayed any more");
+      log.warn(
+        details,
+        "the fee payer holds little SOL: send it some, or payments will not be relayed any more",
+      );
     else log.info(details, "the fee payer holds enough SOL again");
   }
 }

@@ -11,7 +11,10 @@ export interface FiguresDeps {
 }
 
 /** Tells what the books say of the treasury's state. Every instance does, so that it is told also when none of them leads. */
-export async function tellFigures({ chain, books, clock, metrics }: FiguresDeps, signal: AbortSignal): Promise<void> {
+export async function tellFigures(
+  { chain, books, clock, metrics }: FiguresDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const [watch, suspended] = await Promise.all([books.watch(chain.tokenAccount), books.suspended()]);
   // A watch that has not begun is as old as the installation.
   const lookedAt = watch?.lookedAt ?? (await books.installedAt());

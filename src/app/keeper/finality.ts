@@ -42,7 +42,9 @@ export class Finality {
       for (const { txSignature } of fresh) seen.add(txSignature);
       const standings = await chain.standings(fresh, signal);
       signal.throwIfAborted();
-      await this.#settle(fresh.map((payment, index) => ({ payment, standing: standings[index] ?? "pending" })));
+      await this.#settle(
+        fresh.map((payment, index) => ({ payment, standing: standings[index] ?? "pending" })),
+      );
       if (payments.length < BATCH) return;
     }
   }
@@ -96,5 +98,7 @@ function signaturesOf(
   judged: readonly { payment: UnfinalizedPayment; standing: Standing }[],
   standings: readonly Standing[],
 ): string[] {
-  return judged.filter(({ standing }) => standings.includes(standing)).map(({ payment }) => payment.txSignature);
+  return judged
+    .filter(({ standing }) => standings.includes(standing))
+    .map(({ payment }) => payment.txSignature);
 }

@@ -73,7 +73,11 @@ export class Keeper {
   async #beat(): Promise<void> {
     // Counted from before the asking, so that it ends here before it ends in the database.
     const lapse = setTimeout(() => this.#endTerm(), this.#leaseMs).unref();
-    const ask = { name: "lead" as const, limitMs: this.#beatMs, run: () => this.#options.books.lead(this.#leaseMs) };
+    const ask = {
+      name: "lead" as const,
+      limitMs: this.#beatMs,
+      run: () => this.#options.books.lead(this.#leaseMs),
+    };
     const leads = await this.#rounds.run(ask, this.#closing.signal);
     if (leads === undefined || this.#closing.signal.aborted) {
       clearTimeout(lapse);

@@ -90,7 +90,11 @@ export async function recordHistory(
  * Records one finalized transaction that someone waits for, as the watch will when it comes to it.
  * @throws when it cannot be recorded now
  */
-export async function recordAwaited(deps: RecordDeps, txSignature: string, signal: AbortSignal): Promise<void> {
+export async function recordAwaited(
+  deps: RecordDeps,
+  txSignature: string,
+  signal: AbortSignal,
+): Promise<void> {
   await recordHistory(deps, [{ txSignature, slot: 0n, blockTime: undefined, failed: false }], signal);
 }
 
@@ -99,7 +103,11 @@ interface Missing {
   readonly credited: MicroUsd | undefined;
 }
 
-async function missingOf(deps: RecordDeps, entries: readonly HistoryEntry[], signal: AbortSignal): Promise<Missing[]> {
+async function missingOf(
+  deps: RecordDeps,
+  entries: readonly HistoryEntry[],
+  signal: AbortSignal,
+): Promise<Missing[]> {
   const { books, chain, settled } = deps;
   const open = entries.filter(({ failed, txSignature }) => !failed && settled.get(txSignature) === undefined);
   const missing: Missing[] = [];
@@ -118,7 +126,11 @@ async function missingOf(deps: RecordDeps, entries: readonly HistoryEntry[], sig
 }
 
 /** A payment that was proved is known already: nothing needs to be fetched. */
-async function movementOf(deps: RecordDeps, { entry, credited }: Missing, signal: AbortSignal): Promise<OwnedMovement> {
+async function movementOf(
+  deps: RecordDeps,
+  { entry, credited }: Missing,
+  signal: AbortSignal,
+): Promise<OwnedMovement> {
   const { txSignature, slot, blockTime } = entry;
   if (credited !== undefined && blockTime !== undefined) {
     const untold = { memo: undefined, memos: undefined, payer: undefined, owner: undefined };
@@ -143,7 +155,8 @@ async function ownerOf(
 }
 
 async function recordOne(deps: RecordDeps, movement: OwnedMovement): Promise<Recorded | undefined> {
-  const recorded = movement.change === 0n ? undefined : await deps.books.record(deps.chain.tokenAccount, movement);
+  const recorded =
+    movement.change === 0n ? undefined : await deps.books.record(deps.chain.tokenAccount, movement);
   deps.settled.set(movement.txSignature, true);
   if (recorded !== undefined) tellRecorded(deps, movement, recorded);
   return recorded;

@@ -50,7 +50,16 @@ export function formerRelayWork(options: PassageDeps & FormerRelayOptions): Work
   return finishWork({ ...options, relay: { advance } });
 }
 
-function finishWork({ watchIntervalMs, ...deps }: FinishDeps & Pick<RelayWorksOptions, "watchIntervalMs">): Work {
+function finishWork({
+  watchIntervalMs,
+  ...deps
+}: FinishDeps & Pick<RelayWorksOptions, "watchIntervalMs">): Work {
   const everyMs = Math.max(watchIntervalMs, FINISH_MS);
-  return { name: "relay", afterMs: everyMs, everyMs, limitMs: MINUTE_MS, run: (signal) => finishRelays(deps, signal) };
+  return {
+    name: "relay",
+    afterMs: everyMs,
+    everyMs,
+    limitMs: MINUTE_MS,
+    run: (signal) => finishRelays(deps, signal),
+  };
 }

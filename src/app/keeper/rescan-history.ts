@@ -23,7 +23,11 @@ export interface Rescan extends Pick<HistoryQuery, "turn"> {
  * what is missing. Tells the log when the watch had passed it by, or should have seen it long ago.
  * @returns what was new
  */
-export async function rescanHistory(deps: RescanDeps, rescan: Rescan, signal: AbortSignal): Promise<NewRecord[]> {
+export async function rescanHistory(
+  deps: RescanDeps,
+  rescan: Rescan,
+  signal: AbortSignal,
+): Promise<NewRecord[]> {
   const { books, chain, clock } = deps;
   const watch = await books.watch(chain.tokenAccount);
   if (!watch) return [];
@@ -34,7 +38,8 @@ export async function rescanHistory(deps: RescanDeps, rescan: Rescan, signal: Ab
   const records = await recordHistory(deps, entries, signal);
   const overdue = clock.now() - LAG_MS;
   const missed = records.filter(
-    ({ entry: { slot, blockTime } }) => slot < watch.slot || (blockTime !== undefined && blockTime.getTime() < overdue),
+    ({ entry: { slot, blockTime } }) =>
+      slot < watch.slot || (blockTime !== undefined && blockTime.getTime() < overdue),
   );
   if (missed.length > 0) tellMissed(deps, missed, turn);
   return records;

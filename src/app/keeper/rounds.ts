@@ -63,7 +63,8 @@ export class Rounds {
   }
 
   #succeeded(name: WorkName): void {
-    if (this.#failing.delete(name)) this.#options.log.info({ work: name }, "the treasury's work succeeds again");
+    if (this.#failing.delete(name))
+      this.#options.log.info({ work: name }, "the treasury's work succeeds again");
   }
 
   #failed(name: WorkName, error: unknown): void {

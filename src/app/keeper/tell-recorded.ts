@@ -21,7 +21,9 @@ export function tellRecorded(
       metrics.count("toolgate_payments_credited_total");
       log.info(
         { ...details, account: owner?.accountId },
-        owner?.quoteId.startsWith("dep_") ? "credited a deposit" : "credited a payment that nobody has proved",
+        owner?.quoteId.startsWith("dep_")
+          ? "credited a deposit"
+          : "credited a payment that nobody has proved",
       );
       return;
     case "suspended":
@@ -37,6 +39,9 @@ export function tellRecorded(
       return;
     case "mismatch":
       metrics.count("toolgate_payments_mismatched_total");
-      log.error(details, "a payment was credited with another amount than the chain tells; nothing was changed");
+      log.error(
+        details,
+        "a payment was credited with another amount than the chain tells; nothing was changed",
+      );
   }
 }

@@ -93,7 +93,13 @@ function auditWork(deps: TreasuryWorksOptions): Work {
 
 function figuresWork(deps: TreasuryWorksOptions): Work {
   const { everyMs } = every(deps.watchIntervalMs, 2, 5_000);
-  return { name: "figures", afterMs: 0, everyMs, limitMs: MINUTE_MS, run: (signal) => tellFigures(deps, signal) };
+  return {
+    name: "figures",
+    afterMs: 0,
+    everyMs,
+    limitMs: MINUTE_MS,
+    run: (signal) => tellFigures(deps, signal),
+  };
 }
 
 /** After so many looks, but not later than `mostMs` while looks come more often than that. */

@@ -51,7 +51,8 @@ async function recordParts(
       failures.push(error);
     }
     const last = part.at(-1);
-    if (last && more && failures.length === 0) await deps.books.advanceWatch(deps.chain.tokenAccount, last.slot, false);
+    if (last && more && failures.length === 0)
+      await deps.books.advanceWatch(deps.chain.tokenAccount, last.slot, false);
   }
   if (failures.length === 0) return records;
   throw failures.length === 1
@@ -64,7 +65,11 @@ export async function watchedSince(books: Pick<TreasuryBooks, "installedAt">): P
   return new Date((await books.installedAt()).getTime() - DRIFT_MS);
 }
 
-async function begin(deps: WatchDeps, fromTime: Date, signal: AbortSignal): Promise<Pick<WatchState, "slot">> {
+async function begin(
+  deps: WatchDeps,
+  fromTime: Date,
+  signal: AbortSignal,
+): Promise<Pick<WatchState, "slot">> {
   const { books, chain } = deps;
   const { entries, before } = await chain.history({ fromSlot: 0n, fromTime, turn: 0, signal });
   const amount = before

@@ -39,7 +39,9 @@ export function fileStore(folder: string): PaymentStore {
     },
     async list(prefix) {
       const versions = await files.all();
-      return versions.flatMap(({ key, value }) => (value !== undefined && key.startsWith(prefix) ? [key] : []));
+      return versions.flatMap(({ key, value }) =>
+        value !== undefined && key.startsWith(prefix) ? [key] : [],
+      );
     },
     async delete(key, version) {
       const latest = await files.latest(key);
@@ -117,7 +119,8 @@ class VersionFiles {
     for (const [hash, [newest = 0, ...older]] of await this.#all()) {
       for (const number of older) await removeOlder(this.#path(hash, number), KEEP_MS);
       const version = await this.#read(hash, newest).catch(() => undefined);
-      if (version && version.value === undefined) await removeOlder(this.#path(hash, newest), KEEP_DELETED_MS);
+      if (version && version.value === undefined)
+        await removeOlder(this.#path(hash, newest), KEEP_DELETED_MS);
     }
     for (const name of await readdir(this.#folder))
       if (name.startsWith("new-")) await removeOlder(path.join(this.#folder, name), KEEP_MS);
@@ -168,7 +171,8 @@ class VersionFiles {
 
 function parse(text: string, file: string): Version {
   const { key, number, id, previous, value } = jsonObject(text) ?? {};
-  const isText = (member: unknown): member is string | undefined => member === undefined || typeof member === "string";
+  const isText = (member: unknown): member is string | undefined =>
+    member === undefined || typeof member === "string";
   if (typeof key !== "string" || typeof number !== "number" || typeof id !== "string")
     throw new PaymentStoreError(`${file}: cannot be read`);
   if (!isText(previous) || !isText(value)) throw new PaymentStoreError(`${file}: cannot be read`);

@@ -1,5 +1,10 @@
 /** The explorer that links lead to. One constant: explorer.solana.com has the same paths, but that it says `address` for `account`. */
-const EXPLORER = { name: "Solscan", host: "https://solscan.io", transaction: "tx", account: "account" } as const;
+const EXPLORER = {
+  name: "Solscan",
+  host: "https://solscan.io",
+  transaction: "tx",
+  account: "account",
+} as const;
 
 /** What the links are called. */
 export const EXPLORER_NAME = EXPLORER.name;

@@ -33,7 +33,9 @@ export function Loaded<Data>({
   const { data, error, refetch } = asked;
   const inset = (content: ReactNode) => (pad ? <div className="pad">{content}</div> : content);
   const failed =
-    error !== null && error !== undefined && inset(<ErrorNote error={error} onRetry={() => void refetch()} />);
+    error !== null &&
+    error !== undefined &&
+    inset(<ErrorNote error={error} onRetry={() => void refetch()} />);
   if (data === undefined) {
     const place = <Skeleton lines={lines} height={height} />;
     return failed || (box ? <Card>{place}</Card> : inset(place));

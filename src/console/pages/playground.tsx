@@ -37,11 +37,15 @@ function Ground({ tools }: { tools: readonly Tool[] }) {
   const { play, history, run, pay, again, show } = usePlay();
   const { key } = usePlaygroundKey();
   const tool =
-    tools.find(({ name }) => name === search.get("tool")) ?? tools.find(({ billable }) => billable) ?? tools[0];
+    tools.find(({ name }) => name === search.get("tool")) ??
+    tools.find(({ billable }) => billable) ??
+    tools[0];
   if (!tool) {
     return (
       <Card>
-        <EmptyState title="No tool can be called here">The operator of this gateway offers none at present.</EmptyState>
+        <EmptyState title="No tool can be called here">
+          The operator of this gateway offers none at present.
+        </EmptyState>
       </Card>
     );
   }

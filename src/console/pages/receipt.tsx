@@ -46,8 +46,8 @@ function Trouble({ receipt }: { receipt: Receipt }) {
     return (
       <Note tone="bad" title="Reversed: the payment of this call has vanished from the chain">
         It was there when the call ran. The chain has dropped it since, so its credit of{" "}
-        {formatUsd(receipt.debitedUsdcMicrousd)} was taken back from the balance. While the balance is below zero, no
-        paid call runs. If the payment comes back, it is credited again.
+        {formatUsd(receipt.debitedUsdcMicrousd)} was taken back from the balance. While the balance is below
+        zero, no paid call runs. If the payment comes back, it is credited again.
       </Note>
     );
   }

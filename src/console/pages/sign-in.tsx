@@ -26,8 +26,8 @@ export function SignInPage() {
         <div>
           <h1 id="sign-in-title">Sign in with your wallet</h1>
           <p className="lead">
-            Your Solana wallet is your account. You sign a short text that proves it is yours; that costs nothing and
-            moves nothing.
+            Your Solana wallet is your account. You sign a short text that proves it is yours; that costs
+            nothing and moves nothing.
           </p>
         </div>
         {ended && <Note title="Your session has ended">Sign in again: you come back to the same page.</Note>}
@@ -102,8 +102,8 @@ function Failure({
             </Button>
           }
         >
-          Wallets with a Ledger cannot, as a rule. A transaction that holds the same text proves as much; it is never
-          sent.
+          Wallets with a Ledger cannot, as a rule. A transaction that holds the same text proves as much; it
+          is never sent.
         </Note>
       )}
     </>
@@ -116,16 +116,17 @@ function Help() {
       <summary>Trouble signing in?</summary>
       <ul>
         <li>
-          <strong>The wallet warns of this site.</strong> Wallets do that for sites that they have not seen for long.
-          Compare the address in the browser with the one that you were given; the text to sign names it too.
+          <strong>The wallet warns of this site.</strong> Wallets do that for sites that they have not seen
+          for long. Compare the address in the browser with the one that you were given; the text to sign
+          names it too.
         </li>
         <li>
-          <strong>The wrong account opens.</strong> Sign out, choose the account in the wallet, then sign in again: each
-          account of a wallet is an account here.
+          <strong>The wrong account opens.</strong> Sign out, choose the account in the wallet, then sign in
+          again: each account of a wallet is an account here.
         </li>
         <li>
-          <strong>The time ran out.</strong> A text is good for five minutes and for one sign-in. Choose the wallet
-          again for a new one.
+          <strong>The time ran out.</strong> A text is good for five minutes and for one sign-in. Choose the
+          wallet again for a new one.
         </li>
       </ul>
     </details>

@@ -1,7 +1,15 @@
 import type { ReactNode } from "react";
 
 /** What stands where there is nothing yet: `title` says what will be here, `children` how to get there, `action` the button for it. */
-export function EmptyState({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
+export function EmptyState({
+  title,
+  children,
+  action,
+}: {
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}) {
   return (
     <div className="empty">
       <p className="empty-title">{title}</p>

@@ -33,7 +33,11 @@ export function Field({
         {label}
         {optional && <span className="faint"> optional</span>}
       </label>
-      {children({ id, "aria-describedby": described, "aria-invalid": error === undefined ? undefined : true })}
+      {children({
+        id,
+        "aria-describedby": described,
+        "aria-invalid": error === undefined ? undefined : true,
+      })}
       {described !== undefined && (
         <p id={described} className={error === undefined ? "hint" : "hint hint-bad"} aria-live="polite">
           {error ?? hint}
@@ -45,7 +49,9 @@ export function Field({
 
 /** A line of text. `unit` stands inside it in front, e.g. `$`. */
 export function Input({ unit, className, ...rest }: ComponentProps<"input"> & { unit?: string }) {
-  const input = <input autoComplete="off" spellCheck={false} {...rest} className={classes("input", className)} />;
+  const input = (
+    <input autoComplete="off" spellCheck={false} {...rest} className={classes("input", className)} />
+  );
   if (unit === undefined) return input;
   return (
     <span className="input-unit">
@@ -78,11 +84,20 @@ export function Select({
 }
 
 /** A box to tick, with `label` beside it and `hint` below that. */
-export function Checkbox({ label, hint, ...rest }: ComponentProps<"input"> & { label: ReactNode; hint?: ReactNode }) {
+export function Checkbox({
+  label,
+  hint,
+  ...rest
+}: ComponentProps<"input"> & { label: ReactNode; hint?: ReactNode }) {
   const id = useId();
   return (
     <div className="checkbox">
-      <input type="checkbox" id={id} aria-describedby={hint === undefined ? undefined : `${id}-hint`} {...rest} />
+      <input
+        type="checkbox"
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        {...rest}
+      />
       <div>
         <label htmlFor={id}>{label}</label>
         {hint !== undefined && (

@@ -3,7 +3,10 @@ import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-const ICONS = { info: "info", ok: "check", warn: "warn", bad: "warn" } as const satisfies Record<string, IconName>;
+const ICONS = { info: "info", ok: "check", warn: "warn", bad: "warn" } as const satisfies Record<
+  string,
+  IconName
+>;
 
 /** A remark in the page: `title` in short, `children` what it means or what to do, `action` a button for it. */
 export function Note({
@@ -55,7 +58,11 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
   );
 }
 
-function explained(error: unknown): { title: string; advice?: string | undefined; requestId?: string | undefined } {
+function explained(error: unknown): {
+  title: string;
+  advice?: string | undefined;
+  requestId?: string | undefined;
+} {
   // Errors of the page itself, e.g. of the wallet, say all in their message.
   if (error instanceof Error && !(error instanceof ConnectError) && !(error instanceof TypeError))
     return { title: error.message };

@@ -64,7 +64,13 @@ export function Card({
 }
 
 /** Boxes beside each other where there is room: two, or three; `wide-first` gives the first one twice as much. */
-export function Columns({ kind = "two", children }: { kind?: "two" | "three" | "wide-first"; children: ReactNode }) {
+export function Columns({
+  kind = "two",
+  children,
+}: {
+  kind?: "two" | "three" | "wide-first";
+  children: ReactNode;
+}) {
   return <div className={`columns columns-${kind}`}>{children}</div>;
 }
 

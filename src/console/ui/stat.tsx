@@ -11,7 +11,9 @@ export function Stat({ label, value, note }: { label: string; value: ReactNode; 
     <div className="stat">
       <dt>{label}</dt>
       <dd>
-        <span className="stat-value">{value ?? <span className="stat-wait" aria-label="Loading" role="status" />}</span>
+        <span className="stat-value">
+          {value ?? <span className="stat-wait" aria-label="Loading" role="status" />}
+        </span>
         {note !== undefined && <span className="stat-note">{note}</span>}
       </dd>
     </div>

@@ -18,7 +18,10 @@ export async function connect(wallet: Wallet, silent = false): Promise<Connected
     const { accounts } = await wallet.features["standard:connect"].connect({ silent });
     const account = [...accounts, ...wallet.accounts].find(({ chains }) => chains.includes(CHAIN));
     if (!account)
-      throw new WalletError("account", `${wallet.name} has shown no Solana account: choose one there, then try again`);
+      throw new WalletError(
+        "account",
+        `${wallet.name} has shown no Solana account: choose one there, then try again`,
+      );
     return { wallet, account };
   } catch (error) {
     throw WalletError.of(error, wallet.name);

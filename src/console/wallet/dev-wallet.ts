@@ -37,7 +37,10 @@ export async function registerDevWallet(): Promise<void> {
 function walletOf(publicKey: Uint8Array, sign: (bytes: Uint8Array) => Promise<Uint8Array>): Wallet {
   const features = ["solana:signIn", "solana:signMessage", "solana:signTransaction"] as const;
   const account: WalletAccount = { address: base58.encode(publicKey), publicKey, chains: [CHAIN], features };
-  const signMessage = async (message: Uint8Array) => ({ signedMessage: message, signature: await sign(message) });
+  const signMessage = async (message: Uint8Array) => ({
+    signedMessage: message,
+    signature: await sign(message),
+  });
   return {
     version: "1.0.0",
     name: "Development wallet",
@@ -77,7 +80,8 @@ function walletOf(publicKey: Uint8Array, sign: (bytes: Uint8Array) => Promise<Ui
 }
 
 function bytesOf(answer: unknown): Uint8Array {
-  const key = typeof answer === "object" && answer !== null && "secret_key" in answer ? answer.secret_key : undefined;
+  const key =
+    typeof answer === "object" && answer !== null && "secret_key" in answer ? answer.secret_key : undefined;
   if (!Array.isArray(key) || key.length !== 64) throw new Error("the gateway has no development wallet");
   return Uint8Array.from(key, Number);
 }

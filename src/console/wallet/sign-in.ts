@@ -26,7 +26,8 @@ export async function signInWithMessage(wallet: Wallet, challenge: SignInChallen
       if (!output) throw new WalletError("failed", `${wallet.name} has signed nothing`);
       return proofOf(challenge, output.account.address, output);
     }
-    if (!can(wallet, "solana:signMessage")) throw new WalletError("unable", `${wallet.name} cannot sign messages`);
+    if (!can(wallet, "solana:signMessage"))
+      throw new WalletError("unable", `${wallet.name} cannot sign messages`);
     const { account } = await connect(wallet);
     const text = createSignInMessageText({ ...input, domain: challenge.domain, address: account.address });
     const [output] = await wallet.features["solana:signMessage"].signMessage({

@@ -10,7 +10,10 @@ export type Signed = { kind: "signed"; transaction: Uint8Array } | { kind: "sent
  * Lets the wallet sign a transaction in its wire form that the gateway has built for the account.
  * @throws WalletError when the person declines or the wallet cannot
  */
-export async function signTransaction({ wallet, account }: ConnectedWallet, transaction: Uint8Array): Promise<Signed> {
+export async function signTransaction(
+  { wallet, account }: ConnectedWallet,
+  transaction: Uint8Array,
+): Promise<Signed> {
   try {
     if (can(wallet, "solana:signTransaction")) {
       const [output] = await wallet.features["solana:signTransaction"].signTransaction({

@@ -6,7 +6,13 @@ import { useWallets } from "./wallet-provider.tsx";
  * The wallets of this browser as buttons, or what to do where there is none. `busy` is the name of the one that is at work: the others wait.
  * Used wherever a wallet is to be chosen.
  */
-export function WalletButtons({ busy, onChoose }: { busy?: string | undefined; onChoose: (wallet: Wallet) => void }) {
+export function WalletButtons({
+  busy,
+  onChoose,
+}: {
+  busy?: string | undefined;
+  onChoose: (wallet: Wallet) => void;
+}) {
   const { wallets } = useWallets();
   if (wallets.length === 0) return <NoWallet />;
   return (
@@ -33,8 +39,8 @@ export function WalletButtons({ busy, onChoose }: { busy?: string | undefined; o
 function NoWallet() {
   return (
     <Note title="No Solana wallet was found in this browser">
-      Install one, for example Phantom (phantom.com), Solflare (solflare.com) or Backpack (backpack.app), and come back:
-      it appears here by itself. On a phone, open this page in the wallet's own browser.
+      Install one, for example Phantom (phantom.com), Solflare (solflare.com) or Backpack (backpack.app), and
+      come back: it appears here by itself. On a phone, open this page in the wallet's own browser.
     </Note>
   );
 }

@@ -17,6 +17,10 @@ export class WalletError extends Error {
       return new WalletError("refused", `You declined in ${wallet}. Nothing was changed.`, thrown);
     if (code === 4200 || /not supported|unsupported|not implemented|ledger|hardware/i.test(text))
       return new WalletError("unable", `${wallet} cannot do this with the chosen account: ${text}`, thrown);
-    return new WalletError("failed", `${wallet} answered: ${text === "" ? "an error without words" : text}`, thrown);
+    return new WalletError(
+      "failed",
+      `${wallet} answered: ${text === "" ? "an error without words" : text}`,
+      thrown,
+    );
   }
 }

@@ -14,7 +14,10 @@ const KEY = "SUN_API_KEY";
  * environment. The file is written into the folder, for the gateway and for whoever wants to see how it is done.
  * @returns the settings that the gateway needs
  */
-export function registerApi(dataDir: string, { url, key }: z.output<typeof apiReady>): Record<string, string> {
+export function registerApi(
+  dataDir: string,
+  { url, key }: z.output<typeof apiReady>,
+): Record<string, string> {
   const file = path.join(dataDir, "tools.json");
   const tool = {
     name: "sun_times",

@@ -20,7 +20,8 @@ export function respond(request: IncomingMessage, response: ServerResponse, key:
   const date = /^\/v1\/sun\/(\d{4}-\d{2}-\d{2})$/.exec(pathname)?.[1];
   if (request.method !== "GET" || date === undefined)
     return send(response, 404, { error: "there is GET /v1/sun/{date} only" });
-  if (request.headers["x-api-key"] !== key) return send(response, 401, { error: "X-Api-Key: is missing or unknown" });
+  if (request.headers["x-api-key"] !== key)
+    return send(response, 401, { error: "X-Api-Key: is missing or unknown" });
   const parsed = query.safeParse(Object.fromEntries(searchParams));
   if (!parsed.success) return send(response, 400, { error: z.prettifyError(parsed.error) });
   const { latitude, longitude, days = 1 } = parsed.data;

@@ -35,12 +35,14 @@ export function sunDay(midnight: number, latitude: number, longitude: number): S
     0.00148 * Math.sin(3 * year);
   const north = radians(latitude);
   const cosine =
-    Math.sin(radians(RISING)) / (Math.cos(north) * Math.cos(declination)) - Math.tan(north) * Math.tan(declination);
+    Math.sin(radians(RISING)) / (Math.cos(north) * Math.cos(declination)) -
+    Math.tan(north) * Math.tan(declination);
   if (cosine > 1) return { date, sunrise: null, sunset: null, day_minutes: 0 };
   if (cosine < -1) return { date, sunrise: null, sunset: null, day_minutes: 1_440 };
   const half = (Math.acos(cosine) * 180) / Math.PI;
   const noon = 720 - 4 * longitude - equationOfTime;
-  const at = (minutes: number) => `${new Date(midnight + Math.round(minutes) * 60_000).toISOString().slice(0, 16)}Z`;
+  const at = (minutes: number) =>
+    `${new Date(midnight + Math.round(minutes) * 60_000).toISOString().slice(0, 16)}Z`;
   return {
     date,
     sunrise: at(noon - 4 * half),

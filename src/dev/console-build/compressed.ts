@@ -20,7 +20,9 @@ export function compressed(): Plugin {
     },
     closeBundle: async () => {
       const files = await readdir(folder, { recursive: true });
-      await Promise.all(files.filter((file) => TEXT.test(file)).map((file) => compress(path.join(folder, file))));
+      await Promise.all(
+        files.filter((file) => TEXT.test(file)).map((file) => compress(path.join(folder, file))),
+      );
     },
   };
 }

@@ -15,7 +15,9 @@ export async function buildConsoleIfOlder(tell: (line: string) => void): Promise
   const { code, output } = await runBuild();
   if (code === 0) return true;
   const older = existsSync(BUILT);
-  tell(`the console could not be built, ${older ? "and is the one before" : "and is left out"}:\n${output.trimEnd()}`);
+  tell(
+    `the console could not be built, ${older ? "and is the one before" : "and is left out"}:\n${output.trimEnd()}`,
+  );
   return older;
 }
 

@@ -16,7 +16,10 @@ export default defineConfig({
   resolve: {
     alias: [
       // The rules for fields are the gateway's to hold; their language would be a seventh of the script.
-      { find: /^.*\/buf\/validate\/validate_pb\.ts$/, replacement: path.join(import.meta.dirname, "no-validation.ts") },
+      {
+        find: /^.*\/buf\/validate\/validate_pb\.ts$/,
+        replacement: path.join(import.meta.dirname, "no-validation.ts"),
+      },
     ],
   },
   build: {

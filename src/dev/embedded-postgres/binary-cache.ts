@@ -1,4 +1,15 @@
-import { chmod, constants, copyFile, lstat, mkdir, mkdtemp, readFile, readdir, rename, rm } from "node:fs/promises";
+import {
+  chmod,
+  constants,
+  copyFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+} from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -55,7 +66,11 @@ async function makeCopy(source: string, folder: string): Promise<void> {
 async function isCompleteCopy(source: string, folder: string): Promise<boolean> {
   const found = await lstat(folder).catch(ignore("ENOENT"));
   if (found === undefined) return false;
-  if (!found.isDirectory() || found.uid !== (process.geteuid?.() ?? found.uid) || (found.mode & 0o022) !== 0) {
+  if (
+    !found.isDirectory() ||
+    found.uid !== (process.geteuid?.() ?? found.uid) ||
+    (found.mode & 0o022) !== 0
+  ) {
     throw new EmbeddedPostgresError("exists and belongs to somebody else");
   }
   const there = new Map((await filesOf(folder)).map((file) => [file.name, file.size]));
@@ -65,7 +80,9 @@ async function isCompleteCopy(source: string, folder: string): Promise<boolean> 
 /** The regular files below a folder. Links are left out: they are made anew in a copy. */
 async function filesOf(folder: string): Promise<{ name: string; size: number; mode: number }[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
   return Promise.all(
     files.map(async (file) => {
       const { size, mode } = await lstat(file);

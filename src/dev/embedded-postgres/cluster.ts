@@ -49,7 +49,11 @@ export async function openCluster(
   };
 }
 
-async function holdsCluster(home: string, major: string, onProgress: (text: string) => void): Promise<boolean> {
+async function holdsCluster(
+  home: string,
+  major: string,
+  onProgress: (text: string) => void,
+): Promise<boolean> {
   const version = await readFile(path.join(home, "data", "PG_VERSION"), "utf8").catch((error: unknown) => {
     if (errorCode(error) === "EACCES")
       throw new EmbeddedPostgresError(`${home} belongs to another user. ${remedy(home)}`, { cause: error });
@@ -89,7 +93,9 @@ async function readPassword(home: string): Promise<string> {
   try {
     return (await readFile(file, "utf8")).trim();
   } catch (cause) {
-    throw new EmbeddedPostgresError(`The database's password cannot be read from ${file}. ${remedy(home)}`, { cause });
+    throw new EmbeddedPostgresError(`The database's password cannot be read from ${file}. ${remedy(home)}`, {
+      cause,
+    });
   }
 }
 

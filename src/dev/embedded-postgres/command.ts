@@ -9,7 +9,11 @@ export interface CommandResult {
 }
 
 /** Runs a PostgreSQL program to its end as `account`. Never rejects: a program that cannot be executed is a result too. */
-export function run(file: string, args: readonly string[], account: Account | undefined): Promise<CommandResult> {
+export function run(
+  file: string,
+  args: readonly string[],
+  account: Account | undefined,
+): Promise<CommandResult> {
   return new Promise((resolve) => {
     const child = spawn(file, args, {
       ...account,

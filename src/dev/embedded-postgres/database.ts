@@ -28,7 +28,9 @@ async function createDatabase(url: string): Promise<"ready" | Error> {
   const name = maintenance.pathname.slice(1);
   maintenance.pathname = "/postgres";
   try {
-    await withClient(maintenance.href, (client) => client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`));
+    await withClient(maintenance.href, (client) =>
+      client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`),
+    );
     return "ready";
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));

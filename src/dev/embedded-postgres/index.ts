@@ -67,7 +67,10 @@ interface Launch {
 }
 
 /** Starts, again where that can help: a free port may be snatched away, and children of a killed server need a moment to end. */
-async function startOnPort({ cluster, binaries, account, settings }: Launch, port: number): Promise<EmbeddedPostgres> {
+async function startOnPort(
+  { cluster, binaries, account, settings }: Launch,
+  port: number,
+): Promise<EmbeddedPostgres> {
   for (let attempt = 1; ; attempt++) {
     const actual = port === 0 ? await freePort() : port;
     try {
@@ -84,7 +87,11 @@ async function startOnPort({ cluster, binaries, account, settings }: Launch, por
   }
 }
 
-function explain(failure: StartFailure, cluster: Cluster, takenPort: number | undefined): EmbeddedPostgresError {
+function explain(
+  failure: StartFailure,
+  cluster: Cluster,
+  takenPort: number | undefined,
+): EmbeddedPostgresError {
   const rival = /lock file "postmaster\.pid" already exists(?:[\s\S]*?PID (\d+))?/.exec(failure.log);
   if (rival) return alreadyRunning(cluster.dataFolder, rival[1] === undefined ? undefined : Number(rival[1]));
   if (takenPort !== undefined)

@@ -24,7 +24,13 @@ interface Initialization {
  *
  * @throws EmbeddedPostgresError with the output of initdb when that fails
  */
-export async function initializeCluster({ home, account, initdb, owner, onProgress }: Initialization): Promise<void> {
+export async function initializeCluster({
+  home,
+  account,
+  initdb,
+  owner,
+  onProgress,
+}: Initialization): Promise<void> {
   const dataDir = path.dirname(home);
   if ((await mkdir(dataDir, { recursive: true })) !== undefined && isRoot()) await chmod(dataDir, 0o755);
   const open = await canEnter(account, dataDir);
@@ -86,7 +92,9 @@ async function build(
 /** Deletes what processes that no longer live were building. */
 async function removeAbandoned(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
-    const builder = name.startsWith(stagingPrefix) ? Number.parseInt(name.slice(stagingPrefix.length), 10) : Number.NaN;
+    const builder = name.startsWith(stagingPrefix)
+      ? Number.parseInt(name.slice(stagingPrefix.length), 10)
+      : Number.NaN;
     if (Number.isInteger(builder) && !isAlive(builder))
       await rm(path.join(parent, name), { recursive: true, force: true });
   }

@@ -42,7 +42,9 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Reads postmaster.pid: the process id on line 1, the state on line 8 (PostgreSQL's `miscadmin.h`, LOCK_FILE_LINE_*). */
-async function runningServer(dataFolder: string): Promise<{ pid: number; state: "ready" | "stopping" } | undefined> {
+async function runningServer(
+  dataFolder: string,
+): Promise<{ pid: number; state: "ready" | "stopping" } | undefined> {
   const lockFile = path.join(dataFolder, "postmaster.pid");
   const lines = (await readFile(lockFile, "utf8").catch(() => "")).split("\n");
   const pid = Number(lines[0]);

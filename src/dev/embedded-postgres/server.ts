@@ -67,7 +67,14 @@ export async function startServer(
   const owner = account === undefined ? "" : `${account.uid}:${account.gid}`;
   const supervisor = spawn(
     process.execPath,
-    [path.join(import.meta.dirname, "supervisor.ts"), owner, binaries.postgres, "-D", cluster.dataFolder, ...options],
+    [
+      path.join(import.meta.dirname, "supervisor.ts"),
+      owner,
+      binaries.postgres,
+      "-D",
+      cluster.dataFolder,
+      ...options,
+    ],
     {
       cwd: rootFolder,
       env: serverEnvironment(),
@@ -96,7 +103,8 @@ export async function startServer(
   for (;;) {
     const answer = await Promise.race([tryDatabase(url), end]);
     if (answer === "ready") return { url, stop };
-    if (answer === "ended") throw new StartFailure("PostgreSQL ended before it answered", await log.written());
+    if (answer === "ended")
+      throw new StartFailure("PostgreSQL ended before it answered", await log.written());
     if (answer !== "not yet" || performance.now() - began > startLimit) {
       await stop();
       throw new StartFailure(

@@ -12,7 +12,11 @@ const [owner = "", program = "", ...args] = process.argv.slice(2);
 const [uid, gid] = owner.split(":").map(Number);
 const account = uid !== undefined && gid !== undefined ? { uid, gid } : {};
 
-const server = spawn(program, args, { ...account, stdio: ["ignore", "ignore", "inherit"], windowsHide: true });
+const server = spawn(program, args, {
+  ...account,
+  stdio: ["ignore", "ignore", "inherit"],
+  windowsHide: true,
+});
 server.on("error", (error) => {
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;

@@ -12,7 +12,10 @@ export interface Answer {
 const LONGEST_QUOTE = 200;
 
 /** Says that no model is at work and repeats the last message, so that whoever reads the answer sees the call arrived. */
-export function answerTo(messages: readonly { readonly content: string }[], maxTokens: number | undefined): Answer {
+export function answerTo(
+  messages: readonly { readonly content: string }[],
+  maxTokens: number | undefined,
+): Answer {
   const last = messages.at(-1)?.content ?? "";
   const quote = last.length > LONGEST_QUOTE ? `${last.slice(0, LONGEST_QUOTE)}…` : last;
   const words = wordsOf(

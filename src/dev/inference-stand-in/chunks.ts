@@ -10,7 +10,12 @@ interface ChunkHead {
 }
 
 /** Sends an answer in pieces, a word in each, as server-sent events (OpenAI API reference, "Streaming events"). */
-export function sendChunks(response: ServerResponse, head: ChunkHead, answer: Answer, withUsage: boolean): void {
+export function sendChunks(
+  response: ServerResponse,
+  head: ChunkHead,
+  answer: Answer,
+  withUsage: boolean,
+): void {
   response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-cache" });
   const write = (more: object): void => {
     response.write(`data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", ...more })}\n\n`);

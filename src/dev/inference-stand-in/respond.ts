@@ -30,7 +30,8 @@ export async function respond(request: IncomingMessage, response: ServerResponse
       ],
     });
   }
-  if (route !== "POST /v1/chat/completions") return refuse(response, 404, `the stand-in does not serve ${route}`);
+  if (route !== "POST /v1/chat/completions")
+    return refuse(response, 404, `the stand-in does not serve ${route}`);
   return complete(request, response);
 }
 

@@ -24,7 +24,12 @@ export class ApiCatalogue {
   readonly #messages: ReadonlyMap<string, DescMessage>;
 
   /** @throws GenerationError for a body that is no error message */
-  constructor(owner: DescFile, document: JsonObject, allFiles: readonly DescFile[], annotations: Annotations) {
+  constructor(
+    owner: DescFile,
+    document: JsonObject,
+    allFiles: readonly DescFile[],
+    annotations: Annotations,
+  ) {
     const messages = allFiles.flatMap((file) => file.messages);
     this.document = document;
     this.#annotations = annotations;
@@ -41,7 +46,13 @@ export class ApiCatalogue {
         );
       }
       const applies = textOf(error, "applies");
-      return { code, status: numberOf(error, "status") ?? 500, meaning: textOf(error, "meaning"), body, applies };
+      return {
+        code,
+        status: numberOf(error, "status") ?? 500,
+        meaning: textOf(error, "meaning"),
+        body,
+        applies,
+      };
     });
   }
 
@@ -103,7 +114,10 @@ export class ApiCatalogue {
     const all = objectsOf(this.document, list);
     for (const name of named) {
       if (!all.some((header) => textOf(header, "name") === name)) {
-        throw new GenerationError(binding.method, `operation: the document has no header ${name}; add it to its list`);
+        throw new GenerationError(
+          binding.method,
+          `operation: the document has no header ${name}; add it to its list`,
+        );
       }
     }
     return all.filter(

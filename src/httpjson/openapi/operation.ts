@@ -23,10 +23,22 @@ export interface OperationContext {
 }
 
 /** The methods that a path item can hold (OpenAPI 3.1.0, Path Item Object). */
-const METHODS: ReadonlySet<string> = new Set(["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"]);
+const METHODS: ReadonlySet<string> = new Set([
+  "GET",
+  "PUT",
+  "POST",
+  "DELETE",
+  "OPTIONS",
+  "HEAD",
+  "PATCH",
+  "TRACE",
+]);
 
 /** @returns path, method and operation. @throws GenerationError for a method that OpenAPI has no place for */
-export function operationOf(binding: Binding, context: OperationContext): [path: string, method: string, Schema] {
+export function operationOf(
+  binding: Binding,
+  context: OperationContext,
+): [path: string, method: string, Schema] {
   const { method, httpMethod } = binding;
   if (!METHODS.has(httpMethod)) {
     throw new GenerationError(
@@ -35,7 +47,9 @@ export function operationOf(binding: Binding, context: OperationContext): [path:
     );
   }
   const { catalogue, schemas } = context;
-  const path = objectsOf(catalogue.operation(method), "paths").find((one) => textOf(one, "path") === binding.pattern);
+  const path = objectsOf(catalogue.operation(method), "paths").find(
+    (one) => textOf(one, "path") === binding.pattern,
+  );
   const comment = commentOf(method);
   const other = otherOf(method, path, catalogue, schemas);
   const parameters = parametersOf(binding, context);
@@ -70,12 +84,19 @@ function pathOf({ template: { segments, variables, verb } }: Binding): string {
   return `/${parts.join("/")}${verb === "" ? "" : `:${verb}`}`;
 }
 
-function otherOf(method: DescMethod, path: JsonObject | undefined, catalogue: ApiCatalogue, schemas: Schemas): Other {
+function otherOf(
+  method: DescMethod,
+  path: JsonObject | undefined,
+  catalogue: ApiCatalogue,
+  schemas: Schemas,
+): Other {
   const schemaOf = (member: string): Schema | undefined => {
     const name = textOf(path, member);
     if (name === "") return undefined;
     const one = schemas.ref(catalogue.message(method, name));
-    return path?.["otherBatches"] === true ? { anyOf: [one, { type: "array", items: one, minItems: 1 }] } : one;
+    return path?.["otherBatches"] === true
+      ? { anyOf: [one, { type: "array", items: one, minItems: 1 }] }
+      : one;
   };
   return { request: schemaOf("otherRequest"), response: schemaOf("otherResponse") };
 }
@@ -84,11 +105,15 @@ function securityOf(method: DescMethod, catalogue: ApiCatalogue): Schema {
   const credential = catalogue.credential(method);
   if (credential === "required") return {};
   const bearer = catalogue.document["bearer"];
-  const name = typeof bearer === "object" && bearer !== null && !Array.isArray(bearer) ? textOf(bearer, "name") : "";
+  const name =
+    typeof bearer === "object" && bearer !== null && !Array.isArray(bearer) ? textOf(bearer, "name") : "";
   return { security: credential === "none" ? [] : [{}, { [name]: [] }] };
 }
 
-function parametersOf(binding: Binding, { catalogue, schemas, annotations, options }: OperationContext): Schema[] {
+function parametersOf(
+  binding: Binding,
+  { catalogue, schemas, annotations, options }: OperationContext,
+): Schema[] {
   const parameter = (path: FieldPath, name: string, where: "path" | "query"): Schema => {
     const field = path.at(-1);
     if (field === undefined) throw new GenerationError(binding.method, `${name} is no field`);
@@ -112,11 +137,16 @@ function parametersOf(binding: Binding, { catalogue, schemas, annotations, optio
   ];
 }
 
-function requestBody({ method, body, variables }: Binding, { request }: Other, schemas: Schemas): Schema | undefined {
+function requestBody(
+  { method, body, variables }: Binding,
+  { request }: Other,
+  schemas: Schemas,
+): Schema | undefined {
   if (body === undefined) return undefined;
   // Of a message that the path sets a member of, the rest is in the body.
   const elsewhere = new Set(variables.flatMap(({ path }) => (path.length === 1 ? path : [])));
-  const whole = elsewhere.size === 0 ? schemas.message(method.input) : schemas.object(method.input, elsewhere);
+  const whole =
+    elsewhere.size === 0 ? schemas.message(method.input) : schemas.object(method.input, elsewhere);
   const own = body === "*" ? whole : schemas.field(body);
   const schema = request === undefined ? own : anyOf([own, request]);
   return { required: true, content: { "application/json": { schema } } };

@@ -26,7 +26,10 @@ function* generate({ files, allFiles, options }: Input): Iterable<Output> {
   const document = owner && annotations.document(owner);
   if (owner === undefined || document === undefined) return;
   if (second !== undefined) {
-    throw new GenerationError(second, "has the option httpjson.v1.document, which another file has already; keep one");
+    throw new GenerationError(
+      second,
+      "has the option httpjson.v1.document, which another file has already; keep one",
+    );
   }
   const bindings = bindingsIn(files, annotations);
   checkDistinct(bindings);
@@ -104,7 +107,10 @@ function components({ document, errors }: ApiCatalogue, schemas: Schemas): Schem
   }
   const headers = new Map<string, Schema>();
   for (const header of objectsOf(document, "responseHeaders")) {
-    headers.set(textOf(header, "name"), { description: textOf(header, "description"), schema: headerSchema(header) });
+    headers.set(textOf(header, "name"), {
+      description: textOf(header, "description"),
+      schema: headerSchema(header),
+    });
   }
   return {
     components: {

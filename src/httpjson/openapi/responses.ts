@@ -49,7 +49,9 @@ export function responsesOf(
       content: json(schemas.ref(message)),
     });
   }
-  return Object.fromEntries([...responses].sort(([one], [next]) => one - next).map(([key, value]) => [key, value]));
+  return Object.fromEntries(
+    [...responses].sort(([one], [next]) => one - next).map(([key, value]) => [key, value]),
+  );
 }
 
 function headerRefs(headers: readonly JsonObject[], status: number): Schema {

@@ -17,7 +17,11 @@ export function ruleKeywords(rules: JsonObject | undefined): Schema {
   if (kind === undefined || !isObject(own)) return {};
   switch (kind) {
     case "string":
-      return defined({ ...lengths(own, "Length"), pattern: textOf(own, "pattern") || undefined, ...choice(own) });
+      return defined({
+        ...lengths(own, "Length"),
+        pattern: textOf(own, "pattern") || undefined,
+        ...choice(own),
+      });
     case "repeated":
       return defined({ ...bounds(own, "Items"), uniqueItems: own["unique"] === true ? true : undefined });
     case "map":
@@ -64,7 +68,10 @@ function lengths(own: JsonObject, word: string): Record<string, JsonValue | unde
 
 function bounds(own: JsonObject, word: "Items" | "Pairs"): Schema {
   const keyword = word === "Pairs" ? "Properties" : word;
-  return defined({ [`min${keyword}`]: numberOf(own, `min${word}`), [`max${keyword}`]: numberOf(own, `max${word}`) });
+  return defined({
+    [`min${keyword}`]: numberOf(own, `min${word}`),
+    [`max${keyword}`]: numberOf(own, `max${word}`),
+  });
 }
 
 function limits(own: JsonObject): Record<string, JsonValue | undefined> {

@@ -46,7 +46,9 @@ export class Schemas {
   object(desc: DescMessage, elsewhere: ReadonlySet<DescField>): Schema {
     const fields = desc.fields.filter((field) => !elsewhere.has(field));
     const required = fields.filter((field) => this.#mustBeThere(desc, field));
-    const properties = new Map(fields.map((field) => [writtenName(field, this.#options), this.property(field)]));
+    const properties = new Map(
+      fields.map((field) => [writtenName(field, this.#options), this.property(field)]),
+    );
     return {
       type: "object",
       description: commentOf(desc),
@@ -82,7 +84,9 @@ export class Schemas {
     if (field.enum !== undefined) return this.ref(field.enum);
     const schema = this.#scalar(field.scalar);
     // Where 64-bit integers are strings, JSON Schema has no word for their size.
-    return schema["type"] === "string" && isLong(field.scalar) ? schema : { ...schema, ...ruleKeywords(rules) };
+    return schema["type"] === "string" && isLong(field.scalar)
+      ? schema
+      : { ...schema, ...ruleKeywords(rules) };
   }
 
   /** The schema of a message: what it is in JSON where that is no object of its fields, else a reference. */
@@ -161,7 +165,10 @@ export class Schemas {
     const name = prefix === "" ? desc.typeName : desc.typeName.slice(prefix.length + 1);
     const owner = this.#owners.get(name) ?? desc;
     if (owner !== desc) {
-      throw new GenerationError(desc, `has the same name in the document as ${owner.typeName}; rename one of them`);
+      throw new GenerationError(
+        desc,
+        `has the same name in the document as ${owner.typeName}; rename one of them`,
+      );
     }
     this.#owners.set(name, desc);
     return name;
@@ -183,5 +190,7 @@ function isLong(scalar: ScalarType | undefined): boolean {
 
 function orNull(schema: Schema): Schema {
   const { type } = schema;
-  return typeof type === "string" ? { ...schema, type: [type, "null"] } : { anyOf: [schema, { type: "null" }] };
+  return typeof type === "string"
+    ? { ...schema, type: [type, "null"] }
+    : { anyOf: [schema, { type: "null" }] };
 }

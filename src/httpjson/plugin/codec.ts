@@ -49,7 +49,14 @@ function messageCodec(f: OutputFile, field: DescField, message: DescMessage, opt
   return {
     type: value.type,
     writer: [runtime(f, "wrapperToJson", "well-known"), "(", value.writer ?? asIs, ")"],
-    reader: [runtime(f, "wrapperFromJson", "well-known"), "(", f.string(message.typeName), ", ", value.reader, ")"],
+    reader: [
+      runtime(f, "wrapperFromJson", "well-known"),
+      "(",
+      f.string(message.typeName),
+      ", ",
+      value.reader,
+      ")",
+    ],
   };
 }
 
@@ -76,7 +83,11 @@ export function typeCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
     case "google.protobuf.NullValue":
       return known("null", "nullValueToJson", "readNullValue");
     case "google.protobuf.Struct":
-      return { type: f.runtime.JsonObject, writer: undefined, reader: runtime(f, "readStruct", "read-any-json") };
+      return {
+        type: f.runtime.JsonObject,
+        writer: undefined,
+        reader: runtime(f, "readStruct", "read-any-json"),
+      };
     default:
       return generatedCodec(f, desc);
   }

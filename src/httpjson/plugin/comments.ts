@@ -1,8 +1,17 @@
-import type { DescEnum, DescEnumValue, DescField, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
+import type {
+  DescEnum,
+  DescEnumValue,
+  DescField,
+  DescMessage,
+  DescMethod,
+  DescService,
+} from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
 
 /** The comment above an element as Markdown: lines joined to paragraphs; empty where there is none. */
-export function commentOf(desc: DescEnum | DescEnumValue | DescField | DescMessage | DescMethod | DescService): string {
+export function commentOf(
+  desc: DescEnum | DescEnumValue | DescField | DescMessage | DescMethod | DescService,
+): string {
   const { leading = "" } = getComments(desc);
   const paragraphs = leading.split(/\n\s*\n/).map((lines) =>
     lines

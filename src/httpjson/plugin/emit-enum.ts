@@ -13,7 +13,9 @@ import { runtime } from "./output-file.ts";
 export function emitEnum(f: OutputFile, desc: DescEnum, annotations: Annotations, withReader: boolean): void {
   const names = generatedNames(f, desc);
   // Aliases (allow_alias) share a number; the first name is written.
-  const values = [...new Map(desc.values.map((value) => [value.number, desc.value[value.number] ?? value])).values()];
+  const values = [
+    ...new Map(desc.values.map((value) => [value.number, desc.value[value.number] ?? value])).values(),
+  ];
   const text = new Map(values.map((value) => [value, annotations.jsonValue(value) ?? value.name]));
   checkTexts(desc, annotations);
 

@@ -16,7 +16,9 @@ export function emitReader(f: OutputFile, desc: DescMessage, options: PluginOpti
   const names = generatedNames(f, desc);
   const shape = f.importShape(desc);
   f.print(
-    f.jsDoc(`Reads the message ${desc.typeName}.\n\n@throws JsonFieldError naming the path of what does not fit`),
+    f.jsDoc(
+      `Reads the message ${desc.typeName}.\n\n@throws JsonFieldError naming the path of what does not fit`,
+    ),
   );
   f.print(
     f.export("function", names.fromJson),
@@ -118,7 +120,10 @@ function opensContainer({ message }: DescField): boolean {
 
 /** null is a value of these types; for all others it means unset. */
 function takesNull(field: DescField): boolean {
-  return field.message?.typeName === "google.protobuf.Value" || field.enum?.typeName === "google.protobuf.NullValue";
+  return (
+    field.message?.typeName === "google.protobuf.Value" ||
+    field.enum?.typeName === "google.protobuf.NullValue"
+  );
 }
 
 function keyReader(f: OutputFile, key: ScalarType): Printable {

@@ -58,7 +58,12 @@ function emitRoute(
   f.print("    },");
 }
 
-function emitVariables(f: OutputFile, { variables }: Binding, annotations: Annotations, options: PluginOptions): void {
+function emitVariables(
+  f: OutputFile,
+  { variables }: Binding,
+  annotations: Annotations,
+  options: PluginOptions,
+): void {
   if (variables.length === 0) {
     f.print("      variables: [],");
     return;
@@ -148,7 +153,17 @@ function responseWriter(f: OutputFile, { method, responseBody }: Binding, option
   const written = writeValue(f, responseBody, value, options);
   return unset === undefined
     ? ["(response: ", f.importShape(method.output), "): ", type, " => ", written]
-    : ["(response: ", f.importShape(method.output), "): ", type, " | null => (", unset, " ? null : ", written, ")"];
+    : [
+        "(response: ",
+        f.importShape(method.output),
+        "): ",
+        type,
+        " | null => (",
+        unset,
+        " ? null : ",
+        written,
+        ")",
+      ];
 }
 
 /** The response field's value, and the condition under which it is unset, if that can be told: the body is `null` then. */

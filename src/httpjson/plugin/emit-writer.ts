@@ -10,9 +10,18 @@ import type { OutputFile } from "./output-file.ts";
 import { property, runtime } from "./output-file.ts";
 
 /** Emits a message's type on the wire and the function that makes it: one object literal, to be stringified by the caller. */
-export function emitWriter(f: OutputFile, desc: DescMessage, annotations: Annotations, options: PluginOptions): void {
+export function emitWriter(
+  f: OutputFile,
+  desc: DescMessage,
+  annotations: Annotations,
+  options: PluginOptions,
+): void {
   const names = generatedNames(f, desc);
-  f.print(f.jsDoc(`JSON of the message ${desc.typeName}. Members that are undefined are left out by JSON.stringify.`));
+  f.print(
+    f.jsDoc(
+      `JSON of the message ${desc.typeName}. Members that are undefined are left out by JSON.stringify.`,
+    ),
+  );
   if (desc.fields.length === 0) {
     f.print(f.export("type", names.type), " = Record<string, never>;");
     f.print();
@@ -40,7 +49,13 @@ export function emitWriter(f: OutputFile, desc: DescMessage, annotations: Annota
   f.print(f.export("function", names.toJson), "(message: ", f.importShape(desc), "): ", names.type, " {");
   f.print("  return {");
   for (const field of desc.fields) {
-    f.print("    ", property(f, writtenName(field, options)), ": ", memberValue(f, field, annotations, options), ",");
+    f.print(
+      "    ",
+      property(f, writtenName(field, options)),
+      ": ",
+      memberValue(f, field, annotations, options),
+      ",",
+    );
   }
   f.print("  };");
   f.print("}");
@@ -61,7 +76,12 @@ export function wireType(f: OutputFile, field: DescField, options: PluginOptions
 }
 
 /** An expression that writes `value`, the field's value when set. */
-export function writeValue(f: OutputFile, field: DescField, value: Printable, options: PluginOptions): Printable {
+export function writeValue(
+  f: OutputFile,
+  field: DescField,
+  value: Printable,
+  options: PluginOptions,
+): Printable {
   const { writer } = codecOf(f, field, options);
   if (writer === undefined) {
     return value;
@@ -81,7 +101,12 @@ function applied(writer: Printable): Printable {
   return Array.isArray(writer) ? ["(", writer, ")"] : writer;
 }
 
-function memberValue(f: OutputFile, field: DescField, annotations: Annotations, options: PluginOptions): Printable {
+function memberValue(
+  f: OutputFile,
+  field: DescField,
+  annotations: Annotations,
+  options: PluginOptions,
+): Printable {
   const nullWhenUnset = annotations.nullWhenUnset(field);
   if (field.oneof !== undefined) {
     if (nullWhenUnset) {

@@ -68,7 +68,11 @@ function* walk(
     const kind = parameterKind(field);
     if (kind !== undefined) {
       yield { path, kind, repeated: field.fieldKind === "list" };
-    } else if (field.fieldKind === "message" && !hasOwnJson(field.message) && !outer.has(field.message.typeName)) {
+    } else if (
+      field.fieldKind === "message" &&
+      !hasOwnJson(field.message) &&
+      !outer.has(field.message.typeName)
+    ) {
       yield* walk(field.message, path, new Set([...outer, message.typeName]), bound);
     }
   }

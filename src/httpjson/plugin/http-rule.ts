@@ -67,12 +67,18 @@ export function bindingsOf(method: DescMethod, rule: JsonObject): Binding[] {
 function binding(method: DescMethod, rule: JsonObject): Binding {
   const [httpMethod, pattern] = patternOf(method, rule);
   const template = parse(method, pattern);
-  const variables = template.variables.map((variable) => ({ variable, path: variablePath(method, variable) }));
+  const variables = template.variables.map((variable) => ({
+    variable,
+    path: variablePath(method, variable),
+  }));
   const body = bodyOf(method, text(rule["body"]));
   const bound = new Set(variables.map(({ path }) => dottedName(path)));
   if (body !== undefined && body !== "*") {
     if (bound.has(body.name)) {
-      throw new GenerationError(method, `${body.name} is both the body and a variable of the path; choose one`);
+      throw new GenerationError(
+        method,
+        `${body.name} is both the body and a variable of the path; choose one`,
+      );
     }
     bound.add(body.name);
   }
@@ -107,7 +113,10 @@ function patternOf(method: DescMethod, rule: JsonObject): [httpMethod: string, p
     }
     return [kind, text(custom["path"])];
   }
-  throw new GenerationError(method, "google.api.http has no pattern; set one of get, put, post, delete, patch, custom");
+  throw new GenerationError(
+    method,
+    "google.api.http has no pattern; set one of get, put, post, delete, patch, custom",
+  );
 }
 
 function parse(method: DescMethod, pattern: string): PathTemplate {
@@ -124,7 +133,10 @@ function parse(method: DescMethod, pattern: string): PathTemplate {
 function variablePath(method: DescMethod, { fieldPath }: TemplateVariable): FieldPath {
   const path = resolveFieldPath(method.input, fieldPath);
   if (path === undefined) {
-    throw new GenerationError(method, `the path variable ${fieldPath} is no field of ${method.input.typeName}`);
+    throw new GenerationError(
+      method,
+      `the path variable ${fieldPath} is no field of ${method.input.typeName}`,
+    );
   }
   const field = path.at(-1);
   if (
@@ -151,7 +163,12 @@ function responseBodyOf(method: DescMethod, selector: string): DescField | undef
   return selector === "" ? undefined : topLevelField(method, method.output.fields, "response_body", selector);
 }
 
-function topLevelField(method: DescMethod, fields: readonly DescField[], option: string, selector: string): DescField {
+function topLevelField(
+  method: DescMethod,
+  fields: readonly DescField[],
+  option: string,
+  selector: string,
+): DescField {
   const field = fields.find(({ name }) => name === selector);
   if (field === undefined) {
     throw new GenerationError(method, `${option}: "${selector}" is no top-level field of the message`);

@@ -19,7 +19,12 @@ export function runtime(f: OutputFile, name: string, file: string, typeOnly = fa
 }
 
 /** A name generated next to the file that defines `desc`, imported unless that is this file. */
-export function generated(f: OutputFile, desc: DescMessage | DescEnum, name: string, typeOnly = false): Printable {
+export function generated(
+  f: OutputFile,
+  desc: DescMessage | DescEnum,
+  name: string,
+  typeOnly = false,
+): Printable {
   return desc.file.name === f.source.name ? name : f.import(name, `./${desc.file.name}_http.ts`, typeOnly);
 }
 

@@ -61,7 +61,11 @@ interface Context {
   readonly reachable: Reachable;
 }
 
-function emitFile(f: OutputFile, schema: Schema<PluginOptions>, { annotations, bindings, reachable }: Context): void {
+function emitFile(
+  f: OutputFile,
+  schema: Schema<PluginOptions>,
+  { annotations, bindings, reachable }: Context,
+): void {
   const errors = [];
   for (const desc of schema.typesInFile(f.source)) {
     switch (desc.kind) {

@@ -55,7 +55,10 @@ function visit(desc: DescMessage | DescEnum, seen: Set<DescMessage | DescEnum>):
     return;
   }
   if (desc.file.proto.syntax !== "proto3") {
-    throw new GenerationError(desc, 'only proto3 messages are supported; move it to a file with syntax = "proto3"');
+    throw new GenerationError(
+      desc,
+      'only proto3 messages are supported; move it to a file with syntax = "proto3"',
+    );
   }
   for (const field of desc.fields) {
     visitField(field, seen);
@@ -70,7 +73,10 @@ function visitField(field: DescField, seen: Set<DescMessage | DescEnum>): void {
     );
   }
   if (field.name === "__proto__" || field.jsonName === "__proto__") {
-    throw new GenerationError(field, "__proto__ cannot be the name of a JavaScript property; rename the field");
+    throw new GenerationError(
+      field,
+      "__proto__ cannot be the name of a JavaScript property; rename the field",
+    );
   }
   const type = field.message ?? field.enum;
   if (type !== undefined) {

@@ -1,4 +1,10 @@
-import { create, createFileRegistry, maximumEdition, minimumEdition, type DescFile } from "@bufbuild/protobuf";
+import {
+  create,
+  createFileRegistry,
+  maximumEdition,
+  minimumEdition,
+  type DescFile,
+} from "@bufbuild/protobuf";
 import {
   CodeGeneratorResponse_Feature,
   CodeGeneratorResponseSchema,

@@ -76,7 +76,11 @@ function route({ httpMethod, pattern, body, query, responseBody }: Binding): str
 }
 
 function credentialWords(catalogue: ApiCatalogue, method: DescMethod): string {
-  const words = { required: "required", optional: "optional; one that is sent must be good", none: "not looked at" };
+  const words = {
+    required: "required",
+    optional: "optional; one that is sent must be good",
+    none: "not looked at",
+  };
   return words[catalogue.credential(method)];
 }
 

@@ -14,7 +14,12 @@ type Json = Record<string, unknown>;
  * @param body the parsed body; undefined when there is none
  * @throws JsonFieldError
  */
-export function bindRequest(route: Route, segments: readonly string[], query: string, body: unknown): unknown {
+export function bindRequest(
+  route: Route,
+  segments: readonly string[],
+  query: string,
+  body: unknown,
+): unknown {
   const json = bindBody(route, body);
   if (route.variables.length === 0 && query === "") {
     return json;

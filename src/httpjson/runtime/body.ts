@@ -4,7 +4,10 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Whether a Content-Type header says JSON: `application/json`, with no charset or UTF-8 (RFC 8259 8.1). Anything else is answered 415. */
 export function isJsonContentType(contentType: string | undefined): boolean {
-  return contentType !== undefined && /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(contentType);
+  return (
+    contentType !== undefined &&
+    /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(contentType)
+  );
 }
 
 /**

@@ -24,7 +24,9 @@ export function errorBinding<D extends DescMessage>(
   return {
     typeName: schema.typeName,
     body: (detail) =>
-      isMessage(detail, schema) ? { status: status === 0 ? undefined : status, json: toJson(detail) } : undefined,
+      isMessage(detail, schema)
+        ? { status: status === 0 ? undefined : status, json: toJson(detail) }
+        : undefined,
   };
 }
 

@@ -28,7 +28,12 @@ export function isObject(json: unknown): json is Record<string, unknown> {
 }
 
 /** Refuses an object that gives one field under both of its names. Called when `alias` was met. */
-export function refuseBoth(object: Readonly<Record<string, unknown>>, path: string, name: string, alias: string): void {
+export function refuseBoth(
+  object: Readonly<Record<string, unknown>>,
+  path: string,
+  name: string,
+  alias: string,
+): void {
   if (Object.hasOwn(object, name)) {
     throw new JsonFieldError(at(path, name), `given twice, as ${name} and as ${alias}`);
   }
@@ -148,7 +153,9 @@ export function readFloat(json: unknown, path: string): number {
 
 /** The grammar of JSON numbers, for numbers inside strings (ProtoJSON). Undefined when it is none. */
 function parseNumber(text: string): number | undefined {
-  return text.length <= 400 && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : undefined;
+  return text.length <= 400 && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)
+    ? Number(text)
+    : undefined;
 }
 
 /** Reads a repeated field. */
@@ -225,7 +232,12 @@ function refuseNonCanonical(name: string, path: string): void {
 }
 
 /** Reads the number of an enum value that this program does not know (enums of proto3 are open). */
-export function readUnknownEnum(schema: DescEnum, names: readonly string[], json: unknown, path: string): UnknownEnum {
+export function readUnknownEnum(
+  schema: DescEnum,
+  names: readonly string[],
+  json: unknown,
+  path: string,
+): UnknownEnum {
   if (
     typeof json === "number" &&
     Number.isInteger(json) &&

@@ -79,7 +79,12 @@ export class RouteMatcher {
     return this.#descend(httpMethod, segments, "", allow);
   }
 
-  #descend(httpMethod: string, segments: readonly string[], verb: string, allow: Set<string>): RouteMatch | undefined {
+  #descend(
+    httpMethod: string,
+    segments: readonly string[],
+    verb: string,
+    allow: Set<string>,
+  ): RouteMatch | undefined {
     const names = segments.map(normaliseEscapes);
     const visit = (node: Node, depth: number): Route | undefined => {
       const name = names[depth];
@@ -88,7 +93,8 @@ export class RouteMatcher {
       }
       const literal = node.literals.get(name);
       const found =
-        (literal && visit(literal, depth + 1)) ?? (node.any && name !== "" ? visit(node.any, depth + 1) : undefined);
+        (literal && visit(literal, depth + 1)) ??
+        (node.any && name !== "" ? visit(node.any, depth + 1) : undefined);
       return found ?? pick(node.rest, verb, httpMethod, allow);
     };
     const route = visit(this.#root, 0);
@@ -124,7 +130,12 @@ export class RouteMatcher {
   }
 }
 
-function pick(ends: Map<string, Methods>, verb: string, httpMethod: string, allow: Set<string>): Route | undefined {
+function pick(
+  ends: Map<string, Methods>,
+  verb: string,
+  httpMethod: string,
+  allow: Set<string>,
+): Route | undefined {
   const methods = ends.get(verb);
   if (methods === undefined) {
     return undefined;

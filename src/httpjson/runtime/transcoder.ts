@@ -36,6 +36,7 @@ export function createTranscoder(
   const matcher = new RouteMatcher(services.flatMap(({ routes }) => routes));
   return {
     match: (httpMethod, path) => matcher.match(httpMethod, path),
-    read: ({ route, segments }, query, body) => route.read(bindRequest(route, segments, query, body), "", maxDepth),
+    read: ({ route, segments }, query, body) =>
+      route.read(bindRequest(route, segments, query, body), "", maxDepth),
   };
 }

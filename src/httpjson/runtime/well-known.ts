@@ -35,8 +35,19 @@ export function readTimestamp(json: unknown, path: string): Timestamp {
   if (match === null) {
     throw new JsonFieldError(path, "must be an RFC 3339 time such as 2026-01-31T12:00:00Z");
   }
-  const [, year, month, day, hour, minute, second, digits = "", sign = "+", offsetHours = "00", offsetMinutes = "00"] =
-    match;
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour,
+    minute,
+    second,
+    digits = "",
+    sign = "+",
+    offsetHours = "00",
+    offsetMinutes = "00",
+  ] = match;
   const clock = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
   const milliseconds = Date.parse(`${clock}Z`);
   // Date.parse takes 31 February for 3 March and 24:00 for the next day.

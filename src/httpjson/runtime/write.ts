@@ -19,7 +19,9 @@ export type DoubleJson = number | "NaN" | "Infinity" | "-Infinity";
 
 /** Writes a 64-bit integer as a number where JSON numbers are exact, within ±(2^53-1), and as a decimal string beyond. */
 export function int64ToJson(value: bigint): number | string {
-  return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER ? Number(value) : value.toString();
+  return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER
+    ? Number(value)
+    : value.toString();
 }
 
 /** Writes a 64-bit integer as a decimal string, as ProtoJSON does. */
@@ -39,7 +41,10 @@ export function bytesToJson(value: Uint8Array): string {
 }
 
 /** Writes a map field whose values need a writer of their own. */
-export function mapToJson<T, J>(map: { readonly [key: string]: T }, item: (value: T) => J): { [key: string]: J } {
+export function mapToJson<T, J>(
+  map: { readonly [key: string]: T },
+  item: (value: T) => J,
+): { [key: string]: J } {
   const json: { [key: string]: J } = {};
   for (const [key, value] of Object.entries(map)) {
     setOwn(json, key, item(value));

@@ -53,7 +53,9 @@ export function encodeAccount(view: ChainView, account: AccountState, options: O
   const slice = dataSlice(options);
   const length = slice?.length ?? account.data.length;
   if ((encoding === "base58" || encoding === "binary") && length > MAX_BASE58_BYTES) {
-    throw invalidParams("Encoded binary (base 58) data should be less than 128 bytes, please use Base64 encoding.");
+    throw invalidParams(
+      "Encoded binary (base 58) data should be less than 128 bytes, please use Base64 encoding.",
+    );
   }
   return accountJson(account, encoding, slice, mintDecimals(view, decodeTokenAccount(account)?.mint));
 }
@@ -61,9 +63,11 @@ export function encodeAccount(view: ChainView, account: AccountState, options: O
 function accountEncoding(options: Options): AccountEncoding {
   const text = options.text("encoding");
   if (text === undefined) return "binary";
-  if (text === "base64+zstd") throw invalidParams("The encoding base64+zstd is not offered by the local chain.");
+  if (text === "base64+zstd")
+    throw invalidParams("The encoding base64+zstd is not offered by the local chain.");
   const encoding = ACCOUNT_ENCODINGS.find((each) => each === text);
-  if (encoding === undefined) throw invalidParams(`Invalid params: unknown variant \`${text}\`, expected an encoding.`);
+  if (encoding === undefined)
+    throw invalidParams(`Invalid params: unknown variant \`${text}\`, expected an encoding.`);
   return encoding;
 }
 
@@ -72,7 +76,8 @@ function dataSlice(options: Options): DataSlice | undefined {
   if (slice === undefined) return undefined;
   const offset = slice.count("offset");
   const length = slice.count("length");
-  if (offset === undefined || length === undefined) throw invalidParams("Invalid params: dataSlice: missing field");
+  if (offset === undefined || length === undefined)
+    throw invalidParams("Invalid params: dataSlice: missing field");
   return { offset, length };
 }
 

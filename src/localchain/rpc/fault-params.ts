@@ -7,7 +7,11 @@ export function parseFaultRule(options: Options): FaultRule {
   const fault = options.object("fault");
   if (fault === undefined) throw invalidParams("Invalid params: missing fault");
   const calls = options.count("calls");
-  return { method: options.text("method") ?? "*", fault: parseFault(fault), ...(calls !== undefined && { calls }) };
+  return {
+    method: options.text("method") ?? "*",
+    fault: parseFault(fault),
+    ...(calls !== undefined && { calls }),
+  };
 }
 
 function parseFault(options: Options): Fault {
@@ -24,7 +28,11 @@ function parseFault(options: Options): Fault {
       return { kind, slots: required("slots") };
     case "http": {
       const retryAfterSeconds = options.count("retryAfterSeconds");
-      return { kind, status: required("status"), ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
+      return {
+        kind,
+        status: required("status"),
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      };
     }
     case "rpc_error": {
       const message = options.text("message");

@@ -8,7 +8,12 @@ import { transactionMethods } from "./transactions.ts";
 
 /** Every method of Solana's JSON-RPC API that the local chain answers. */
 export const solanaMethods: ReadonlyMap<string, Method> = new Map(
-  [accountMethods, clusterMethods, sendingMethods, simulationMethods, tokenMethods, transactionMethods].flatMap(
-    (table) => Object.entries(table),
-  ),
+  [
+    accountMethods,
+    clusterMethods,
+    sendingMethods,
+    simulationMethods,
+    tokenMethods,
+    transactionMethods,
+  ].flatMap((table) => Object.entries(table)),
 );

@@ -25,7 +25,8 @@ export function localMethods(chain: Chain, faults: Faults): Readonly<Record<stri
     },
 
     /** [address, lamports] */
-    local_airdrop: (params) => controls.airdrop(params.address(0), BigInt(params.count(1))).transaction.signature,
+    local_airdrop: (params) =>
+      controls.airdrop(params.address(0), BigInt(params.count(1))).transaction.signature,
 
     /** [owner, micro-USD]: returns the token account */
     local_mintUsdc: (params) => controls.mintUsdc(params.address(0), BigInt(params.count(1))).toBase58(),

@@ -56,7 +56,8 @@ export class Options {
   commitment(name = "commitment"): Commitment {
     const text = this.text(name) ?? "finalized";
     const known = COMMITMENTS.find((commitment) => commitment === text);
-    if (known === undefined) throw invalidParams(`Invalid params: unknown variant \`${text}\`, expected a commitment.`);
+    if (known === undefined)
+      throw invalidParams(`Invalid params: unknown variant \`${text}\`, expected a commitment.`);
     return known;
   }
 
@@ -65,7 +66,9 @@ export class Options {
     const minimum = this.count("minContextSlot");
     const contextSlot = view.slotAt(commitment);
     if (minimum !== undefined && contextSlot < minimum) {
-      throw new RpcError(MIN_CONTEXT_SLOT_NOT_REACHED, "Minimum context slot has not been reached", { contextSlot });
+      throw new RpcError(MIN_CONTEXT_SLOT_NOT_REACHED, "Minimum context slot has not been reached", {
+        contextSlot,
+      });
     }
   }
 

@@ -65,14 +65,18 @@ function accountsAfter(view: ChainView, outcome: Simulation, options: Options): 
   const after = new Map<Address, EncodedAccount>(outcome.accountsAfter?.map((each) => [each.address, each]));
   return (asked.list("addresses") ?? []).map((each) => {
     const address = parseAddress(new Params([each]).text(0));
-    return outcome.err === null ? encodeAccount(view, after.get(address) ?? view.chain.account(address), asked) : null;
+    return outcome.err === null
+      ? encodeAccount(view, after.get(address) ?? view.chain.account(address), asked)
+      : null;
   });
 }
 
 function innerInstructions(view: ChainView, transaction: WireTransaction, outcome: Execution): Json {
   const keys = view.chain.accountKeys(transaction)?.all ?? [];
   return outcome.innerInstructions.flatMap((calls, index) =>
-    calls.length === 0 ? [] : [{ index, instructions: calls.map((call) => parsedInstructionJson(call, keys)) }],
+    calls.length === 0
+      ? []
+      : [{ index, instructions: calls.map((call) => parsedInstructionJson(call, keys)) }],
   );
 }
 

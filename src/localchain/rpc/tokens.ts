@@ -37,7 +37,10 @@ export const tokenMethods: MethodTable = {
     return withContext(
       view,
       commitment,
-      accounts.map((pubkey) => ({ pubkey, account: encodeAccount(view, view.account(pubkey, commitment), options) })),
+      accounts.map((pubkey) => ({
+        pubkey,
+        account: encodeAccount(view, view.account(pubkey, commitment), options),
+      })),
     );
   },
 

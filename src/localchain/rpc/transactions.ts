@@ -31,7 +31,8 @@ export const transactionMethods: MethodTable = {
 
   getSignatureStatuses(view, params) {
     const signatures = params.texts(0);
-    if (signatures.length > MAX_STATUSES) throw invalidParams(`Too many inputs provided; max ${MAX_STATUSES}`);
+    if (signatures.length > MAX_STATUSES)
+      throw invalidParams(`Too many inputs provided; max ${MAX_STATUSES}`);
     const search = params.options(1).flag("searchTransactionHistory") === true;
     const statuses = signatures.map((each) => {
       const record = view.transaction(parseSignature(each), "processed");

@@ -25,7 +25,9 @@ export function wireTransaction(text: string, options: Options): WireTransaction
   try {
     return decodeTransaction(bytes);
   } catch (error) {
-    throw invalidParams(`failed to deserialize solana_transaction::versioned::VersionedTransaction: ${String(error)}`);
+    throw invalidParams(
+      `failed to deserialize solana_transaction::versioned::VersionedTransaction: ${String(error)}`,
+    );
   }
 }
 

@@ -38,7 +38,11 @@ export function buildPayment({ recent, ...plan }: PaymentPlan): UnsignedTransact
       ComputeBudgetProgram.setComputeUnitLimit({ units: UNITS }),
       ComputeBudgetProgram.setComputeUnitPrice({ microLamports: PRICE }),
       createTransferCheckedInstruction(source, mint, destination, payer, plan.amount, USDC_DECIMALS),
-      new TransactionInstruction({ programId: new PublicKey(MEMO_V2_PROGRAM), keys: [], data: Buffer.from(plan.memo) }),
+      new TransactionInstruction({
+        programId: new PublicKey(MEMO_V2_PROGRAM),
+        keys: [],
+        data: Buffer.from(plan.memo),
+      }),
     ],
   }).compileToV0Message();
   return {

@@ -15,7 +15,9 @@ export function readFeePayer(text: string): SigningKey {
   const secret = Buffer.from(bytes.data);
   const key = new SigningKey(secret.subarray(0, 32));
   if (!key.publicKey.equals(secret.subarray(32))) {
-    throw new TypeError("FEE_PAYER_KEYPAIR: the last 32 numbers of the file are not the public key of the first 32");
+    throw new TypeError(
+      "FEE_PAYER_KEYPAIR: the last 32 numbers of the file are not the public key of the first 32",
+    );
   }
   return key;
 }

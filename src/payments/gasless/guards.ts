@@ -16,7 +16,9 @@ export const RELAYED_GUARDS: ReadonlySet<number> = new Set([2, 3, ...OF_ACCOUNTS
  * What only asserts: AssertAccountData to AssertSysvarClock. 0 (MemoryWrite) makes accounts at the cost of a signer, 1 (MemoryClose)
  * closes them, 16 (AssertMerkleTreeAccount) calls another program; 17 (AssertBubblegumTreeConfigAccount) no payment has a use for.
  */
-export const ASSERTIONS: ReadonlySet<number> = new Set(Array.from({ length: 14 }, (_none, index) => index + 2));
+export const ASSERTIONS: ReadonlySet<number> = new Set(
+  Array.from({ length: 14 }, (_none, index) => index + 2),
+);
 
 /** Whether an instruction belongs to Lighthouse, whatever it does there. */
 export function isGuard({ program }: WireInstruction, keys: readonly Buffer[]): boolean {

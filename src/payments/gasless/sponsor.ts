@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { PublicKey } from "@solana/web3.js";
-import type { DecodedTransaction, RecentBlockhash, Sponsor, UnsignedTransaction } from "../../app/relay-ports.ts";
+import type {
+  DecodedTransaction,
+  RecentBlockhash,
+  Sponsor,
+  UnsignedTransaction,
+} from "../../app/relay-ports.ts";
 import { parseAddress } from "../../domain/base58.ts";
 import { isSignedBy } from "../../domain/ed25519.ts";
 import { invalidField } from "../../domain/errors.ts";
@@ -84,13 +89,27 @@ export class GaslessSponsor implements Sponsor {
     }
     const memo = this.#memoOf(quote);
     if (transaction.memo !== memo) {
-      throw relayRefused(RELAY_REFUSALS.MEMO_QUOTE, `the memo names another quote; it must be exactly ${memo}`);
+      throw relayRefused(
+        RELAY_REFUSALS.MEMO_QUOTE,
+        `the memo names another quote; it must be exactly ${memo}`,
+      );
     }
     const others = wire.signatures.slice(1);
-    return { signedTransaction: Buffer.concat([Buffer.of(2), signature, ...others, wire.message]), feeLamports };
+    return {
+      signedTransaction: Buffer.concat([Buffer.of(2), signature, ...others, wire.message]),
+      feeLamports,
+    };
   }
 
-  build({ quote, payer, recent }: { quote: Quote; payer: string; recent: RecentBlockhash }): UnsignedTransaction {
+  build({
+    quote,
+    payer,
+    recent,
+  }: {
+    quote: Quote;
+    payer: string;
+    recent: RecentBlockhash;
+  }): UnsignedTransaction {
     const address = parseAddress(payer);
     if (!address) throw invalidField("payer", "must be a Solana address (base58 of 32 bytes)");
     if (!PublicKey.isOnCurve(address))

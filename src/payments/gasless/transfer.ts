@@ -44,7 +44,8 @@ export function checkTransfer(
       `TransferChecked names ${accounts.length} accounts and must name four: source, mint, destination and payer; multisig wallets pay by themselves`,
     );
   }
-  if (!same(keys[mint], USDC_MINT)) throw relayRefused(RELAY_REFUSALS.TRANSFER_MINT, "the transfer must be of USDC");
+  if (!same(keys[mint], USDC_MINT))
+    throw relayRefused(RELAY_REFUSALS.TRANSFER_MINT, "the transfer must be of USDC");
   if (data.readUInt8(9) !== USDC_DECIMALS) {
     throw relayRefused(
       RELAY_REFUSALS.TRANSFER_DECIMALS,

@@ -51,7 +51,10 @@ export function readTransaction(bytes: Uint8Array): WireTransaction {
   return { signatures, message, ...readMessage(reader, signatures.length) };
 }
 
-function readMessage(reader: ByteReader, signatures: number): Omit<WireTransaction, "signatures" | "message"> {
+function readMessage(
+  reader: ByteReader,
+  signatures: number,
+): Omit<WireTransaction, "signatures" | "message"> {
   const first = reader.peek() ?? 0;
   refuseVersion(first, VERSIONED);
   const versioned = first >= VERSIONED;
@@ -61,7 +64,8 @@ function readMessage(reader: ByteReader, signatures: number): Omit<WireTransacti
   const keys = Array.from({ length: reader.compactU16() }, () => reader.take(KEY));
   if (required !== signatures) throw malformed(`it has ${signatures} signatures and asks for ${required}`);
   if (required === 0 || readonlySigned >= required) throw malformed("nobody signs who could pay the fee");
-  if (required + readonlyUnsigned > keys.length) throw malformed("its header counts more accounts than it names");
+  if (required + readonlyUnsigned > keys.length)
+    throw malformed("its header counts more accounts than it names");
   if (new Set(keys.map((key) => key.toString("latin1"))).size < keys.length)
     throw malformed("it names an account twice");
 

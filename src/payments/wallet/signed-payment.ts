@@ -56,12 +56,17 @@ function layoutOf(wire: WireTransaction): { transfer: WireInstruction; memo: Wir
   }
 }
 
-function demandTransfer({ data, accounts }: WireInstruction, { keys }: WireTransaction, treasury: Buffer): void {
+function demandTransfer(
+  { data, accounts }: WireInstruction,
+  { keys }: WireTransaction,
+  treasury: Buffer,
+): void {
   const [, mint, destination] = accounts.map((index) => keys[index]);
   if (data[0] !== TRANSFER_CHECKED || data.length !== TRANSFER_BYTES || accounts.length < 4)
     throw refused("its token instruction must be TransferChecked");
   if (mint?.equals(USDC_MINT) !== true) throw refused("its transfer must be of USDC");
-  if (destination?.equals(treasury) !== true) throw refused("its transfer must go to the treasury's token account");
+  if (destination?.equals(treasury) !== true)
+    throw refused("its transfer must go to the treasury's token account");
   if (data.readBigUInt64LE(1) === 0n) throw refused("its transfer moves nothing");
 }
 
@@ -70,7 +75,9 @@ function signatureOf({ keys, message, signatures }: WireTransaction): SignedPaym
   for (const [index, signature] of signatures.entries()) {
     const key = keys[index];
     if (!key || !isSignedBy(key, message, signature))
-      throw refused(`it lacks the signature of ${base58.encode(key ?? new Uint8Array())}; have the wallet sign it`);
+      throw refused(
+        `it lacks the signature of ${base58.encode(key ?? new Uint8Array())}; have the wallet sign it`,
+      );
   }
   return base58.encode(signatures[0] ?? new Uint8Array());
 }

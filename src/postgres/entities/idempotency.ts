@@ -17,7 +17,8 @@ export const IdempotencyEntity = defineEntity({
   indexes: [
     {
       name: "idempotency_expires_at_index",
-      expression: "create index idempotency_expires_at_index on idempotency (expires_at) where expires_at < 'infinity'",
+      expression:
+        "create index idempotency_expires_at_index on idempotency (expires_at) where expires_at < 'infinity'",
     },
   ],
 });

@@ -27,7 +27,8 @@ export const PaymentEntity = defineEntity({
   indexes: [
     {
       name: "payment_unfinalized_index",
-      expression: "create index payment_unfinalized_index on payment (looked_at) where not finalized and not reversed",
+      expression:
+        "create index payment_unfinalized_index on payment (looked_at) where not finalized and not reversed",
     },
     {
       name: "payment_suspense_index",
@@ -39,7 +40,8 @@ export const PaymentEntity = defineEntity({
     },
     {
       name: "payment_deposit_index",
-      expression: "create index payment_deposit_index on payment (quote_id) where starts_with(quote_id, 'dep_')",
+      expression:
+        "create index payment_deposit_index on payment (quote_id) where starts_with(quote_id, 'dep_')",
     },
     {
       name: "payment_failed_index",

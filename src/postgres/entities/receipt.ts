@@ -22,7 +22,8 @@ export const ReceiptEntity = defineEntity({
     { properties: ["accountId", "id"] },
     {
       name: "receipt_tx_signature_index",
-      expression: "create index receipt_tx_signature_index on receipt (tx_signature) where tx_signature is not null",
+      expression:
+        "create index receipt_tx_signature_index on receipt (tx_signature) where tx_signature is not null",
     },
   ],
 });

@@ -22,7 +22,8 @@ export const RelayEntity = defineEntity({
     { name: "relay_account_index", properties: ["accountId", "claimedAt"] },
     {
       name: "relay_account_risk_index",
-      expression: "create index relay_account_risk_index on relay (account_id, claimed_at) where state <> 'confirmed'",
+      expression:
+        "create index relay_account_risk_index on relay (account_id, claimed_at) where state <> 'confirmed'",
     },
     {
       name: "relay_payer_index",
@@ -40,7 +41,8 @@ export const RelayEntity = defineEntity({
     },
     {
       name: "relay_finished_index",
-      expression: "create index relay_finished_index on relay (claimed_at) where state in ('confirmed', 'failed')",
+      expression:
+        "create index relay_finished_index on relay (claimed_at) where state in ('confirmed', 'failed')",
     },
     {
       name: "relay_failed_index",

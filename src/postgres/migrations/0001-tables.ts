@@ -65,7 +65,9 @@ export class Tables extends Migration {
         constraint payment_assigned_check check (assigned_to is null or quote_id is null),
         constraint payment_reversed_check check (not (reversed and finalized))
       )`);
-    this.addSql(/* sql */ `create unique index payment_settled_quote_unique on payment (quote_id) where settled`);
+    this.addSql(
+      /* sql */ `create unique index payment_settled_quote_unique on payment (quote_id) where settled`,
+    );
     this.addSql(
       /* sql */ `create index payment_unfinalized_index on payment (looked_at) where not finalized and not reversed`,
     );

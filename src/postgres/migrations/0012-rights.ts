@@ -37,6 +37,7 @@ export class Rights extends Migration {
     for (const name of WRITERS) {
       this.addSql(/* sql */ `alter function ${name} security definer set search_path = public, pg_temp`);
     }
-    for (const name of [...WRITERS, ...INNER]) this.addSql(/* sql */ `revoke execute on function ${name} from public`);
+    for (const name of [...WRITERS, ...INNER])
+      this.addSql(/* sql */ `revoke execute on function ${name} from public`);
   }
 }

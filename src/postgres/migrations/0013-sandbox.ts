@@ -25,7 +25,9 @@ export class Sandbox extends Migration {
         ended_at timestamptz,
         constraint sandbox_run_ended_check check ((status is null) = (ended_at is null))
       ) with (fillfactor = 70)`);
-    this.addSql(/* sql */ `create index sandbox_run_open_index on sandbox_run (key_id) where ended_at is null`);
+    this.addSql(
+      /* sql */ `create index sandbox_run_open_index on sandbox_run (key_id) where ended_at is null`,
+    );
     this.addSql(
       /* sql */ `create index sandbox_run_name_index on sandbox_run (account_id, name, created_at) where name is not null`,
     );

@@ -30,7 +30,9 @@ export class Relays extends Migration {
         constraint relay_reason_check check (reason is null or state = 'failed')
       ) with (fillfactor = 70)`);
     this.addSql(/* sql */ `create unique index relay_tx_signature_unique on relay (tx_signature)`);
-    this.addSql(/* sql */ `create unique index relay_quote_unique on relay (quote_id) where state <> 'failed'`);
+    this.addSql(
+      /* sql */ `create unique index relay_quote_unique on relay (quote_id) where state <> 'failed'`,
+    );
     this.addSql(/* sql */ `create index relay_key_index on relay (key_id, claimed_at)`);
     this.addSql(
       /* sql */ `create index relay_unfinished_index on relay (moved_at) where state in ('claimed', 'broadcast', 'unknown')`,

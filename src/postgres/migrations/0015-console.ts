@@ -51,7 +51,9 @@ export class Console extends Migration {
         created_at timestamptz not null,
         expires_at timestamptz not null
       )`);
-    this.addSql(/* sql */ `create index sign_in_challenge_expires_at_index on sign_in_challenge (expires_at)`);
+    this.addSql(
+      /* sql */ `create index sign_in_challenge_expires_at_index on sign_in_challenge (expires_at)`,
+    );
     // Of the cookie only the hash is kept. One that was ended is deleted.
     this.addSql(/* sql */ `
       create table console_session (

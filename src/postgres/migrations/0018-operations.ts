@@ -28,7 +28,9 @@ export class Operations extends Migration {
     this.addSql(/* sql */ `
       create index payment_failed_index on payment (created_at, tx_signature)
       where reversed or (not settled and starts_with(quote_id, 'qt_'))`);
-    this.addSql(/* sql */ `create index relay_failed_index on relay (moved_at, tx_signature) where state = 'failed'`);
+    this.addSql(
+      /* sql */ `create index relay_failed_index on relay (moved_at, tx_signature) where state = 'failed'`,
+    );
   }
 
   private revenue(): void {

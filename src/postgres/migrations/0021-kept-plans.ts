@@ -27,7 +27,14 @@ export class KeptPlans extends Migration {
   override name = "0021-kept-plans";
 
   override up(): void {
-    for (const text of [LEDGER_JUDGE, LEDGER_PRIOR, LEDGER_BEGIN, LEDGER_LOCK_CLAIMS, LEDGER_RELEASE, LEDGER_FINISH])
+    for (const text of [
+      LEDGER_JUDGE,
+      LEDGER_PRIOR,
+      LEDGER_BEGIN,
+      LEDGER_LOCK_CLAIMS,
+      LEDGER_RELEASE,
+      LEDGER_FINISH,
+    ])
       this.addSql(text);
     // As in 0012: a function that is written again loses its owner's rights.
     for (const name of ["ledger_prior", "ledger_begin", "ledger_finish"])

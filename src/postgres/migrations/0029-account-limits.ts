@@ -74,7 +74,9 @@ export class AccountLimits extends Migration {
 
   private sandboxRuns(): void {
     this.addSql(/* sql */ `drop index sandbox_run_open_index`);
-    this.addSql(/* sql */ `create index sandbox_run_open_index on sandbox_run (account_id) where ended_at is null`);
+    this.addSql(
+      /* sql */ `create index sandbox_run_open_index on sandbox_run (account_id) where ended_at is null`,
+    );
     // As in 0013, but for the count, which is the account's.
     this.addSql(/* sql */ `
       create or replace function sandbox_begin(run uuid, account uuid, key uuid, called text, most integer)

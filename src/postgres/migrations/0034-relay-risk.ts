@@ -21,7 +21,9 @@ export class RelayRisk extends Migration {
     this.addSql(
       /* sql */ `create index relay_account_risk_index on relay (account_id, claimed_at) where state <> 'confirmed'`,
     );
-    this.addSql(/* sql */ `create index relay_payer_index on relay (relay_payer(signed_transaction), claimed_at)`);
+    this.addSql(
+      /* sql */ `create index relay_payer_index on relay (relay_payer(signed_transaction), claimed_at)`,
+    );
     this.addSql(/* sql */ `create index relay_unpaid_index on relay (claimed_at) include (fee_lamports)
                  where state <> 'confirmed' and fee_lamports > 0`);
     this.claims();

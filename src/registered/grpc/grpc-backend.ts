@@ -87,7 +87,12 @@ export class GrpcBackend implements Backend {
     }
   }
 
-  async #unary({ method }: UnaryMethod, request: Buffer, metadata: Metadata, signal: AbortSignal): Promise<Buffer> {
+  async #unary(
+    { method }: UnaryMethod,
+    request: Buffer,
+    metadata: Metadata,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
     const { section, guard, maxResponseBytes, timeoutMs } = this.#options;
     this.#client ??= openChannel(section, guard, maxResponseBytes);
     const client = await this.#client;
@@ -120,7 +125,12 @@ export class GrpcBackend implements Backend {
     if (signal.aborted || code === status.DEADLINE_EXCEEDED)
       return worked(tool, `the server did not answer within ${timeoutMs / 1000} s`, error);
     if (code === status.UNAVAILABLE || code === status.RESOURCE_EXHAUSTED)
-      return unavailable(tool, `the server is not available`, retryAfterSeconds(error) ?? RETRY_SECONDS, error);
+      return unavailable(
+        tool,
+        `the server is not available`,
+        retryAfterSeconds(error) ?? RETRY_SECONDS,
+        error,
+      );
     if (code === undefined) return failed(tool, "the server could not be asked", error);
     return failed(tool, `the server answered ${status[code] ?? "with an unknown status"}`, error);
   }
@@ -128,11 +138,15 @@ export class GrpcBackend implements Backend {
 
 /** What grpc-js says of a message beyond the limit: a status that a server may send as well, told apart by its words alone. */
 function isTooLong(error: unknown): boolean {
-  return codeOf(error) === status.RESOURCE_EXHAUSTED && /^Received message .*larger than/i.test(detailsOf(error));
+  return (
+    codeOf(error) === status.RESOURCE_EXHAUSTED && /^Received message .*larger than/i.test(detailsOf(error))
+  );
 }
 
 function detailsOf(error: unknown): string {
-  return error instanceof Error && "details" in error && typeof error.details === "string" ? error.details : "";
+  return error instanceof Error && "details" in error && typeof error.details === "string"
+    ? error.details
+    : "";
 }
 
 /** @throws ToolgateError INVALID_REQUEST where protobuf does not read the parameters */

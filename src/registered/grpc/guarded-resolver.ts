@@ -51,7 +51,11 @@ class GuardedResolver implements experimental.Resolver {
   /** Whether it is to be looked up as soon as that is so. */
   #wanted = false;
 
-  constructor(target: experimental.GrpcUri, listener: experimental.ResolverListener, options: ChannelOptions) {
+  constructor(
+    target: experimental.GrpcUri,
+    listener: experimental.ResolverListener,
+    options: ChannelOptions,
+  ) {
     const address = experimental.splitHostPort(target.path);
     const option: unknown = options[GUARD];
     if (!(option instanceof GuardOption) || address?.port === undefined)

@@ -30,9 +30,12 @@ export async function reflect(
     return await reflectBy("v1alpha", client, service, metadata, signal);
   } catch (error) {
     if (codeOf(error) !== status.UNIMPLEMENTED) throw error;
-    throw new Error("the server offers no reflection (grpc.reflection.v1); name a file in descriptor_set instead", {
-      cause: error,
-    });
+    throw new Error(
+      "the server offers no reflection (grpc.reflection.v1); name a file in descriptor_set instead",
+      {
+        cause: error,
+      },
+    );
   }
 }
 

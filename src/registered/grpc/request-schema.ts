@@ -79,7 +79,9 @@ function elementSchema(field: DescField, shared: Shared): JsonObject {
 function messageSchema(message: DescMessage, shared: Shared): JsonObject {
   const wrapped = wrappedScalar(message);
   if (wrapped !== undefined) return oneScalarSchema(wrapped, shared);
-  return wellKnownSchema(message) ?? sharedSchema(message.typeName, shared, () => objectSchema(message, shared));
+  return (
+    wellKnownSchema(message) ?? sharedSchema(message.typeName, shared, () => objectSchema(message, shared))
+  );
 }
 
 function oneScalarSchema(scalar: ScalarType, shared: Shared): JsonObject {

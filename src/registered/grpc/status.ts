@@ -30,7 +30,9 @@ export function retryAfterSeconds(error: unknown): number | undefined {
 }
 
 function isServiceError(error: unknown): error is ServiceError {
-  return error instanceof Error && "code" in error && "metadata" in error && error.metadata instanceof Metadata;
+  return (
+    error instanceof Error && "code" in error && "metadata" in error && error.metadata instanceof Metadata
+  );
 }
 
 /** The delay of google.rpc.Status: details = 3, each a google.protobuf.Any; google.rpc.RetryInfo: retry_delay = 1. */

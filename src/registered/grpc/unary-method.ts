@@ -20,7 +20,8 @@ export function unaryMethod(registry: FileRegistry, path: string): UnaryMethod {
     throw new Error(`there is no service ${service}${listed(names)}`);
   }
   const method = declared.methods.find((one) => one.name === name);
-  if (!method) throw new Error(`${service} has no method ${name}${listed(declared.methods.map((one) => one.name))}`);
+  if (!method)
+    throw new Error(`${service} has no method ${name}${listed(declared.methods.map((one) => one.name))}`);
   if (method.methodKind !== "unary")
     throw new Error(`${path} is a streaming method; only unary ones can be tools: one message in, one out`);
   requireObject(path, "takes", method.input);

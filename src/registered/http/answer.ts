@@ -37,7 +37,8 @@ export async function readAnswer(answer: Response, reading: AnswerReading): Prom
   const mediaType = mediaTypeOf(contentType);
   if (!isPromised(mediaType, reading.promised))
     throw worked(tool, "the server answered with another kind of content than it promises", mediaType);
-  if (!body) return omitted("too_long", `the answer is longer than ${reading.maxBytes} bytes`, lengthOf(answer));
+  if (!body)
+    return omitted("too_long", `the answer is longer than ${reading.maxBytes} bytes`, lengthOf(answer));
   // Here for content that is not passed on as text; what JSON and charsets hide is looked for in the result.
   if (holdsSecret(body.toString("latin1"), reading.secrets))
     throw worked(tool, "the server's answer repeats what was meant for it alone", undefined);
@@ -78,8 +79,10 @@ function lengthOf({ headers }: Response): number | null {
 
 function refusal(tool: string, { status, headers }: Response): Error {
   const cause = new Error(`HTTP ${status}`);
-  if (status === 429 || status === 503) return unavailable(tool, "the server is busy", retryAfter(headers), cause);
-  if (status === 401 || status === 403) return failed(tool, "the server refused the operator's credentials", cause);
+  if (status === 429 || status === 503)
+    return unavailable(tool, "the server is busy", retryAfter(headers), cause);
+  if (status === 401 || status === 403)
+    return failed(tool, "the server refused the operator's credentials", cause);
   if (status < 400) return failed(tool, "the server redirects elsewhere, which is not followed", cause);
   if (status < 500) return failed(tool, `the server refused the call (HTTP ${status})`, cause);
   return failed(tool, `the server failed (HTTP ${status})`, cause);

@@ -35,7 +35,10 @@ async function inThread(root: JsonObject): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   worker.once("message", resolve).once("error", reject);
   worker.once("exit", () => reject(new Error("it could not be checked")));
-  const overdue = setTimeout(() => reject(new Error(`it cannot be checked within ${LIMIT_MS / 1000} s`)), LIMIT_MS);
+  const overdue = setTimeout(
+    () => reject(new Error(`it cannot be checked within ${LIMIT_MS / 1000} s`)),
+    LIMIT_MS,
+  );
   try {
     const told = answer.parse(await promise);
     if ("problem" in told) throw new Error(told.problem);

@@ -34,8 +34,15 @@ export async function readDocumentFile(file: string): Promise<OpenApiDocument> {
  * Fetches a document, without any of the operator's headers.
  * @throws Error with a sentence for the operator
  */
-export async function fetchDocument(url: string, fetch: Fetch, signal: AbortSignal): Promise<OpenApiDocument> {
-  const answer = await fetch(url, { headers: { Accept: "application/json, application/yaml, */*;q=0.5" }, signal });
+export async function fetchDocument(
+  url: string,
+  fetch: Fetch,
+  signal: AbortSignal,
+): Promise<OpenApiDocument> {
+  const answer = await fetch(url, {
+    headers: { Accept: "application/json, application/yaml, */*;q=0.5" },
+    signal,
+  });
   if (answer.status !== 200) {
     await answer.body?.cancel();
     throw new Error(`${url} answers with HTTP ${answer.status} instead of an OpenAPI document`);
@@ -89,7 +96,9 @@ function parseDocument(text: string, source: string): JsonObject {
     parsed = JSON.parse(JSON.stringify(parseYaml(text)) ?? "null");
   } catch (error) {
     // The first line says what is wrong and where; those after it repeat the document.
-    throw new Error(`${source} cannot be read as JSON or YAML (${reasonOf(error).split("\n")[0]})`, { cause: error });
+    throw new Error(`${source} cannot be read as JSON or YAML (${reasonOf(error).split("\n")[0]})`, {
+      cause: error,
+    });
   }
   if (isJsonObject(parsed)) return parsed;
   throw new Error(`${source} is no OpenAPI document`);

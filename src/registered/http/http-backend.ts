@@ -47,7 +47,12 @@ export class HttpBackend implements Backend {
     const keyed = idempotencyKey !== undefined && plan.method !== "GET";
     const repeatable = keyed ? { "Idempotency-Key": idempotencyKey } : {};
     const answer = await this.#send(plan, request, { ...repeatable, ...headers }, signal);
-    return readAnswer(answer, { tool, promised: plan.answers, secrets: this.#secrets, maxBytes: maxResponseBytes });
+    return readAnswer(answer, {
+      tool,
+      promised: plan.answers,
+      secrets: this.#secrets,
+      maxBytes: maxResponseBytes,
+    });
   }
 
   async close(): Promise<void> {
@@ -62,7 +67,12 @@ export class HttpBackend implements Backend {
   ): Promise<Response> {
     const all = { ...headers, Accept: acceptOf(answers), "User-Agent": "toolgate", ...own };
     try {
-      return await this.#server.fetch(url, { method, headers: all, signal, ...(body !== undefined && { body }) });
+      return await this.#server.fetch(url, {
+        method,
+        headers: all,
+        signal,
+        ...(body !== undefined && { body }),
+      });
     } catch (error) {
       if (error instanceof ToolgateError) throw error;
       const asked = neverConnected(error) ? failed : worked;
@@ -87,5 +97,7 @@ export class HttpBackend implements Backend {
 
 /** What the document promises, JSON before everything else where it promises nothing. */
 function acceptOf(answers: readonly string[]): string {
-  return answers.length > 0 ? [...new Set(answers)].join(", ") : "application/json, text/plain;q=0.9, */*;q=0.8";
+  return answers.length > 0
+    ? [...new Set(answers)].join(", ")
+    : "application/json, text/plain;q=0.9, */*;q=0.8";
 }

@@ -68,13 +68,15 @@ export function inputsOf(document: OpenApiDocument, operation: Operation, fixed:
   const required: string[] = [];
   const parameters = declared.map(({ name, place, style, explode, ...rest }) => {
     const member = isShared(name) ? `${place}_${name}` : name;
-    if (Object.hasOwn(properties, member)) throw new Error(`has two parameters that would both be called ${member}`);
+    if (Object.hasOwn(properties, member))
+      throw new Error(`has two parameters that would both be called ${member}`);
     properties[member] = withDescription(writer.write(rest.schema), rest.description);
     if (rest.required) required.push(member);
     return { member, name, place, style, explode };
   });
   if (body) {
-    if (Object.hasOwn(properties, "body")) throw new Error("has a body and a parameter that would be called body");
+    if (Object.hasOwn(properties, "body"))
+      throw new Error("has a body and a parameter that would be called body");
     properties["body"] = withDescription(writer.write(body.schema), operation.requestBody?.["description"]);
     if (body.required) required.push("body");
   }
@@ -95,15 +97,19 @@ export function inputsOf(document: OpenApiDocument, operation: Operation, fixed:
 function declaredOf(parameter: JsonObject, fixed: ReadonlySet<string>): Declared[] {
   const { name, schema, description } = parameter;
   const place = PLACES.find((one) => one === parameter["in"]);
-  if (typeof name !== "string" || place === undefined) throw new Error("has a parameter without a name or a place");
+  if (typeof name !== "string" || place === undefined)
+    throw new Error("has a parameter without a name or a place");
   // No schema can name it: in JavaScript it is no member of its own.
-  if (name === "__proto__") throw new Error("has a parameter called __proto__, which the gateway cannot offer");
+  if (name === "__proto__")
+    throw new Error("has a parameter called __proto__, which the gateway cannot offer");
   const required = place === "path" || parameter["required"] === true;
   // OpenAPI 3.1, 4.8.12.2: these three are no parameters, whatever a document says; the others are the operator's, or HTTP's own.
   if (place === "header" && fixed.has(name.toLowerCase())) return [];
   if (place === "header" && (/^authorization$/i.test(name) || isReserved(name))) {
     if (required && !/^(?:accept|authorization|content-type|idempotency-key)$/i.test(name))
-      throw new Error(`needs the header ${name}, which the gateway does not let callers set; set it in headers_env`);
+      throw new Error(
+        `needs the header ${name}, which the gateway does not let callers set; set it in headers_env`,
+      );
     return [];
   }
   const [content] = Object.entries(contentOf(parameter));
@@ -129,7 +135,8 @@ function bodyOf({
   if (!requestBody) return undefined;
   if (method === "GET") {
     // It means nothing there (RFC 9110, 9.3.1), and is not sent.
-    if (requestBody["required"] === true) throw new Error("wants a body with GET, which the gateway does not send");
+    if (requestBody["required"] === true)
+      throw new Error("wants a body with GET, which the gateway does not send");
     return undefined;
   }
   const media = Object.entries(contentOf(requestBody)).map(([written, value]) => ({

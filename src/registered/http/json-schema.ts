@@ -59,7 +59,9 @@ export class SchemaWriter {
       else if (SCHEMAS.has(keyword))
         written[keyword] = Array.isArray(value) ? value.map((one) => this.#walk(one)) : this.#walk(value);
       else if (NAMED_SCHEMAS.has(keyword) && isJsonObject(value))
-        written[keyword] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.#walk(one)]));
+        written[keyword] = Object.fromEntries(
+          Object.entries(value).map(([name, one]) => [name, this.#walk(one)]),
+        );
       else written[keyword] = value;
     }
     return written;
@@ -96,7 +98,8 @@ function fromOpenApi30(schema: JsonObject): JsonObject {
 function withNumericBounds(value: JsonObject): JsonObject {
   const written: JsonObject = {};
   for (const [keyword, one] of Object.entries(value)) {
-    if (Array.isArray(one)) written[keyword] = one.map((item) => (isJsonObject(item) ? withNumericBounds(item) : item));
+    if (Array.isArray(one))
+      written[keyword] = one.map((item) => (isJsonObject(item) ? withNumericBounds(item) : item));
     else written[keyword] = isJsonObject(one) ? withNumericBounds(one) : one;
   }
   for (const [bound, exclusive] of [

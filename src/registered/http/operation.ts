@@ -51,7 +51,8 @@ export function findOperation({ root }: OpenApiDocument, operationId: string): O
     path,
     description: [operation["description"], operation["summary"]].find((text) => typeof text === "string"),
     parameters: parametersOf(root, operation, item),
-    requestBody: operation["requestBody"] === undefined ? undefined : resolved(root, operation["requestBody"]),
+    requestBody:
+      operation["requestBody"] === undefined ? undefined : resolved(root, operation["requestBody"]),
     answers: answersOf(root, operation),
     server: [operation, item, root]
       .flatMap(({ servers }) => (Array.isArray(servers) ? servers : []))

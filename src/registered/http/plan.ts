@@ -31,8 +31,11 @@ export function planOperation(
   const { method, path, description, answers } = operation;
   const server = serverOf(section, operation, guard);
   const named = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name);
-  const missing = named.filter((name) => !inputs.parameters.some((one) => one.place === "path" && one.name === name));
-  if (missing.length > 0) throw new Error(`has the path ${path} without the parameters ${missing.join(", ")}`);
+  const missing = named.filter(
+    (name) => !inputs.parameters.some((one) => one.place === "path" && one.name === name),
+  );
+  if (missing.length > 0)
+    throw new Error(`has the path ${path} without the parameters ${missing.join(", ")}`);
   const filled = server.pathname.replace(/\/$/, "") + path.replaceAll(/\{[^{}]+\}/g, "x");
   if (!path.startsWith("/") || /[?#]/.test(path) || new URL(server.origin + filled).pathname !== filled)
     throw new Error(`has the path ${path}, which is none that an address can have`);
@@ -47,11 +50,16 @@ function serverOf(section: HttpSection, { server: declared }: Operation, guard: 
   const { openapi, server_url } = section;
   const text = server_url ?? (declared && withVariables(declared));
   const server = text === undefined ? null : URL.parse(text, isUrl(openapi) ? openapi : undefined);
-  if (!server || !/^https?:$/.test(server.protocol)) throw new Error("names no server with an address; set server_url");
+  if (!server || !/^https?:$/.test(server.protocol))
+    throw new Error("names no server with an address; set server_url");
   if (server_url === undefined && isUrl(openapi) && server.origin !== new URL(openapi).origin)
-    throw new Error(`names the server ${server.origin}, another one than its own; set server_url if that is right`);
+    throw new Error(
+      `names the server ${server.origin}, another one than its own; set server_url if that is right`,
+    );
   if (server.search !== "" || server.hash !== "" || server.username !== "" || server.password !== "")
-    throw new Error("names a server with a query, a fragment or a user; set server_url to an address without");
+    throw new Error(
+      "names a server with a query, a fragment or a user; set server_url to an address without",
+    );
   const host = server.hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0 && !mayConnect(host, networkFor(guard, host)))
     throw new Error(`names the server ${host}, where no connection is made; see network and allow_hosts`);

@@ -43,7 +43,10 @@ export function composeRequest({ server, path, inputs }: RequestPlan, params: Js
     const value = headerValue(input, valueOf(input));
     if (value === "") continue;
     if (!HEADER_VALUE.test(value))
-      throw invalidField(fieldPath([input.member]), "must be visible characters of ASCII, without line breaks");
+      throw invalidField(
+        fieldPath([input.member]),
+        "must be visible characters of ASCII, without line breaks",
+      );
     headers[input.name] = value;
   }
   if (cookies.length > 0) headers["Cookie"] = cookies.map(joined).join("; ");
@@ -59,7 +62,8 @@ export function composeRequest({ server, path, inputs }: RequestPlan, params: Js
       ),
       "must not be . or .., alone or with what stands beside it",
     );
-  const body = inputs.body && Object.hasOwn(params, "body") ? bodyText(inputs.body, params["body"] ?? null) : undefined;
+  const body =
+    inputs.body && Object.hasOwn(params, "body") ? bodyText(inputs.body, params["body"] ?? null) : undefined;
   if (inputs.body && body !== undefined) headers["Content-Type"] = inputs.body.mediaType;
   return { url, headers, body };
 }
@@ -76,7 +80,10 @@ function filledPath(
     const value = valueOf(input);
     for (const text of textsOf(value)) {
       if (SEGMENT_BREAKERS.test(text))
-        throw invalidField(fieldPath([input.member]), "must not hold slashes, backslashes or control characters");
+        throw invalidField(
+          fieldPath([input.member]),
+          "must not hold slashes, backslashes or control characters",
+        );
     }
     const part = pathPart(input, value);
     if (textsOf(value).join("") === "") throw invalidField(fieldPath([input.member]), "must not be empty");
@@ -114,7 +121,8 @@ function bodyText({ encoding }: NonNullable<Inputs["body"]>, value: JsonValue): 
 /** Every text in a value, the names of its members too. */
 function textsOf(value: JsonValue): string[] {
   if (Array.isArray(value)) return value.flatMap(textsOf);
-  if (isJsonObject(value)) return Object.entries(value).flatMap(([name, member]) => [name, ...textsOf(member)]);
+  if (isJsonObject(value))
+    return Object.entries(value).flatMap(([name, member]) => [name, ...textsOf(member)]);
   return value === null ? [] : [String(value)];
 }
 

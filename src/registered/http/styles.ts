@@ -29,7 +29,10 @@ export function pairsOf(input: ParameterInput, value: JsonValue): Pair[] {
   return members.length === 0 ? [] : [[key, members.flat().join(DELIMITERS[style] ?? ",")]];
 }
 
-const DELIMITERS: Partial<Record<ParameterInput["style"], string>> = { spaceDelimited: "%20", pipeDelimited: "%7C" };
+const DELIMITERS: Partial<Record<ParameterInput["style"], string>> = {
+  spaceDelimited: "%20",
+  pipeDelimited: "%7C",
+};
 
 /** Writes a parameter of the path, percent-encoded (RFC 6570, 3.2.2, 3.2.5 and 3.2.7). */
 export function pathPart(input: ParameterInput, value: JsonValue): string {
@@ -41,7 +44,9 @@ export function pathPart(input: ParameterInput, value: JsonValue): string {
   if (style === "json") return encoded(JSON.stringify(value), input);
   if (Array.isArray(value)) {
     const items = value.map((item) => encoded(plain(item, input), input));
-    return explode ? prefix + items.map((item) => named + item).join(separator) : prefix + named + items.join(",");
+    return explode
+      ? prefix + items.map((item) => named + item).join(separator)
+      : prefix + named + items.join(",");
   }
   if (!isJsonObject(value)) return prefix + named + encoded(plain(value, input), input);
   const members = membersOf(value, input);
@@ -69,7 +74,10 @@ function membersOf(value: JsonObject, input: ParameterInput): Pair[] {
 /** @throws ToolgateError for lists and objects inside of others, which no style has a form for */
 function plain(value: JsonValue, { member }: ParameterInput): string {
   if (typeof value !== "object" || value === null) return String(value ?? "");
-  throw invalidField(fieldPath([member]), "must hold texts, numbers and booleans only, no lists or objects inside");
+  throw invalidField(
+    fieldPath([member]),
+    "must hold texts, numbers and booleans only, no lists or objects inside",
+  );
 }
 
 /** Percent-encoded but for the unreserved characters (RFC 3986, 2.3): nothing in it can end a segment, a parameter or a query. */

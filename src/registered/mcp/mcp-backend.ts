@@ -1,7 +1,12 @@
 import { ProtocolError, SdkHttpError, type CallToolResult, type Tool } from "@modelcontextprotocol/client";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import { AnswerTooLongError, neverConnected, openGuardedFetch, type OpenFetch } from "../../outbound/guarded-fetch.ts";
+import {
+  AnswerTooLongError,
+  neverConnected,
+  openGuardedFetch,
+  type OpenFetch,
+} from "../../outbound/guarded-fetch.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
 import { failed, unavailable, worked } from "../failure.ts";

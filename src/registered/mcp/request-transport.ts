@@ -59,7 +59,11 @@ export class RequestTransport extends StreamableHTTPClientTransport {
       requestSignal: requestSignal ? AbortSignal.any([requestSignal, stop.signal]) : stop.signal,
       onRequestStreamEnd: () => {
         options?.onRequestStreamEnd?.();
-        const error = { code: STREAM_ENDED, message: "the stream ended before the answer", data: this.#broken };
+        const error = {
+          code: STREAM_ENDED,
+          message: "the stream ended before the answer",
+          data: this.#broken,
+        };
         this.#broken = undefined;
         // To a request that was answered this says nothing; one that was not would wait for ever.
         this.onmessage?.({ jsonrpc: "2.0", id, error });

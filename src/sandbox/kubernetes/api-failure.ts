@@ -22,7 +22,12 @@ export class ApiFailure extends Error {
 
   constructor(
     message: string,
-    options: { status?: number; reason?: string; retryAfterSeconds?: number | undefined; cause?: unknown } = {},
+    options: {
+      status?: number;
+      reason?: string;
+      retryAfterSeconds?: number | undefined;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.status = options.status;

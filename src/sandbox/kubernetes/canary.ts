@@ -38,14 +38,20 @@ export async function runCanary(
     stdin: "",
     timeoutMs: CANARY_MS,
   };
-  const { languages, walls, packages, reached } = probeSchema.parse((await outcomeOf(job, parts, signal)).result);
+  const { languages, walls, packages, reached } = probeSchema.parse(
+    (await outcomeOf(job, parts, signal)).result,
+  );
   if (reached.length > 0) {
     throw new Error(
       `a pod of the sandbox reached ${reached.join(", ")}: the cluster's network plugin does not enforce network policies; use one that does`,
     );
   }
   const { runtime_class } = parts.section;
-  const outer = ["pod", ...(runtime_class === null ? [] : [`runtime class ${runtime_class}`]), "network policy"];
+  const outer = [
+    "pod",
+    ...(runtime_class === null ? [] : [`runtime class ${runtime_class}`]),
+    "network policy",
+  ];
   return { languages, walls: [...outer, ...walls], packages };
 }
 

@@ -43,9 +43,12 @@ function loadFile(config: KubeConfig, path: string): void {
   try {
     config.loadFromFile(path);
   } catch (error) {
-    throw new Error(`sandbox.kubernetes.kubeconfig: ${path} cannot be read as a kubeconfig: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw new Error(
+      `sandbox.kubernetes.kubeconfig: ${path} cannot be read as a kubeconfig: ${messageOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -116,15 +116,27 @@ export class ClusterApi {
     }
     const send = url.protocol === "https:" ? https.request : http.request;
     return new Promise((resolve, reject) => {
-      const outgoing = send(url, { ...options, method: request.method, headers, signal: this.#signalOf(request) });
-      const late = setTimeout(() => outgoing.destroy(new Error(`no answer within ${ANSWER_MS} ms`)), ANSWER_MS);
+      const outgoing = send(url, {
+        ...options,
+        method: request.method,
+        headers,
+        signal: this.#signalOf(request),
+      });
+      const late = setTimeout(
+        () => outgoing.destroy(new Error(`no answer within ${ANSWER_MS} ms`)),
+        ANSWER_MS,
+      );
       outgoing.once("response", (answer) => {
         clearTimeout(late);
         resolve(answer);
       });
       outgoing.once("error", (cause) => {
         clearTimeout(late);
-        reject(new ApiFailure(`the cluster's API server at ${url.host} did not answer: ${cause.message}`, { cause }));
+        reject(
+          new ApiFailure(`the cluster's API server at ${url.host} did not answer: ${cause.message}`, {
+            cause,
+          }),
+        );
       });
       outgoing.end(body);
     });

@@ -34,7 +34,9 @@ export const kubernetesSchema = z.strictObject({
   /** The RuntimeClass that keeps code from the nodes' kernel. Null: none, code then shares the kernel with everything on the node. */
   runtime_class: label.nullable().prefault("gvisor"),
   /** Memory that code of a language may have, MB; its pod gets {@link podMemoryMib}. */
-  memory_mb: z.strictObject({ javascript: memory.prefault(256), python: memory.min(320).prefault(512) }).prefault({}),
+  memory_mb: z
+    .strictObject({ javascript: memory.prefault(256), python: memory.min(320).prefault(512) })
+    .prefault({}),
   /** Processor time that code may take, s. */
   cpu_seconds: z.int().min(1).max(300).prefault(10),
   /** Processor of one pod, thousandths of a core. */

@@ -24,7 +24,10 @@ export interface Silence {
  * Finds out how an execution ended that did not tell it: from what the cluster says of its Job and its pod.
  * @param findJob the Job of this very execution; undefined once it was deleted, which is how an execution is cancelled
  */
-export async function deathOf(silence: () => Silence, findJob: () => Promise<Job | undefined>): Promise<Death> {
+export async function deathOf(
+  silence: () => Silence,
+  findJob: () => Promise<Job | undefined>,
+): Promise<Death> {
   for (let look = 0; look < LOOKS; look += 1) {
     if (look > 0) await sleep(LOOK_AGAIN_MS);
     const job = await findJob();

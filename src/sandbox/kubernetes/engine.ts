@@ -26,7 +26,10 @@ interface Entry {
 }
 
 /** Opens the engine; nothing is asked of the cluster yet. @throws Error when the access to it cannot be read */
-export async function openKubernetesEngine(section: KubernetesSection, log: EngineLog): Promise<SandboxEngine> {
+export async function openKubernetesEngine(
+  section: KubernetesSection,
+  log: EngineLog,
+): Promise<SandboxEngine> {
   return new KubernetesEngine(section, await openClusterAccess(section), log);
 }
 
@@ -125,7 +128,8 @@ class KubernetesEngine implements SandboxEngine {
     const underWay = new Set([...this.#entries.keys()].map(nameOf));
     let reaped = 0;
     for (const { metadata } of await api.listJobs()) {
-      const created = metadata.creationTimestamp === undefined ? Number.NaN : Date.parse(metadata.creationTimestamp);
+      const created =
+        metadata.creationTimestamp === undefined ? Number.NaN : Date.parse(metadata.creationTimestamp);
       if (!(created < olderThan.getTime()) || underWay.has(metadata.name)) continue;
       if ((await api.deleteJob(metadata.name, metadata.uid)) === "deleted") reaped += 1;
     }

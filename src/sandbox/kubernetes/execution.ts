@@ -125,7 +125,9 @@ export class Execution {
     const { uid } = job.metadata;
     this.#made.resolve(uid);
     if (this.#over || this.#cancelled) return;
-    await api.createSecret(secretManifest(this.#name, uid, secretData(this.#job, this.#nonce, section), parts));
+    await api.createSecret(
+      secretManifest(this.#name, uid, secretData(this.#job, this.#nonce, section), parts),
+    );
   }
 
   /** Waits for the container. @returns the pod's name; undefined when there is nothing to wait for any more */
@@ -162,7 +164,8 @@ export class Execution {
     if (this.#over) throw new Error("nobody waits for it any more");
     const elapsed = this.#begunAt === undefined ? 0 : Date.now() - this.#begunAt;
     if (found === "too-much") return endedAs("output_limit", elapsed);
-    if (typeof found === "object" && "failure" in found) throw new Error(`in its pod: ${found.failure.message}`);
+    if (typeof found === "object" && "failure" in found)
+      throw new Error(`in its pod: ${found.failure.message}`);
     const said = typeof found === "object" ? found.outcome : undefined;
     const endedFrom = (how: "cancelled" | "timeout") => {
       // Of a pod that was not heard of, nothing was run that is known of.
@@ -179,7 +182,8 @@ export class Execution {
     );
     if (death.kind === "cancelled") return endedFrom("cancelled");
     if (death.kind === "lost") throw new Error(death.why);
-    if (this.#begunAt === undefined) throw new Error(`it ended before the code was handed over: ${death.kind}`);
+    if (this.#begunAt === undefined)
+      throw new Error(`it ended before the code was handed over: ${death.kind}`);
     return death.kind === "timeout" ? endedFrom("timeout") : endedAs(death.kind, elapsed);
   }
 

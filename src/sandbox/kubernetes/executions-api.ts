@@ -72,7 +72,12 @@ export class ExecutionsApi {
 
   /** Deletes a Job, and with it, in the background, its pod and its Secret. Who deletes it decides how the execution ended. */
   async deleteJob(name: string, uid: string): Promise<Deleted> {
-    const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", preconditions: { uid } };
+    const body = {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      propagationPolicy: "Background",
+      preconditions: { uid },
+    };
     try {
       await this.#api.json({ method: "DELETE", path: `${this.#jobs}/${name}`, body });
       return "deleted";
@@ -89,7 +94,10 @@ export class ExecutionsApi {
     return jobListSchema.parse(body).items;
   }
 
-  async listPods(labelSelector: string, signal: AbortSignal): Promise<{ pods: Pod[]; resourceVersion: string }> {
+  async listPods(
+    labelSelector: string,
+    signal: AbortSignal,
+  ): Promise<{ pods: Pod[]; resourceVersion: string }> {
     const path = `${this.#core}/pods`;
     const body = await this.#api.json({ method: "GET", path, query: { labelSelector }, signal });
     const { items, metadata } = podListSchema.parse(body);
@@ -122,13 +130,19 @@ export class ExecutionsApi {
       resourceVersion,
     };
     // It ends by itself; when it does not, the connection is dead.
-    return this.#api.stream({ method: "GET", path: `${this.#core}/pods`, query, signal }, (seconds + 15) * 1_000);
+    return this.#api.stream(
+      { method: "GET", path: `${this.#core}/pods`, query, signal },
+      (seconds + 15) * 1_000,
+    );
   }
 
   /** The log of a pod from its start, followed to its end. */
   followLog(pod: string, signal: AbortSignal): AsyncGenerator<Buffer, void> {
     const query = { container: CONTAINER, follow: "true" };
-    return this.#api.stream({ method: "GET", path: `${this.#core}/pods/${pod}/log`, query, signal }, LOG_IDLE_MS);
+    return this.#api.stream(
+      { method: "GET", path: `${this.#core}/pods/${pod}/log`, query, signal },
+      LOG_IDLE_MS,
+    );
   }
 
   async #create(path: string, body: unknown): Promise<unknown> {
@@ -141,5 +155,8 @@ function alreadyExists(error: unknown): boolean {
 }
 
 function isAbsent(error: unknown): boolean {
-  return error instanceof ApiFailure && (error.status === 404 || (error.status === 409 && error.reason === "Conflict"));
+  return (
+    error instanceof ApiFailure &&
+    (error.status === 404 || (error.status === 409 && error.reason === "Conflict"))
+  );
 }

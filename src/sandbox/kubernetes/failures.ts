@@ -12,12 +12,18 @@ const RETRY_AFTER_SECONDS = 5;
 export function refusal(cause: unknown, begun: boolean): ToolgateError {
   if (cause instanceof ToolgateError) return cause;
   if (cause instanceof AlreadyBegun) {
-    return new ToolgateError("REQUEST_IN_PROGRESS", "This execution was begun already; it is not begun again.", {
-      cause,
-    });
+    return new ToolgateError(
+      "REQUEST_IN_PROGRESS",
+      "This execution was begun already; it is not begun again.",
+      {
+        cause,
+      },
+    );
   }
   if (begun)
-    return new ToolgateError("TOOL_FAILED", "The sandbox lost the execution before its result was known.", { cause });
+    return new ToolgateError("TOOL_FAILED", "The sandbox lost the execution before its result was known.", {
+      cause,
+    });
   const asked = cause instanceof ApiFailure ? cause.retryAfterSeconds : undefined;
   return new ToolgateError("UNAVAILABLE", "The sandbox could not begin the execution; nothing was run.", {
     retryAfterSeconds: asked ?? RETRY_AFTER_SECONDS,
@@ -27,7 +33,9 @@ export function refusal(cause: unknown, begun: boolean): ToolgateError {
 
 /** Its result is no longer wanted. */
 export function aborted(): ToolgateError {
-  return new ToolgateError("UNAVAILABLE", "The execution was aborted.", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  return new ToolgateError("UNAVAILABLE", "The execution was aborted.", {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
 }
 
 /** As many wait as may. */
@@ -39,5 +47,7 @@ export function full(): ToolgateError {
 
 /** The engine was closed. */
 export function closed(): ToolgateError {
-  return new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  return new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.", {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
 }

@@ -69,5 +69,7 @@ export class FrameReader {
 }
 
 function unpacked(packed: string): unknown {
-  return JSON.parse(gunzipSync(Buffer.from(packed, "base64"), { maxOutputLength: MAX_RESULT_BYTES }).toString("utf8"));
+  return JSON.parse(
+    gunzipSync(Buffer.from(packed, "base64"), { maxOutputLength: MAX_RESULT_BYTES }).toString("utf8"),
+  );
 }

@@ -5,7 +5,12 @@ import type { ClusterApi } from "./cluster-api.ts";
 import type { ExecutionParts } from "./execution.ts";
 import { MANAGED_LABELS } from "./manifest.ts";
 import { networkGaps } from "./network-policies.ts";
-import { accessReviewSchema, namespaceSchema, networkPolicyListSchema, runtimeClassSchema } from "./objects.ts";
+import {
+  accessReviewSchema,
+  namespaceSchema,
+  networkPolicyListSchema,
+  runtimeClassSchema,
+} from "./objects.ts";
 
 /** What the gateway must be allowed to do in its namespace, and nothing else: deploy/kubernetes/role.yaml. */
 const PERMISSIONS = [
@@ -57,14 +62,22 @@ class ClusterCheck {
       await this.#get("/version");
     } catch (error) {
       const { host } = this.#cluster.server;
-      throw new Error(`the cluster's API server at ${host} cannot be asked; see sandbox.kubernetes.kubeconfig`, {
-        cause: error,
-      });
+      throw new Error(
+        `the cluster's API server at ${host} cannot be asked; see sandbox.kubernetes.kubeconfig`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
   async problems(): Promise<string[]> {
-    const found = await Promise.all([this.#namespace(), this.#permissions(), this.#runtimeClass(), this.#network()]);
+    const found = await Promise.all([
+      this.#namespace(),
+      this.#permissions(),
+      this.#runtimeClass(),
+      this.#network(),
+    ]);
     return found.flat();
   }
 
@@ -86,7 +99,8 @@ class ClusterCheck {
 
   async #refused(permission: (typeof PERMISSIONS)[number]): Promise<string[]> {
     const { namespace } = this.#section;
-    const what = "subresource" in permission ? `${permission.resource}/${permission.subresource}` : permission.resource;
+    const what =
+      "subresource" in permission ? `${permission.resource}/${permission.subresource}` : permission.resource;
     const words = `to ${permission.verb} ${what} in ${namespace}`;
     return this.#told(`whether it may be allowed ${words}`, "deploy/kubernetes/role.yaml", async () => {
       const review = {

@@ -62,7 +62,12 @@ export function nameOf(runId: string): string {
  * The Job of one execution. It waits for its Secret: what has no code yet cannot run it.
  * @param command what the image's program is asked for: "run" a job, or the "probe" of the canary
  */
-export function jobManifest(name: string, timeoutMs: number, parts: ManifestParts, command: "run" | "probe"): V1Job {
+export function jobManifest(
+  name: string,
+  timeoutMs: number,
+  parts: ManifestParts,
+  command: "run" | "probe",
+): V1Job {
   const { section } = parts;
   return {
     apiVersion: "batch/v1",
@@ -120,7 +125,11 @@ export function secretManifest(
 }
 
 /** The members of an execution's Secret. */
-export function secretData(job: SandboxJob, nonce: string, section: KubernetesSection): Record<string, string> {
+export function secretData(
+  job: SandboxJob,
+  nonce: string,
+  section: KubernetesSection,
+): Record<string, string> {
   const { runId, language, timeoutMs } = job;
   const limits = { memoryMb: section.memory_mb, cpuMs: section.cpu_seconds * 1_000 };
   const file: JobFile = { runId, language, timeoutMs, nonce, limits };

@@ -2,7 +2,15 @@ import { z } from "zod";
 import type { SandboxOutcome, SandboxStatus } from "../../domain/sandbox.ts";
 
 const outcomeSchema = z.strictObject({
-  status: z.enum(["succeeded", "failed", "timeout", "cancelled", "memory_limit", "cpu_limit", "output_limit"]),
+  status: z.enum([
+    "succeeded",
+    "failed",
+    "timeout",
+    "cancelled",
+    "memory_limit",
+    "cpu_limit",
+    "output_limit",
+  ]),
   stdout: z.string(),
   stderr: z.string(),
   stdoutTruncated: z.boolean(),

@@ -30,14 +30,17 @@ export function isOver(pod: Pod): boolean {
 /** Why the pod will never begin; undefined as long as it may. That no node has room may pass. */
 export function cannotBegin(pod: Pod): string | undefined {
   const { waiting } = stateOf(pod);
-  if (waiting !== undefined && FATAL_WAITS.has(waiting.reason)) return `${waiting.reason}: ${waiting.message}`;
+  if (waiting !== undefined && FATAL_WAITS.has(waiting.reason))
+    return `${waiting.reason}: ${waiting.message}`;
   return disruption(pod) ?? (isOver(pod) && !hasBegun(pod) ? `the pod ended as ${wordsOf(pod)}` : undefined);
 }
 
 /** What it waits for, for people. */
 export function waitsFor(pod: Pod | undefined): string {
   if (pod === undefined) return "no pod was made for it: see the events of its Job, and the ResourceQuota";
-  const unscheduled = pod.status.conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
+  const unscheduled = pod.status.conditions.find(
+    ({ type, status }) => type === "PodScheduled" && status === "False",
+  );
   if (unscheduled !== undefined) return `${unscheduled.reason}: ${unscheduled.message}`;
   const { waiting } = stateOf(pod);
   return waiting === undefined ? `the pod is ${wordsOf(pod)}` : `${waiting.reason}: ${waiting.message}`;
@@ -45,7 +48,9 @@ export function waitsFor(pod: Pod | undefined): string {
 
 /** Why the cluster ended the pod, or no longer knows of it; undefined when it did neither. */
 export function disruption(pod: Pod): string | undefined {
-  const target = pod.status.conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True");
+  const target = pod.status.conditions.find(
+    ({ type, status }) => type === "DisruptionTarget" && status === "True",
+  );
   if (target !== undefined) return `${target.reason}: ${target.message}`;
   const { reason, phase } = pod.status;
   const lost =

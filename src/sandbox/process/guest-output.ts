@@ -88,7 +88,8 @@ function parseFrame(text: string): GuestFrame {
   const { result, tooLarge, error } = frameSchema.parse(JSON.parse(text));
   const value = wellFormed(result, MOST_DEPTH);
   // Counted as it is told: 1e20 has five letters in Python, and twenty-one here.
-  if (value === undefined || jsonBytes(value) > MOST_RESULT_BYTES) return { result: null, tooLarge: true, error };
+  if (value === undefined || jsonBytes(value) > MOST_RESULT_BYTES)
+    return { result: null, tooLarge: true, error };
   return { result: value, tooLarge, error };
 }
 

@@ -41,7 +41,8 @@ export class GuestProcess {
     this.#child.stdout.on("data", (bytes: Buffer) => this.onStdout(bytes));
     this.#child.stderr.on("data", (bytes: Buffer) => this.onStderr(bytes));
     // A process that ends without reading its input is no error of the host's.
-    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.on("error", () => {});
+    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr])
+      stream.on("error", () => {});
   }
 
   get pid(): number | undefined {

@@ -28,9 +28,11 @@ export function kernelWalls(
   const limits = read(`/proc/${leaf}/limits`) ?? "";
   for (const [name, most] of LIMITS) {
     const hard = new RegExp(String.raw`^${name}\s+\S+\s+(\S+)`, "m").exec(limits)?.[1] ?? "missing";
-    if (!(Number(hard) <= most)) return { wall: "limits of the kernel", how: `“${name}” of a worker is ${hard}` };
+    if (!(Number(hard) <= most))
+      return { wall: "limits of the kernel", how: `“${name}” of a worker is ${hard}` };
   }
-  if (statusLine(leaf, "NoNewPrivs") !== "1") return { wall: "no new privileges", how: "a worker could gain some" };
+  if (statusLine(leaf, "NoNewPrivs") !== "1")
+    return { wall: "no new privileges", how: "a worker could gain some" };
   if (Number.parseInt(statusLine(leaf, "CapEff") ?? "1", 16) !== 0)
     return { wall: "no capabilities", how: "a worker has some" };
   const uid = statusLine(leaf, "Uid")?.split(/\s+/)[0];

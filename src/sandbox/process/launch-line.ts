@@ -57,7 +57,12 @@ export function launchLine(
 ): LaunchLine {
   const seen = programsSeen(enclosure, programs);
   const worker = denoLine(language, seen);
-  return [...limitsLine(limits), ...namespacesLine(enclosure, programs), ...privilegesLine(enclosure), ...worker];
+  return [
+    ...limitsLine(limits),
+    ...namespacesLine(enclosure, programs),
+    ...privilegesLine(enclosure),
+    ...worker,
+  ];
 }
 
 /** One limit a command: several flags in one `ulimit` are an error in some shells, and then nothing would hold. */
@@ -78,7 +83,11 @@ const NAMESPACES =
 const AS_ROOT = "--cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP".split(" ");
 const AS_USER = "--unshare-user --uid 65534 --gid 65534".split(" ");
 /** What every program needs of a system, and nobody can write to. */
-const SYSTEM = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].flatMap((folder) => ["--ro-bind-try", folder, folder]);
+const SYSTEM = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].flatMap((folder) => [
+  "--ro-bind-try",
+  folder,
+  folder,
+]);
 const FOLDER = "--perms 0755 --dir /sandbox".split(" ");
 const SEALED = "--dev /dev --proc /proc --remount-ro / --chdir / --clearenv".split(" ");
 
@@ -107,7 +116,13 @@ function privilegesLine({ bubblewrap, setpriv, dropTo }: Enclosure): string[] {
   const drop =
     dropTo === undefined
       ? []
-      : [`--reuid=${dropTo}`, `--regid=${dropTo}`, "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"];
+      : [
+          `--reuid=${dropTo}`,
+          `--regid=${dropTo}`,
+          "--clear-groups",
+          "--bounding-set=-all",
+          "--inh-caps=-all",
+        ];
   const command = bubblewrap === "" ? "setpriv" : "/sandbox/setpriv";
   return [command, ...drop, "--no-new-privs", "--pdeathsig=KILL", "--"];
 }

@@ -39,7 +39,9 @@ export function outcomeOf(ending: Ending): SandboxOutcome {
     stdoutTruncated: stdout.truncated,
     stderrTruncated: stderr.truncated,
     result: frame?.result ?? null,
-    error: cutError(frame?.error ?? (status === "failed" && frame === undefined ? lost(killedBy, stderr.text) : null)),
+    error: cutError(
+      frame?.error ?? (status === "failed" && frame === undefined ? lost(killedBy, stderr.text) : null),
+    ),
     exitCode: killedBy === undefined ? ending.exit.code : null,
     durationMs: Math.round(ending.durationMs),
     cpuMs: Math.round(ending.cpuMs),
@@ -54,7 +56,8 @@ function statusOf(ending: Ending, killedBy: string | undefined): SandboxStatus {
     if (frame.error !== null && isMemoryError(frame.error)) return "memory_limit";
     return frame.error === null && exit.code === 0 ? "succeeded" : "failed";
   }
-  if (ending.nearMemoryLimit || (killedBy !== undefined && OUT_OF_MEMORY.test(stderr.text))) return "memory_limit";
+  if (ending.nearMemoryLimit || (killedBy !== undefined && OUT_OF_MEMORY.test(stderr.text)))
+    return "memory_limit";
   return "failed";
 }
 

@@ -1,4 +1,5 @@
-const asError = (reason: unknown) => (reason instanceof Error ? reason : new Error("Given up.", { cause: reason }));
+const asError = (reason: unknown) =>
+  reason instanceof Error ? reason : new Error("Given up.", { cause: reason });
 
 /** So many at once, and so many that wait for their turn, first come, first served. */
 export class Places {

@@ -24,7 +24,9 @@ export interface Probe {
 
 /** Expects the guest to be ended for that reason. */
 const ends = (status: SandboxOutcome["status"]) => (outcome: SandboxOutcome) =>
-  outcome.status === status ? undefined : `a guest that should have ended with ${status} ended with ${told(outcome)}`;
+  outcome.status === status
+    ? undefined
+    : `a guest that should have ended with ${status} ended with ${told(outcome)}`;
 
 /** Expects a list with nothing in it. */
 const nothingFrom = (outcome: SandboxOutcome) =>

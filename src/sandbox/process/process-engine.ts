@@ -218,7 +218,8 @@ export class ProcessEngine implements SandboxEngine {
       idle: this.#options.idle?.[language] ?? idle,
       retireMs: this.#options.retireMs ?? 600_000,
       start: (signal) => this.#startWorker(language, signal),
-      onFailure: (error) => this.#options.log.error({ err: error, language }, "a worker of the sandbox did not start"),
+      onFailure: (error) =>
+        this.#options.log.error({ err: error, language }, "a worker of the sandbox did not start"),
     });
   }
 
@@ -244,12 +245,17 @@ export class ProcessEngine implements SandboxEngine {
 
   #runLimits(setup: Setup, limits: ProcessLimits): RunLimits {
     const { javascript, python } = this.#limits.memoryMb;
-    return { ...limits, dataMb: { javascript: setup.baseDataMb + javascript, python: setup.baseDataMb + python } };
+    return {
+      ...limits,
+      dataMb: { javascript: setup.baseDataMb + javascript, python: setup.baseDataMb + python },
+    };
   }
 }
 
 function busy(): ToolgateError {
-  return new ToolgateError("UNAVAILABLE", "The sandbox is busy; try again in a few seconds.", { retryAfterSeconds: 5 });
+  return new ToolgateError("UNAVAILABLE", "The sandbox is busy; try again in a few seconds.", {
+    retryAfterSeconds: 5,
+  });
 }
 
 function defaultConcurrency(): number {

@@ -35,7 +35,11 @@ export class PythonStarter {
         return await Worker.start({ ...start, input: inputOf(folder, wheels, image) });
       } catch (error) {
         if (start.signal.aborted) throw error;
-        this.#failed(made, error, "a worker for Python did not start from the image of its memory; it starts without");
+        this.#failed(
+          made,
+          error,
+          "a worker for Python did not start from the image of its memory; it starts without",
+        );
       }
     }
     return await Worker.start({ ...start, input: inputOf(folder, wheels, undefined) });
@@ -71,7 +75,11 @@ export class PythonStarter {
 function inputOf(folder: string, wheels: readonly Buffer[], image: Buffer | undefined): Buffer[] {
   // As it is, not copied for each worker.
   const images = image === undefined ? [] : [frameLength(image), image];
-  return [frameOf({ folder, wheels: wheels.length, image: image !== undefined }), ...images, ...wheels.map(frameOf)];
+  return [
+    frameOf({ folder, wheels: wheels.length, image: image !== undefined }),
+    ...images,
+    ...wheels.map(frameOf),
+  ];
 }
 
 /** Reads the one frame that a maker writes. */

@@ -49,7 +49,10 @@ export class Run {
     process.onStderr = (bytes) => this.#take(this.#stderr, bytes);
     this.#last = usageOf(worker.leaf);
     this.#before = this.#last?.cpuMs ?? 0;
-    this.#timers = [setTimeout(() => this.#end("timeout"), job.timeoutMs), setInterval(() => this.#look(), LOOK_MS)];
+    this.#timers = [
+      setTimeout(() => this.#end("timeout"), job.timeoutMs),
+      setInterval(() => this.#look(), LOOK_MS),
+    ];
     const abort = () => this.#end("aborted");
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();

@@ -75,7 +75,11 @@ async function tryKernel(test: SelfTest): Promise<string | undefined> {
 async function tryDeath({ line, afterlifeMs }: SelfTest): Promise<string | undefined> {
   if (await deathWithParent(line, afterlifeMs)) return undefined;
   const advice = "Install bubblewrap, or util-linux with a setpriv that knows --pdeathsig.";
-  return down("no guest outlives the gateway", "a worker went on after whoever had started it was killed", advice);
+  return down(
+    "no guest outlives the gateway",
+    "a worker went on after whoever had started it was killed",
+    advice,
+  );
 }
 
 /** A port of this machine that no guest may reach. */

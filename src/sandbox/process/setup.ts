@@ -55,13 +55,22 @@ export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Pr
   for (const enclosure of enclosures(isolation, isRoot)) {
     const programs =
       enclosure.dropTo === undefined ? found : await readablePrograms(found, enclosure.bubblewrap === "");
-    const line = launchLine("javascript", programs, enclosure, { dataKb: undefined, cpuSeconds: START_CPU_SECONDS });
+    const line = launchLine("javascript", programs, enclosure, {
+      dataKb: undefined,
+      cpuSeconds: START_CPU_SECONDS,
+    });
     const complaint = await complaintOf(line);
     if (complaint !== undefined) {
       complaints.push(complaint);
       continue;
     }
-    const idle = await Worker.start({ language: "javascript", line, input: [], mostMs: startMs, signal: NEVER });
+    const idle = await Worker.start({
+      language: "javascript",
+      line,
+      input: [],
+      mostMs: startMs,
+      signal: NEVER,
+    });
     const baseDataMb = usageOf(idle.leaf)?.dataMb ?? 0;
     idle.end();
     const withoutBubblewrap = isolation === "auto" && enclosure.bubblewrap === "" ? complaints[0] : undefined;

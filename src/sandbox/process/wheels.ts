@@ -44,7 +44,8 @@ export async function findWheels(folder: string): Promise<readonly Wheel[]> {
     }),
   );
   for (const file of pins?.keys() ?? []) {
-    if (!files.includes(file)) throw new Error(`${path.join(folder, PINS)} pins ${file}, which is not there.`);
+    if (!files.includes(file))
+      throw new Error(`${path.join(folder, PINS)} pins ${file}, which is not there.`);
   }
   return wheels;
 }

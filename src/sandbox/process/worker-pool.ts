@@ -19,7 +19,8 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-const givenUp = ({ reason }: AbortSignal) => new Error("Given up before a worker was ready.", { cause: reason });
+const givenUp = ({ reason }: AbortSignal) =>
+  new Error("Given up before a worker was ready.", { cause: reason });
 
 /** Workers of one language, each for one job: one that is taken is replaced in the background. */
 export class WorkerPool {

@@ -33,7 +33,8 @@ export function sandboxCancel({ engine, runs }: SandboxDeps): Tool {
       const accepted = found.status === "running" && (await runs.requestCancel(found.runId));
       // Its instance hears of it anyway; here it may be at hand.
       if (accepted) await engine.cancel(found.runId).catch(() => false);
-      const { status } = found.status === "running" ? await untilOver(runs, caller.accountId, found, signal) : found;
+      const { status } =
+        found.status === "running" ? await untilOver(runs, caller.accountId, found, signal) : found;
       return { run_id: name, cancelled: accepted || status === "cancelled", status };
     },
   });

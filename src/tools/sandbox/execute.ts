@@ -71,5 +71,7 @@ async function runToEnd(
   }
   const status = await runs.end(job.runId, outcome.status);
   metrics.count("toolgate_sandbox_executions_total", 1, { status });
-  return status === outcome.status ? outcome : { ...outcome, status, result: null, error: null, exitCode: null };
+  return status === outcome.status
+    ? outcome
+    : { ...outcome, status, result: null, error: null, exitCode: null };
 }

@@ -11,7 +11,10 @@ const text = () =>
   z
     .string()
     .max(MOST_BYTES)
-    .refine((value) => Buffer.byteLength(value) <= MOST_BYTES, `must have at most ${MOST_BYTES} bytes as UTF-8`);
+    .refine(
+      (value) => Buffer.byteLength(value) <= MOST_BYTES,
+      `must have at most ${MOST_BYTES} bytes as UTF-8`,
+    );
 
 /** The parameters of `sandbox_execute`. */
 export const executeParams = z.strictObject({
@@ -35,7 +38,9 @@ export const executeParams = z.strictObject({
       `must be 1 to 64 characters of ${LETTERS}, and not begin with run_, as the service's own do`,
     )
     .optional()
-    .describe("A name of your own for the execution, by which sandbox_cancel can end it before you have the answer"),
+    .describe(
+      "A name of your own for the execution, by which sandbox_cancel can end it before you have the answer",
+    ),
 });
 
 /** The parameters of `sandbox_cancel`. */

@@ -37,7 +37,10 @@ export function prefillActivations(computed: Computed, gpus: number): bigint {
 /** The buffer in which GPUs add up what each computed of a layer: the residual stream of one step. */
 export function reductionBuffer(computed: Computed, gpus: number): bigint {
   if (gpus === 1) return 0n;
-  return bytesOf(BigInt(chunkOf(computed)) * BigInt(computed.architecture.hiddenSize), computeDtype(computed.dtype));
+  return bytesOf(
+    BigInt(chunkOf(computed)) * BigInt(computed.architecture.hiddenSize),
+    computeDtype(computed.dtype),
+  );
 }
 
 /**

@@ -56,7 +56,8 @@ function weightAssumptions({ dtype, quantization }: ResolvedWorkload): string[] 
 function trainingAssumptions({ dtype, recomputation }: ResolvedWorkload): string[] {
   const kept = {
     none: "num_layers * s * b * h * (34 + 5 * a * s / h) bytes",
-    selective: "num_layers * s * b * h * 34 bytes, attention scores are computed again as fused attention does",
+    selective:
+      "num_layers * s * b * h * 34 bytes, attention scores are computed again as fused attention does",
     full: "num_layers * s * b * h * 2 bytes and one whole layer, layers are computed again from their inputs",
   }[recomputation];
   return [
@@ -70,7 +71,9 @@ function trainingAssumptions({ dtype, recomputation }: ResolvedWorkload): string
 
 function modelAssumptions({ architecture, model, mode }: ResolvedWorkload): string[] {
   return [
-    ...(architecture.experts ? ["all experts are in memory; only activations depend on how many are active"] : []),
+    ...(architecture.experts
+      ? ["all experts are in memory; only activations depend on how many are active"]
+      : []),
     ...(architecture.experts && mode === "training"
       ? ["the activations formula is that of a dense network; the buffers of routed tokens are not modelled"]
       : []),

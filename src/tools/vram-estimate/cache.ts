@@ -18,7 +18,10 @@ export function kvCacheBytesPerToken({ architecture, kvCacheDtype }: Cached): bi
 }
 
 /** Bytes of the key-value cache on each of some GPUs. */
-export function kvCacheBytes({ architecture, kvCacheDtype, contextLength, batchSize }: Cached, gpus: number): bigint {
+export function kvCacheBytes(
+  { architecture, kvCacheDtype, contextLength, batchSize }: Cached,
+  gpus: number,
+): bigint {
   const { attentionLayers, slidingWindow } = architecture;
   const windowed = slidingWindow
     ? BigInt(slidingWindow.layers) * BigInt(Math.min(contextLength, slidingWindow.tokens))

@@ -5,7 +5,13 @@ const BITS = { float32: 32, float16: 16, bfloat16: 16, float8: 8, int8: 8, int4:
 export type Dtype = keyof typeof BITS;
 
 /** Formats for weights. */
-export const WEIGHT_DTYPES = ["float32", "float16", "bfloat16", "int8", "int4"] as const satisfies readonly Dtype[];
+export const WEIGHT_DTYPES = [
+  "float32",
+  "float16",
+  "bfloat16",
+  "int8",
+  "int4",
+] as const satisfies readonly Dtype[];
 
 /** Formats for the key-value cache. */
 export const KV_CACHE_DTYPES = [

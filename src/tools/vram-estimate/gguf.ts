@@ -1,12 +1,25 @@
 import type { Architecture } from "./architecture.ts";
-import { BLOCKS, mixOf, type GgmlType, type GgufMix, type Layers, type Mix, type Rule } from "./gguf-mixes.ts";
+import {
+  BLOCKS,
+  mixOf,
+  type GgmlType,
+  type GgufMix,
+  type Layers,
+  type Mix,
+  type Rule,
+} from "./gguf-mixes.ts";
 import type { Role, Tensors } from "./tensors.ts";
 
 /**
  * Bytes of these matrices in a file of that type.
  * @param shapeGuessed whether widths were guessed: then rows are taken to be whole blocks, as those of published models mostly are
  */
-export function ggufBytes(mix: GgufMix, tensors: Tensors, architecture: Architecture, shapeGuessed: boolean): bigint {
+export function ggufBytes(
+  mix: GgufMix,
+  tensors: Tensors,
+  architecture: Architecture,
+  shapeGuessed: boolean,
+): bigint {
   const perLayer = BigInt(tensors.matrices) * BigInt(tensors.inputs) * BigInt(tensors.outputs);
   const layersOf = new Map<GgmlType, bigint>();
   // Only of these the type depends on the layer.
@@ -50,7 +63,8 @@ function beside({ base }: Mix): GgmlType {
 function valueType(mix: Mix, architecture: Architecture, layer: number): GgmlType {
   const { numHeads, numKvHeads, numLayers, experts, attentionLayers } = architecture;
   const grouped = numHeads >= 4 * numKvHeads || (mix.base.startsWith("iq2") && (experts?.count ?? 0) >= 4);
-  const type = (grouped ? mix.groupedValue : undefined) ?? ruled(mix.value, layer, attentionLayers) ?? mix.base;
+  const type =
+    (grouped ? mix.groupedValue : undefined) ?? ruled(mix.value, layer, attentionLayers) ?? mix.base;
   // Models of 80 layers share a key-value head among 8 query heads, so that the tensor is small.
   return numLayers === 80 && (type === "q3_k" || type === "q4_k") ? "q5_k" : type;
 }

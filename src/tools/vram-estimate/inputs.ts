@@ -42,7 +42,9 @@ function specialOf(architecture: Architecture): JsonObject {
   const { slidingWindow, experts, latentAttention, recurrent, attentionLayers, numLayers } = architecture;
   return {
     ...(attentionLayers === numLayers ? {} : { attention_layers: attentionLayers }),
-    ...(slidingWindow ? { sliding_window: { tokens: slidingWindow.tokens, layers: slidingWindow.layers } } : {}),
+    ...(slidingWindow
+      ? { sliding_window: { tokens: slidingWindow.tokens, layers: slidingWindow.layers } }
+      : {}),
     ...(experts
       ? {
           experts: {
@@ -55,10 +57,14 @@ function specialOf(architecture: Architecture): JsonObject {
         }
       : {}),
     ...(latentAttention
-      ? { latent_attention: { kv_lora_rank: latentAttention.rank, qk_rope_head_dim: latentAttention.ropeDim } }
+      ? {
+          latent_attention: { kv_lora_rank: latentAttention.rank, qk_rope_head_dim: latentAttention.ropeDim },
+        }
       : {}),
     ...(recurrent
-      ? { recurrent: { layers: recurrent.layers, state: recurrent.state, convolution: recurrent.convolution } }
+      ? {
+          recurrent: { layers: recurrent.layers, state: recurrent.state, convolution: recurrent.convolution },
+        }
       : {}),
   };
 }

@@ -1,4 +1,9 @@
-import { prefillActivations, reductionBuffer, trainingActivations, type Recomputation } from "./activations.ts";
+import {
+  prefillActivations,
+  reductionBuffer,
+  trainingActivations,
+  type Recomputation,
+} from "./activations.ts";
 import { kvCacheBytes, recurrentStateBytes, type Cached } from "./cache.ts";
 import { communicationFixed } from "./tensor-parallel.ts";
 import { weightsHeld, type Weights } from "./weights.ts";

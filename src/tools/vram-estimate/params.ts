@@ -24,7 +24,9 @@ export const vramParams = z.strictObject({
     .min(1)
     .max(256)
     .optional()
-    .describe("A published model, e.g. meta-llama/Llama-3.1-8B; instead of parameters_b and the architecture"),
+    .describe(
+      "A published model, e.g. meta-llama/Llama-3.1-8B; instead of parameters_b and the architecture",
+    ),
   parameters_b: z
     .number()
     .min(0.000001)
@@ -90,7 +92,9 @@ export const vramParams = z.strictObject({
   activation_recomputation: z
     .enum(RECOMPUTATIONS)
     .optional()
-    .describe("What training computes again in the backward pass instead of keeping it; selective when left out"),
+    .describe(
+      "What training computes again in the backward pass instead of keeping it; selective when left out",
+    ),
 });
 
 /** The parameters of vram_estimate, checked one by one. */

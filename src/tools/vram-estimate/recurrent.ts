@@ -14,7 +14,14 @@ interface DeltaNet {
  * Gated DeltaNet (arXiv 2412.06464) as Qwen3-Next has it: every value head keeps a matrix of key by value dimension;
  * queries, keys and values pass a short convolution; a gate as wide as the values, and two numbers per value head.
  */
-export function gatedDeltaNet({ layers, keyHeads, valueHeads, keyDim, valueDim, kernel }: DeltaNet): Recurrent {
+export function gatedDeltaNet({
+  layers,
+  keyHeads,
+  valueHeads,
+  keyDim,
+  valueDim,
+  kernel,
+}: DeltaNet): Recurrent {
   const keys = keyHeads * keyDim;
   const values = valueHeads * valueDim;
   return {

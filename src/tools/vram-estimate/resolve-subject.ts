@@ -1,6 +1,11 @@
 import { invalidField } from "../../domain/errors.ts";
 import { closestFirst } from "../closest.ts";
-import { architectureOfSize, plainArchitecture, SIZE_ASSUMPTION, usualIntermediateSize } from "./architecture.ts";
+import {
+  architectureOfSize,
+  plainArchitecture,
+  SIZE_ASSUMPTION,
+  usualIntermediateSize,
+} from "./architecture.ts";
 import { findModel } from "./find-model.ts";
 import { KNOWN_MODELS, type KnownModel } from "./models.ts";
 import { ARCHITECTURE_MEMBERS, type VramParams } from "./params.ts";
@@ -44,7 +49,10 @@ export function resolveSubject(params: VramParams): Subject {
   }
   if (given.length > 0) return describedSubject(params);
   if (params.parameters_b === undefined) {
-    throw invalidField("params", "give a model, or parameters_b, or the architecture (num_layers, hidden_size, …)");
+    throw invalidField(
+      "params",
+      "give a model, or parameters_b, or the architecture (num_layers, hidden_size, …)",
+    );
   }
   const parameters = Math.round(params.parameters_b * 1e9);
   const architecture = architectureOfSize(parameters);
@@ -66,8 +74,10 @@ function knownSubject(name: string): Subject {
 
 function describedSubject(params: VramParams): Subject {
   const { num_layers: numLayers, hidden_size: hiddenSize } = params;
-  if (numLayers === undefined) throw invalidField("params.num_layers", "is required when the architecture is given");
-  if (hiddenSize === undefined) throw invalidField("params.hidden_size", "is required when the architecture is given");
+  if (numLayers === undefined)
+    throw invalidField("params.num_layers", "is required when the architecture is given");
+  if (hiddenSize === undefined)
+    throw invalidField("params.hidden_size", "is required when the architecture is given");
   const headDim = params.head_dim ?? headDimOf(hiddenSize, params.num_attention_heads);
   const numHeads = params.num_attention_heads ?? Math.max(1, Math.round(hiddenSize / headDim));
   const numKvHeads = params.num_kv_heads ?? numHeads;

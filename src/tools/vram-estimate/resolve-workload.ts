@@ -58,7 +58,8 @@ function demandForMode({ mode, dtype, kv_cache_dtype, activation_recomputation }
 
 function demandForQuantization({ mode, dtype, quantization }: VramParams): void {
   if (quantization === undefined) return;
-  if (mode === "training") throw invalidField("params.quantization", "training needs whole weights; leave it out");
+  if (mode === "training")
+    throw invalidField("params.quantization", "training needs whole weights; leave it out");
   if (dtype === "float16" || dtype === "bfloat16") return;
   throw invalidField(
     "params.dtype",

@@ -47,7 +47,8 @@ function gpusFor(workload: ResolvedWorkload): JsonObject[] {
     total: totalOf(memoryOn(workload, tensorParallel)),
     fixed: fixedBytes(tensorParallel),
   });
-  const [first = 1, ...more] = workload.tensorParallel === undefined ? feasible(workload) : [workload.tensorParallel];
+  const [first = 1, ...more] =
+    workload.tensorParallel === undefined ? feasible(workload) : [workload.tensorParallel];
   const shares: [Share, ...Share[]] = [shareOn(first)];
   for (const gpus of more) {
     // A share that fits the smallest GPU fits them all.

@@ -72,7 +72,13 @@ const ONCE = { first: 0, layers: 1, among: 1, matrices: 1, expert: false } as co
 function attention(architecture: Architecture): Tensors[] {
   const { attentionLayers, hiddenSize, numHeads, numKvHeads, headDim, gatedAttention } = architecture;
   if (architecture.latentAttention) return latentAttention(architecture, architecture.latentAttention);
-  const every = { first: 0, layers: attentionLayers, among: attentionLayers, matrices: 1, expert: false } as const;
+  const every = {
+    first: 0,
+    layers: attentionLayers,
+    among: attentionLayers,
+    matrices: 1,
+    expert: false,
+  } as const;
   const heads = numHeads * headDim;
   const keys = { ...every, inputs: hiddenSize, outputs: numKvHeads * headDim, split: "kv_heads" } as const;
   return [
@@ -88,7 +94,13 @@ function latentAttention(
   { attentionLayers, hiddenSize, numHeads }: Architecture,
   { rank, ropeDim, queryRank, nopeDim, valueDim }: NonNullable<Architecture["latentAttention"]>,
 ): Tensors[] {
-  const every = { role: "latent", first: 0, layers: attentionLayers, among: attentionLayers, matrices: 1 } as const;
+  const every = {
+    role: "latent",
+    first: 0,
+    layers: attentionLayers,
+    among: attentionLayers,
+    matrices: 1,
+  } as const;
   const down = { ...every, inputs: hiddenSize, split: "whole", expert: false } as const;
   const up = { ...every, split: "even", expert: false } as const;
   return [
@@ -102,7 +114,13 @@ function latentAttention(
 
 function recurrent({ recurrent: layers, hiddenSize }: Architecture): Tensors[] {
   if (!layers) return [];
-  const every = { role: "recurrent", first: 0, layers: layers.layers, among: layers.layers, matrices: 1 } as const;
+  const every = {
+    role: "recurrent",
+    first: 0,
+    layers: layers.layers,
+    among: layers.layers,
+    matrices: 1,
+  } as const;
   return [
     { ...every, inputs: hiddenSize, outputs: layers.projected, split: "even", expert: false },
     { ...every, inputs: layers.inner, outputs: hiddenSize, split: "even", expert: false },
@@ -134,7 +152,9 @@ function feedForward(architecture: Architecture): Tensors[] {
   ];
 }
 
-type Network = Pick<Tensors, "first" | "layers" | "among" | "matrices" | "expert"> & { readonly width: number };
+type Network = Pick<Tensors, "first" | "layers" | "among" | "matrices" | "expert"> & {
+  readonly width: number;
+};
 
 function network(architecture: Architecture, { width, ...where }: Network): Tensors[] {
   const { hiddenSize, feedForwardMatrices } = architecture;

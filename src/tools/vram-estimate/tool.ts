@@ -35,5 +35,8 @@ function demandEstimable(params: VramParams): void {
   const { tensorParallel = 1 } = workload;
   const isTold = (gpus: number) => totalOf(memoryOn(workload, gpus)) <= MOST_BYTES;
   if (isTold(1) && (tensorParallel === 1 || isTold(tensorParallel))) return;
-  throw invalidField("params", "the estimate exceeds 8 PiB; lower batch_size, context_length or the size of the model");
+  throw invalidField(
+    "params",
+    "the estimate exceeds 8 PiB; lower batch_size, context_length or the size of the model",
+  );
 }

@@ -68,7 +68,9 @@ function measure(weights: Weights): Measured {
   const unsplit =
     (explained ? inFormat(rest) : 0n) + (quantization ? encoder : bytesOf(BigInt(encoderParameters), dtype));
   const groups = tensors.map((group) => {
-    const bytes = quantization ? quantisedBytes(quantization, group, weights) : bytesOf(numbersOf(group), dtype);
+    const bytes = quantization
+      ? quantisedBytes(quantization, group, weights)
+      : bytesOf(numbersOf(group), dtype);
     return {
       bytes: explained ? bytes : (bytes * BigInt(parameters - encoderParameters)) / counted,
       split: group.split,

@@ -57,7 +57,9 @@ interface Entry {
 }
 
 const REQUEST_ID = createContextKey("", { description: "identifier of the request" });
-const ARRIVAL = createContextKey<Arrival | undefined>(undefined, { description: "what was shown at the door" });
+const ARRIVAL = createContextKey<Arrival | undefined>(undefined, {
+  description: "what was shown at the door",
+});
 const ENTRY = createContextKey<Entry | undefined>(undefined, { description: "who was let in" });
 
 const errorBody = createErrorBody(errorBindings);
@@ -68,7 +70,9 @@ const errorBody = createErrorBody(errorBindings);
  * to say it in, is answered with the plain error body. Every answer has the identifier of its request in X-Request-Id.
  */
 export function connectDoor({ pipeline, services, random, bodyLimit, under = "" }: ConnectDeps): ConnectDoor {
-  const operations = services.flatMap((service) => service.methods.map((method) => pipeline.operation(method)));
+  const operations = services.flatMap((service) =>
+    service.methods.map((method) => pipeline.operation(method)),
+  );
   const router = createConnectRouter({
     grpc: false,
     acceptCompression: [],
@@ -92,7 +96,11 @@ export function connectDoor({ pipeline, services, random, bodyLimit, under = "" 
       const { error, detail, headers: more } = pipeline.failure(thrown, requestId);
       if (!request.complete) response.shouldKeepAlive = false;
       const json = errorBody([detail.message])?.json;
-      send(response, [["x-request-id", requestId], ...headers], { status: error.status, json, headers: more });
+      send(response, [["x-request-id", requestId], ...headers], {
+        status: error.status,
+        json,
+        headers: more,
+      });
     };
     try {
       const [path = ""] = (request.url ?? "").split("?", 1);
@@ -101,7 +109,10 @@ export function connectDoor({ pipeline, services, random, bodyLimit, under = "" 
       demandUrl(request);
       const values = createContextValues().set(REQUEST_ID, requestId).set(ARRIVAL, arrivalOf(request));
       const asked = universalRequestFromNodeRequest(request, response, undefined, values);
-      const answer = await handler({ ...asked, body: isIterable(asked.body) ? joinedPieces(asked.body) : asked.body });
+      const answer = await handler({
+        ...asked,
+        body: isIterable(asked.body) ? joinedPieces(asked.body) : asked.body,
+      });
       const refusal = refusalOf(handler, answer);
       if (refusal) return tell(refusal.error, refusal.headers);
       response.setHeader("x-request-id", requestId);

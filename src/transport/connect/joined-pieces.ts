@@ -4,7 +4,9 @@ import { Pieces } from "../../domain/pieces.ts";
 const ENOUGH = 16 * 1024;
 
 /** The body of a request for one message, in fewer pieces: Connect looks at all that it has with each new one, which may be one byte. */
-export async function* joinedPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+export async function* joinedPieces(
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let pieces = new Pieces();
   for await (const { buffer, byteOffset, byteLength } of body) {
     pieces.add(Buffer.from(buffer, byteOffset, byteLength));

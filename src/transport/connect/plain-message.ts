@@ -17,13 +17,24 @@ function requirePlainQuery(context: HandlerContext): void {
   const query = new URL(context.url).searchParams;
   requireIdentity(context, "compression", query.get("compression"));
   if ((query.get("message") ?? "").length <= KEYLESS_MESSAGE_LIMIT) return;
-  throw new ToolgateError("PAYLOAD_TOO_LARGE", `message: is longer than ${KEYLESS_MESSAGE_LIMIT} characters; use POST`);
+  throw new ToolgateError(
+    "PAYLOAD_TOO_LARGE",
+    `message: is longer than ${KEYLESS_MESSAGE_LIMIT} characters; use POST`,
+  );
 }
 
-function requireIdentity({ protocolName, responseHeader }: HandlerContext, name: string, coding: string | null): void {
+function requireIdentity(
+  { protocolName, responseHeader }: HandlerContext,
+  name: string,
+  coding: string | null,
+): void {
   if (coding === null || coding === "identity") return;
   responseHeader.set(protocolName === "grpc-web" ? "grpc-accept-encoding" : "accept-encoding", "identity");
-  throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", `${name}: must be identity; send the message uncompressed`, {
-    rpc: "UNIMPLEMENTED",
-  });
+  throw new ToolgateError(
+    "UNSUPPORTED_MEDIA_TYPE",
+    `${name}: must be identity; send the message uncompressed`,
+    {
+      rpc: "UNIMPLEMENTED",
+    },
+  );
 }

@@ -39,7 +39,8 @@ export class ConsoleDoor implements MountedHandler {
 
   handle(request: IncomingMessage, response: ServerResponse): void {
     const { url = "/", method, headers } = request;
-    const proper = method === "GET" && isPage(url) ? this.#options.place.properUrl(headers.host, url) : undefined;
+    const proper =
+      method === "GET" && isPage(url) ? this.#options.place.properUrl(headers.host, url) : undefined;
     if (proper !== undefined) return send(response, [["location", proper]], { status: 307 });
     const handler = this.#handlerOf(url, response);
     if (handler) return handler.handle(request, response);

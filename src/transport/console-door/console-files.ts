@@ -57,7 +57,8 @@ export class ConsoleFiles {
     const path = url.replace(/[?#].*$/, "");
     if (path === "/console") return plain(response, 308, "", { Location: "/console/" });
     const name = path.slice("/console/".length);
-    if (name === "dev-wallet.json" && this.#options.devWallet) return this.#options.devWallet.handle(request, response);
+    if (name === "dev-wallet.json" && this.#options.devWallet)
+      return this.#options.devWallet.handle(request, response);
     if (!this.#options.files) return plain(response, 503, NOT_BUILT);
     const file = this.#fileOf(name);
     if (file) serve(file, request, response);
@@ -99,7 +100,12 @@ function serve(file: BuiltFile, { headers }: IncomingMessage, response: ServerRe
   response.end(body);
 }
 
-function plain(response: ServerResponse, status: number, text: string, headers: OutgoingHttpHeaders = {}): void {
+function plain(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  headers: OutgoingHttpHeaders = {},
+): void {
   const common = { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store" };
   response.writeHead(status, { ...common, "Content-Length": Buffer.byteLength(text), ...headers }).end(text);
 }
@@ -116,6 +122,7 @@ function chosenCoding(accepted: string | undefined, { bodies }: BuiltFile): Codi
     const weight = parameters.find((text) => text.startsWith("q="))?.slice(2);
     weights.set(coding, weight === undefined ? 1 : Number(weight));
   }
-  const takes = (coding: Coding) => bodies[coding] !== undefined && (weights.get(coding) ?? weights.get("*") ?? 0) > 0;
+  const takes = (coding: Coding) =>
+    bodies[coding] !== undefined && (weights.get(coding) ?? weights.get("*") ?? 0) > 0;
   return (["br", "gzip"] as const).find(takes) ?? "identity";
 }

@@ -30,7 +30,9 @@ export class DevWallet {
       });
     } catch (error) {
       if (!(error instanceof ToolgateError)) throw error;
-      response.writeHead(error.status, { "Content-Type": "text/plain; charset=utf-8" }).end(`${error.message}\n`);
+      response
+        .writeHead(error.status, { "Content-Type": "text/plain; charset=utf-8" })
+        .end(`${error.message}\n`);
       return;
     }
     response.writeHead(200, { "Content-Type": "application/json" }).end(this.#body);

@@ -58,7 +58,8 @@ export class SessionGate implements Gate {
     const token = form && demand !== "none" ? tokenIn(page.cookie, form) : undefined;
     const signedIn = token === undefined ? undefined : await this.#find(token, visitor);
     if (!signedIn) {
-      if (demand === "required") throw new ToolgateError("UNAUTHORIZED", "nobody is signed in, or no longer; sign in");
+      if (demand === "required")
+        throw new ToolgateError("UNAUTHORIZED", "nobody is signed in, or no longer; sign in");
       return { caller: undefined, rate: undefined, visitor };
     }
     const rate = this.#rates.take(signedIn.caller.keyId);
@@ -69,7 +70,8 @@ export class SessionGate implements Gate {
   async #find(token: string, { network }: Visitor): Promise<SignedIn | undefined> {
     const hash = createHash("sha256").update(token).digest("base64");
     const refusal = this.#bad.refusal(network);
-    if (refusal && !this.#proven.get(hash)) throw new RateLimitedError(refusal, "unknown sessions from your address");
+    if (refusal && !this.#proven.get(hash))
+      throw new RateLimitedError(refusal, "unknown sessions from your address");
     const signedIn = await this.#options.sessions.find(token);
     if (signedIn) {
       this.#proven.set(hash, true);

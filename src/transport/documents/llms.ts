@@ -98,13 +98,17 @@ function toolLine(tool: ListedTool): string {
 function priceWords({ status, billable, fixedPrice }: ListedTool): string {
   if (status !== "active") return "announced, cannot be called yet";
   if (!billable) return "free";
-  return fixedPrice === undefined ? "priced by its parameters; the quote tells" : `${displayUsd(fixedPrice)} a call`;
+  return fixedPrice === undefined
+    ? "priced by its parameters; the quote tells"
+    : `${displayUsd(fixedPrice)} a call`;
 }
 
 function parameterWords({ properties, required }: JsonObject): string {
   if (typeof properties !== "object" || properties === null) return "";
   const needed: ReadonlySet<unknown> = new Set(Array.isArray(required) ? required : []);
-  const names = Object.keys(properties).map((name) => (needed.has(name) ? `\`${name}\` (required)` : `\`${name}\``));
+  const names = Object.keys(properties).map((name) =>
+    needed.has(name) ? `\`${name}\` (required)` : `\`${name}\``,
+  );
   return names.length === 0 ? "" : ` Parameters: ${names.join(", ")}.`;
 }
 

@@ -12,7 +12,11 @@ export function openApiDocument(baseUrl: () => string, version: string): ServedD
     mediaType: "application/json",
     maxAgeSeconds: 300,
     text() {
-      text ??= JSON.stringify({ ...document, info: { ...document.info, version }, servers: [{ url: baseUrl() }] });
+      text ??= JSON.stringify({
+        ...document,
+        info: { ...document.info, version },
+        servers: [{ url: baseUrl() }],
+      });
       return text;
     },
   };

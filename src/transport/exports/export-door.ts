@@ -90,9 +90,13 @@ export class ExportDoor {
   /** @throws ToolgateError UNAVAILABLE when the account has as many files under way as it may */
   async #amongFew(accountId: string, write: () => Promise<void>): Promise<void> {
     if (this.#owners.filter((other) => other === accountId).length >= OF_ONE) {
-      throw new ToolgateError("UNAVAILABLE", `${OF_ONE} files of the account are being written; wait for one of them`, {
-        retryAfterSeconds: 5,
-      });
+      throw new ToolgateError(
+        "UNAVAILABLE",
+        `${OF_ONE} files of the account are being written; wait for one of them`,
+        {
+          retryAfterSeconds: 5,
+        },
+      );
     }
     this.#owners.push(accountId);
     try {
@@ -102,7 +106,10 @@ export class ExportDoor {
     }
   }
 
-  async #send(response: ServerResponse, file: OpenedFile & { method: string; requestId: string }): Promise<void> {
+  async #send(
+    response: ServerResponse,
+    file: OpenedFile & { method: string; requestId: string },
+  ): Promise<void> {
     const { name, parts, method, requestId } = file;
     const iterator = parts[Symbol.asyncIterator]();
     const first = await iterator.next();
@@ -140,7 +147,8 @@ export class ExportDoor {
   #fail(response: ServerResponse, error: unknown, requestId: string): void {
     // What cannot be told any more is for the log all the same.
     const answer = hasEnded(error) ? undefined : this.#options.failed(error, requestId);
-    if (answer && !response.headersSent && !response.destroyed) send(response, [["x-request-id", requestId]], answer);
+    if (answer && !response.headersSent && !response.destroyed)
+      send(response, [["x-request-id", requestId]], answer);
     else response.destroy();
   }
 }

@@ -32,7 +32,8 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 export function parametersOf(search: string, known: readonly string[]): ExportParameters {
   const found = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
-    if (!known.includes(name)) throw invalidField(name, `is not a parameter here; there are ${known.join(", ")}`);
+    if (!known.includes(name))
+      throw invalidField(name, `is not a parameter here; there are ${known.join(", ")}`);
     if (found.has(name)) throw invalidField(name, "must be there once");
     found.set(name, value);
   }
@@ -53,7 +54,8 @@ export function dateOf(parameters: ExportParameters, name: string): Date | undef
 
 /** @throws ToolgateError INVALID_REQUEST for a span without a day */
 export function spanOf(from: Date | undefined, to: Date | undefined): Span {
-  if (from && to && to <= from) throw invalidField("to", "must be after from; it is the first day that is left out");
+  if (from && to && to <= from)
+    throw invalidField("to", "must be after from; it is the first day that is left out");
   return { from, to };
 }
 

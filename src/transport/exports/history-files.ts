@@ -82,7 +82,9 @@ async function* linesOf<Item, Status>(
   let head = csvLine(Object.keys(columns));
   for (let query: PageQuery<Status> | undefined = first; query;) {
     const page: Page<Item> = await list(query);
-    yield head + page.items.map((item) => csvLine(Object.values(columns).map((cellOf) => cellOf(item)))).join("");
+    yield (
+      head + page.items.map((item) => csvLine(Object.values(columns).map((cellOf) => cellOf(item)))).join("")
+    );
     head = "";
     query = page.nextCursor === undefined ? undefined : { ...query, cursor: page.nextCursor };
   }

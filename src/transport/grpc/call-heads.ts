@@ -68,9 +68,13 @@ export class CallHeads {
 function requireIdentity(call: ServerInterceptingCallInterface, headers: Header[]): void {
   if (encodingOf(call) === "identity") return;
   headers.push(["grpc-accept-encoding", "identity"]);
-  throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "grpc-encoding: must be identity; send messages uncompressed", {
-    rpc: "UNIMPLEMENTED",
-  });
+  throw new ToolgateError(
+    "UNSUPPORTED_MEDIA_TYPE",
+    "grpc-encoding: must be identity; send messages uncompressed",
+    {
+      rpc: "UNIMPLEMENTED",
+    },
+  );
 }
 
 /** The credentials of a call; grpc-js has the other end as `address:port`, an IPv6 address without brackets. */

@@ -6,7 +6,12 @@ import {
   type HealthListRequestSchema,
   HealthListResponseSchema,
 } from "#gen/grpc/health/v1/health_pb.ts";
-import { type handleServerStreamingCall, type handleUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js";
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type ServerWritableStream,
+  status,
+} from "@grpc/grpc-js";
 import type { Health } from "../../app/ports.ts";
 
 type CheckRequest = MessageShape<typeof HealthCheckRequestSchema>;
@@ -38,7 +43,10 @@ export class HealthEndpoint {
   readonly check: handleUnaryCall<CheckRequest, CheckResponse> = async (call, respond) => {
     const { service } = call.request;
     if (!this.#names.has(service)) {
-      respond({ code: status.NOT_FOUND, details: `there is no service ${JSON.stringify(service.slice(0, 128))}` });
+      respond({
+        code: status.NOT_FOUND,
+        details: `there is no service ${JSON.stringify(service.slice(0, 128))}`,
+      });
       return;
     }
     respond(null, create(HealthCheckResponseSchema, { status: await this.#status() }));

@@ -1,5 +1,10 @@
 import { constants } from "node:http2";
-import { type Metadata, type ServerInterceptingCallInterface, type ServerInterceptor, status } from "@grpc/grpc-js";
+import {
+  type Metadata,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  status,
+} from "@grpc/grpc-js";
 import { AnswerHead } from "./answer-head.ts";
 import type { CallHeads } from "./call-heads.ts";
 import { streamOf } from "./call-internals.ts";
@@ -22,7 +27,10 @@ export interface CallLimits {
 const HELD_MS = 1_000;
 
 const LATE = { code: status.DEADLINE_EXCEEDED, details: "the request did not arrive in time" };
-const SURPLUS = { code: status.RESOURCE_EXHAUSTED, details: "too many calls without an API key wait for their caller" };
+const SURPLUS = {
+  code: status.RESOURCE_EXHAUSTED,
+  details: "too many calls without an API key wait for their caller",
+};
 const NO_HEADERS = new AnswerHead([]);
 
 /**
@@ -45,7 +53,10 @@ export class OpenCalls {
   /** For the server's options; must be the only one, as it looks into grpc-js's own call. */
   readonly interceptor: ServerInterceptor = (method, call) => this.#follow(method, call);
 
-  #follow({ path, requestStream, responseStream }: Method, call: ServerInterceptingCallInterface): FollowedCall {
+  #follow(
+    { path, requestStream, responseStream }: Method,
+    call: ServerInterceptingCallInterface,
+  ): FollowedCall {
     const streaming = requestStream || responseStream;
     const open: OpenCall = {
       call,
@@ -82,7 +93,12 @@ export class OpenCalls {
     });
   }
 
-  async #check(path: string, open: OpenCall, metadata: Metadata, go: (metadata: Metadata) => void): Promise<void> {
+  async #check(
+    path: string,
+    open: OpenCall,
+    metadata: Metadata,
+    go: (metadata: Metadata) => void,
+  ): Promise<void> {
     const verdict = await this.#heads.check(path, open.call, metadata);
     // Cancelled meanwhile.
     if (!this.#open.has(open)) return;

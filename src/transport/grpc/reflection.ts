@@ -20,7 +20,9 @@ type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema
 /** grpc.reflection.v1.ServerReflection over the descriptors of the services that the server has; answers are encoded. */
 export function serverReflection(services: readonly DescService[]): handleBidiStreamingCall<Request, Buffer> {
   const index = new DescriptorIndex(services.map(({ file }) => file));
-  const names = services.map(({ typeName }) => ({ name: typeName })).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const names = services
+    .map(({ typeName }) => ({ name: typeName }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
   const list: Answer = { case: "listServicesResponse", value: { service: names } };
   return (call) => {
     const sent = new Set<DescFile>();
@@ -61,7 +63,12 @@ function answer(request: Request, index: DescriptorIndex, list: Answer, sent: Se
  * The file, then all that it imports, less what this stream was sent before; the file that was asked for is always sent.
  * ServerReflectionResponse.file_descriptor_response = 4, of files that are encoded once.
  */
-function files(request: Request, index: DescriptorIndex, file: DescFile | undefined, sent: Set<DescFile>): Buffer {
+function files(
+  request: Request,
+  index: DescriptorIndex,
+  file: DescFile | undefined,
+  sent: Set<DescFile>,
+): Buffer {
   if (!file) return error(request, status.NOT_FOUND, "there is no such file, symbol or extension");
   sent.delete(file);
   const found: DescFile[] = [];
@@ -84,7 +91,11 @@ function error(request: Request, errorCode: number, errorMessage: string): Buffe
 }
 
 function encoded(originalRequest: Request, messageResponse?: Answer): Buffer {
-  const response = { validHost: originalRequest.host, originalRequest, ...(messageResponse && { messageResponse }) };
+  const response = {
+    validHost: originalRequest.host,
+    originalRequest,
+    ...(messageResponse && { messageResponse }),
+  };
   const bytes = toBinary(ServerReflectionResponseSchema, create(ServerReflectionResponseSchema, response));
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -7,7 +7,12 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { BINARY_OPTIONS } from "../message-limits.ts";
-import type { handleBidiStreamingCall, handleServerStreamingCall, handleUnaryCall, Server } from "@grpc/grpc-js";
+import type {
+  handleBidiStreamingCall,
+  handleServerStreamingCall,
+  handleUnaryCall,
+  Server,
+} from "@grpc/grpc-js";
 
 /** The handlers that this server has, by what they take and give. */
 type Handler<Request, Response> =

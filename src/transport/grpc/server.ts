@@ -92,7 +92,12 @@ export class GrpcServer {
     const reflection = serverReflection([...services, Health, ServerReflection, ServerReflectionV1Alpha]);
     registerEncoded(this.#server, ServerReflection.method.serverReflectionInfo, reflection);
     // What grpcurl asked for before 2023, and many ask for still: the same messages under the service's first name.
-    registerEncoded(this.#server, ServerReflection.method.serverReflectionInfo, reflection, ServerReflectionV1Alpha);
+    registerEncoded(
+      this.#server,
+      ServerReflection.method.serverReflectionInfo,
+      reflection,
+      ServerReflectionV1Alpha,
+    );
   }
 
   /**

@@ -55,8 +55,12 @@ function decode<D extends DescMessage>(schema: D, bytes: Buffer): MessageShape<D
   try {
     return fromBinary(schema, bytes, BINARY_OPTIONS);
   } catch (cause) {
-    throw new ToolgateError("INVALID_REQUEST", `the request is not a ${schema.typeName} in protobuf encoding`, {
-      cause,
-    });
+    throw new ToolgateError(
+      "INVALID_REQUEST",
+      `the request is not a ${schema.typeName} in protobuf encoding`,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -38,7 +38,11 @@ export class CallerOrigin {
    */
   demand({ headers }: Pick<IncomingMessage, "headers">): void {
     const { origin, host } = headers;
-    if (origin !== undefined && !this.#origins.has(origin) && !(this.#local && isLoopback(originHost(origin))))
+    if (
+      origin !== undefined &&
+      !this.#origins.has(origin) &&
+      !(this.#local && isLoopback(originHost(origin)))
+    )
       throw new ToolgateError(
         "FORBIDDEN",
         "Origin: pages of this origin may not call; the operator lists those that may in CORS_ORIGINS",

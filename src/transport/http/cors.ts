@@ -27,7 +27,8 @@ export class Cors {
     if (origin === undefined || !this.#origins.has(origin)) return false;
     response.setHeader("Access-Control-Allow-Origin", origin);
     response.setHeader("Access-Control-Expose-Headers", EXPOSED_HEADERS);
-    if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined) return false;
+    if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined)
+      return false;
     const asked = request.headers["access-control-request-headers"]?.slice(0, LONGEST_ASKED) ?? "";
     response.writeHead(204, {
       "Access-Control-Allow-Methods": "GET, POST",

@@ -13,7 +13,14 @@ export class EventStream {
   /** Sends the head. */
   constructor(response: ServerResponse, headers: readonly Header[]) {
     this.#response = response;
-    const raw = ["content-type", "text/event-stream", "cache-control", "no-store", "x-content-type-options", "nosniff"];
+    const raw = [
+      "content-type",
+      "text/event-stream",
+      "cache-control",
+      "no-store",
+      "x-content-type-options",
+      "nosniff",
+    ];
     // Reverse proxies would hold small events back.
     raw.push("x-accel-buffering", "no");
     for (const [name, value] of headers) raw.push(name, value);

@@ -87,7 +87,10 @@ export class Facade {
   /** The answer to what cannot be read as a request, as bytes for the socket. */
   refusal(error: ToolgateError): string {
     const requestId = this.#requestIds.next();
-    return lastAnswer([["x-request-id", requestId]], this.failed(this.#deps.pipeline.failure(error, requestId)));
+    return lastAnswer(
+      [["x-request-id", requestId]],
+      this.failed(this.#deps.pipeline.failure(error, requestId)),
+    );
   }
 
   /** The answer to a failed call: status and body by the generated table of error messages. */
@@ -143,7 +146,9 @@ function findRoute(transcoder: Transcoder, method: string, path: string): RouteM
   const match = transcoder.match(method === "HEAD" ? "GET" : method, path);
   if ("route" in match) return match;
   if (match.status === 404) throw new ToolgateError("NOT_FOUND", "there is nothing at this path");
-  throw new MethodNotAllowedError(match.allow.flatMap((allowed) => (allowed === "GET" ? ["GET", "HEAD"] : [allowed])));
+  throw new MethodNotAllowedError(
+    match.allow.flatMap((allowed) => (allowed === "GET" ? ["GET", "HEAD"] : [allowed])),
+  );
 }
 
 /** METHOD_NOT_ALLOWED with the Allow header (RFC 9110 section 15.5.6). */
@@ -162,7 +167,9 @@ function asToolgateError(error: unknown): unknown {
 
 function splitTarget(target: string): { path: string; query: string } {
   const mark = target.indexOf("?");
-  return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+  return mark < 0
+    ? { path: target, query: "" }
+    : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
 /** A message, a batch of them, or nothing at all: only an object without `jsonrpc` can be a plain tool call. */

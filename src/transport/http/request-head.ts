@@ -39,7 +39,8 @@ export function isTooLong(host: string | undefined): boolean {
 /** @throws ToolgateError INVALID_REQUEST unless an HTTP/1.1 request has one Host header (RFC 9112 section 3.2) */
 export function demandHost({ httpVersion, headers }: IncomingMessage): void {
   const { host } = headers;
-  if (isTooLong(host)) throw new ToolgateError("INVALID_REQUEST", `Host: is longer than ${HOST_LIMIT} characters`);
+  if (isTooLong(host))
+    throw new ToolgateError("INVALID_REQUEST", `Host: is longer than ${HOST_LIMIT} characters`);
   if (host === undefined ? httpVersion === "1.0" : !host.includes(",")) return;
   throw new ToolgateError("INVALID_REQUEST", "Host: must be sent, and once");
 }
@@ -48,7 +49,10 @@ export function demandHost({ httpVersion, headers }: IncomingMessage): void {
 export function demandPlainBody({ headers }: IncomingMessage): void {
   const coding = headers["content-encoding"];
   if (coding === undefined || coding.toLowerCase() === "identity") return;
-  throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-encoding: must be identity; send the body as it is");
+  throw new ToolgateError(
+    "UNSUPPORTED_MEDIA_TYPE",
+    "content-encoding: must be identity; send the body as it is",
+  );
 }
 
 /**

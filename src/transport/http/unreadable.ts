@@ -14,9 +14,13 @@ export function readingError(code: string | undefined): ToolgateError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
       // RFC 6585 section 5
-      return new ToolgateError("PAYLOAD_TOO_LARGE", `request line and headers: are larger than ${HEAD_LIMIT} bytes`, {
-        status: 431,
-      });
+      return new ToolgateError(
+        "PAYLOAD_TOO_LARGE",
+        `request line and headers: are larger than ${HEAD_LIMIT} bytes`,
+        {
+          status: 431,
+        },
+      );
     case "ERR_HTTP_REQUEST_TIMEOUT":
       // RFC 9110 section 15.5.9
       return new ToolgateError("INVALID_REQUEST", "the request did not arrive in time", { status: 408 });
@@ -26,7 +30,10 @@ export function readingError(code: string | undefined): ToolgateError {
 }
 
 /** An answer as bytes for the socket, where there is no response to write it with; the last on its connection. */
-export function lastAnswer(headers: readonly Header[], { status, json, headers: more = [] }: HttpAnswer): string {
+export function lastAnswer(
+  headers: readonly Header[],
+  { status, json, headers: more = [] }: HttpAnswer,
+): string {
   const body = JSON.stringify(json);
   const lines = [...headers, ...more, ["content-type", "application/json"], ["connection", "close"]];
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");

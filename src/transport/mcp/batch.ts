@@ -43,12 +43,17 @@ export class BatchAnswers {
     return answers.length === 0 ? { status: 202 } : { status: 200, json: answers };
   }
 
-  async #answerOne(message: Message | undefined, index: number, exchange: McpExchange): Promise<object | undefined> {
+  async #answerOne(
+    message: Message | undefined,
+    index: number,
+    exchange: McpExchange,
+  ): Promise<object | undefined> {
     const id = message?.id;
     exchange.forgetSettlement();
     try {
       // The batch as a whole was counted once when it was let in.
-      if (index > 0) exchange.tellRate((await this.#pipeline.admit(this.#callTool, arrivalOf(exchange.request))).rate);
+      if (index > 0)
+        exchange.tellRate((await this.#pipeline.admit(this.#callTool, arrivalOf(exchange.request))).rate);
       if (!message || id === undefined) return undefined;
       if (message.method === "initialize" || eraOf(message, undefined) === "modern")
         throw new JsonRpcError(RPC_ERROR.invalidRequest, "must be sent alone, not in a batch");
@@ -73,7 +78,8 @@ function demandBatch(messages: readonly unknown[], { version, headers }: McpExch
   if (messages.length === 0) throw noBatch("must hold a message");
   if (messages.length > LONGEST) throw noBatch(`must hold at most ${LONGEST} messages`);
   const header = OF_ONE_CALL.find((name) => headers[name] !== undefined);
-  if (header !== undefined) throw noBatch(`must be one object with the header ${header}, which belongs to one call`);
+  if (header !== undefined)
+    throw noBatch(`must be one object with the header ${header}, which belongs to one call`);
 }
 
 function noBatch(problem: string): UnreadableMessageError {

@@ -7,7 +7,8 @@ import { CAPABILITIES, INSTRUCTIONS, SERVER_INFO } from "./server-info.ts";
 /** MCP lifecycle, initialization: the revision asked for where it is spoken, else the newest that has `initialize`. No session is made. */
 export function initialize(params: JsonObject | undefined): Result {
   const asked = params?.["protocolVersion"];
-  if (typeof asked !== "string") throw invalidParams("params.protocolVersion", "must be a string such as 2025-11-25");
+  if (typeof asked !== "string")
+    throw invalidParams("params.protocolVersion", "must be a string such as 2025-11-25");
   return {
     protocolVersion: LEGACY_REVISIONS.includes(asked) ? asked : LEGACY_REVISIONS[0],
     capabilities: CAPABILITIES,

@@ -7,8 +7,13 @@ import type { Result } from "./modern-result.ts";
 import { invalidParams } from "./rpc-error.ts";
 
 /** MCP tools/list: what this key can call, in the catalogue's order, on one page. */
-export function listTools(catalogue: Catalogue, caller: Caller | undefined, params: JsonObject | undefined): Result {
-  if (params?.["cursor"] !== undefined) throw invalidParams("params.cursor", "there is one page only; leave it out");
+export function listTools(
+  catalogue: Catalogue,
+  caller: Caller | undefined,
+  params: JsonObject | undefined,
+): Result {
+  if (params?.["cursor"] !== undefined)
+    throw invalidParams("params.cursor", "there is one page only; leave it out");
   return { tools: catalogue.tools.filter((tool) => isCallable(tool, caller)).map(listed) };
 }
 

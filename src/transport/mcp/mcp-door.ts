@@ -46,7 +46,10 @@ export class McpDoor {
       }
       demandModernRevision(message, version);
       demandMirrored(message, exchange.headers);
-      return { status: 200, json: resultMessage(id, modernResult(await this.#methods.result(message, era, exchange))) };
+      return {
+        status: 200,
+        json: resultMessage(id, modernResult(await this.#methods.result(message, era, exchange))),
+      };
     } catch (error) {
       return this.#failure(error, id, era, exchange);
     }

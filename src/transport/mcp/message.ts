@@ -34,7 +34,10 @@ export function readMessage(body: unknown, path = "body"): Message | undefined {
 }
 
 function noMessage(path: string, problem: string): UnreadableMessageError {
-  return new UnreadableMessageError(RPC_ERROR.invalidRequest, `${path}: is not a JSON-RPC 2.0 request: ${problem}`);
+  return new UnreadableMessageError(
+    RPC_ERROR.invalidRequest,
+    `${path}: is not a JSON-RPC 2.0 request: ${problem}`,
+  );
 }
 
 /** What can be given back as it came: by another id nobody would know the answer to a call that was paid for. */

@@ -56,7 +56,9 @@ export class Methods {
     }
     // The modern era tells by the status what a proxy needs to know (Streamable HTTP, protocol version header).
     const status = era === "modern" ? 404 : 200;
-    throw new JsonRpcError(RPC_ERROR.methodNotFound, `there is no method ${method.slice(0, 128)}`, { status });
+    throw new JsonRpcError(RPC_ERROR.methodNotFound, `there is no method ${method.slice(0, 128)}`, {
+      status,
+    });
   }
 
   async #call({ params }: Message, era: Era, exchange: McpExchange): Promise<Result> {
@@ -73,7 +75,12 @@ export class Methods {
 function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
   const { context, takesEvents } = exchange;
   const { xPayment, paymentSignature } = context;
-  if (progressToken === undefined && payment === undefined && xPayment === undefined && paymentSignature === undefined)
+  if (
+    progressToken === undefined &&
+    payment === undefined &&
+    xPayment === undefined &&
+    paymentSignature === undefined
+  )
     return context;
   const reports = progressToken !== undefined && takesEvents && new ProgressReports(progressToken, exchange);
   return {

@@ -28,14 +28,19 @@ export function demandMirrored({ method, params }: Message, headers: IncomingHtt
  * Compares the Mcp-Param-* headers that a tool's schema asks for with the arguments.
  * @throws JsonRpcError -32020 with HTTP 400
  */
-export function demandMirroredArguments(schema: JsonObject, args: JsonValue, headers: IncomingHttpHeaders): void {
+export function demandMirroredArguments(
+  schema: JsonObject,
+  args: JsonValue,
+  headers: IncomingHttpHeaders,
+): void {
   for (const { header, path } of mirroredBy(schema)) {
     const name = `Mcp-Param-${header}`;
     const sent = decoded(name, one(headers[name.toLowerCase()]));
     const value = valueAt(args, path);
     // What is not in the body must not be in a header either: a proxy would believe it.
     if (value === undefined || value === null) {
-      if (sent !== undefined) throw headerMismatch(`${name} says ${shown(sent)}, and the arguments have no such value`);
+      if (sent !== undefined)
+        throw headerMismatch(`${name} says ${shown(sent)}, and the arguments have no such value`);
     } else if (sent === undefined || !says(sent, value)) {
       demandEqual(name, sent, typeof value === "string" ? value : JSON.stringify(value));
     }
@@ -73,7 +78,8 @@ function* walk({ properties }: JsonObject, path: readonly string[]): Generator<M
 
 function valueAt(args: JsonValue, path: readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = args;
-  for (const name of path) value = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  for (const name of path)
+    value = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return value;
 }
 

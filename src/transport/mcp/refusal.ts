@@ -23,12 +23,21 @@ export interface PlainRefusal {
  * Decides how a failed call is told: bad arguments always as a result, what concerns its payment where that is wanted.
  * @param inBand whether it is
  */
-export function refusalOf(thrown: unknown, inBand: boolean, exchange: McpExchange, pipeline: Pipeline): Refusal {
-  if (thrown instanceof JsonFieldError || (thrown instanceof ToolgateError && thrown.code === "INVALID_REQUEST"))
+export function refusalOf(
+  thrown: unknown,
+  inBand: boolean,
+  exchange: McpExchange,
+  pipeline: Pipeline,
+): Refusal {
+  if (
+    thrown instanceof JsonFieldError ||
+    (thrown instanceof ToolgateError && thrown.code === "INVALID_REQUEST")
+  )
     return { kind: "result", result: failedToolResult(thrown.message), preferred: false };
   const failure = pipeline.failure(thrown, exchange.context.requestId);
   const answer = exchange.failed(failure);
-  if (!inBand || !isAboutPayment(failure.error.code)) return { kind: "plain", answer, message: messageOf(thrown) };
+  if (!inBand || !isAboutPayment(failure.error.code))
+    return { kind: "plain", answer, message: messageOf(thrown) };
   const result = withSettlement(inBandResult(failure, answer.json), exchange.settlement);
   return { kind: "result", result, preferred: true };
 }

@@ -68,5 +68,8 @@ export function headerMismatch(message: string): JsonRpcError {
 
 function unsupportedVersion(requested: string, supported: readonly string[]): JsonRpcError {
   const message = `Unsupported protocol version: ${shown(requested)}; supported are ${supported.join(", ")}`;
-  return new JsonRpcError(RPC_ERROR.unsupportedVersion, message, { status: 400, data: { supported, requested } });
+  return new JsonRpcError(RPC_ERROR.unsupportedVersion, message, {
+    status: 400,
+    data: { supported, requested },
+  });
 }

@@ -15,7 +15,11 @@ export class JsonRpcError extends Error {
   readonly status: number;
   readonly data: object | undefined;
 
-  constructor(code: number, message: string, { status = 200, data }: { status?: number; data?: object } = {}) {
+  constructor(
+    code: number,
+    message: string,
+    { status = 200, data }: { status?: number; data?: object } = {},
+  ) {
     super(message.toWellFormed());
     this.name = "JsonRpcError";
     this.code = code;

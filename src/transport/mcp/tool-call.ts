@@ -40,7 +40,8 @@ export function readToolCall(catalogue: Catalogue, params: JsonObject = {}): Too
   if (!tool) throw new JsonRpcError(RPC_ERROR.invalidParams, `Unknown tool: ${name.slice(0, 128)}`);
   if (!isJsonObject(args)) throw invalidParams("params.arguments", "must be an object");
   const request = callToolRequestFromJson({ tool: name, params: args });
-  if (meta === undefined) return { tool, arguments: args, request, progressToken: undefined, payment: undefined };
+  if (meta === undefined)
+    return { tool, arguments: args, request, progressToken: undefined, payment: undefined };
   if (!isJsonObject(meta)) throw invalidParams("params._meta", "must be an object");
   const proof = meta[META_PROOF];
   if (proof !== undefined) request.paymentProof = proofOf(proof);

@@ -1,6 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { type Account as AccountMessage, AccountSchema, AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
+import {
+  type Account as AccountMessage,
+  AccountSchema,
+  AccountService,
+} from "#gen/toolgate/v1/account_service_pb.ts";
 import type { Account, Accounts } from "../../app/ports.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";

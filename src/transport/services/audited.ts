@@ -18,7 +18,10 @@ import type { ActionOf, Endpoint, ServiceBinding } from "./service-impl.ts";
  * The same service, with every operator's method that changes something written to the operators' log before it does.
  * @throws Error for such a method that does not say how the log tells of it
  */
-export function audited<S extends DescService>(binding: ServiceBinding<S>, deps: ActingDeps): ServiceBinding<S> {
+export function audited<S extends DescService>(
+  binding: ServiceBinding<S>,
+  deps: ActingDeps,
+): ServiceBinding<S> {
   const { service, endpoints } = binding;
   const entries = Object.entries<Endpoint>(endpoints).map(([name, endpoint]): [string, Endpoint] => {
     const method = service.method[name];
@@ -31,11 +34,14 @@ function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: ActingDep
   if (endpoint.key !== "required" || endpoint.operator !== true || onlyReads(method)) return endpoint;
   const { action } = endpoint;
   if (action === "none") return endpoint;
-  if (action === undefined) throw new Error(`${method.toString()} does not say how the operators' log tells of it`);
+  if (action === undefined)
+    throw new Error(`${method.toString()} does not say how the operators' log tells of it`);
   return {
     ...endpoint,
     call: (request: Message, context: KeyedContext) =>
-      acting(deps, actionOf(method.input, action, request, context.caller), () => endpoint.call(request, context)),
+      acting(deps, actionOf(method.input, action, request, context.caller), () =>
+        endpoint.call(request, context),
+      ),
   };
 }
 

@@ -24,7 +24,10 @@ export interface BalanceDeps {
 }
 
 /** The account's money, for its owner. */
-export function balanceService({ statements, usageReports }: BalanceDeps): ServiceBinding<typeof BalanceService> {
+export function balanceService({
+  statements,
+  usageReports,
+}: BalanceDeps): ServiceBinding<typeof BalanceService> {
   return bind(BalanceService, {
     getBalance: {
       key: "required",
@@ -58,7 +61,11 @@ export function balanceService({ statements, usageReports }: BalanceDeps): Servi
     listEntries: {
       key: "required",
       async call({ limit = DEFAULT_LIMIT, cursor }, { caller }) {
-        const { items, nextCursor } = await statements.entries({ accountId: caller.accountId, limit, cursor });
+        const { items, nextCursor } = await statements.entries({
+          accountId: caller.accountId,
+          limit,
+          cursor,
+        });
         return { items: items.map(entryMessage), nextCursor };
       },
     },
@@ -81,7 +88,11 @@ export function balanceService({ statements, usageReports }: BalanceDeps): Servi
             usage: usageMessage(usage),
           })),
           tools: report.tools.map(({ tool, usage }) => ({ tool, usage: usageMessage(usage) })),
-          keys: report.keys.map(({ keyId, name, usage }) => ({ keyId: keyId ?? "", name, usage: usageMessage(usage) })),
+          keys: report.keys.map(({ keyId, name, usage }) => ({
+            keyId: keyId ?? "",
+            name,
+            usage: usageMessage(usage),
+          })),
           failures: report.failures,
           total: usageMessage(report.total),
         };

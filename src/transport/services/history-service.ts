@@ -1,5 +1,8 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { type HistoryFilter as FilterMessage, HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import {
+  type HistoryFilter as FilterMessage,
+  HistoryService,
+} from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { HistoryFilter, Receipts, Runs } from "../../app/ports.ts";
 import type { ChainPayment, History } from "../../app/statement-ports.ts";
 import { invalidField } from "../../domain/errors.ts";
@@ -19,7 +22,11 @@ export interface HistoryDeps {
 }
 
 /** What the account's keys did, for its owner. */
-export function historyService({ receipts, runs, history }: HistoryDeps): ServiceBinding<typeof HistoryService> {
+export function historyService({
+  receipts,
+  runs,
+  history,
+}: HistoryDeps): ServiceBinding<typeof HistoryService> {
   return bind(HistoryService, {
     listReceipts: {
       key: "required",
@@ -32,7 +39,10 @@ export function historyService({ receipts, runs, history }: HistoryDeps): Servic
     getReceipt: {
       key: "required",
       async call({ receiptId }, { caller }) {
-        const { receipt, run, key, payment } = found(await history.ofReceipt(caller.accountId, receiptId), "receipt");
+        const { receipt, run, key, payment } = found(
+          await history.ofReceipt(caller.accountId, receiptId),
+          "receipt",
+        );
         return {
           receipt: receiptMessage(receipt),
           run: runMessage(run),
@@ -53,8 +63,17 @@ export function historyService({ receipts, runs, history }: HistoryDeps): Servic
     getRun: {
       key: "required",
       async call({ runId }, { caller }) {
-        const { run, key, idempotencyKey, result } = found(await history.ofRun(caller.accountId, runId), "run");
-        return { run: runMessage(run), keyId: key?.keyId ?? "", keyName: key?.name ?? "", idempotencyKey, result };
+        const { run, key, idempotencyKey, result } = found(
+          await history.ofRun(caller.accountId, runId),
+          "run",
+        );
+        return {
+          run: runMessage(run),
+          keyId: key?.keyId ?? "",
+          keyName: key?.name ?? "",
+          idempotencyKey,
+          result,
+        };
       },
     },
   });

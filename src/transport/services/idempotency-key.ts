@@ -11,7 +11,10 @@ const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 export function idempotencyKeyOf(member: string | undefined, header: string | undefined): string | undefined {
   if (header === undefined) return member;
   if (!PRINTABLE.test(header))
-    throw new ToolgateError("INVALID_REQUEST", "Idempotency-Key: must be 1 to 255 printable ASCII characters");
+    throw new ToolgateError(
+      "INVALID_REQUEST",
+      "Idempotency-Key: must be 1 to 255 printable ASCII characters",
+    );
   if (member !== undefined && member !== header) {
     throw new ToolgateError(
       "INVALID_REQUEST",

@@ -44,5 +44,9 @@ interface CreateRequest {
 export function wishedKey({ name, scopes, limits }: CreateRequest): WishedKey {
   if (!limits) return { name, scopes, limits: undefined };
   const { expiresAt, callUsdcMicrousd: perCall, dayUsdcMicrousd: perDay, tools } = limits;
-  return { name, scopes, limits: { expiresAt: expiresAt && timestampDate(expiresAt), perCall, perDay, tools } };
+  return {
+    name,
+    scopes,
+    limits: { expiresAt: expiresAt && timestampDate(expiresAt), perCall, perDay, tools },
+  };
 }

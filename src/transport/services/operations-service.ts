@@ -115,7 +115,15 @@ const KINDS: Readonly<Record<ports.FailedPaymentKind, FailedPaymentKind>> = {
   relay: FailedPaymentKind.RELAY,
 };
 
-function failedMessage({ txSignature, accountId = "", quoteId = "", amount, kind, reason, at }: ExplainedFailure) {
+function failedMessage({
+  txSignature,
+  accountId = "",
+  quoteId = "",
+  amount,
+  kind,
+  reason,
+  at,
+}: ExplainedFailure) {
   return create(FailedPaymentSchema, {
     txSignature,
     accountId,

@@ -43,7 +43,10 @@ export function found<Item>(item: Item | undefined, kind: string): Item {
   return item;
 }
 
-function statusNamed<Status extends string>(number: number, statuses: Readonly<Record<Status, number>>): Status {
+function statusNamed<Status extends string>(
+  number: number,
+  statuses: Readonly<Record<Status, number>>,
+): Status {
   for (const name in statuses) if (statuses[name] === number) return name;
   throw invalidField("status", `must be one of ${Object.keys(statuses).join(", ")}`);
 }

@@ -61,7 +61,11 @@ export class PaymentRequiredMessages {
   }
 
   /** The 402 answer that a door with that memo form gives. */
-  message({ tool, quote, message }: PaymentRequiredError, requestId: string, memoForm: Memo["form"]): PaymentRequired {
+  message(
+    { tool, quote, message }: PaymentRequiredError,
+    requestId: string,
+    memoForm: Memo["form"],
+  ): PaymentRequired {
     const { paymentInstructions, retry } = (this.isGasless(quote) ? this.#gasless : this.#wallet)[memoForm];
     return {
       $typeName: "toolgate.v1.PaymentRequired",

@@ -19,7 +19,11 @@ export function paymentService({ quotes, relay }: PaymentServiceDeps): ServiceBi
       async call({ quoteId, payer }, { caller, signal }) {
         if (!relay) throw relayOff();
         const quote = ownQuote(quotes.open(quoteId), caller.accountId);
-        const { transaction, message, feePayer, lastValidBlockHeight } = await relay.build({ quote, payer, signal });
+        const { transaction, message, feePayer, lastValidBlockHeight } = await relay.build({
+          quote,
+          payer,
+          signal,
+        });
         return {
           transaction: Buffer.from(transaction).toString("base64"),
           message: Buffer.from(message).toString("base64"),
@@ -32,7 +36,8 @@ export function paymentService({ quotes, relay }: PaymentServiceDeps): ServiceBi
 }
 
 function ownQuote(quote: Quote | undefined, accountId: string): Quote {
-  if (!quote) throw invalidField("quote_id", "is not one of ours; send the quote_id of a 402 answer, unchanged");
+  if (!quote)
+    throw invalidField("quote_id", "is not one of ours; send the quote_id of a 402 answer, unchanged");
   if (quote.accountId === accountId) return quote;
   throw invalidField("quote_id", "was issued to another account; ask for a quote with this API key");
 }

@@ -1,6 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { PaidBy, type Receipt as ReceiptMessage, ReceiptSchema, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
+import {
+  PaidBy,
+  type Receipt as ReceiptMessage,
+  ReceiptSchema,
+  ReceiptStatus,
+} from "#gen/toolgate/v1/receipt_pb.ts";
 import type * as domain from "../../domain/receipt.ts";
 
 /** The receipt as the contract shows it (specification 2.5). */

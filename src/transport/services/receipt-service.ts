@@ -11,7 +11,9 @@ export function receiptService(receipts: Receipts): ServiceBinding<typeof Receip
       key: "required",
       scope: "billing:read",
       async call(request, { caller }) {
-        const { items, nextCursor } = await receipts.list(pageQuery(caller.accountId, request, RECEIPT_STATUS));
+        const { items, nextCursor } = await receipts.list(
+          pageQuery(caller.accountId, request, RECEIPT_STATUS),
+        );
         return { items: items.map(receiptMessage), nextCursor, hasMore: nextCursor !== undefined };
       },
     },

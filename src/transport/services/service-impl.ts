@@ -1,4 +1,10 @@
-import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type {
+  DescMessage,
+  DescMethodUnary,
+  DescService,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
 import type { ActionName } from "../../app/operations-ports.ts";
 import type { Scope } from "../../domain/scope.ts";
 import type { KeyedContext, RequestContext } from "../request-context.ts";
@@ -37,7 +43,9 @@ export type Endpoint<I extends DescMessage = DescMessage, O extends DescMessage 
 
 /** An implementation of a service, typed by its descriptor: a method that is missing does not compile. */
 export type Service<S extends DescService> = {
-  readonly [M in keyof S["method"]]: S["method"][M] extends DescMethodUnary<infer I, infer O> ? Endpoint<I, O> : never;
+  readonly [M in keyof S["method"]]: S["method"][M] extends DescMethodUnary<infer I, infer O>
+    ? Endpoint<I, O>
+    : never;
 };
 
 /** An implementation together with its descriptor. */

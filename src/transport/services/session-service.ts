@@ -73,8 +73,12 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
       key: "optional",
       async call(_request, { caller }) {
         if (!caller) return {};
-        const session = (await sessions.list(caller.accountId)).find(({ sessionId }) => sessionId === caller.keyId);
-        return session ? { session: sessionMessage(session, caller.keyId), installation: installation() } : {};
+        const session = (await sessions.list(caller.accountId)).find(
+          ({ sessionId }) => sessionId === caller.keyId,
+        );
+        return session
+          ? { session: sessionMessage(session, caller.keyId), installation: installation() }
+          : {};
       },
     },
     listSessions: {

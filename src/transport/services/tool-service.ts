@@ -52,7 +52,11 @@ export function toolService(
         };
         const tell = (told: ToldSettlement | undefined) => told && context.settled?.(told);
         try {
-          const { result, receipt } = await callTool(deps, { tool, params, ...proof, idempotencyKey }, context);
+          const { result, receipt } = await callTool(
+            deps,
+            { tool, params, ...proof, idempotencyKey },
+            context,
+          );
           tell(settledBy(proof, receipt));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
         } catch (error) {
@@ -78,7 +82,14 @@ function bodyProof({ txRef, network, amountUsdc, memo, quoteId, stepId }: Paymen
   return { txRef, network, amountUsdc, memo, quoteId, stepId };
 }
 
-function toolMessage({ name, status, billable, description, inputSchema, fixedPrice }: ListedTool): ToolMessage {
+function toolMessage({
+  name,
+  status,
+  billable,
+  description,
+  inputSchema,
+  fixedPrice,
+}: ListedTool): ToolMessage {
   return create(ToolSchema, {
     name,
     status: status === "active" ? ToolStatus.ACTIVE : ToolStatus.COMING_SOON,
@@ -86,6 +97,8 @@ function toolMessage({ name, status, billable, description, inputSchema, fixedPr
     description,
     inputSchema,
     price:
-      fixedPrice === undefined ? undefined : { priceUsdcMicrousd: fixedPrice, priceDisplay: displayUsd(fixedPrice) },
+      fixedPrice === undefined
+        ? undefined
+        : { priceUsdcMicrousd: fixedPrice, priceDisplay: displayUsd(fixedPrice) },
   });
 }

@@ -43,7 +43,9 @@ export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof Treas
         once: ({ owner }) => (owner.case === "accountId" ? owner.value : "operator"),
       },
       async call({ txSignature, owner, reason }) {
-        return { transfer: transferMessage(await suspense.assign({ txSignature, to: ownerOf(owner), reason })) };
+        return {
+          transfer: transferMessage(await suspense.assign({ txSignature, to: ownerOf(owner), reason })),
+        };
       },
     },
     refundReceipt: {
@@ -105,7 +107,9 @@ function ownerMember(
   owner: ports.SuspenseOwner | undefined,
 ): NonNullable<MessageInitShape<typeof SuspendedTransferSchema>["owner"]> {
   if (owner === undefined) return { case: undefined };
-  return owner === "operator" ? { case: "operator", value: true } : { case: "accountId", value: owner.accountId };
+  return owner === "operator"
+    ? { case: "operator", value: true }
+    : { case: "accountId", value: owner.accountId };
 }
 
 function watchMessage({ opening, expected, slot, lookedAt }: ports.WatchState) {

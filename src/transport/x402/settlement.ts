@@ -32,7 +32,8 @@ export function settledBy(carriers: ProofCarriers, receipt: Receipt | undefined)
 
 /** The same for a call that failed; what failed may be the tool, with the payment settled. */
 export function settledDespite(carriers: ProofCarriers, error: unknown): ToldSettlement | undefined {
-  if (error instanceof PaymentKeptError) return told(carriers, { success: true, transaction: error.txSignature });
+  if (error instanceof PaymentKeptError)
+    return told(carriers, { success: true, transaction: error.txSignature });
   const code = error instanceof ToolgateError ? error.code : "INTERNAL";
   return told(carriers, { success: false, transaction: "", errorReason: reasonOf(code) });
 }

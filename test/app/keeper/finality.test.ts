@@ -31,27 +31,30 @@ describe("payments that were credited before they were finalized", () => {
     expect(scene.log.lines).toEqual([]);
   });
 
-  it.each(["vanished", "failed"] as const)("are taken back, with an alert, when they %s", async (standing) => {
-    credit("kept", 10n, "finalized");
-    credit("gone", 25n, standing);
-    scene.books.balances.set(scene.accountId, 5n); // the rest is spent
-    await run();
-    await run();
-    expect(balance()).toBe(-20n);
-    expect(scene.metrics.values.get("payments_reversed_total")).toBe(1);
-    expect(scene.log.lines).toEqual([
-      {
-        level: "error",
-        message: expect.stringContaining("taken back"),
-        details: {
-          tx_signature: "gone",
-          account: scene.accountId,
-          amount_usdc: "0.000025",
-          balance_usdc: "-0.000020",
+  it.each(["vanished", "failed"] as const)(
+    "are taken back, with an alert, when they %s",
+    async (standing) => {
+      credit("kept", 10n, "finalized");
+      credit("gone", 25n, standing);
+      scene.books.balances.set(scene.accountId, 5n); // the rest is spent
+      await run();
+      await run();
+      expect(balance()).toBe(-20n);
+      expect(scene.metrics.values.get("payments_reversed_total")).toBe(1);
+      expect(scene.log.lines).toEqual([
+        {
+          level: "error",
+          message: expect.stringContaining("taken back"),
+          details: {
+            tx_signature: "gone",
+            account: scene.accountId,
+            amount_usdc: "0.000025",
+            balance_usdc: "-0.000020",
+          },
         },
-      },
-    ]);
-  });
+      ]);
+    },
+  );
 
   it("of another amount are told once, and left as they are", async () => {
     credit("odd", 25n, "different");

@@ -53,13 +53,25 @@ function start(
 }
 
 /** Work that counts its rounds. */
-function counted(name: WorkName = "watch", round: (signal: AbortSignal) => Promise<unknown> = async () => {}) {
+function counted(
+  name: WorkName = "watch",
+  round: (signal: AbortSignal) => Promise<unknown> = async () => {},
+) {
   const count = { rounds: 0, ended: 0 };
   const run = (signal: AbortSignal) => {
     count.rounds += 1;
     return round(signal);
   };
-  return { ...count, count, name, afterMs: 0, everyMs: 5, limitMs: 10_000, run, ended: () => void (count.ended += 1) };
+  return {
+    ...count,
+    count,
+    name,
+    afterMs: 0,
+    everyMs: 5,
+    limitMs: 10_000,
+    run,
+    ended: () => void (count.ended += 1),
+  };
 }
 
 const hang = () => new Promise<never>(() => {});
@@ -98,7 +110,10 @@ describe("one instance", () => {
     await expect.poll(() => stuck.count.rounds, soon).toBeGreaterThan(3);
     expect(metrics.values.get("keeper_failures_total rescan")).toBeGreaterThan(2);
     expect(log.lines.filter(({ level }) => level === "warn").map(({ details }) => details)).toEqual([
-      { work: "rescan", err: expect.objectContaining({ message: expect.stringContaining("longer than 20 ms") }) },
+      {
+        work: "rescan",
+        err: expect.objectContaining({ message: expect.stringContaining("longer than 20 ms") }),
+      },
     ]);
   });
 
@@ -119,7 +134,9 @@ describe("one instance", () => {
 
   it("closes at once, whatever hangs", async () => {
     let stuck = false;
-    const { keeper, leads } = start("a", [counted("watch", hang)], () => (stuck ? hang() : Promise.resolve()));
+    const { keeper, leads } = start("a", [counted("watch", hang)], () =>
+      stuck ? hang() : Promise.resolve(),
+    );
     await expect.poll(leads, soon).toBe(true);
     stuck = true;
     const since = performance.now();
@@ -129,7 +146,13 @@ describe("one instance", () => {
 
   it("closes also when it was never started", async () => {
     const books = leadership.of("a");
-    await new Keeper({ books, works: [], everywhere: [], metrics: new MemoryMetrics(), log: new MemoryLog() }).close();
+    await new Keeper({
+      books,
+      works: [],
+      everywhere: [],
+      metrics: new MemoryMetrics(),
+      log: new MemoryLog(),
+    }).close();
     expect(leadership.owner).toBeUndefined();
   });
 });
@@ -153,29 +176,32 @@ describe("several instances", () => {
     await expect.poll(() => figures.every(({ count }) => count.rounds > 1), soon).toBe(true);
   });
 
-  it.each(["fails", "hangs"])("stop working before another can lead, when keeping the lead %s", async (how) => {
-    let cut = false;
-    const answer = () => {
-      if (!cut) return Promise.resolve();
-      return how === "hangs" ? hang() : Promise.reject(new Error("the database is away"));
-    };
-    const stopped: number[] = [];
-    const old = counted("watch", (signal) => {
-      signal.addEventListener("abort", () => stopped.push(performance.now()));
-      return hang();
-    });
-    const { leads, metrics } = start("old", [old], answer);
-    await expect.poll(leads, soon).toBe(true);
-    cut = true;
-    const next = start("new", [counted()]);
-    await expect.poll(next.leads, soon).toBe(true);
-    const took = leadership.until - LEASE_MS;
-    expect(leads()).toBe(false);
-    expect(stopped).toHaveLength(1);
-    expect(stopped[0]).toBeLessThanOrEqual(took);
-    expect(metrics.values.get("keeper_failures_total lead")).toBeGreaterThan(0);
-    cut = false;
-    await next.keeper.close();
-    await expect.poll(leads, soon).toBe(true);
-  });
+  it.each(["fails", "hangs"])(
+    "stop working before another can lead, when keeping the lead %s",
+    async (how) => {
+      let cut = false;
+      const answer = () => {
+        if (!cut) return Promise.resolve();
+        return how === "hangs" ? hang() : Promise.reject(new Error("the database is away"));
+      };
+      const stopped: number[] = [];
+      const old = counted("watch", (signal) => {
+        signal.addEventListener("abort", () => stopped.push(performance.now()));
+        return hang();
+      });
+      const { leads, metrics } = start("old", [old], answer);
+      await expect.poll(leads, soon).toBe(true);
+      cut = true;
+      const next = start("new", [counted()]);
+      await expect.poll(next.leads, soon).toBe(true);
+      const took = leadership.until - LEASE_MS;
+      expect(leads()).toBe(false);
+      expect(stopped).toHaveLength(1);
+      expect(stopped[0]).toBeLessThanOrEqual(took);
+      expect(metrics.values.get("keeper_failures_total lead")).toBeGreaterThan(0);
+      cut = false;
+      await next.keeper.close();
+      await expect.poll(leads, soon).toBe(true);
+    },
+  );
 });

@@ -80,7 +80,10 @@ export class MemoryChain implements TreasuryChain {
     const blockTime = new Date(GENESIS + Number(slot) * 1_000);
     const { failed = false, ...rest } = more;
     const untold = { memo: undefined, memos: undefined, payer: undefined };
-    this.landed.push({ failed, movement: { txSignature, slot, blockTime, change, balanceAfter, ...untold, ...rest } });
+    this.landed.push({
+      failed,
+      movement: { txSignature, slot, blockTime, change, balanceAfter, ...untold, ...rest },
+    });
   }
 
   async history(query: HistoryQuery): Promise<{ entries: HistoryEntry[]; before: HistoryEntry | undefined }> {
@@ -88,7 +91,12 @@ export class MemoryChain implements TreasuryChain {
       this.asked.push(query);
       const hidden = this.leftOut.get(query.turn % this.endpoints);
       const told = this.landed
-        .map(({ failed, movement: { txSignature, slot, blockTime } }) => ({ txSignature, slot, blockTime, failed }))
+        .map(({ failed, movement: { txSignature, slot, blockTime } }) => ({
+          txSignature,
+          slot,
+          blockTime,
+          failed,
+        }))
         .filter(({ txSignature }) => !hidden?.has(txSignature));
       const within = ({ slot, blockTime }: { slot: bigint; blockTime: Date }) =>
         slot >= query.fromSlot && blockTime >= query.fromTime;
@@ -199,7 +207,9 @@ export class MemoryBooks implements TreasuryBooks {
 
   unfinalized({ limit }: { limit: number }): Promise<UnfinalizedPayment[]> {
     return this.steps.around(() =>
-      [...this.payments.values()].filter(({ finalized, reversed }) => !finalized && !reversed).slice(0, limit),
+      [...this.payments.values()]
+        .filter(({ finalized, reversed }) => !finalized && !reversed)
+        .slice(0, limit),
     );
   }
 

@@ -59,7 +59,9 @@ describe("payments that nobody looks after", () => {
     const { works, advanced, told } = scene();
     told.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
     told.broken.add("q3");
-    await expect(only(works).run(SIGNAL)).rejects.toThrow("1 of 20 relayed payments could not be looked after");
+    await expect(only(works).run(SIGNAL)).rejects.toThrow(
+      "1 of 20 relayed payments could not be looked after",
+    );
     expect(advanced).toHaveLength(19);
     told.broken.clear();
     await only(works).run(SIGNAL);
@@ -69,7 +71,9 @@ describe("payments that nobody looks after", () => {
   it("are left to the next when the lead is lost", async () => {
     const { works, advanced, told } = scene();
     told.unfinished = Array.from({ length: 20 }, (_, n) => claimOf(`q${n}`));
-    await expect(only(works).run(AbortSignal.abort(new Error("leads no longer")))).rejects.toThrow("leads no longer");
+    await expect(only(works).run(AbortSignal.abort(new Error("leads no longer")))).rejects.toThrow(
+      "leads no longer",
+    );
     expect(advanced.length).toBeLessThan(20);
   });
 
@@ -89,7 +93,9 @@ describe("the fee payer", () => {
     await look(LOW);
     expect(said).toEqual([]);
     for (const lamports of [LOW - 1n, 5n, 5n]) await look(lamports);
-    expect(said).toEqual([["warn", { fee_payer: "fees", lamports: Number(LOW - 1n), low_lamports: Number(LOW) }]]);
+    expect(said).toEqual([
+      ["warn", { fee_payer: "fees", lamports: Number(LOW - 1n), low_lamports: Number(LOW) }],
+    ]);
     await look(LOW);
     await look(0n);
     expect(said.map(([level]) => level)).toEqual(["warn", "info", "warn"]);

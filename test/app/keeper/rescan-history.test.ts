@@ -31,7 +31,12 @@ describe("a rescan", () => {
     ]);
     const [warned] = lines("warn").slice(-1);
     expect(warned?.message).toMatch(/first of SOLANA_RPC_URLS .* leaves transactions of the treasury out/);
-    expect(warned?.details).toMatchObject({ tx_signatures: ["lost"], count: 1, found_at_endpoint: 2, endpoints: 2 });
+    expect(warned?.details).toMatchObject({
+      tx_signatures: ["lost"],
+      count: 1,
+      found_at_endpoint: 2,
+      endpoints: 2,
+    });
     expect(scene.books.state?.expected).toBe(115n);
     scene.log.lines.length = 0;
     expect(await rescan()).toEqual([]);

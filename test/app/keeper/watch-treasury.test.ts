@@ -56,7 +56,12 @@ describe("what a transaction means", () => {
       9n,
     ],
     ["a deposit", () => ({ change: 70n, memo: scene.depositMemo() }), "credited", 70n],
-    ["a deposit that nobody began", () => ({ change: 70n, memo: `svc:dep_${"0".repeat(32)}` }), "suspended", undefined],
+    [
+      "a deposit that nobody began",
+      () => ({ change: 70n, memo: `svc:dep_${"0".repeat(32)}` }),
+      "suspended",
+      undefined,
+    ],
     ["a payment without a memo", () => ({ change: 1_000n }), "suspended", undefined],
     [
       "a payment with a memo that is no quote",

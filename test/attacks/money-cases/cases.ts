@@ -36,7 +36,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["domain/proof.test.ts", "is read in base64 and base64url"],
   ],
   "`created_at` of lists": [
-    ["postgres/lists.test.ts", "lists the times of runs and receipts in order, whatever the clocks of the instances"],
+    [
+      "postgres/lists.test.ts",
+      "lists the times of runs and receipts in order, whatever the clocks of the instances",
+    ],
   ],
   "an instance that stalls": [
     ["instances/stall.test.ts", "charges calls once that were under way while the event loop stood still"],
@@ -68,7 +71,9 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [CHANGED, "is refused: cut off anywhere"],
     [X402, "with a payload in _meta, as MCP clients of x402 send it"],
   ],
-  "what an x402 payload repeats of the offer (`accepted`)": [[CHANGED, "is refused: it takes an offer of another %s"]],
+  "what an x402 payload repeats of the offer (`accepted`)": [
+    [CHANGED, "is refused: it takes an offer of another %s"],
+  ],
   "payment-identifier (x402 extension)": [
     [X402, "is known by its payment-identifier too, under which nothing else is sent"],
     [UNSENT, "brings the idempotency key of its call, if no other one is sent"],
@@ -170,7 +175,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "balance below zero": [
     [TAKEN_BACK, "is told what is missing and offered no quote, however often it asks"],
     [TAKEN_BACK, "is told so at every other door as well"],
-    [TAKEN_BACK, "has what it pays credited and is told so; once all is covered, the same proofs and keys work"],
+    [
+      TAKEN_BACK,
+      "has what it pays credited and is told so; once all is covered, the same proofs and keys work",
+    ],
     [TAKEN_BACK, "lets the call end and tell its answer; the account owes it"],
   ],
   "proof of a payment that was taken back": [
@@ -201,7 +209,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [CONSOLE, "is not credited when a node has called it finalized"],
   ],
   "transfer that does not name its deposit": [
-    [CONSOLE, "which has its reference and no memo lies in suspense, and is told so until the operator has given it"],
+    [
+      CONSOLE,
+      "which has its reference and no memo lies in suspense, and is told so until the operator has given it",
+    ],
     [CONSOLE, "which has its reference and another deposit's memo is that one's"],
     [CONSOLE, "which names a deposit that nobody began, or two, lies in suspense"],
   ],
@@ -238,7 +249,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["tools/prices.test.ts", "has defaults for everything"],
   ],
   "one keeper": [
-    ["instances/leader.test.ts", "and another does when that one is killed; a deposit made meanwhile is credited once"],
+    [
+      "instances/leader.test.ts",
+      "and another does when that one is killed; a deposit made meanwhile is credited once",
+    ],
     ["instances/leader.test.ts", "and another does when that one stalls"],
     ["instances/leader.test.ts", "and gives that up when it is told to stop, so that another need not wait"],
     [`${KEEPER}/crashes.test.ts`, "comes to the same books as two others beside it"],
@@ -249,7 +263,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [`${KEEPER}/crashes.test.ts`, "and dies at any step leaves to the next one what comes to the same books"],
   ],
   "first look": [
-    [WATCH, "takes what the account held before the installation for the operator's, and records everything since"],
+    [
+      WATCH,
+      "takes what the account held before the installation for the operator's, and records everything since",
+    ],
     ["postgres/watch.test.ts", "begins once, with what the account held as the operator's"],
   ],
   rescan: [
@@ -257,7 +274,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [ENDPOINTS, "tells that the first endpoint leaves out what the watch has passed"],
   ],
   reconciliation: [
-    [RESCAN, "reads all history again from another endpoint, and finds what the first one leaves out; once an hour"],
+    [
+      RESCAN,
+      "reads all history again from another endpoint, and finds what the first one leaves out; once an hour",
+    ],
     [ENDPOINTS, "tells a difference between the chain and the books that stays, and when it is gone"],
   ],
   "payment that was sent and never proved": [
@@ -268,7 +288,10 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   withdrawal: [[DEPOSITS, "books what the treasury's owner takes out"]],
   suspense: [
     ["cli/treasury.test.ts", "list a transfer that names no quote, and give it to its owner once"],
-    ["cli/pay.test.ts", "sends money that names no quote, with a memo or without, which lies in suspense then"],
+    [
+      "cli/pay.test.ts",
+      "sends money that names no quote, with a memo or without, which lies in suspense then",
+    ],
     ["solana/treasury-movement.test.ts", "names neither, and shows both"],
   ],
   "payment that vanished": [
@@ -297,8 +320,14 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["security/start-warnings.test.ts", "warns of a superuser, and takes it for no problem"],
   ],
   figures: [
-    ["metrics/gateway.test.ts", "tells its figures at a port of their own, and not at the door that callers come to"],
-    ["metrics/gateway.test.ts", "names the setting when the port is taken, and measures nothing where it is not set"],
+    [
+      "metrics/gateway.test.ts",
+      "tells its figures at a port of their own, and not at the door that callers come to",
+    ],
+    [
+      "metrics/gateway.test.ts",
+      "names the setting when the port is taken, and measures nothing where it is not set",
+    ],
   ],
   "guest code that fails in sandbox_execute": [
     [SANDBOX, "whose code %s is a result, and paid for"],

@@ -94,7 +94,9 @@ describe.each(DOORS)("a caller that goes away, at %s", (_name, call) => {
     world.chain.faults.clear();
     expect(await statusesOfRuns(world, agent)).toEqual([]);
     await expectNothing(world, agent);
-    expect(await call(world, agent, headers(), AbortSignal.timeout(10_000))).toMatchObject({ tx_signature: paid.tx });
+    expect(await call(world, agent, headers(), AbortSignal.timeout(10_000))).toMatchObject({
+      tx_signature: paid.tx,
+    });
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
   });
 });

@@ -63,7 +63,11 @@ describe("a payment that has to be finalized", () => {
   it("is late after that, and left to the watch", async () => {
     const { present } = await paidLongAgo(300 + 121, 130);
     finalize();
-    expectRefused(await present(), /^the quote has expired; .* is credited to your balance once/, "QUOTE_EXPIRED");
+    expectRefused(
+      await present(),
+      /^the quote has expired; .* is credited to your balance once/,
+      "QUOTE_EXPIRED",
+    );
     await expectNothing(world, agent);
   });
 

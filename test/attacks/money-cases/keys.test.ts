@@ -86,7 +86,9 @@ describe("a key that was used with other params", () => {
     expectMismatch(await call({ body: KEY, headers: xPayment(second, other.quoteId) }, OTHER));
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
     expect((await call({ body: KEY })).body).toEqual(bought.body);
-    expect((await call({ headers: xPayment(second, other.quoteId) }, OTHER)).body.receipt.tx_signature).toBe(second);
+    expect((await call({ headers: xPayment(second, other.quoteId) }, OTHER)).body.receipt.tx_signature).toBe(
+      second,
+    );
     await expectAccount(world, agent, { balance: 0n, receipts: 2 });
   });
 
@@ -141,7 +143,10 @@ describe("a call on an account that has money", () => {
     const { quoteId, memo } = await offerFor(world, agent);
     await fund(5n * PRICE);
     const little = await world.pay(agent, 1n, memo);
-    expectRefused(await callWith(world, agent, little, quoteId), /\$0\.000001 was sent.*credited to your balance/);
+    expectRefused(
+      await callWith(world, agent, little, quoteId),
+      /\$0\.000001 was sent.*credited to your balance/,
+    );
     expectRefused(await callWith(world, agent, "5".repeat(87), quoteId), /not on the chain yet/);
     await expectAccount(world, agent, { balance: 5n * PRICE + 1n, receipts: 0 });
   });
@@ -178,7 +183,9 @@ describe("a free call with a key", () => {
     expectMismatch(await echo("b"));
     expectMismatch(await call({ body: KEY }));
     const { body } = await world.get(agent, "/runs");
-    expect(body.items).toMatchObject([{ tool: "echo", status: "completed", spent_usdc_microusd: 0, receipt_id: null }]);
+    expect(body.items).toMatchObject([
+      { tool: "echo", status: "completed", spent_usdc_microusd: 0, receipt_id: null },
+    ]);
     await expectAccount(world, agent, { balance: 0n, receipts: 0 });
   });
 
@@ -194,5 +201,10 @@ describe("a free call with a key", () => {
 
 async function fund(amount: bigint): Promise<void> {
   const { accountId } = agent;
-  await world.postgres.accounts.adjust({ accountId, amount, reason: "test", idempotencyKey: `fund ${accountId}` });
+  await world.postgres.accounts.adjust({
+    accountId,
+    amount,
+    reason: "test",
+    idempotencyKey: `fund ${accountId}`,
+  });
 }

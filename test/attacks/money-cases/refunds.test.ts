@@ -1,6 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { xPayment, type Agent, type World } from "../../support/world.ts";
-import { callWith, expectAccount, expectBought, offerFor, PARAMS, PRICE, startScene, TOOL } from "../scene.ts";
+import {
+  callWith,
+  expectAccount,
+  expectBought,
+  offerFor,
+  PARAMS,
+  PRICE,
+  startScene,
+  TOOL,
+} from "../scene.ts";
 
 /** Calls that the operator gave back: the account has the money, and everything that is told of the call says so. */
 let world: World;
@@ -17,7 +26,8 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-const refund = (receiptId: string) => world.postgres.refunds.refund({ receiptId, reason: "the answer was wrong" });
+const refund = (receiptId: string) =>
+  world.postgres.refunds.refund({ receiptId, reason: "the answer was wrong" });
 
 describe("a refunded call", () => {
   it("is told by its receipt, in the lists and in the stored answer; its run stays what it was", async () => {
@@ -38,7 +48,11 @@ describe("a refunded call", () => {
     for (const how of [{ headers: xPayment(tx, quoteId) }, { body: KEY }])
       expect((await world.call(agent, TOOL, PARAMS, how)).body).toEqual({ ...rest, receipt: told });
     const [run] = (await world.get(agent, "/runs")).body.items;
-    expect(run).toMatchObject({ status: "completed", spent_usdc_microusd: 1000, receipt_id: receipt.receipt_id });
+    expect(run).toMatchObject({
+      status: "completed",
+      spent_usdc_microusd: 1000,
+      receipt_id: receipt.receipt_id,
+    });
     await expectAccount(world, agent, { balance: PRICE + 5n, receipts: 1 });
   });
 
@@ -55,7 +69,9 @@ describe("a refunded call", () => {
     expect(second.body.receipt).toMatchObject({ paid_by: "balance", status: "final" });
     await refund(first.body.receipt.receipt_id);
     await expectAccount(world, agent, { balance: 0n, receipts: 2 });
-    const statuses = (await world.get(agent, "/receipts")).body.items.map(({ status }: { status: string }) => status);
+    const statuses = (await world.get(agent, "/receipts")).body.items.map(
+      ({ status }: { status: string }) => status,
+    );
     expect(statuses).toEqual(["final", "refunded"]);
   });
 });

@@ -68,7 +68,11 @@ describe("a transfer", () => {
         expectRefused(await callWith(world, agent, tx, offer.quoteId, extra), OWNERLESS);
       await expectNothing(world, agent);
       const { accountId } = agent;
-      await world.postgres.suspense.assign({ txSignature: tx, to: { accountId }, reason: "asked, with the signature" });
+      await world.postgres.suspense.assign({
+        txSignature: tx,
+        to: { accountId },
+        reason: "asked, with the signature",
+      });
       await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
       expectRefused(await callWith(world, agent, tx, offer.quoteId), OWNERLESS);
       await expectAccount(world, agent, { balance: PRICE, receipts: 0 });

@@ -46,7 +46,12 @@ async function takeBack(tx: string): Promise<void> {
 /** A deposit, as far as the account can tell. */
 async function deposit(amount: bigint): Promise<void> {
   const { accountId } = agent;
-  await world.postgres.accounts.adjust({ accountId, amount, reason: "deposit", idempotencyKey: randomUUID() });
+  await world.postgres.accounts.adjust({
+    accountId,
+    amount,
+    reason: "deposit",
+    idempotencyKey: randomUUID(),
+  });
 }
 
 async function pay(amount = PRICE): Promise<{ tx: string; quoteId: string }> {
@@ -75,7 +80,8 @@ describe("a payment that is taken back before it bought anything", () => {
     const { tx, quoteId } = await pay(PRICE - 1n);
     expectRefused(await callWith(world, agent, tx, quoteId), /was sent, the price is/);
     await takeBack(tx);
-    for (const extra of [{}, KEY]) expectRefused(await callWith(world, agent, tx, quoteId, extra), TAKEN_BACK("$0.00"));
+    for (const extra of [{}, KEY])
+      expectRefused(await callWith(world, agent, tx, quoteId, extra), TAKEN_BACK("$0.00"));
     await expectAccount(world, agent, { balance: 0n, receipts: 0 });
     const again = await pay();
     expectBought(await callWith(world, agent, again.tx, again.quoteId, KEY), again.tx, again.quoteId);
@@ -153,7 +159,11 @@ describe("a payment that is taken back after it bought its call", () => {
     expect((await world.get(agent, "/receipts?status=final")).body.items).toEqual([]);
     expect((await world.get(agent, `/receipts/${receipt.receipt_id}`)).body).toEqual(told.receipt);
     const [run] = (await world.get(agent, "/runs")).body.items;
-    expect(run).toMatchObject({ status: "completed", spent_usdc_microusd: 1000, receipt_id: receipt.receipt_id });
+    expect(run).toMatchObject({
+      status: "completed",
+      spent_usdc_microusd: 1000,
+      receipt_id: receipt.receipt_id,
+    });
     await expectAccount(world, agent, { balance: -PRICE, receipts: 1 });
   });
 });
@@ -163,7 +173,9 @@ describe("an account that owes", () => {
     await indebted(5n);
     const status = await world.call(agent, "get_status", {});
     expect(status.body.result.balance_usdc).toBe("-0.005000");
-    expect((await world.call(agent, "echo", { message: "x" }, { body: { idempotency_key: "free" } })).status).toBe(200);
+    expect(
+      (await world.call(agent, "echo", { message: "x" }, { body: { idempotency_key: "free" } })).status,
+    ).toBe(200);
     for (const body of [{}, {}, { idempotency_key: "new" }]) {
       expectRefused(
         await world.call(agent, TOOL, PARAMS, { body }),

@@ -69,7 +69,11 @@ describe("a tool that fails after the payment", () => {
     expect(retried.status, JSON.stringify(retried.body)).toBe(200);
     expect(retried.body.receipt.debited_usdc_microusd).toBe(Number(paid.price));
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
-    for (const again of [how(), { headers: paid.headers }, { headers: paid.headers, body: { idempotency_key: "k" } }])
+    for (const again of [
+      how(),
+      { headers: paid.headers },
+      { headers: paid.headers, body: { idempotency_key: "k" } },
+    ])
       expect((await chat(world, agent, again)).body).toEqual(retried.body);
     expect((await chat(world, agent, { body: { idempotency_key: "k" } })).body).toEqual(retried.body);
     await expectAccount(world, agent, { balance: 0n, receipts: 1 });
@@ -79,7 +83,11 @@ describe("a tool that fails after the payment", () => {
   it("stands for one call by key and by proof, in whatever order they are tried", async () => {
     await failOnce();
     model.status = 500;
-    for (const how of [{ headers: paid.headers }, { body: { idempotency_key: "k" } }, { headers: paid.headers }])
+    for (const how of [
+      { headers: paid.headers },
+      { body: { idempotency_key: "k" } },
+      { headers: paid.headers },
+    ])
       expect((await chat(world, agent, how)).body.code).toBe("TOOL_FAILED");
     model.status = 200;
     const gate = Promise.withResolvers<void>();
@@ -127,7 +135,10 @@ describe("a tool that fails after the payment", () => {
       "IDEMPOTENCY_MISMATCH",
       422,
     );
-    expectRefused(await world.call(agent, CHAT.tool, others, { headers: paid.headers }), /used for another call/);
+    expectRefused(
+      await world.call(agent, CHAT.tool, others, { headers: paid.headers }),
+      /used for another call/,
+    );
     expectRefused(await world.call(agent, TOOL, PARAMS, { headers: paid.headers }), /used for another call/);
     await expectAccount(world, agent, { balance: paid.price, receipts: 0 });
     expectChatBought(await chat(world, agent, { headers: paid.headers }), paid);

@@ -16,7 +16,9 @@ serveLoad(async (job, tally) => {
     }),
   );
   for (const caller of callers) caller.start();
-  return { stop: async () => void (await Promise.all(callers.map((caller) => caller.stop()))) } satisfies Load;
+  return {
+    stop: async () => void (await Promise.all(callers.map((caller) => caller.stop()))),
+  } satisfies Load;
 });
 
 /** Gives the requests out in turn to all connections, again and again or once. */
@@ -91,7 +93,9 @@ class Caller {
       if (missing !== 0) return this.#end(`an answer is not of its length: ${this.#received}`);
     }
     if (!this.#received.startsWith(this.#statusLine) || !this.#received.includes(this.#body, headEnd)) {
-      return this.#end(`an answer is not the expected one (${this.#statusLine}… ${this.#body}): ${this.#received}`);
+      return this.#end(
+        `an answer is not the expected one (${this.#statusLine}… ${this.#body}): ${this.#received}`,
+      );
     }
     this.#received = "";
     this.#tally.answered(this.#sentAt);

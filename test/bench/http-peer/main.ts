@@ -13,7 +13,10 @@ const server = createServer((request, response) => {
   request.on("end", () => {
     const call: unknown = JSON.parse(Buffer.concat(chunks).toString());
     const body = JSON.stringify(typeof call === "object" ? answer : undefined);
-    response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
+    response.writeHead(status, {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    });
     response.end(body);
   });
 });

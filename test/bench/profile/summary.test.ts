@@ -23,7 +23,10 @@ function summary(samples: number[], timeDeltas: number[]) {
 
 describe("a CPU profile", () => {
   it("counts what is built in to its caller's group, and time without work to nothing", () => {
-    const { busyMs, groups, functions } = summary([6, 2, 3, 4, 5, 6], [1_000, 3_000, 3_000, 2_000, 2_000, 90_000]);
+    const { busyMs, groups, functions } = summary(
+      [6, 2, 3, 4, 5, 6],
+      [1_000, 3_000, 3_000, 2_000, 2_000, 90_000],
+    );
     expect(busyMs).toBe(10);
     expect(groups).toEqual([
       { place: "our JSON and gRPC doors", share: 0.6 },

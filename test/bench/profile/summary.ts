@@ -50,7 +50,10 @@ export function summarize(text: string, afterMs: number): ProfileSummary {
     busy += micros;
     groups.add(groupAt.get(id) ?? "the rest of Node", micros);
     owners.add(ownerOf(frame), micros);
-    functions.add(`${frame.functionName || "(anonymous)"} ${placeOf(frame.url, frame.lineNumber + 1)}`.trim(), micros);
+    functions.add(
+      `${frame.functionName || "(anonymous)"} ${placeOf(frame.url, frame.lineNumber + 1)}`.trim(),
+      micros,
+    );
   }
   return {
     busyMs: busy / 1000,

@@ -11,7 +11,11 @@ import { z } from "zod";
 
 const [chainUrl = ""] = process.argv.slice(2);
 
-const request = z.object({ id: z.number().nullish(), method: z.string(), params: z.array(z.unknown()).optional() });
+const request = z.object({
+  id: z.number().nullish(),
+  method: z.string(),
+  params: z.array(z.unknown()).optional(),
+});
 const signatureParam = z.string();
 /** `bench_land`: the payment that was made, as `getTransaction` told it, its memo, and the signatures and memos of those that are like it. */
 const landParams = z.tuple([
@@ -69,7 +73,10 @@ function control(method: string, params: unknown[]): unknown {
   return null;
 }
 
-function land(made: z.output<typeof landParams>[0], payments: readonly (readonly [string, string])[]): number {
+function land(
+  made: z.output<typeof landParams>[0],
+  payments: readonly (readonly [string, string])[],
+): number {
   told.clear();
   const [signature = ""] = made.told.transaction.signatures;
   const model = JSON.stringify({ ...made.told, blockTime: Math.floor(Date.now() / 1000) });

@@ -81,7 +81,11 @@ async function sell(context: HTTPRequestContext): Promise<Answer> {
   if (outcome.type === "no-payment-required") throw new Error("the route is not sold");
   if (outcome.type === "payment-error") {
     const { response } = outcome;
-    return { status: response.status, headers: { ...headers, ...response.headers }, body: response.body ?? {} };
+    return {
+      status: response.status,
+      headers: { ...headers, ...response.headers },
+      body: response.body ?? {},
+    };
   }
   const { paymentPayload, paymentRequirements, declaredExtensions } = outcome;
   const settled = await seller.processSettlement(paymentPayload, paymentRequirements, declaredExtensions);

@@ -9,22 +9,35 @@ export const divergences: ReadonlyMap<string, string> = new Map([
     "/{x.y.z=a/**/b}/c/d",
     "/{x.y.z=a/**/b}:custom",
     "/{x.y.z=a/**/b}/c/d:custom",
-  ].map((template) => [template, "http.proto: ** must be the last segment; Envoy extends the grammar"] as const),
+  ].map(
+    (template) => [template, "http.proto: ** must be the last segment; Envoy extends the grammar"] as const,
+  ),
   ...[
     "/my%2fcool-blog~about%2Cstuff%5Bwat%5D/{var={abc=%2F%2A}/{def=%2F%2A/**}}:baz",
     "/foo/bob/{book_id={author}/{isbn}/*}/details",
   ].map(
     (template) =>
-      [template, "http.proto: a variable must not contain other variables; Vanguard extends the grammar"] as const,
+      [
+        template,
+        "http.proto: a variable must not contain other variables; Vanguard extends the grammar",
+      ] as const,
   ),
-  ...["/v1/a/{endpoint}:b:c", "/v1/a=b&c=d;e=f:g/endpoint.rdf", "/v1/{name}:bla:baa", "/v1/{name=segment/wi:th}"].map(
+  ...[
+    "/v1/a/{endpoint}:b:c",
+    "/v1/a=b&c=d;e=f:g/endpoint.rdf",
+    "/v1/{name}:bla:baa",
+    "/v1/{name=segment/wi:th}",
+  ].map(
     (template) =>
       [
         template,
         "http.proto: a colon starts the verb; Gateway takes colons for literals and verbs with colons",
       ] as const,
   ),
-  ["/-._~!$&'()*+,;=:@", "http.proto: * is a wildcard and a colon starts the verb; Gateway takes both for literals"],
+  [
+    "/-._~!$&'()*+,;=:@",
+    "http.proto: * is a wildcard and a colon starts the verb; Gateway takes both for literals",
+  ],
   ["/v1/{name}:", "http.proto: a verb is not empty; Gateway ignores the colon, Envoy refuses it too"],
   [
     "GET /a/%21%23%24%26/%2F",
@@ -35,7 +48,10 @@ export const divergences: ReadonlyMap<string, string> = new Map([
   ["?wrapped_text=%22hello%20world%22", "a query value is the string itself; Vanguard also takes JSON"],
   ["?time=%222016-05-10T10:19:13.123Z%22", "a query value is the string itself; Gateway also takes JSON"],
   ["?colour=null", "no enum value is called null; Vanguard takes JSON"],
-  ["?wrapped=1&wrapped=2&wrapped=3", "http.proto: no repeated messages in the query; Gateway takes repeated wrappers"],
+  [
+    "?wrapped=1&wrapped=2&wrapped=3",
+    "http.proto: no repeated messages in the query; Gateway takes repeated wrappers",
+  ],
   ["?labels%5Bkey%5D=value", "http.proto: no maps in the query; Gateway has a syntax of its own"],
   ["?by_i32%5B-2%5D=5", "http.proto: no maps in the query; Gateway has a syntax of its own"],
   ["?struct=%7B%22a%22%3A1%7D", "http.proto: no messages in the query; Gateway takes a Struct's JSON"],

@@ -68,7 +68,8 @@ export const pathFacts: readonly PathFacts[] = [
     source: "Envoy path_matcher_test.cc PercentEscapesUnescapedForSingleSegmentAllAsciiChars",
     templates: ["/{x}"],
     paths: ["%00", "%0a", "%1F", "%21", "%25", "%2f", "%2F", "%3a", "%41", "%5B", "%61", "%7e"].map(
-      (escape) => [`/${escape}`, "/{x}", { x: String.fromCharCode(Number.parseInt(escape.slice(1), 16)) }] as const,
+      (escape) =>
+        [`/${escape}`, "/{x}", { x: String.fromCharCode(Number.parseInt(escape.slice(1), 16)) }] as const,
     ),
   },
   {
@@ -83,7 +84,8 @@ export const pathFacts: readonly PathFacts[] = [
     paths: [["/a/%21%23%24%26/%2F", "/a/{y=**}", { y: "%21%23%24%26/%2F" }]],
   },
   {
-    source: "Envoy path_matcher_test.cc OnlyUnreservedCharsAreUnescapedForMultiSegmentMatchUnescapeAllExceptSlash",
+    source:
+      "Envoy path_matcher_test.cc OnlyUnreservedCharsAreUnescapedForMultiSegmentMatchUnescapeAllExceptSlash",
     templates: ["/a/{x=*}/{y=**}"],
     paths: [
       [
@@ -248,8 +250,16 @@ export const pathFacts: readonly PathFacts[] = [
       ],
       ["/foo/bar/baz/123", undefined],
       ["/foo/bar/baz/123/buzz", "/foo/bar/*/{thing.id}/{cat=**}", { "thing.id": "123", cat: "buzz" }],
-      ["/foo/bar/baz/123/buzz/buzz", "/foo/bar/*/{thing.id}/{cat=**}", { "thing.id": "123", cat: "buzz/buzz" }],
-      ["/foo/bar/baz/123/buzz/buzz:do", "/foo/bar/*/{thing.id}/{cat=**}:do", { "thing.id": "123", cat: "buzz/buzz" }],
+      [
+        "/foo/bar/baz/123/buzz/buzz",
+        "/foo/bar/*/{thing.id}/{cat=**}",
+        { "thing.id": "123", cat: "buzz/buzz" },
+      ],
+      [
+        "/foo/bar/baz/123/buzz/buzz:do",
+        "/foo/bar/*/{thing.id}/{cat=**}:do",
+        { "thing.id": "123", cat: "buzz/buzz" },
+      ],
       [
         "/foo/bar/baz/123/fizz/buzz/frob/nitz:do",
         "/foo/bar/*/{thing.id}/{cat=**}:do",

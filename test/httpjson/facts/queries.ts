@@ -94,7 +94,11 @@ export const queryFacts: readonly QueryFact[] = [
   populate("labels%5Bkey%5D=value", { labels: { key: "value" } }),
   populate("by_i32%5B-2%5D=5", { byI32: { "-2": "5" } }),
   populate("struct=%7B%22a%22%3A1%7D", { struct: { a: 1 } }),
-  populate("wrappedI64=-1&wrappedU32=4&wrappedText=str", { wrappedI64: "-1", wrappedU32: 4, wrappedText: "str" }),
+  populate("wrappedI64=-1&wrappedU32=4&wrappedText=str", {
+    wrappedI64: "-1",
+    wrappedU32: 4,
+    wrappedText: "str",
+  }),
   populate("deeper.texts=a&deeper.texts=b&deeper.text=u", { deeper: { texts: ["a", "b"], text: "u" } }),
   populate("deeper.deeper.deeper.text=s", { deeper: { deeper: { deeper: { text: "s" } } } }),
   populate("chosen_text=foobar", { chosenText: "foobar" }),
@@ -129,7 +133,9 @@ export const queryFacts: readonly QueryFact[] = [
   slice("colours=9", undefined),
   encoding("text=Hello%20world", { text: "Hello world" }),
   encoding("text=%24%25%2F%20%0A", { text: "$%/ \n" }),
-  facts("Envoy path_matcher_test.cc QueryParameterNotUnescapePlus")("text=Hello+world", { text: "Hello+world" }),
+  facts("Envoy path_matcher_test.cc QueryParameterNotUnescapePlus")("text=Hello+world", {
+    text: "Hello+world",
+  }),
   facts("Envoy path_matcher_test.cc QueryParameterUnescapePlus")("text=Hello+world&opt_text=%2B+%20", {
     text: "Hello world",
     optText: "+  ",

@@ -28,7 +28,12 @@ const envoyRefuses = (template: string): TemplateFact => ({
   accepts: undefined,
 });
 
-const vanguard = (template: string, segments: string, variables: readonly string[] = [], verb = ""): TemplateFact => ({
+const vanguard = (
+  template: string,
+  segments: string,
+  variables: readonly string[] = [],
+  verb = "",
+): TemplateFact => ({
   source: "Vanguard path_parser_test.go TestPath_ParsePathTemplate",
   template,
   accepts: { segments, verb, variables },
@@ -173,7 +178,12 @@ export const templateFacts: readonly TemplateFact[] = [
     "author:2-3",
     "isbn:3-4",
   ]),
-  vanguard("/foo%2Fbar/%2A/%2A%2a/{starstar=%2A%2a/**}:%2c", "foo%2Fbar/%2A/%2A%2A/%2A%2A/**", ["starstar:3-"], "%2C"),
+  vanguard(
+    "/foo%2Fbar/%2A/%2A%2a/{starstar=%2A%2a/**}:%2c",
+    "foo%2Fbar/%2A/%2A%2A/%2A%2A/**",
+    ["starstar:3-"],
+    "%2C",
+  ),
   gateway("TestTokenize", "/v1/endpoint/**", "v1/endpoint/**"),
   gateway("TestTokenize", "/v1/b/{bucket_name=buckets/*}/o/{name}", "v1/b/buckets/*/o/*", [
     "bucket_name:2-4",

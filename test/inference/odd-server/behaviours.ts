@@ -32,7 +32,8 @@ function wire(events: readonly string[], end = "\n"): string {
 }
 
 function streamed(text: string | Buffer): Behaviour {
-  return (response) => response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8" }).end(text);
+  return (response) =>
+    response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8" }).end(text);
 }
 function events(...list: readonly string[]): Behaviour {
   return streamed(wire(list));
@@ -58,7 +59,8 @@ function answer(message: unknown, more: object = {}): object {
 }
 /** A stream that claims to be something else. */
 function mistyped(type: string | undefined): Behaviour {
-  return (response) => response.writeHead(200, type === undefined ? {} : { "Content-Type": type }).end(wire(GOOD));
+  return (response) =>
+    response.writeHead(200, type === undefined ? {} : { "Content-Type": type }).end(wire(GOOD));
 }
 function counted(usage: unknown): Behaviour {
   return events(say("Four."), FINISH, chunk([], { usage }), DONE);
@@ -128,7 +130,9 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "open-after-done": held(GOOD),
   "open-after-reason": held([say("Four."), FINISH]),
   "junk-after-reason": streamed(wire([say("Four."), FINISH]) + "data: {broken\n\n"),
-  "junk-after-done": streamed(wire([say("Four."), FINISH, DONE]) + wire([say("Five.")]) + "data: {broken\n\n"),
+  "junk-after-done": streamed(
+    wire([say("Four."), FINISH, DONE]) + wire([say("Five.")]) + "data: {broken\n\n",
+  ),
   "more-after-reason": events(say("Four."), FINISH, say("Five."), DONE),
   "two-choices": events(
     chunk([
@@ -137,7 +141,10 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     ]),
     DONE,
   ),
-  "message-in-stream": events(chunk([{ index: 0, message: { content: "Four." }, finish_reason: "stop" }]), DONE),
+  "message-in-stream": events(
+    chunk([{ index: 0, message: { content: "Four." }, finish_reason: "stop" }]),
+    DONE,
+  ),
   "surrogate-apart": events(say("\ud83d"), say("\ude00"), FINISH, DONE),
   "surrogate-lone": events(say("a\ud83d"), FINISH, DONE),
   nul: events(say("a\u0000b"), FINISH, DONE),
@@ -154,8 +161,14 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   longest: events(...Array.from({ length: 8 }, () => say("ü".repeat(128 * 1024))), FINISH, DONE),
 
   // Computed, and without a text.
-  "reasoning-only": events(chunk([{ index: 0, delta: { reasoning_content: "Hm.", content: null } }]), FINISH, DONE),
-  "tool-calls": body(answer({ content: null, tool_calls: [{ id: "1", type: "function", function: { name: "f" } }] })),
+  "reasoning-only": events(
+    chunk([{ index: 0, delta: { reasoning_content: "Hm.", content: null } }]),
+    FINISH,
+    DONE,
+  ),
+  "tool-calls": body(
+    answer({ content: null, tool_calls: [{ id: "1", type: "function", function: { name: "f" } }] }),
+  ),
   empty: events(say(""), FINISH, DONE),
   "reasoned-too-long": events(
     chunk([{ index: 0, delta: { reasoning_content: "Hm.", content: null } }]),
@@ -166,7 +179,9 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "counted-only": body({ choices: [], usage: USAGE }),
   "counted-then-cut": (response) => {
     response.writeHead(200, { "Content-Type": "text/event-stream" });
-    response.write(wire([say("Fo", {}).replace(/}$/, `,"usage":${JSON.stringify(USAGE)}}`)]), () => response.destroy());
+    response.write(wire([say("Fo", {}).replace(/}$/, `,"usage":${JSON.stringify(USAGE)}}`)]), () =>
+      response.destroy(),
+    );
   },
 
   // Nothing that could be sold.

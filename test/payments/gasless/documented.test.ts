@@ -2,7 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { RELAY_REFUSALS } from "../../../src/domain/relay-refusal.ts";
-import { feeOf, GUARD_UNITS, HIGHEST_PRICE, MOST_GUARDS, MOST_UNITS } from "../../../src/payments/gasless/limits.ts";
+import {
+  feeOf,
+  GUARD_UNITS,
+  HIGHEST_PRICE,
+  MOST_GUARDS,
+  MOST_UNITS,
+} from "../../../src/payments/gasless/limits.ts";
 
 /** docs/gasless.md is what payers read; the reasons are what they get. */
 const page = readFileSync("docs/gasless.md", "utf8");
@@ -23,9 +29,10 @@ it("every reason is given somewhere, and tried somewhere", () => {
   const tests = textOf("test/payments/gasless", "documented.test.ts") + textOf("test/app");
   for (const [name, reason] of Object.entries(RELAY_REFUSALS)) {
     expect(sources.includes(`RELAY_REFUSALS.${name}`) || sources.includes(`"${reason}"`), name).toBe(true);
-    expect(tests.includes(`"${reason}"`) || tests.includes(`(${reason}`) || tests.includes(`\\(${reason}`), name).toBe(
-      true,
-    );
+    expect(
+      tests.includes(`"${reason}"`) || tests.includes(`(${reason}`) || tests.includes(`\\(${reason}`),
+      name,
+    ).toBe(true);
   }
 });
 

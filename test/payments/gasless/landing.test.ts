@@ -16,7 +16,19 @@ import { ExactSvmScheme } from "@x402/svm/exact/client";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startLocalChain, type LocalChain } from "../../../src/localchain/index.ts";
 import { rpc, usdcOf } from "../../localchain/paying.ts";
-import { bid, limit, makeScene, memo, MEMO_V1, MINT, payment, PRICE, signed, transfer, type Scene } from "./scene.ts";
+import {
+  bid,
+  limit,
+  makeScene,
+  memo,
+  MEMO_V1,
+  MINT,
+  payment,
+  PRICE,
+  signed,
+  transfer,
+  type Scene,
+} from "./scene.ts";
 
 /** Transactions that clients build: the relay signs them, and they land at the fee that it reckoned with. */
 let local: LocalChain;
@@ -71,12 +83,16 @@ async function kit(version: 0 | "legacy"): Promise<Uint8Array> {
     (m) => setTransactionMessageLifetimeUsingBlockhash(lifetime, m),
     (m) => appendTransactionMessageInstructions(instructions, m),
   );
-  return new Uint8Array(getTransactionEncoder().encode(await partiallySignTransactionMessageWithSigners(message)));
+  return new Uint8Array(
+    getTransactionEncoder().encode(await partiallySignTransactionMessageWithSigners(message)),
+  );
 }
 
 async function x402(): Promise<Uint8Array> {
   local.chain.advance();
-  const client = new ExactSvmScheme(await createKeyPairSignerFromBytes(scene.payer.secretKey), { rpcUrl: local.url });
+  const client = new ExactSvmScheme(await createKeyPairSignerFromBytes(scene.payer.secretKey), {
+    rpcUrl: local.url,
+  });
   const { payload } = await client.createPaymentPayload(2, {
     scheme: "exact",
     network: "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
@@ -93,9 +109,16 @@ async function x402(): Promise<Uint8Array> {
 function built(): Uint8Array {
   const recent = { blockhash: freshBlockhash(), lastValidBlockHeight: 150n };
   const { quote, sponsor, payer } = scene;
-  const { transaction, message, feePayer } = sponsor.build({ quote, payer: payer.publicKey.toBase58(), recent });
+  const { transaction, message, feePayer } = sponsor.build({
+    quote,
+    payer: payer.publicKey.toBase58(),
+    recent,
+  });
   expect(feePayer).toBe(scene.feePayer.publicKey.toBase58());
-  const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), payer.secretKey.subarray(0, 32)]);
+  const der = Buffer.concat([
+    Buffer.from("302e020100300506032b657004220420", "hex"),
+    payer.secretKey.subarray(0, 32),
+  ]);
   const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
   const bytes = Buffer.from(transaction);
   sign(null, message, key).copy(bytes, 65);
@@ -110,7 +133,10 @@ it.each<readonly [client: string, bytes: () => Uint8Array | Promise<Uint8Array>]
   ["web3.js, version 0", web3(() => payment(scene))],
   ["web3.js, legacy", web3(() => payment(scene), true)],
   ["the older class of web3.js", legacyClass],
-  ["Solana Pay, with the memo before the transfer", web3(() => [limit(), bid(), memo(scene.memo), transfer(scene)])],
+  [
+    "Solana Pay, with the memo before the transfer",
+    web3(() => [limit(), bid(), memo(scene.memo), transfer(scene)]),
+  ],
   ["one with the first Memo program", web3(() => payment(scene).toSpliced(3, 1, memo(scene.memo, MEMO_V1)))],
   ["one in a hurry", web3(() => [limit(60_000), bid(50_000), ...payment(scene).slice(2)])],
 ])("lands what is made by %s", async (_client, bytes) => {

@@ -9,7 +9,10 @@ const { payer } = scene;
 const good = Buffer.from(signed(scene, payment(scene)));
 const message = good.subarray(129);
 const payerKey = createPrivateKey({
-  key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), payer.secretKey.subarray(0, 32)]),
+  key: Buffer.concat([
+    Buffer.from("302e020100300506032b657004220420", "hex"),
+    payer.secretKey.subarray(0, 32),
+  ]),
   format: "der",
   type: "pkcs8",
 });
@@ -26,7 +29,9 @@ function signedMessage(bytes: Uint8Array, ...signatures: Uint8Array[]): Buffer {
 
 /** The good message with some bytes put in the place of others, signed anew. */
 function spliced(at: number, remove: number, ...bytes: number[]): Buffer {
-  return signedMessage(Buffer.concat([message.subarray(0, at), Buffer.from(bytes), message.subarray(at + remove)]));
+  return signedMessage(
+    Buffer.concat([message.subarray(0, at), Buffer.from(bytes), message.subarray(at + remove)]),
+  );
 }
 
 const expectMalformed = (bytes: Uint8Array) => expectRefused(scene, bytes, "transaction_malformed");
@@ -48,7 +53,8 @@ describe("the wire form", () => {
   });
 
   it("is no longer than a packet", () => {
-    const filled = (length: number) => signed(scene, [...payment(scene).slice(0, 3), memo("x".repeat(length))]);
+    const filled = (length: number) =>
+      signed(scene, [...payment(scene).slice(0, 3), memo("x".repeat(length))]);
     const room = 1_232 - filled(200).length + 200;
 
     expectRefused(scene, filled(room), "memo_text");
@@ -57,7 +63,8 @@ describe("the wire form", () => {
 
   it("is of no version but 0, wherever a version says so", () => {
     expectRefused(scene, Buffer.concat([Buffer.of(0x81), good]), "transaction_version");
-    for (const version of [0x81, 0x82, 0xff]) expectRefused(scene, spliced(VERSION, 1, version), "transaction_version");
+    for (const version of [0x81, 0x82, 0xff])
+      expectRefused(scene, spliced(VERSION, 1, version), "transaction_version");
   });
 
   it("has every length in its shortest form", () => {
@@ -80,7 +87,11 @@ describe("the wire form", () => {
   });
 
   it("has as many signatures as it asks for", () => {
-    expectRefused(scene, signedMessage(spliced(REQUIRED, 1, 3).subarray(129), Buffer.alloc(64)), "signer_count");
+    expectRefused(
+      scene,
+      signedMessage(spliced(REQUIRED, 1, 3).subarray(129), Buffer.alloc(64)),
+      "signer_count",
+    );
     expectMalformed(signedMessage(message, Buffer.alloc(64)));
     expectMalformed(Buffer.concat([Buffer.of(1), good.subarray(65)]));
   });
@@ -115,7 +126,8 @@ describe("a good transaction with some bytes changed", () => {
   const changes = fc.array(change, { minLength: 1, maxLength: 3 });
   const apply = (bytes: Buffer, list: readonly { at: number; remove: number; insert: Uint8Array }[]) =>
     list.reduce(
-      (now, { at, remove, insert }) => Buffer.concat([now.subarray(0, at), insert, now.subarray(at + remove)]),
+      (now, { at, remove, insert }) =>
+        Buffer.concat([now.subarray(0, at), insert, now.subarray(at + remove)]),
       bytes,
     );
 

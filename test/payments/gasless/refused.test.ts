@@ -66,7 +66,10 @@ payerSigns.keys[0]!.isSigner = true;
 const before = (...added: TransactionInstruction[]) => but(0, ...added, limit());
 const behind = (...added: TransactionInstruction[]) => but(3, memo(scene.memo), ...added);
 
-function altered(instruction: TransactionInstruction, change: Partial<TransactionInstruction>): TransactionInstruction {
+function altered(
+  instruction: TransactionInstruction,
+  change: Partial<TransactionInstruction>,
+): TransactionInstruction {
   return new TransactionInstruction({ ...instruction, ...change });
 }
 
@@ -74,7 +77,11 @@ const withData = (instruction: TransactionInstruction, ...data: number[]) =>
   altered(instruction, { data: Buffer.from(data) });
 
 function withKeys(instruction: TransactionInstruction, ...added: PublicKey[]): TransactionInstruction {
-  const keys = added.map((pubkey) => ({ pubkey, isSigner: pubkey.equals(feePayer.publicKey), isWritable: false }));
+  const keys = added.map((pubkey) => ({
+    pubkey,
+    isSigner: pubkey.equals(feePayer.publicKey),
+    isWritable: false,
+  }));
   return altered(instruction, { keys: [...instruction.keys, ...keys] });
 }
 
@@ -83,7 +90,11 @@ describe("what costs the fee payer more than a fee", () => {
     ["asks for more compute units", "compute_limit", but(0, limit(60_001))],
     ["bids more", "compute_price", but(1, bid(50_001))],
     ["bids as much as a number can say", "compute_price", but(1, bid(2n ** 64n - 1n))],
-    ["drains by priority fees", "compute_limit", () => [limit(1_400_000), bid(5_000_000), ...payment(scene).slice(2)]],
+    [
+      "drains by priority fees",
+      "compute_limit",
+      () => [limit(1_400_000), bid(5_000_000), ...payment(scene).slice(2)],
+    ],
     [
       "names a fee of its own, as it once could",
       "instruction_layout",
@@ -93,7 +104,11 @@ describe("what costs the fee payer more than a fee", () => {
     ["sets no price", "instruction_layout", () => payment(scene).toSpliced(1, 1)],
     ["sets the limit twice", "instruction_layout", before(limit())],
     ["sets the price twice", "instruction_layout", but(1, bid(), bid())],
-    ["asks for a heap", "instruction_layout", before(ComputeBudgetProgram.requestHeapFrame({ bytes: 262_144 }))],
+    [
+      "asks for a heap",
+      "instruction_layout",
+      before(ComputeBudgetProgram.requestHeapFrame({ bytes: 262_144 })),
+    ],
     ["lets two more sign", "signer_count", but(2, withSigner(transfer(scene), stranger))],
     ["writes memory of Lighthouse at its cost", "guard_kind", behind(memory(0))],
     ["closes memory of Lighthouse", "guard_kind", behind(memory(1))],
@@ -198,7 +213,11 @@ describe("the transfer", () => {
     ],
     ["as an account's end", "transfer_kind", but(2, createCloseAccountInstruction(source, other, owner))],
     ["as a burning", "transfer_kind", but(2, createBurnInstruction(source, MINT, owner, PRICE))],
-    ["by Token-2022", "instruction_program", but(2, altered(transfer(scene), { programId: TOKEN_2022_PROGRAM_ID }))],
+    [
+      "by Token-2022",
+      "instruction_program",
+      but(2, altered(transfer(scene), { programId: TOKEN_2022_PROGRAM_ID })),
+    ],
     ["twice", "instruction_layout", but(2, transfer(scene), transfer(scene))],
     ["beside another", "instruction_layout", behind(transfer(scene, { to: usdcOf(other) }))],
     ["not at all", "instruction_layout", but(2, payerSigns)],
@@ -210,7 +229,11 @@ describe("the transfer", () => {
     const byOther = createTransferCheckedInstruction(source, MINT, treasury, other, PRICE, 6, []);
     byOther.keys[3]!.isSigner = false;
 
-    expectRefused(scene, signed(scene, [limit(), bid(), byOther, memo(scene.memo), payerSigns]), "transfer_authority");
+    expectRefused(
+      scene,
+      signed(scene, [limit(), bid(), byOther, memo(scene.memo), payerSigns]),
+      "transfer_authority",
+    );
   });
 
   it("is not the treasury's own", () => {
@@ -241,7 +264,10 @@ describe("the memo", () => {
 });
 
 describe("instructions that are no payment's", () => {
-  const nonce = SystemProgram.nonceAdvance({ noncePubkey: stranger.publicKey, authorizedPubkey: payer.publicKey });
+  const nonce = SystemProgram.nonceAdvance({
+    noncePubkey: stranger.publicKey,
+    authorizedPubkey: payer.publicKey,
+  });
   const [one, two, three, four] = payment(scene);
 
   it.each<Row>([
@@ -250,7 +276,9 @@ describe("instructions that are no payment's", () => {
     [
       "a new account",
       "instruction_program",
-      before(createAssociatedTokenAccountIdempotentInstruction(payer.publicKey, treasury, treasuryOwner, MINT)),
+      before(
+        createAssociatedTokenAccountIdempotentInstruction(payer.publicKey, treasury, treasuryOwner, MINT),
+      ),
     ],
     [
       "a program that nobody knows",
@@ -302,7 +330,11 @@ describe("the guards of wallets", () => {
   });
 
   it.each<Row>([
-    ["five of them", "guard_count", () => [...payment(scene), ...Array.from({ length: 5 }, () => looks(5, 17))]],
+    [
+      "five of them",
+      "guard_count",
+      () => [...payment(scene), ...Array.from({ length: 5 }, () => looks(5, 17))],
+    ],
     ["ones that write memory", "guard_kind", behind(looks(0, 12))],
     ["ones that close memory", "guard_kind", behind(looks(1, 3))],
     ["ones that call another program", "guard_kind", behind(looks(16, 12))],
@@ -320,7 +352,11 @@ describe("the guards of wallets", () => {
     ["a second account", "guard_account", behind(guard(5, 12, [payer.publicKey, source]))],
     ["no account", "guard_account", behind(guard(5, 12, []))],
     ["ones that say nothing", "guard_kind", behind(guard(undefined, 0, [payer.publicKey]))],
-    ["more units than theirs", "compute_limit", () => [limit(70_001), ...payment(scene).slice(1), looks(5, 17)]],
+    [
+      "more units than theirs",
+      "compute_limit",
+      () => [limit(70_001), ...payment(scene).slice(1), looks(5, 17)],
+    ],
     [
       "a payment that would not pass without them",
       "instruction_layout",

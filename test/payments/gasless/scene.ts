@@ -36,7 +36,14 @@ export interface Scene {
 export function quoteOf(letter = "A", price = PRICE): Quote {
   const now = Date.now();
   const quoteId = `qt_${letter.repeat(110)}`;
-  return { quoteId, accountId: "acct_1", price, issuedAt: now, expiresAt: now + 300_000, binding: Buffer.alloc(16) };
+  return {
+    quoteId,
+    accountId: "acct_1",
+    price,
+    issuedAt: now,
+    expiresAt: now + 300_000,
+    binding: Buffer.alloc(16),
+  };
 }
 
 export function makeScene(people: Partial<Pick<Scene, "feePayer" | "payer" | "treasuryOwner">> = {}): Scene {
@@ -63,7 +70,8 @@ export function usdcOf(owner: PublicKey): PublicKey {
 }
 
 export const limit = (units = 20_000) => ComputeBudgetProgram.setComputeUnitLimit({ units });
-export const bid = (microLamports: number | bigint = 1) => ComputeBudgetProgram.setComputeUnitPrice({ microLamports });
+export const bid = (microLamports: number | bigint = 1) =>
+  ComputeBudgetProgram.setComputeUnitPrice({ microLamports });
 
 /** The transfer that pays, or one that differs from it. */
 export function transfer(
@@ -87,12 +95,20 @@ export function transfer(
   );
 }
 
-export function memo(data: string | Uint8Array, programId = MEMO_V2, keys: AccountMeta[] = []): TransactionInstruction {
+export function memo(
+  data: string | Uint8Array,
+  programId = MEMO_V2,
+  keys: AccountMeta[] = [],
+): TransactionInstruction {
   return new TransactionInstruction({ programId, keys, data: Buffer.from(data) });
 }
 
 /** An assertion of Lighthouse: its kind, and data as long as wallets were seen to write. */
-export function guard(kind: number | undefined, bytes: number, looksAt: readonly PublicKey[]): TransactionInstruction {
+export function guard(
+  kind: number | undefined,
+  bytes: number,
+  looksAt: readonly PublicKey[],
+): TransactionInstruction {
   const keys = looksAt.map((pubkey) => ({ pubkey, isSigner: false, isWritable: false }));
   const data = kind === undefined ? Buffer.alloc(0) : Buffer.alloc(bytes, 4).fill(kind, 0, 1);
   return new TransactionInstruction({ programId: LIGHTHOUSE, keys, data });
@@ -114,16 +130,24 @@ export interface Wrapping {
 }
 
 /** The transaction as the payer sends it: everything signed but for the fee payer. */
-export function signed(scene: Scene, instructions: TransactionInstruction[], wrapping: Wrapping = {}): Uint8Array {
+export function signed(
+  scene: Scene,
+  instructions: TransactionInstruction[],
+  wrapping: Wrapping = {},
+): Uint8Array {
   const message = new TransactionMessage({
     payerKey: wrapping.feePayer ?? scene.feePayer.publicKey,
     recentBlockhash: wrapping.blockhash ?? PublicKey.default.toBase58(),
     instructions,
   });
-  const compiled = wrapping.legacy ? message.compileToLegacyMessage() : message.compileToV0Message(wrapping.tables);
+  const compiled = wrapping.legacy
+    ? message.compileToLegacyMessage()
+    : message.compileToV0Message(wrapping.tables);
   const transaction = new VersionedTransaction(compiled);
   const signers = [scene.payer, ...(wrapping.others ?? [])];
-  const required = new Set(compiled.staticAccountKeys.slice(0, compiled.header.numRequiredSignatures).map(String));
+  const required = new Set(
+    compiled.staticAccountKeys.slice(0, compiled.header.numRequiredSignatures).map(String),
+  );
   transaction.sign(signers.filter(({ publicKey }) => required.has(publicKey.toBase58())));
   return transaction.serialize();
 }
@@ -141,7 +165,8 @@ export function refusalOf(scene: Scene, bytes: Uint8Array): { reason: string; st
   } catch (error) {
     if (!(error instanceof ToolgateError)) throw error;
     expect(error.code).toBe("INVALID_PAYMENT");
-    const [, reason = "", sentence = ""] = /^payment verification failed \((\w+)\): (.+)$/u.exec(error.message) ?? [];
+    const [, reason = "", sentence = ""] =
+      /^payment verification failed \((\w+)\): (.+)$/u.exec(error.message) ?? [];
     expect(sentence.length, error.message).toBeGreaterThan(20);
     return { reason, status: error.status };
   }

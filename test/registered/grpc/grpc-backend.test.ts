@@ -38,7 +38,12 @@ describe("a gRPC method behind a tool", () => {
   function open(method: string, { section, ...settings }: Settings = {}): GrpcBackend {
     const backend = new GrpcBackend({
       tool: "odd_tool",
-      section: { address: `127.0.0.1:${server.port}`, method: `odd.v1.OddService/${method}`, tls: false, ...section },
+      section: {
+        address: `127.0.0.1:${server.port}`,
+        method: `odd.v1.OddService/${method}`,
+        tls: false,
+        ...section,
+      },
       headers: { authorization: "Bearer the-secret" },
       timeoutMs: 20_000,
       maxResponseBytes: 100_000,
@@ -75,7 +80,9 @@ describe("a gRPC method behind a tool", () => {
 
     it("by a file, with its comments, before the server is there", async () => {
       const backend = open("Echo", { section: { descriptor_set: types.file, address: "127.0.0.1:1" } });
-      expect((await backend.describe(never)).description).toBe("Gives back what it gets.\n\nNothing is kept.");
+      expect((await backend.describe(never)).description).toBe(
+        "Gives back what it gets.\n\nNothing is kept.",
+      );
     });
 
     it.each([
@@ -88,7 +95,9 @@ describe("a gRPC method behind a tool", () => {
 
     it("names the services that the server has instead of the one asked for", async () => {
       const backend = open("Echo", { section: { method: "no.v1.Service/Echo" } });
-      await expect(backend.describe(never)).rejects.toThrow("no service no.v1.Service; it has odd.v1.OddService");
+      await expect(backend.describe(never)).rejects.toThrow(
+        "no service no.v1.Service; it has odd.v1.OddService",
+      );
     });
 
     it("asks for a file where there is no reflection", async () => {
@@ -185,7 +194,10 @@ describe("a gRPC method behind a tool", () => {
       const backend = open("Echo");
       await backend.describe(never);
       const before = server.seen.length;
-      const refused = expect.objectContaining({ code: "INVALID_REQUEST", message: expect.stringMatching(/^params: /) });
+      const refused = expect.objectContaining({
+        code: "INVALID_REQUEST",
+        message: expect.stringMatching(/^params: /),
+      });
       expect(() => backend.check({ at: "0001-01-01T00:00:00+01:00" })).toThrow(refused);
       await expect(call(backend, { at: "0001-01-01T00:00:00+01:00" })).rejects.toEqual(refused);
       expect(server.seen.length).toBe(before);
@@ -196,8 +208,16 @@ describe("a gRPC method behind a tool", () => {
     it.each([
       ["NOT_FOUND", "TOOL_FAILED", "odd_tool: the server answered NOT_FOUND; nothing was charged"],
       ["INTERNAL", "TOOL_FAILED", "odd_tool: the server answered INTERNAL; nothing was charged"],
-      ["UNAUTHENTICATED", "TOOL_FAILED", "odd_tool: the server answered UNAUTHENTICATED; nothing was charged"],
-      ["UNAVAILABLE", "UNAVAILABLE", "odd_tool: the server is not available; nothing was charged, try again in 2 s"],
+      [
+        "UNAUTHENTICATED",
+        "TOOL_FAILED",
+        "odd_tool: the server answered UNAUTHENTICATED; nothing was charged",
+      ],
+      [
+        "UNAVAILABLE",
+        "UNAVAILABLE",
+        "odd_tool: the server is not available; nothing was charged, try again in 2 s",
+      ],
     ] as const)("where the server answers %s, in words of its own", async (name, code, message) => {
       const failure = call(open("Perform"), { what: "refuse", code: status[name] });
       await expect(failure).rejects.toMatchObject({ code, message, cause: { details: "the reason why" } });
@@ -224,13 +244,19 @@ describe("a gRPC method behind a tool", () => {
 
     it("not where the answer is only too long: the result says so", async () => {
       const reason = "the answer is longer than 100000 bytes";
-      expect(await call(open("Perform"), { what: "flood" })).toEqual({ omitted: "too_long", reason, bytes: null });
+      expect(await call(open("Perform"), { what: "flood" })).toEqual({
+        omitted: "too_long",
+        reason,
+        bytes: null,
+      });
     });
 
     it("when nobody waits any longer, and tells the server so", async () => {
       const leaving = new AbortController();
       const failure = call(open("Perform"), { what: "wait" }, leaving.signal);
-      await vi.waitFor(() => expect(server.seen.at(-1)).toMatchObject({ method: "Perform", cancelled: false }));
+      await vi.waitFor(() =>
+        expect(server.seen.at(-1)).toMatchObject({ method: "Perform", cancelled: false }),
+      );
       leaving.abort();
       await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED" });
       await vi.waitFor(() => expect(server.seen.at(-1)!.cancelled).toBe(true));
@@ -243,12 +269,17 @@ describe("a gRPC method behind a tool", () => {
 
     it("once, when the connection is cut amid a call; the next call makes another", async () => {
       const one = await another({});
-      const backend = open("Perform", { section: { address: `127.0.0.1:${one.port}`, descriptor_set: types.file } });
+      const backend = open("Perform", {
+        section: { address: `127.0.0.1:${one.port}`, descriptor_set: types.file },
+      });
       const failure = call(backend, { what: "wait" });
       await vi.waitFor(() => expect(one.seen).toHaveLength(1));
       one.cut();
       await expect(failure).rejects.toMatchObject({ code: "UNAVAILABLE" });
-      await vi.waitFor(async () => expect(await call(backend, { what: "again" })).toEqual({ text: "again" }), 10_000);
+      await vi.waitFor(
+        async () => expect(await call(backend, { what: "again" })).toEqual({ text: "again" }),
+        10_000,
+      );
       expect(one.seen.filter(({ metadata }) => metadata.get("idempotency-key").length > 0)).toHaveLength(2);
     });
   });
@@ -258,7 +289,10 @@ describe("a gRPC method behind a tool", () => {
       const before = server.connections();
       const section = { descriptor_set: types.file };
       const failure = call(open("Perform", { section, guard: { network: "public" } }), { what: "x" });
-      await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED", cause: { code: status.PERMISSION_DENIED } });
+      await expect(failure).rejects.toMatchObject({
+        code: "TOOL_FAILED",
+        cause: { code: status.PERMISSION_DENIED },
+      });
       expect(server.connections()).toBe(before);
     });
 
@@ -337,7 +371,9 @@ describe("a gRPC method behind a tool", () => {
       await expect(call(secured("other.test", { ca_file }), { what: "x" })).rejects.toMatchObject({
         code: "UNAVAILABLE",
       });
-      await expect(call(secured("odd.test", true), { what: "x" })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      await expect(call(secured("odd.test", true), { what: "x" })).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+      });
     });
 
     it("at this very gateway, as at any server of gRPC", async () => {

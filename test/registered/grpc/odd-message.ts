@@ -1,4 +1,11 @@
-import { create, fromJson, ScalarType, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import {
+  create,
+  fromJson,
+  ScalarType,
+  type DescField,
+  type DescMessage,
+  type Message,
+} from "@bufbuild/protobuf";
 import { reflect, type ReflectMessage } from "@bufbuild/protobuf/reflect";
 import {
   DurationSchema,
@@ -21,7 +28,10 @@ export function anyMessage(type: DescMessage, depth = 2): fc.Arbitrary<Message> 
   const fields = type.fields.filter((field) => settable(field, depth));
   const oneofs = type.oneofs.map(({ fields: members }) => fc.constantFrom(undefined, ...members));
   return fc
-    .tuple(fc.tuple(...fields.map((field) => fc.option(anyValue(field, depth), { freq: 1 }))), fc.tuple(...oneofs))
+    .tuple(
+      fc.tuple(...fields.map((field) => fc.option(anyValue(field, depth), { freq: 1 }))),
+      fc.tuple(...oneofs),
+    )
     .map(([values, chosen]) => {
       const message = create(type);
       const target = reflect(type, message);
@@ -52,7 +62,10 @@ function anyValue(field: DescField, depth: number): fc.Arbitrary<Value> {
   const one = anyElement(field, depth);
   if (field.fieldKind === "list") return fc.array(one, { maxLength: 3 });
   if (field.fieldKind === "map")
-    return fc.uniqueArray(fc.tuple(anyScalar(field.mapKey), one), { maxLength: 3, selector: ([key]) => String(key) });
+    return fc.uniqueArray(fc.tuple(anyScalar(field.mapKey), one), {
+      maxLength: 3,
+      selector: ([key]) => String(key),
+    });
   return one;
 }
 
@@ -99,10 +112,16 @@ const MOST_SECONDS = 315_576_000_000;
 /** Types whose JSON form knows fewer values than their fields do. */
 const SPECIAL: Record<string, fc.Arbitrary<Message> | undefined> = {
   "google.protobuf.Timestamp": fc
-    .tuple(fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }), fc.integer({ min: 0, max: 999_999_999 }))
+    .tuple(
+      fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }),
+      fc.integer({ min: 0, max: 999_999_999 }),
+    )
     .map(([seconds, nanos]) => create(TimestampSchema, { ...timestampFromMs(seconds * 1000), nanos })),
   "google.protobuf.Duration": fc
-    .tuple(fc.integer({ min: -MOST_SECONDS + 1, max: MOST_SECONDS - 1 }), fc.integer({ min: 0, max: 999_999_999 }))
+    .tuple(
+      fc.integer({ min: -MOST_SECONDS + 1, max: MOST_SECONDS - 1 }),
+      fc.integer({ min: 0, max: 999_999_999 }),
+    )
     .map(([seconds, nanos]) =>
       create(DurationSchema, { seconds: BigInt(seconds), nanos: seconds < 0 ? -nanos : nanos }),
     ),
@@ -110,7 +129,9 @@ const SPECIAL: Record<string, fc.Arbitrary<Message> | undefined> = {
     .array(fc.constantFrom("a", "b_c", "d.e_f"), { maxLength: 3 })
     .map((paths) => create(FieldMaskSchema, { paths })),
   "google.protobuf.Value": json.map((value) => fromJson(ValueSchema, value)),
-  "google.protobuf.ListValue": fc.array(json, { maxLength: 2 }).map((values) => fromJson(ListValueSchema, values)),
+  "google.protobuf.ListValue": fc
+    .array(json, { maxLength: 2 })
+    .map((values) => fromJson(ListValueSchema, values)),
   "google.protobuf.Struct": fc
     .dictionary(fc.string(), json, { maxKeys: 2 })
     .map((fields) => fromJson(StructSchema, fields)),

@@ -1,7 +1,14 @@
 import { fromBinary, fromJson, toJson, type DescMethod, type DescService } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
-import { Metadata, Server, ServerCredentials, status, type sendUnaryData, type ServerUnaryCall } from "@grpc/grpc-js";
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  status,
+  type sendUnaryData,
+  type ServerUnaryCall,
+} from "@grpc/grpc-js";
 import { encode, registerBytes, registerEncoded } from "../../../src/transport/grpc/register.ts";
 import { serverReflection } from "../../../src/transport/grpc/reflection.ts";
 import type { OddTypes } from "./odd-types.ts";
@@ -80,7 +87,10 @@ function olderMethod(): typeof ServerReflection.method.serverReflectionInfo {
 
 function answer(method: DescMethod, types: OddTypes, request: Buffer, respond: sendUnaryData<Buffer>): void {
   if (method.name !== "Perform") return respond(null, request);
-  const { what, code } = toJson(method.input, fromBinary(method.input, request)) as { what: string; code: number };
+  const { what, code } = toJson(method.input, fromBinary(method.input, request)) as {
+    what: string;
+    code: number;
+  };
   const type = types.message("Acted");
   const acted = (json: { text?: string; any?: { "@type": string; what: string } }) =>
     respond(null, encode(type, fromJson(type, json, { registry: types.registry })));
@@ -116,7 +126,13 @@ function retryInfo(seconds: number): Metadata {
     .string("type.googleapis.com/google.rpc.RetryInfo")
     .tag(2, WireType.LengthDelimited)
     .bytes(
-      new BinaryWriter().tag(1, WireType.LengthDelimited).fork().tag(1, WireType.Varint).int64(seconds).join().finish(),
+      new BinaryWriter()
+        .tag(1, WireType.LengthDelimited)
+        .fork()
+        .tag(1, WireType.Varint)
+        .int64(seconds)
+        .join()
+        .finish(),
     )
     .join()
     .finish();

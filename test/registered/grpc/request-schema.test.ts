@@ -129,7 +129,11 @@ describe("the JSON Schema of a message", () => {
 
   it("is an empty object for a message without fields", () => {
     const empty = types.registry.getMessage("google.protobuf.Empty")!;
-    expect(requestSchema(empty)).toMatchObject({ type: "object", properties: {}, additionalProperties: false });
+    expect(requestSchema(empty)).toMatchObject({
+      type: "object",
+      properties: {},
+      additionalProperties: false,
+    });
     expect(create(empty)).toBeDefined();
   });
 });
@@ -152,8 +156,28 @@ const ODDITIES: readonly unknown[] = [
     "YQ==",
     "YQ",
   ],
-  ...["1s", "-0.5s", "1.0000000001s", "2026-11-21T10:00:00Z", "2026-11-21t10:00:00z", "a,b.c", "a_b", "__proto__"],
-  ...[[], {}, [null], { a: null }, { aInt32: 1 }, { a_int32: 1 }, { "1": "x" }, { "01": "x" }, [["x"]], { value: [] }],
+  ...[
+    "1s",
+    "-0.5s",
+    "1.0000000001s",
+    "2026-11-21T10:00:00Z",
+    "2026-11-21t10:00:00z",
+    "a,b.c",
+    "a_b",
+    "__proto__",
+  ],
+  ...[
+    [],
+    {},
+    [null],
+    { a: null },
+    { aInt32: 1 },
+    { a_int32: 1 },
+    { "1": "x" },
+    { "01": "x" },
+    [["x"]],
+    { value: [] },
+  ],
 ];
 
 /** The value with the nth of its parts replaced, counted in the order of a walk. */

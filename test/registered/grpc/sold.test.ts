@@ -20,7 +20,11 @@ let world: World;
 beforeAll(async () => {
   const types = await buildOddTypes();
   [grpc, mcp] = await Promise.all([startOddServer(types), startOfficialServer("stateful")]);
-  const common = { headers_env: { Authorization: "OTHER_KEY" }, allow_hosts: ["127.0.0.1"], timeout_ms: 10_000 };
+  const common = {
+    headers_env: { Authorization: "OTHER_KEY" },
+    allow_hosts: ["127.0.0.1"],
+    timeout_ms: 10_000,
+  };
   const odd = { address: `127.0.0.1:${grpc.port}`, tls: false };
   const tools = [
     {
@@ -29,7 +33,12 @@ beforeAll(async () => {
       price: { expression: "size(params.longs) * 30", minimum_microusd: 10 },
       grpc: { ...odd, method: "odd.v1.OddService/Echo", descriptor_set: types.file },
     },
-    { ...common, name: "perform", price: { flat_microusd: 50 }, grpc: { ...odd, method: "odd.v1.OddService/Perform" } },
+    {
+      ...common,
+      name: "perform",
+      price: { flat_microusd: 50 },
+      grpc: { ...odd, method: "odd.v1.OddService/Perform" },
+    },
     { ...common, name: "add", price: { flat_microusd: 70 }, mcp: { url: mcp.url, tool: "add" } },
     { ...common, name: "fail", price: { flat_microusd: 70 }, mcp: { url: mcp.url, tool: "fail" } },
   ];
@@ -93,7 +102,9 @@ describe("what is sold of other servers", () => {
     });
     const { signal } = new AbortController();
     expect((await backend.describe(signal)).inputSchema).toMatchObject({ required: ["a", "b"] });
-    expect(await backend.call({ a: 2, b: 3 }, { signal, idempotencyKey: undefined })).toMatchObject({ sum: 5 });
+    expect(await backend.call({ a: 2, b: 3 }, { signal, idempotencyKey: undefined })).toMatchObject({
+      sum: 5,
+    });
     expect(watched.calls().map(({ headers }) => headers["mcp-protocol-version"])).toEqual(["2026-07-28"]);
     await backend.close();
     watched.close();

@@ -35,7 +35,10 @@ const open: { close(): Promise<void> }[] = [];
 beforeAll(async () => {
   party = await startThirdParty();
   // One document for all, since each takes a while to be checked.
-  const inside = INSIDE.map((url, index) => [`/inside/${index}`, { post: operation(url, { servers: [{ url }] }) }]);
+  const inside = INSIDE.map((url, index) => [
+    `/inside/${index}`,
+    { post: operation(url, { servers: [{ url }] }) },
+  ]);
   const paths = {
     "/op": { post: operation("op") },
     "/any": { post: { ...operation("any"), responses: {} } },
@@ -62,7 +65,9 @@ async function call(answer: ThirdParty["answer"], entry: Entry = {}, operationId
   const tool = tools.get(known) ?? (await toolOf(entry, operationId));
   if (known !== undefined) tools.set(known, tool);
   const caller = { accountId: "a", keyId: "k", scopes: new Set<never>(), operator: false };
-  return tool.prepare({}).run({ caller, runId: "run_1", idempotencyKey: "claim_1", signal: CALL.signal } as never);
+  return tool
+    .prepare({})
+    .run({ caller, runId: "run_1", idempotencyKey: "claim_1", signal: CALL.signal } as never);
 }
 
 /** Those of the same settings are the same: a tool is described once, and lives through whatever its server does. */
@@ -74,7 +79,11 @@ async function toolOf(entry: Entry, operationId: string): Promise<RegisteredTool
   const http = { openapi: file, operation_id: operationId };
   const backend = await backendOf(file, url, { http: { ...http, server_url: url }, ...entry });
   open.push(backend);
-  const tool = new RegisteredTool(settingsOf({ http, ...rest }, env), backend, await priceFrom({ free: true }));
+  const tool = new RegisteredTool(
+    settingsOf({ http, ...rest }, env),
+    backend,
+    await priceFrom({ free: true }),
+  );
   await tool.describe(AbortSignal.timeout(60_000));
   return tool;
 }
@@ -84,7 +93,12 @@ describe("an answer becomes a result", () => {
     ["a JSON object", { "Content-Type": "application/json" }, '{"a":[1,"ü"]}', { a: [1, "ü"] }],
     ["other JSON", { "Content-Type": "application/problem+json" }, "[1,2]", { value: [1, 2] }],
     ["text", { "Content-Type": "text/plain; charset=iso-8859-1" }, Buffer.from([0xfc]), { text: "ü" }],
-    ["an image", { "Content-Type": "image/png" }, Buffer.from([1, 255]), { base64: "Af8=", media_type: "image/png" }],
+    [
+      "an image",
+      { "Content-Type": "image/png" },
+      Buffer.from([1, 255]),
+      { base64: "Af8=", media_type: "image/png" },
+    ],
     ["bytes of no kind", {}, "x", { base64: "eA==", media_type: "application/octet-stream" }],
     ["nothing", { "Content-Type": "application/json" }, "", {}],
     [
@@ -121,7 +135,10 @@ describe("a server that does not do its work", () => {
     const answer = call((response) =>
       json(response, status, { secret_detail: "internal" }, { Location: `${party.url}/admin` }),
     );
-    await expect(answer).rejects.toMatchObject({ code: "TOOL_FAILED", message: expect.stringMatching(message) });
+    await expect(answer).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringMatching(message),
+    });
     await expect(answer).rejects.toMatchObject({ worked: false });
     await expect(answer).rejects.not.toThrow(/internal|127\.0\.0\.1/);
     expect(party.received).toHaveLength(1);
@@ -231,7 +248,10 @@ describe("a server that does not do its work", () => {
       JSON.stringify({ [token]: 1 }),
     ];
     for (const body of bodies) {
-      const failure = call((response) => response.setHeader("Content-Type", "application/json").end(body), entry);
+      const failure = call(
+        (response) => response.setHeader("Content-Type", "application/json").end(body),
+        entry,
+      );
       await expect(failure).rejects.toMatchObject({
         code: "TOOL_FAILED",
         message: /repeats what was meant for it alone/,
@@ -244,7 +264,10 @@ describe("a server that does not do its work", () => {
 
 describe("what a server is sent", () => {
   it("has the claim as Idempotency-Key where it changes something, the operator's headers, and what the document promises in Accept", async () => {
-    await call((response) => json(response, 200, {}), { headers_env: { "X-Key": "KEY" }, env: { KEY: "abcdef1" } });
+    await call((response) => json(response, 200, {}), {
+      headers_env: { "X-Key": "KEY" },
+      env: { KEY: "abcdef1" },
+    });
     expect(party.received[0]).toMatchObject({
       method: "POST",
       url: "/op",
@@ -303,8 +326,12 @@ describe("a server that is somewhere else than it says", () => {
     const answer: ThirdParty["answer"] = (response) => json(response, 200, {});
     const entry = { allow_hosts: ["API.example"] };
     expect(await call(answer, { ...entry, ...found("127.0.0.1") })).toEqual({});
-    await expect(call(answer, { ...entry, ...found("169.254.169.254") })).rejects.toThrow(/cannot be reached/);
-    await expect(call(answer, { ...entry, network: "any", ...found("169.254.169.254") })).rejects.toThrow(/cannot be/);
+    await expect(call(answer, { ...entry, ...found("169.254.169.254") })).rejects.toThrow(
+      /cannot be reached/,
+    );
+    await expect(call(answer, { ...entry, network: "any", ...found("169.254.169.254") })).rejects.toThrow(
+      /cannot be/,
+    );
   });
 
   it.each(INSIDE)("is a problem of the document where it names %s", async (url) => {

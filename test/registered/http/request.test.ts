@@ -11,7 +11,9 @@ const COLOURS = { color: ["blue", "black", "brown"] };
 const RGB = { color: { R: 100, G: 200, B: 150 } };
 
 function compose(path: string, parameters: object[], params: JsonObject, more: object = {}) {
-  const root = JSON.parse(JSON.stringify(openapi({ [path]: { post: operation("op", { parameters, ...more }) } })));
+  const root = JSON.parse(
+    JSON.stringify(openapi({ [path]: { post: operation("op", { parameters, ...more }) } })),
+  );
   const document = { version: "3.1" as const, root };
   const inputs = inputsOf(document, findOperation(document, "op"), ["X-Api-Key"]);
   return composeRequest({ server: new URL("https://api.example/base/"), path, inputs }, params);
@@ -27,7 +29,12 @@ describe("a parameter is written in the style that the document asks for", () =>
     ["simple", {}, "/a/blue,black,brown/z", "/a/R,100,G,200,B,150/z"],
     ["simple, exploded", { explode: true }, "/a/blue,black,brown/z", "/a/R=100,G=200,B=150/z"],
     ["label", { style: "label" }, "/a/.blue,black,brown/z", "/a/.R,100,G,200,B,150/z"],
-    ["label, exploded", { style: "label", explode: true }, "/a/.blue.black.brown/z", "/a/.R=100.G=200.B=150/z"],
+    [
+      "label, exploded",
+      { style: "label", explode: true },
+      "/a/.blue.black.brown/z",
+      "/a/.R=100.G=200.B=150/z",
+    ],
     ["matrix", { style: "matrix" }, "/a/;color=blue,black,brown/z", "/a/;color=R,100,G,200,B,150/z"],
     [
       "matrix, exploded",
@@ -49,7 +56,12 @@ describe("a parameter is written in the style that the document asks for", () =>
       "?color=blue%20black%20brown",
       "?color=R%20100%20G%20200%20B%20150",
     ],
-    ["pipeDelimited", { style: "pipeDelimited" }, "?color=blue%7Cblack%7Cbrown", "?color=R%7C100%7CG%7C200%7CB%7C150"],
+    [
+      "pipeDelimited",
+      { style: "pipeDelimited" },
+      "?color=blue%7Cblack%7Cbrown",
+      "?color=R%7C100%7CG%7C200%7CB%7C150",
+    ],
     [
       "deepObject",
       { style: "deepObject" },
@@ -91,8 +103,12 @@ describe("a parameter is written in the style that the document asks for", () =>
 
   it("as a body of JSON or of a form", () => {
     const body = { name: "ü", tags: ["a", "b"], more: { x: 1 } };
-    const requestBody = (mediaType: string) => ({ requestBody: { required: true, content: { [mediaType]: {} } } });
-    expect(compose("/a", [], { body }, requestBody("application/merge-patch+json; charset=utf-8"))).toMatchObject({
+    const requestBody = (mediaType: string) => ({
+      requestBody: { required: true, content: { [mediaType]: {} } },
+    });
+    expect(
+      compose("/a", [], { body }, requestBody("application/merge-patch+json; charset=utf-8")),
+    ).toMatchObject({
       body: JSON.stringify(body),
       headers: { "Content-Type": "application/merge-patch+json" },
     });
@@ -114,12 +130,22 @@ describe("a parameter fills its place and changes nothing else", () => {
     expect(pathUrl({}, { color })).toBe(url);
   });
 
-  it.each(["..", ".", "", "../admin", "a/b", "a\\b", "a\u0000", "a\r\nX: y", ["..", "/"], { "a/b": "c" }, null, []])(
-    "%j in a path is refused, with its name",
-    (color) => {
-      expect(() => pathUrl({}, { color })).toThrow(/^params\.color: must not /);
-    },
-  );
+  it.each([
+    "..",
+    ".",
+    "",
+    "../admin",
+    "a/b",
+    "a\\b",
+    "a\u0000",
+    "a\r\nX: y",
+    ["..", "/"],
+    { "a/b": "c" },
+    null,
+    [],
+  ])("%j in a path is refused, with its name", (color) => {
+    expect(() => pathUrl({}, { color })).toThrow(/^params\.color: must not /);
+  });
 
   it("dots that make up a segment only together are refused too", () => {
     const parameters = ["a", "b"].map((name) => ({ name, in: "path", required: true }));
@@ -145,7 +171,9 @@ describe("a parameter fills its place and changes nothing else", () => {
   });
 
   it("nothing nests in a query, and half a surrogate pair has no form", () => {
-    expect(() => queryUrl({}, { color: [[1]] })).toThrow(/^params\.color: must hold texts, numbers and booleans only/);
+    expect(() => queryUrl({}, { color: [[1]] })).toThrow(
+      /^params\.color: must hold texts, numbers and booleans only/,
+    );
     expect(() => queryUrl({}, { color: { a: { b: 1 } } })).toThrow(/^params\.color/);
     expect(() => queryUrl({}, { color: "\ud800" })).toThrow(/^params\.color: must be well-formed/);
   });

@@ -56,7 +56,12 @@ export async function startThirdParty(port = 0): Promise<ThirdParty> {
   return party;
 }
 
-export function json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) {
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+) {
   response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
@@ -97,7 +102,11 @@ export function settingsOf(entry: object, env: Record<string, string> = {}): Reg
 export async function backendOf(
   file: string,
   serverUrl: string,
-  { lookup, env, ...entry }: { lookup?: LookupFunction; env?: Record<string, string>; [member: string]: unknown } = {},
+  {
+    lookup,
+    env,
+    ...entry
+  }: { lookup?: LookupFunction; env?: Record<string, string>; [member: string]: unknown } = {},
 ): Promise<HttpBackend> {
   const http = { openapi: file, operation_id: "op", server_url: serverUrl };
   const { guard, target, ...settings } = settingsOf({ allow_hosts: ["127.0.0.1"], http, ...entry }, env);

@@ -73,7 +73,10 @@ describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (
     await call(backend, { a: 1, b: 2 });
     const before = server.seen.length;
     await Promise.all([call(backend, { a: 3, b: 4 }), call(backend, { a: 5, b: 6 })]);
-    expect(server.seen.slice(before).map(({ message }) => message.method)).toEqual(["tools/call", "tools/call"]);
+    expect(server.seen.slice(before).map(({ message }) => message.method)).toEqual([
+      "tools/call",
+      "tools/call",
+    ]);
     expect(server.calls().at(-1)?.headers).toMatchObject({
       authorization: "Bearer the-secret",
       "idempotency-key": "run_1",
@@ -189,9 +192,15 @@ describe("an MCP server that lies", () => {
   it.each<[string, Lie]>([
     ["cuts the stream before its answer", (response) => response.writeHead(200, stream).end(": soon\n\n")],
     ["breaks the connection", (response) => response.destroy()],
-    ["breaks the stream", (response) => response.writeHead(200, stream).write(": soon\n\n", () => response.destroy())],
+    [
+      "breaks the stream",
+      (response) => response.writeHead(200, stream).write(": soon\n\n", () => response.destroy()),
+    ],
     ["answers with no JSON", (response) => response.writeHead(200, JSON_TYPE).end("{")],
-    ["answers with a page", (response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>")],
+    [
+      "answers with a page",
+      (response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>"),
+    ],
     ["answers with no result of a tool", (response, id) => reply(response, id, { content: "none" })],
     ["answers with an error of HTTP", (response) => response.writeHead(500).end("the reason why")],
     ["forgets a session that it never gave", (response) => response.writeHead(404).end()],
@@ -209,9 +218,15 @@ describe("an MCP server that lies", () => {
   });
 
   it.each<[string, Lie]>([
-    ["answers another request", (response, id) => response.writeHead(200, stream).write(answer(Number(id) + 1, {}))],
+    [
+      "answers another request",
+      (response, id) => response.writeHead(200, stream).write(answer(Number(id) + 1, {})),
+    ],
     ["says nothing", () => {}],
-    ["keeps the stream alive with nothing", (response) => response.writeHead(200, stream).write(": soon\n\n")],
+    [
+      "keeps the stream alive with nothing",
+      (response) => response.writeHead(200, stream).write(": soon\n\n"),
+    ],
   ])("and %s is waited for as long as the call may take", async (_, lie) => {
     const closed = vi.fn();
     const server = await lying((response, id) => {
@@ -229,7 +244,10 @@ describe("an MCP server that lies", () => {
   });
 
   it.each([
-    ["says that headers did not match, as if it had not looked at the call", { code: -32_020, message: "mismatch" }],
+    [
+      "says that headers did not match, as if it had not looked at the call",
+      { code: -32_020, message: "mismatch" },
+    ],
     ["asks for input instead", undefined],
   ])("of the newest revision and %s gets the call once", async (_, error) => {
     const result = { resultType: "input_required", inputRequests: { a: { method: "roots/list" } } };
@@ -240,7 +258,10 @@ describe("an MCP server that lies", () => {
     onTestFinished(() => server.close());
     await expect(call(open(server.url, "odd"))).rejects.toMatchObject({ code: "TOOL_FAILED" });
     expect(server.calls()).toHaveLength(1);
-    expect(server.calls()[0]?.headers).toMatchObject({ "mcp-protocol-version": "2026-07-28", "mcp-name": "odd" });
+    expect(server.calls()[0]?.headers).toMatchObject({
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-name": "odd",
+    });
   });
 
   it("and sends without end is cut off", async () => {
@@ -271,12 +292,19 @@ describe("an MCP server that lies", () => {
     ["takes no object", { name: "odd", inputSchema: { type: "string" } }, /./],
     [
       "gives what nobody can check",
-      { name: "odd", inputSchema: { type: "object" }, outputSchema: { type: "object", $ref: "#/$defs/nothing" } },
+      {
+        name: "odd",
+        inputSchema: { type: "object" },
+        outputSchema: { type: "object", $ref: "#/$defs/nothing" },
+      },
       "resolve reference",
     ],
     [
       "refers to elsewhere",
-      { name: "odd", inputSchema: { type: "object", properties: { a: { $ref: "http://127.0.0.1/schema" } } } },
+      {
+        name: "odd",
+        inputSchema: { type: "object", properties: { a: { $ref: "http://127.0.0.1/schema" } } },
+      },
       "refers to http://127.0.0.1/schema; schemas must hold all that they refer to",
     ],
   ])("and says of its tool that it %s is not offered", async (_, tool, problem) => {

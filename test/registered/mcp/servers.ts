@@ -42,7 +42,13 @@ const NOTHING = { type: "object" as const, properties: {} };
 
 /** The tools, one a page. */
 const TOOLS = [
-  { name: "add", title: "Addition", description: "Adds two numbers.", inputSchema: NUMBERS, outputSchema: SUM },
+  {
+    name: "add",
+    title: "Addition",
+    description: "Adds two numbers.",
+    inputSchema: NUMBERS,
+    outputSchema: SUM,
+  },
   { name: "lie", inputSchema: NOTHING, outputSchema: SUM },
   { name: "say", description: "Says something.", inputSchema: NOTHING },
   { name: "fail", inputSchema: NOTHING },
@@ -76,7 +82,10 @@ export async function startOfficialServer(kind: "stateful" | "stateless"): Promi
 }
 
 function officialServer(): McpServer {
-  const server = new McpServer({ name: "adder", version: "1" }, { capabilities: { tools: { listChanged: true } } });
+  const server = new McpServer(
+    { name: "adder", version: "1" },
+    { capabilities: { tools: { listChanged: true } } },
+  );
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) => {
     const at = Number(params?.cursor ?? 0);
     return { tools: TOOLS.slice(at, at + 1), ...(at + 1 < TOOLS.length && { nextCursor: String(at + 1) }) };
@@ -100,8 +109,8 @@ function officialServer(): McpServer {
         case "flood":
           return { content: [{ type: "text", text: "x".repeat(200_000) }] };
         case "beg": {
-          const refusal = await sendRequest({ method: "roots/list" }, ListRootsResultSchema).catch((error: unknown) =>
-            String(error),
+          const refusal = await sendRequest({ method: "roots/list" }, ListRootsResultSchema).catch(
+            (error: unknown) => String(error),
           );
           return { content: [{ type: "text", text: `roots: ${JSON.stringify(refusal)}` }] };
         }
@@ -156,7 +165,10 @@ export async function startLyingServer(
         serverInfo: { name: "liar", version: "1" },
       });
     else if (id === undefined) response.writeHead(202).end();
-    else response.writeHead(200, JSON_TYPE).end(json({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } }));
+    else
+      response
+        .writeHead(200, JSON_TYPE)
+        .end(json({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } }));
   });
 }
 

@@ -46,7 +46,9 @@ export async function startCanaryHost(): Promise<CanaryHost> {
     secret,
     async traces() {
       const changed = await changesOf(dir, files);
-      const stray = [`sandbox-written-${port}`, `sandbox-python-${port}`].map((name) => path.join(os.tmpdir(), name));
+      const stray = [`sandbox-written-${port}`, `sandbox-python-${port}`].map((name) =>
+        path.join(os.tmpdir(), name),
+      );
       const left = await Promise.all(
         stray.map(async (place) => ((await exists(place)) ? [`${place} was written`] : [])),
       );

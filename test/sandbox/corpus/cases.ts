@@ -12,7 +12,12 @@ export const CASES: readonly Case[] = [
 
 /** Pairs: what the first plants, the second must not find. */
 export const PAIRS = ["javascript", "python"].map((language) => ({
-  plants: { name: "storage-plants", language, attacks: "the next run, by planting", ends: ["succeeded"] } as Case,
+  plants: {
+    name: "storage-plants",
+    language,
+    attacks: "the next run, by planting",
+    ends: ["succeeded"],
+  } as Case,
   looks: {
     name: "storage-looks",
     language,
@@ -36,7 +41,10 @@ export async function preludeOf(language: Case["language"]): Promise<string> {
 }
 
 /** The snippet alone. */
-export async function snippetOf({ name, language }: Case, host: Readonly<Record<string, string>>): Promise<string> {
+export async function snippetOf(
+  { name, language }: Case,
+  host: Readonly<Record<string, string>>,
+): Promise<string> {
   const file = path.join(import.meta.dirname, language, `${name}.${ENDINGS[language]}`);
   return filled(await readFile(file, "utf8"), host);
 }

@@ -24,7 +24,14 @@ export const JAVASCRIPT: readonly Row[] = [
     ...SUCCEEDS,
     tries: 14,
     sharp: true,
-    bites: ["Deno.readTextFile", "Deno.readDir", "Deno.stat", "fs.readFileSync", "fs.existsSync", "fetch of a file"],
+    bites: [
+      "Deno.readTextFile",
+      "Deno.readDir",
+      "Deno.stat",
+      "fs.readFileSync",
+      "fs.existsSync",
+      "fetch of a file",
+    ],
   },
   {
     name: "files-read-by-detours",
@@ -47,7 +54,14 @@ export const JAVASCRIPT: readonly Row[] = [
     ...SUCCEEDS,
     tries: 16,
     sharp: true,
-    bites: ["Deno.writeTextFile", "Deno.mkdir", "Deno.symlink", "Deno.chmod", "fs.writeFileSync", "process.chdir"],
+    bites: [
+      "Deno.writeTextFile",
+      "Deno.mkdir",
+      "Deno.symlink",
+      "Deno.chmod",
+      "fs.writeFileSync",
+      "process.chdir",
+    ],
   },
   {
     name: "files-of-the-kernel",
@@ -76,10 +90,28 @@ export const JAVASCRIPT: readonly Row[] = [
     bites: ["Deno.listen", "Deno.serve"],
   },
   { name: "network-udp", attacks: "UDP and QUIC", ...SUCCEEDS, tries: 2 },
-  { name: "network-udp-by-node", attacks: "UDP through node:dgram", ...FAILS, says: "begun", bites: ["sent"] },
+  {
+    name: "network-udp-by-node",
+    attacks: "UDP through node:dgram",
+    ...FAILS,
+    says: "begun",
+    bites: ["sent"],
+  },
   { name: "network-fetch", attacks: "HTTP, WebSocket, EventSource, WebTransport", ...SUCCEEDS, tries: 13 },
-  { name: "network-node", attacks: "the network through node's modules, DNS", ...SUCCEEDS, tries: 10, sharp: true },
-  { name: "network-listening-by-node", attacks: "a listener through node:net", ...FAILS, says: "begun", bites: [""] },
+  {
+    name: "network-node",
+    attacks: "the network through node's modules, DNS",
+    ...SUCCEEDS,
+    tries: 10,
+    sharp: true,
+  },
+  {
+    name: "network-listening-by-node",
+    attacks: "a listener through node:net",
+    ...FAILS,
+    says: "begun",
+    bites: [""],
+  },
 
   // Processes and native code
   {
@@ -108,7 +140,12 @@ export const JAVASCRIPT: readonly Row[] = [
     tries: 13,
     bites: ["import of file://{{dir}}/module.js"],
   },
-  { name: "import-remote-statically", attacks: "a static import of remote code", ...FAILS, error: "import access" },
+  {
+    name: "import-remote-statically",
+    attacks: "a static import of remote code",
+    ...FAILS,
+    error: "import access",
+  },
   { name: "import-npm-statically", attacks: "a static import of a package", ...FAILS, error: "npm" },
   {
     name: "import-file-statically",
@@ -143,7 +180,12 @@ export const JAVASCRIPT: readonly Row[] = [
     timeoutMs: 4_000,
     bites: ["a worker of the web", "a worker of node"],
   },
-  { name: "workers-with-permissions", attacks: "a worker that is given permissions", ...FAILS, says: "begun" },
+  {
+    name: "workers-with-permissions",
+    attacks: "a worker that is given permissions",
+    ...FAILS,
+    says: "begun",
+  },
   { name: "internals", attacks: "what the runtime keeps for itself", ...SUCCEEDS, tries: 20 },
   {
     name: "inspector",
@@ -212,7 +254,13 @@ export const JAVASCRIPT: readonly Row[] = [
   },
   { name: "pollution-of-the-result", attacks: "the host's prototypes, by names in the result", ...SUCCEEDS },
   { name: "result-that-hangs", long: true, attacks: "the worker, by a getter that never returns", ...HANGS },
-  { name: "result-that-changes", attacks: "the worker, by a proxy", ...SUCCEEDS, says: "asked", result: { asked: 1 } },
+  {
+    name: "result-that-changes",
+    attacks: "the worker, by a proxy",
+    ...SUCCEEDS,
+    says: "asked",
+    result: { asked: 1 },
+  },
   {
     name: "result-that-is-huge",
     attacks: "the host's memory, by a result",

@@ -27,7 +27,8 @@ export function judge(one: Case, outcome: SandboxOutcome, host: CanaryHost, caps
   for (const text of [outcome.stdout, outcome.stderr]) {
     if (Buffer.byteLength(text) > caps.outputBytes) problems.push(`it said ${Buffer.byteLength(text)} bytes`);
   }
-  if (Buffer.byteLength(JSON.stringify(outcome.result)) > MOST_RESULT_BYTES) problems.push("its result is too long");
+  if (Buffer.byteLength(JSON.stringify(outcome.result)) > MOST_RESULT_BYTES)
+    problems.push("its result is too long");
   if (told.length > 2 * MOST_RESULT_BYTES) problems.push("its error is too long");
   if (!texts.every((text) => text.isWellFormed())) problems.push("it said what is no Unicode");
   const most = (one.timeoutMs ?? DEFAULT_TIMEOUT_MS) + GRACE_MS;

@@ -4,7 +4,11 @@ import type { Row } from "./case.ts";
 const SHARES = { ends: ["succeeded"], shares: true } as const;
 const FAILS = { ends: ["failed"] } as const;
 const HANGS = { ends: ["timeout"], timeoutMs: 1_000, says: "begun" } as const;
-const BOMB = { ends: ["memory_limit", "failed", "cpu_limit", "timeout"], timeoutMs: 2_500, says: "begun" } as const;
+const BOMB = {
+  ends: ["memory_limit", "failed", "cpu_limit", "timeout"],
+  timeoutMs: 2_500,
+  says: "begun",
+} as const;
 
 export const PYTHON: readonly Row[] = [
   {
@@ -42,7 +46,12 @@ export const PYTHON: readonly Row[] = [
     attacks: "the host, through the realm of JavaScript",
     ...SHARES,
     tries: 13,
-    bites: ["Deno.readTextFileSync", "process.getBuiltinModule fs", "eval of JavaScript", "the loader of .mjs"],
+    bites: [
+      "Deno.readTextFileSync",
+      "process.getBuiltinModule fs",
+      "eval of JavaScript",
+      "the loader of .mjs",
+    ],
   },
   {
     name: "host-imports",
@@ -68,7 +77,12 @@ export const PYTHON: readonly Row[] = [
   { name: "threads", attacks: "threads", ...SHARES, tries: 3 },
   { name: "processes-by-the-system", attacks: "processes, by the shell", ends: ["failed", "succeeded"] },
   { name: "signals", attacks: "its end, by handlers, and processes of others", ...HANGS },
-  { name: "memory-read-raw", attacks: "native code through ctypes", ends: ["failed", "succeeded"], says: "begun" },
+  {
+    name: "memory-read-raw",
+    attacks: "native code through ctypes",
+    ends: ["failed", "succeeded"],
+    says: "begun",
+  },
   {
     name: "memory-written-raw",
     attacks: "the interpreter's own memory",
@@ -203,5 +217,10 @@ export const PYTHON: readonly Row[] = [
     timeoutMs: 1_500,
     says: "begun",
   },
-  { name: "input-beyond-its-end", attacks: "time, by reading what will never come", ends: ["succeeded"], tries: 5 },
+  {
+    name: "input-beyond-its-end",
+    attacks: "time, by reading what will never come",
+    ends: ["succeeded"],
+    tries: 5,
+  },
 ];

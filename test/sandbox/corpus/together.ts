@@ -8,7 +8,10 @@ const HEADING = "== ";
  * One program of several snippets of Python, each in a namespace of its own and under a heading. An interpreter takes seconds to start,
  * and these leave it as they found it.
  */
-export async function programOf(cases: readonly Case[], host: Readonly<Record<string, string>>): Promise<string> {
+export async function programOf(
+  cases: readonly Case[],
+  host: Readonly<Record<string, string>>,
+): Promise<string> {
   const parts = await Promise.all(
     cases.map(async (one) => {
       const source = JSON.stringify(await snippetOf(one, host));

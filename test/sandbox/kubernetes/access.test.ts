@@ -42,11 +42,15 @@ describe("the access to a cluster", () => {
     const missing = { kubeconfig: path.join(folder, "none") };
     await expect(opened({}, missing)).rejects.toThrow(/sandbox.kubernetes.kubeconfig: .*none cannot be read/);
     await expect(opened({}, {}, "{")).rejects.toThrow(/cannot be read as a kubeconfig/);
-    await expect(opened({ server: "https://c" }, { context: "other" })).rejects.toThrow(/sandbox.kubernetes.context/);
+    await expect(opened({ server: "https://c" }, { context: "other" })).rejects.toThrow(
+      /sandbox.kubernetes.context/,
+    );
   });
 
   it("is the pod's own service account when none is named, and nothing else that lies around", async () => {
     const access = openClusterAccess(kubernetesSchema.parse({ image: IMAGE }));
-    await expect(access).rejects.toThrow(/outside of a cluster, name a file in sandbox.kubernetes.kubeconfig/);
+    await expect(access).rejects.toThrow(
+      /outside of a cluster, name a file in sandbox.kubernetes.kubeconfig/,
+    );
   });
 });

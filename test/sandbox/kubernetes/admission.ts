@@ -45,7 +45,8 @@ function jobProblems({ metadata, spec }: V1Job): string[] {
   if (pod === undefined) return ["spec.template.spec: Required value"];
   const problems = pod.containers.flatMap((container) => containerProblems(container, pod));
   if ((metadata?.name ?? "").length > 63) problems.push("metadata.name: must be no more than 63 characters");
-  if ((spec?.activeDeadlineSeconds ?? 1) <= 0) problems.push("spec.activeDeadlineSeconds: must be greater than 0");
+  if ((spec?.activeDeadlineSeconds ?? 1) <= 0)
+    problems.push("spec.activeDeadlineSeconds: must be greater than 0");
   if (!["Never", "OnFailure"].includes(pod.restartPolicy ?? "Always"))
     problems.push("restartPolicy: Unsupported value");
   const nameless = pod.dnsPolicy === "None" && (pod.dnsConfig?.nameservers ?? []).length === 0;
@@ -59,7 +60,8 @@ function containerProblems(
 ): string[] {
   const problems = image === undefined ? ["containers.image: Required value"] : [];
   for (const mount of volumeMounts) {
-    if (!volumes.some(({ name }) => name === mount.name)) problems.push(`volumeMounts: Not found: "${mount.name}"`);
+    if (!volumes.some(({ name }) => name === mount.name))
+      problems.push(`volumeMounts: Not found: "${mount.name}"`);
   }
   for (const [what, most] of Object.entries(resources?.limits ?? {})) {
     if (!/^\d+(m|Ki|Mi|Gi)?$/.test(most)) problems.push(`resources.limits.${what}: not a quantity`);
@@ -71,7 +73,8 @@ function secretProblems(secret: V1Secret): string[] {
   let bytes = 0;
   for (const [key, value] of Object.entries(secret.data ?? {})) {
     if (!/^[-._a-zA-Z0-9]{1,253}$/.test(key)) return [`data.${key}: must be a valid key`];
-    if (Buffer.from(value, "base64").toString("base64") !== value) return [`data.${key}: illegal base64 data`];
+    if (Buffer.from(value, "base64").toString("base64") !== value)
+      return [`data.${key}: illegal base64 data`];
     bytes += Buffer.from(value, "base64").length;
   }
   return bytes > MAX_SECRET_BYTES ? ["data: Too long: may not be more than 1048576 bytes"] : [];
@@ -81,7 +84,9 @@ function secretProblems(secret: V1Secret): string[] {
 export function restrictedProblems(spec: V1PodSpec): string[] {
   const host = spec.hostNetwork === true || spec.hostPID === true || spec.hostIPC === true;
   const allowed = ["name", "secret", "configMap", "emptyDir", "projected", "downwardAPI"];
-  const volumes = (spec.volumes ?? []).every((volume) => Object.keys(volume).every((kind) => allowed.includes(kind)));
+  const volumes = (spec.volumes ?? []).every((volume) =>
+    Object.keys(volume).every((kind) => allowed.includes(kind)),
+  );
   return [
     ...(host ? ["host namespaces"] : []),
     ...(volumes ? [] : ["restricted volume types"]),

@@ -42,7 +42,11 @@ const ROUTES: readonly (readonly [RegExp, string, string])[] = [
     "networking.k8s.io",
     "networking.k8s.io/v1",
   ],
-  [/^\/apis\/node\.k8s\.io\/v1()\/(runtimeclasses)(?:\/([^/]+))?(?:\/([^/]+))?$/, "node.k8s.io", "node.k8s.io/v1"],
+  [
+    /^\/apis\/node\.k8s\.io\/v1()\/(runtimeclasses)(?:\/([^/]+))?(?:\/([^/]+))?$/,
+    "node.k8s.io",
+    "node.k8s.io/v1",
+  ],
   [/^\/api\/v1()\/(namespaces)(?:\/([^/]+))?(?:\/([^/]+))?$/, "", "v1"],
 ];
 
@@ -112,7 +116,12 @@ export class FakeApiServer {
     const at = this.#faults.findIndex(({ match }) => match.test(line));
     const fault = at < 0 ? undefined : this.#faults.splice(at, 1)[0]?.fault;
     if (typeof fault === "object")
-      return send(response, fault.status, fault.body ?? statusObject(fault.status, "", "made trouble"), fault.headers);
+      return send(
+        response,
+        fault.status,
+        fault.body ?? statusObject(fault.status, "", "made trouble"),
+        fault.headers,
+      );
     if (request.headers.authorization !== `Bearer ${TOKEN}`)
       return refuse(response, 401, "Unauthorized", "Unauthorized");
     if (fault === "drop") {
@@ -124,14 +133,20 @@ export class FakeApiServer {
   }
 
   async #route(method: string, url: URL, body: unknown, response: ServerResponse): Promise<void> {
-    if (url.pathname === "/version") return send(response, 200, { major: "1", minor: "34", gitVersion: "v1.34.1" });
-    if (url.pathname === "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews") return this.#review(body, response);
+    if (url.pathname === "/version")
+      return send(response, 200, { major: "1", minor: "34", gitVersion: "v1.34.1" });
+    if (url.pathname === "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+      return this.#review(body, response);
     for (const [pattern, group] of ROUTES) {
       const found = pattern.exec(url.pathname);
       if (found === null) continue;
       const [, , resource = "", name = "", subresource = ""] = found;
       const collection = method === "GET" && name === "";
-      const verb = collection ? (url.searchParams.get("watch") === "true" ? "watch" : "list") : verbOf(method);
+      const verb = collection
+        ? url.searchParams.get("watch") === "true"
+          ? "watch"
+          : "list"
+        : verbOf(method);
       const asked = { verb, group, resource, subresource, name };
       if (!this.#allowed(asked))
         return refuse(response, 403, "Forbidden", `${resource} "${name}" is forbidden: cannot ${verb}`);
@@ -196,7 +211,10 @@ export class FakeApiServer {
     };
     for (const change of from) tell(change);
     const stop = this.store.hear(tell);
-    const late = setTimeout(() => response.end(), Number(url.searchParams.get("timeoutSeconds") ?? 300) * 1_000);
+    const late = setTimeout(
+      () => response.end(),
+      Number(url.searchParams.get("timeoutSeconds") ?? 300) * 1_000,
+    );
     this.#watches.add(response);
     response.once("close", () => {
       stop();
@@ -221,7 +239,12 @@ export class FakeApiServer {
     };
     const { uid } = object.metadata;
     if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
-      return refuse(response, 409, "Conflict", `the UID in the precondition (${preconditions.uid}) does not match`);
+      return refuse(
+        response,
+        409,
+        "Conflict",
+        `the UID in the precondition (${preconditions.uid}) does not match`,
+      );
     }
     this.store.remove(resource, name);
     // A Job that is deleted without a word about its pods leaves them behind.
@@ -276,7 +299,14 @@ export class FakeApiServer {
 
   #review(body: unknown, response: ServerResponse): void {
     const { spec } = body as { spec: { resourceAttributes: Partial<Asked> } };
-    const asked = { verb: "", group: "", resource: "", subresource: "", name: "", ...spec.resourceAttributes };
+    const asked = {
+      verb: "",
+      group: "",
+      resource: "",
+      subresource: "",
+      name: "",
+      ...spec.resourceAttributes,
+    };
     send(response, 201, { ...(body as object), status: { allowed: this.#allowed(asked) } });
   }
 
@@ -321,7 +351,12 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString("utf8"));
 }
 
-function send(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { "content-type": "application/json", ...headers });
   response.end(JSON.stringify(body));
 }

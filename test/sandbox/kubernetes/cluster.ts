@@ -61,7 +61,10 @@ export class Cluster {
       "current-context": "here",
       contexts: [{ name: "here", context: { cluster: "here", user: "gateway" } }],
       clusters: [
-        { name: "here", cluster: { server: `http://127.0.0.1:${cluster.port}`, "insecure-skip-tls-verify": true } },
+        {
+          name: "here",
+          cluster: { server: `http://127.0.0.1:${cluster.port}`, "insecure-skip-tls-verify": true },
+        },
       ],
       users: [{ name: "gateway", user: { token: TOKEN } }],
     };

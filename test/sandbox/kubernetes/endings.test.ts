@@ -51,7 +51,9 @@ async function ends(play: Play, asked = job("")): Promise<SandboxOutcome> {
 describe("an execution in a cluster", () => {
   it("ends as its pod says, and leaves nothing behind", async () => {
     expect(await ends(answers)).toEqual(ANSWERED);
-    await expect.poll(() => ["jobs", "pods", "secrets"].flatMap((kind) => cluster.server.store.list(kind))).toEqual([]);
+    await expect
+      .poll(() => ["jobs", "pods", "secrets"].flatMap((kind) => cluster.server.store.list(kind)))
+      .toEqual([]);
   });
 
   it("is out of time when the cluster's deadline ends it", async () => {
@@ -155,10 +157,18 @@ describe("an execution that the cluster loses", () => {
 
   it("has not begun when no node has room for it in time", async () => {
     const impatient = await cluster.engine({ start_timeout_seconds: 0.2 });
-    const unschedulable = { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/3 nodes" };
+    const unschedulable = {
+      type: "PodScheduled",
+      status: "False",
+      reason: "Unschedulable",
+      message: "0/3 nodes",
+    };
     cluster.node.plays.push((pod) => pod.status({ conditions: [unschedulable] }));
     const refused = await impatient.start(job(""), NEVER).catch((error: unknown) => error);
-    expect(refused).toMatchObject({ code: "UNAVAILABLE", cause: { message: expect.stringContaining("0/3 nodes") } });
+    expect(refused).toMatchObject({
+      code: "UNAVAILABLE",
+      cause: { message: expect.stringContaining("0/3 nodes") },
+    });
     await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
   });
 

@@ -4,7 +4,9 @@ import { begunLine, FrameReader, resultLines } from "../../../src/sandbox/kubern
 
 const NONCE = "a".repeat(32);
 /** What cannot be packed into one line. */
-const VALUE = Array.from({ length: 500 }, (_, at) => createHash("sha256").update(String(at)).digest("base64"));
+const VALUE = Array.from({ length: 500 }, (_, at) =>
+  createHash("sha256").update(String(at)).digest("base64"),
+);
 
 const lines = (value: unknown = VALUE) => [begunLine(NONCE), ...resultLines(NONCE, 1, value)];
 const read = (text: string, size = text.length) => {

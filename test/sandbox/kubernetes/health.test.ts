@@ -69,7 +69,9 @@ describe("the check of a cluster", () => {
 
   it("says why the canary came to nothing", async () => {
     cluster.node.plays.push((pod) =>
-      pod.status({ containerStatuses: [{ name: "sandbox", state: { waiting: { reason: "ImagePullBackOff" } } }] }),
+      pod.status({
+        containerStatuses: [{ name: "sandbox", state: { waiting: { reason: "ImagePullBackOff" } } }],
+      }),
     );
     await expect(healthy()).rejects.toThrow(/the canary came to nothing: ImagePullBackOff/);
   });

@@ -53,7 +53,9 @@ describe("several instances on one cluster", () => {
       spec: { template: POD },
     };
     cluster.server.store.create("jobs", left);
-    await expect.poll(() => cluster.server.store.list("pods")[0]?.["status"]).toMatchObject({ phase: "Succeeded" });
+    await expect
+      .poll(() => cluster.server.store.list("pods")[0]?.["status"])
+      .toMatchObject({ phase: "Succeeded" });
     expect(await one!.cancel(asked.runId)).toBe(false);
   });
 
@@ -65,7 +67,12 @@ describe("several instances on one cluster", () => {
     ] as const) {
       cluster.node.plays.push(() => undefined);
       const metadata = { name, ...marked };
-      cluster.server.store.create("jobs", { apiVersion: "batch/v1", kind: "Job", metadata, spec: { template: POD } });
+      cluster.server.store.create("jobs", {
+        apiVersion: "batch/v1",
+        kind: "Job",
+        metadata,
+        spec: { template: POD },
+      });
     }
     cluster.node.plays.push(runsOn);
     const asked = job("");

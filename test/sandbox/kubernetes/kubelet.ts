@@ -109,7 +109,13 @@ export class Kubelet {
     await sleep(5);
     if (this.#server.store.get("jobs", metadata.name)?.metadata.uid !== metadata.uid) return;
     if (this.#admissionProblems(template.spec).length > 0) return; // an event of the Job says so
-    const owner = { apiVersion: "batch/v1", kind: "Job", name: metadata.name, uid: metadata.uid, controller: true };
+    const owner = {
+      apiVersion: "batch/v1",
+      kind: "Job",
+      name: metadata.name,
+      uid: metadata.uid,
+      controller: true,
+    };
     const name = `${metadata.name}-${Math.random().toString(36).slice(2, 7)}`;
     const pod = { ...structuredClone(template), apiVersion: "v1", kind: "Pod" };
     const own = { ...template.metadata, name, namespace: metadata.namespace ?? "", ownerReferences: [owner] };
@@ -191,13 +197,16 @@ export class Kubelet {
     const { job, nonce } = await readJob(folder);
     local.terminate = () => void engine.cancel(job.runId);
     if (this.#server.store.get("pods", name)?.metadata.deletionTimestamp !== undefined) local.terminate();
-    await serveJob(engine, { job, nonce, command: "run" }, async (line) => this.#write(local, Buffer.from(line)));
+    await serveJob(engine, { job, nonce, command: "run" }, async (line) =>
+      this.#write(local, Buffer.from(line)),
+    );
     this.#end(name, local, 0, "");
   }
 
   /** Mounting waits for the Secret, as the real one does. */
   async #secretOf(name: string, pod: V1Pod | undefined): Promise<Record<string, string> | undefined> {
-    const secretName = pod?.spec?.volumes?.find(({ secret }) => secret !== undefined)?.secret?.secretName ?? "";
+    const secretName =
+      pod?.spec?.volumes?.find(({ secret }) => secret !== undefined)?.secret?.secretName ?? "";
     while (!this.#closed && this.#server.store.get("pods", name) !== undefined) {
       const secret = this.#server.store.get("secrets", secretName);
       if (secret !== undefined) return secret["data"] as Record<string, string>;
@@ -223,7 +232,10 @@ export class Kubelet {
 
   #begin(name: string, local: Local): void {
     local.begun = true;
-    this.#status(name, { phase: "Running", containerStatuses: [{ name: "sandbox", state: { running: {} } }] });
+    this.#status(name, {
+      phase: "Running",
+      containerStatuses: [{ name: "sandbox", state: { running: {} } }],
+    });
   }
 
   #write(local: Local, bytes: Buffer): void {
@@ -234,7 +246,10 @@ export class Kubelet {
   #end(name: string, local: Local, exitCode: number, reason: string): void {
     local.over = true;
     for (const hear of local.hearers) hear();
-    const terminated = { exitCode, reason: reason === "" ? (exitCode === 0 ? "Completed" : "Error") : reason };
+    const terminated = {
+      exitCode,
+      reason: reason === "" ? (exitCode === 0 ? "Completed" : "Error") : reason,
+    };
     const phase = exitCode === 0 ? "Succeeded" : "Failed";
     this.#status(name, { phase, containerStatuses: [{ name: "sandbox", state: { terminated } }] });
     const pod = this.#server.store.get("pods", name);

@@ -9,7 +9,8 @@ import type { KubeObject } from "./object-store.ts";
 
 const section = kubernetesSchema.parse({ image: IMAGE });
 const parts = { section, instance: "one", attempt: "first" };
-const manifest = (more = {}) => jobManifest("run-1", 10_000, { ...parts, section: { ...section, ...more } }, "run");
+const manifest = (more = {}) =>
+  jobManifest("run-1", 10_000, { ...parts, section: { ...section, ...more } }, "run");
 const pod = (more = {}) => manifest(more).spec!.template.spec!;
 
 describe("the Job of an execution", () => {
@@ -73,7 +74,11 @@ describe("the Job of an execution", () => {
   });
 
   it("has the name of its run, which is a name that the cluster takes", () => {
-    const runId = newId("run", { now: () => Date.now() }, { bytes: (size) => new Uint8Array(size).fill(255) });
+    const runId = newId(
+      "run",
+      { now: () => Date.now() },
+      { bytes: (size) => new Uint8Array(size).fill(255) },
+    );
     expect(nameOf(runId)).toBe(runId.replace("_", "-"));
     expect(nameOf("run_ÄB:c")).toMatch(/^run-[0-9a-f]{40}$/);
     expect(nameOf("run_ÄB:c")).not.toBe(nameOf("run_ÄB:d"));
@@ -117,6 +122,8 @@ describe("sandbox.kubernetes", () => {
   });
 
   it("takes addresses of every form", () => {
-    expect(problems({ denied_targets: ["1.1.1.1:443", "[2606:4700::1111]:443", "example.com:80"] })).toBeUndefined();
+    expect(
+      problems({ denied_targets: ["1.1.1.1:443", "[2606:4700::1111]:443", "example.com:80"] }),
+    ).toBeUndefined();
   });
 });

@@ -18,7 +18,13 @@ export interface Metadata {
   deletionTimestamp?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
-  ownerReferences?: { uid: string; name: string; kind: string; apiVersion: string; [member: string]: unknown }[];
+  ownerReferences?: {
+    uid: string;
+    name: string;
+    kind: string;
+    apiVersion: string;
+    [member: string]: unknown;
+  }[];
   [member: string]: unknown;
 }
 
@@ -54,7 +60,10 @@ export class ObjectStore {
   }
 
   /** @returns undefined when there is one of that name */
-  create(resource: string, object: Omit<KubeObject, "metadata"> & { metadata: Partial<Metadata> & { name: string } }) {
+  create(
+    resource: string,
+    object: Omit<KubeObject, "metadata"> & { metadata: Partial<Metadata> & { name: string } },
+  ) {
     const key = `${resource}/${object.metadata.name}`;
     if (this.#objects.has(key)) return undefined;
     const made = structuredClone(object) as KubeObject;

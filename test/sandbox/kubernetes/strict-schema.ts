@@ -22,7 +22,9 @@ export function strangers(value: unknown, type: string, path = ""): string[] {
   const model: unknown = Reflect.get(library, type);
   if (typeof model !== "function") return scalar(value, type, path);
   if (typeof value !== "object" || Array.isArray(value)) return [`${path}: must be an object`];
-  const known = attributes.parse((model as unknown as { getAttributeTypeMap(): unknown }).getAttributeTypeMap());
+  const known = attributes.parse(
+    (model as unknown as { getAttributeTypeMap(): unknown }).getAttributeTypeMap(),
+  );
   return Object.entries(value).flatMap(([name, member]) => {
     const attribute = known.find(({ baseName }) => baseName === name);
     const at = path === "" ? name : `${path}.${name}`;

@@ -110,7 +110,8 @@ const slowly =
   };
 
 describe("the watch of the pods", () => {
-  const lists = () => cluster.server.requests.filter((line) => /^GET .*\/pods\?labelSelector/.test(line)).length;
+  const lists = () =>
+    cluster.server.requests.filter((line) => /^GET .*\/pods\?labelSelector/.test(line)).length;
 
   it.each([
     ["is told so in the watch", []],

@@ -25,7 +25,10 @@ export async function selfTestParts(
 ): Promise<{ setup: Setup; line: LaunchLine; limits: RunLimits }> {
   const setup = await setUp({ isolation, wheelsDir: undefined, startMs: 120_000 });
   const dataMb = setup.baseDataMb + DEFAULT_LIMITS.memoryMb.javascript;
-  const line = launchLine("javascript", setup.programs, setup.enclosure, { dataKb: dataMb * 1024, cpuSeconds: 70 });
+  const line = launchLine("javascript", setup.programs, setup.enclosure, {
+    dataKb: dataMb * 1024,
+    cpuSeconds: 70,
+  });
   return { setup, line, limits: { ...DEFAULT_LIMITS, dataMb: { javascript: dataMb, python: dataMb } } };
 }
 

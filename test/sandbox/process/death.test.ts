@@ -9,7 +9,9 @@ import { descendants } from "../process-watch.ts";
 
 /** Those that are alive: one that has ended and was not waited for yet is none. */
 const alive = (pids: readonly number[]) =>
-  pids.filter((pid) => !/^(|Z.*|X.*)$/.test(/^State:\s+(\S)/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? ""));
+  pids.filter(
+    (pid) => !/^(|Z.*|X.*)$/.test(/^State:\s+(\S)/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? ""),
+  );
 
 async function until(holds: () => boolean, mostMs: number): Promise<void> {
   for (const end = performance.now() + mostMs; !holds() && performance.now() < end;) await sleep(50);
@@ -17,9 +19,13 @@ async function until(holds: () => boolean, mostMs: number): Promise<void> {
 
 describe.each(isolations())("a gateway that is killed, isolation $isolation", ({ isolation }) => {
   it("takes its guests and its waiting workers along", async () => {
-    const host = spawn(process.execPath, [path.join(import.meta.dirname, "host", "main.ts"), isolation, "1"], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const host = spawn(
+      process.execPath,
+      [path.join(import.meta.dirname, "host", "main.ts"), isolation, "1"],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
     await new Promise((resolve) => host.stdout.once("data", resolve));
     const deno = () =>
       descendants(host.pid!).filter((pid) => (read(`/proc/${pid}/cmdline`) ?? "").includes("javascript.mjs"));

@@ -31,7 +31,8 @@ const OWN = /^(deno|ld-linux-.*|lib(c|m|dl|rt|pthread|gcc_s)[.-].*)$/;
 
 /** Names of the files with machine code that a process has mapped: read as the user that the process runs as. */
 function librariesOf(pid: number): string[] {
-  const asGuest = process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+  const asGuest =
+    process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
   const [command, ...args] = [...asGuest, "cat", `/proc/${pid}/maps`];
   const lines = spawnSync(command ?? "", args, { encoding: "utf8" }).stdout.split("\n");
   const files = lines.flatMap((line) => /^\S+ ..x. .*? (\/.*)$/.exec(line)?.[1] ?? []);
@@ -46,7 +47,13 @@ describe.each(isolations())("a guest, isolation $isolation", ({ isolation }) => 
     // A second thread needs more memory than guests have.
     const [command, ...args] = limited;
     const line = [command, ...args.map((arg) => arg.replace(/ulimit -d \d+ && /, ""))] as const;
-    const worker = await Worker.start({ language: "javascript", line, input: [], mostMs: 60_000, signal: NEVER });
+    const worker = await Worker.start({
+      language: "javascript",
+      line,
+      input: [],
+      mostMs: 60_000,
+      signal: NEVER,
+    });
     try {
       const found = new Promise<string>((resolve) => {
         worker.process.onStdout = (bytes) => resolve(bytes.toString());

@@ -33,7 +33,12 @@ describe("the line that starts a worker", () => {
   });
 
   it("sets every limit in a command of its own, before anything else is started", () => {
-    const line = launchLine("javascript", programs, { bubblewrap: "", setpriv: true, dropTo: 65_534 }, KERNEL);
+    const line = launchLine(
+      "javascript",
+      programs,
+      { bubblewrap: "", setpriv: true, dropTo: 65_534 },
+      KERNEL,
+    );
     expect(line.slice(0, 3)).toEqual([
       "/bin/sh",
       "-c",
@@ -74,8 +79,19 @@ describe.runIf(isRoot)("as root", () => {
     const programs = await readablePrograms(found, true);
     expect(programs.guest).not.toBe(found.guest);
     expect(await readablePrograms(found, true)).toEqual(programs);
-    const line = launchLine("javascript", programs, { bubblewrap: "", setpriv: true, dropTo: 65_534 }, KERNEL);
-    const worker = await Worker.start({ language: "javascript", line, input: [], mostMs: 100_000, signal: NEVER });
+    const line = launchLine(
+      "javascript",
+      programs,
+      { bubblewrap: "", setpriv: true, dropTo: 65_534 },
+      KERNEL,
+    );
+    const worker = await Worker.start({
+      language: "javascript",
+      line,
+      input: [],
+      mostMs: 100_000,
+      signal: NEVER,
+    });
     expect(statusLine(worker.leaf, "Uid")?.split(/\s+/)).toEqual(["65534", "65534", "65534", "65534"]);
     expect(statusLine(worker.leaf, "Groups")).toBe("");
     expect(statusLine(worker.leaf, "CapBnd")).toBe("0000000000000000");
@@ -105,7 +121,13 @@ describe("as a user without rights", () => {
     const { limits } = await selfTestParts("process");
     const dataKb = Math.ceil(limits.dataMb.javascript * 1024);
     const line = asPlainUser(launchLine("javascript", programs, enclosure, { dataKb, cpuSeconds: 70 }));
-    const worker = await Worker.start({ language: "javascript", line, input: [], mostMs: 100_000, signal: NEVER });
+    const worker = await Worker.start({
+      language: "javascript",
+      line,
+      input: [],
+      mostMs: 100_000,
+      signal: NEVER,
+    });
     expect(statusLine(worker.leaf, "NoNewPrivs")).toBe("1");
     expect(read(`/proc/${worker.leaf}/oom_score_adj`)).toBe("1000\n");
     const outcome = await new Run(worker, jobOf("export default 6 * 7"), limits, NEVER).done;

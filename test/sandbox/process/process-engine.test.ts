@@ -46,18 +46,27 @@ describe("the engine of processes", { timeout: 200_000 }, () => {
   it("never gives two programs the same random numbers", async () => {
     const code = "import os, random, uuid\n[random.random(), os.urandom(8).hex(), str(uuid.uuid4())]";
     const outcomes = [];
-    for (let run = 0; run < 2; run += 1) outcomes.push((await outcomeOf(jobOf(code, { language: "python" }))).result);
+    for (let run = 0; run < 2; run += 1)
+      outcomes.push((await outcomeOf(jobOf(code, { language: "python" }))).result);
     const numbers = outcomes.flat();
     expect(new Set(numbers).size).toBe(6);
   });
 
   it("leaves no process and no descriptor behind when it is closed", async () => {
     const look = async () => {
-      return { processes: descendants(process.pid).length, descriptors: (await readdir("/proc/self/fd")).length };
+      return {
+        processes: descendants(process.pid).length,
+        descriptors: (await readdir("/proc/self/fd")).length,
+      };
     };
     await engine.close();
     const before = await look();
-    const another = ProcessEngine.open({ log: silent, isolation, idle: { javascript: 1, python: 0 }, waitMs: 120_000 });
+    const another = ProcessEngine.open({
+      log: silent,
+      isolation,
+      idle: { javascript: 1, python: 0 },
+      waitMs: 120_000,
+    });
     for (let run = 0; run < 10; run += 1) {
       const job = jobOf(run % 2 === 0 ? "for (;;);" : "export default 1");
       const { done } = await another.start(job, NEVER);
@@ -69,6 +78,8 @@ describe("the engine of processes", { timeout: 200_000 }, () => {
   });
 
   it("begins nothing any more once it is closed", async () => {
-    await expect(engine.start(jobOf("export default 1"), NEVER)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(engine.start(jobOf("export default 1"), NEVER)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
   });
 });

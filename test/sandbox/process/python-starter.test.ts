@@ -29,10 +29,16 @@ afterEach(async () => await rm(folder, { recursive: true }));
 /** Starts a worker. @returns what the processes were asked for since the last one */
 async function start(): Promise<string[]> {
   await writeFile(path.join(folder, "asked"), "");
-  const worker = await starter.start({ language: "python", line, mostMs: 60_000, signal: NEVER }, "/pyodide", []);
+  const worker = await starter.start(
+    { language: "python", line, mostMs: 60_000, signal: NEVER },
+    "/pyodide",
+    [],
+  );
   worker.end();
   const asked = (await readFile(path.join(folder, "asked"), "utf8")).trim().split("\n");
-  return asked.map((json) => (json.includes("make") ? "make" : json.includes('"image":true') ? "from it" : "without"));
+  return asked.map((json) =>
+    json.includes("make") ? "make" : json.includes('"image":true') ? "from it" : "without",
+  );
 }
 
 it("makes an image with a later worker when the machine gave none to the first", async () => {

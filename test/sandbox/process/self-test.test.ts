@@ -43,7 +43,11 @@ describe("the self-test of the sandbox, without bubblewrap", { timeout: 180_000 
   it.each(["memory in use", "processor time", "output", "wall-clock time"])(
     "says that %s is not held when the host does not watch it",
     async (wall) => {
-      const watchNothing = { cpuMs: 60_000, outputBytes: 2 ** 22, memoryMb: { javascript: 4_096, python: 4_096 } };
+      const watchNothing = {
+        cpuMs: 60_000,
+        outputBytes: 2 ** 22,
+        memoryMb: { javascript: 4_096, python: 4_096 },
+      };
       const limits = { ...parts.limits, ...watchNothing };
       const tried = tryWalls(parts, parts.line, probesOf(wall), async (worker, job) => {
         const code =
@@ -63,7 +67,8 @@ describe("the self-test of the sandbox, without bubblewrap", { timeout: 180_000 
 });
 
 const bubblewrap = hasBubblewrap();
-if (!bubblewrap) process.stderr.write("bubblewrap does not work here: its part of the self-test is skipped\n");
+if (!bubblewrap)
+  process.stderr.write("bubblewrap does not work here: its part of the self-test is skipped\n");
 
 describe.runIf(bubblewrap)("the self-test of the sandbox, with bubblewrap", { timeout: 180_000 }, () => {
   let parts: Parts;
@@ -77,7 +82,8 @@ describe.runIf(bubblewrap)("the self-test of the sandbox, with bubblewrap", { ti
   ] as const)("says %s when %s is not there", async (sentence, part) => {
     let line = without(parts.line, part);
     // Either of the two is enough.
-    if (part === "--die-with-parent" && line.includes("--pdeathsig=KILL")) line = without(line, "--pdeathsig=KILL");
+    if (part === "--die-with-parent" && line.includes("--pdeathsig=KILL"))
+      line = without(line, "--pdeathsig=KILL");
     await expect(tryWalls(parts, line, [])).rejects.toThrow(sentence);
   });
 

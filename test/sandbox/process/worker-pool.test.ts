@@ -21,7 +21,14 @@ const start = async (signal: AbortSignal) => {
 
 function open(options: Partial<PoolOptions> = {}): WorkerPool {
   started = 0;
-  pool = new WorkerPool({ language: "javascript", idle: 1, retireMs: 600_000, start, onFailure: () => {}, ...options });
+  pool = new WorkerPool({
+    language: "javascript",
+    idle: 1,
+    retireMs: 600_000,
+    start,
+    onFailure: () => {},
+    ...options,
+  });
   return pool;
 }
 
@@ -30,7 +37,8 @@ const until = async (holds: () => boolean) => {
   expect(holds()).toBe(true);
 };
 
-const runOn = async (worker: Worker) => await new Run(worker, jobOf("export default 1;"), parts.limits, NEVER).done;
+const runOn = async (worker: Worker) =>
+  await new Run(worker, jobOf("export default 1;"), parts.limits, NEVER).done;
 
 describe("the pool of workers", () => {
   it("starts nothing before it is asked", async () => {

@@ -17,7 +17,11 @@ const BROTLI =
   "/toolgate.v1.HealthService/GetHealth?connect=v1&encoding=proto&base64=1&compression=br&message=W___j38KAC8uCwNw7x8C";
 
 /** The status of an answer, or why there is none; and how long it took, ms. */
-function send(path: string, options: http.RequestOptions = {}, body?: Buffer): Promise<[status: string, ms: number]> {
+function send(
+  path: string,
+  options: http.RequestOptions = {},
+  body?: Buffer,
+): Promise<[status: string, ms: number]> {
   const started = performance.now();
   return new Promise((resolve) => {
     const end = (status: string) => resolve([status, performance.now() - started]);
@@ -56,7 +60,10 @@ async function measure(what: string, work: () => Promise<unknown>): Promise<void
   over.abort();
   await other;
   const figures = { cpu_ms: cpuMs() - before.cpu, slowest_health_ms: Math.round(worst) };
-  const memory = { grown_mb: Math.round(most - before.memory), kept_mb: Math.round(residentMb() - before.memory) };
+  const memory = {
+    grown_mb: Math.round(most - before.memory),
+    kept_mb: Math.round(residentMb() - before.memory),
+  };
   process.stdout.write(`${JSON.stringify({ what, ...figures, ...memory, note })}\n`);
 }
 
@@ -100,7 +107,10 @@ async function unreadAnswers(connections: number, requests: number): Promise<voi
   for (const socket of sockets) socket.destroy();
 }
 
-const post = { method: "POST", headers: { "content-type": "application/proto", "connect-protocol-version": "1" } };
+const post = {
+  method: "POST",
+  headers: { "content-type": "application/proto", "connect-protocol-version": "1" },
+};
 await measure("200 x GET /health", () => times(200, () => send("/health")));
 await measure("7 x 15 bytes of brotli in a GET", () => times(7, () => send(BROTLI)));
 await measure("7 x 1 MiB of unknown fields", () =>

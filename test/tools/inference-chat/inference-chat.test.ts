@@ -92,7 +92,9 @@ describe("inference_chat", () => {
   it("tells nulls where the server neither counts nor says why it ended", async () => {
     const shop = new Shop();
     shop.answer = Promise.resolve({ content: "x", finishReason: null, usage: null });
-    await expect(call(inferenceChat(shop), JSON.stringify({ model: "small", messages }))).resolves.toMatchObject({
+    await expect(
+      call(inferenceChat(shop), JSON.stringify({ model: "small", messages })),
+    ).resolves.toMatchObject({
       usage: null,
       finish_reason: null,
     });
@@ -109,7 +111,9 @@ describe("inference_chat", () => {
 describe("the models that are for sale", () => {
   const modelIn = (tool: Tool) =>
     z
-      .object({ properties: z.object({ model: z.object({ enum: z.array(z.string()), description: z.string() }) }) })
+      .object({
+        properties: z.object({ model: z.object({ enum: z.array(z.string()), description: z.string() }) }),
+      })
       .parse(tool.inputSchema).properties.model;
 
   it("stand in the schema, each with what it takes and costs", () => {
@@ -220,7 +224,10 @@ describe("a conversation that cannot be had", () => {
     [`{"model":"small","stream":false,${one}}`, "params.stream: is unknown"],
     [`{"model":"small","max_tokens":0,${one}}`, "params.max_tokens: must be at least 1"],
     [`{"model":"small","max_tokens":-5,${one}}`, "params.max_tokens: must be at least 1"],
-    [`{"model":"small","max_tokens":1.5,${one}}`, "params.max_tokens: must be a whole number, not a fraction"],
+    [
+      `{"model":"small","max_tokens":1.5,${one}}`,
+      "params.max_tokens: must be a whole number, not a fraction",
+    ],
     [`{"model":"small","max_tokens":"50",${one}}`, "params.max_tokens: must be a number, not a string"],
     [`{"model":"small","max_tokens":501,${one}}`, "params.max_tokens: must be at most 500 for small"],
     [`{"model":"small","max_tokens":1e300,${one}}`, "params.max_tokens: must be at most 9007199254740991"],
@@ -233,7 +240,11 @@ describe("a conversation that cannot be had", () => {
 
   it("is refused before a quote where prompt and answer surely exceed the model's context", () => {
     const long = (length: number, max_tokens: number): string =>
-      JSON.stringify({ model: "small", max_tokens, messages: [{ role: "user", content: "x".repeat(length) }] });
+      JSON.stringify({
+        model: "small",
+        max_tokens,
+        messages: [{ role: "user", content: "x".repeat(length) }],
+      });
     expect(refusalOf(tool, long(20_000, 10))).toBe(
       "INVALID_REQUEST params.messages: the prompt (at least 2501 tokens) and the answer (10 tokens) exceed the 2000 tokens of small; shorten the messages or lower max_tokens",
     );
@@ -256,7 +267,9 @@ describe("a conversation that cannot be had", () => {
       /is not offered; the closest are model-42, [^,]+, [^,]+, [^,]+, [^,;]+; GET \/mcp\/capabilities lists 65 more$/,
     );
     const { properties } = z
-      .object({ properties: z.object({ model: z.object({ enum: z.array(z.string()), description: z.string() }) }) })
+      .object({
+        properties: z.object({ model: z.object({ enum: z.array(z.string()), description: z.string() }) }),
+      })
       .parse(wide.inputSchema);
     expect(properties.model.enum, "but the schema names all").toHaveLength(70);
     expect(properties.model.description).toMatch(/^model-49: .* and 20 more$/m);

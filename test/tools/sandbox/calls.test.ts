@@ -16,7 +16,8 @@ const execute = sandboxExecute(deps, prices);
 const cancel = sandboxCancel(deps);
 const CALL = { language: "python", code: "1" };
 const refusal = (more: object) => refusalOf(execute, JSON.stringify({ ...CALL, ...more }));
-const priceOf = (more: object, table = prices) => sandboxExecute(deps, table).prepare({ ...CALL, ...more }).price;
+const priceOf = (more: object, table = prices) =>
+  sandboxExecute(deps, table).prepare({ ...CALL, ...more }).price;
 
 describe("the parameters of sandbox_execute", () => {
   it.each([
@@ -36,7 +37,10 @@ describe("the parameters of sandbox_execute", () => {
     [{ run_id: "a.b" }, /params\.run_id: must be 1 to 64 characters/],
     [{ run_id: "a\n" }, /params\.run_id: must be 1 to 64 characters/],
     [{ run_id: "run_mine" }, /params\.run_id: .*not begin with run_/],
-    [{ env: {} }, /params\.env: is unknown, leave it out, there are language, code, stdin, timeout_ms, run_id/],
+    [
+      { env: {} },
+      /params\.env: is unknown, leave it out, there are language, code, stdin, timeout_ms, run_id/,
+    ],
     [{ memory_mb: 1 }, /params\.memory_mb: is unknown/],
   ])("are refused by name: %j", (more, says) => {
     expect(refusal(more)).toMatch(says);
@@ -77,7 +81,13 @@ describe("the price of an execution", () => {
 describe("the parameters of sandbox_cancel", () => {
   it("is a name, or a run", () => {
     for (const run_id of ["mine", `run_${"0".repeat(32)}`]) expect(cancel.prepare({ run_id }).price).toBe(0n);
-    for (const params of ["{}", '{"run_id":""}', '{"run_id":7}', '{"run_id":"a b"}', '{"run_id":"a","reason":"b"}'])
+    for (const params of [
+      "{}",
+      '{"run_id":""}',
+      '{"run_id":7}',
+      '{"run_id":"a b"}',
+      '{"run_id":"a","reason":"b"}',
+    ])
       expect(refusalOf(cancel, params)).toMatch(/^INVALID_REQUEST params\.(run_id|reason): /);
   });
 });
@@ -93,7 +103,9 @@ describe("the tools of the sandbox", () => {
     expect(() => execute.prepare(CALL)).toThrow(
       expect.objectContaining({ code: "UNAVAILABLE", status: 503, rpc: "UNAVAILABLE", retryAfterSeconds: 5 }),
     );
-    expect(() => execute.prepare({ language: "ruby" })).toThrow(expect.objectContaining({ code: "INVALID_REQUEST" }));
+    expect(() => execute.prepare({ language: "ruby" })).toThrow(
+      expect.objectContaining({ code: "INVALID_REQUEST" }),
+    );
     expect(cancel.prepare({ run_id: "mine" }).price).toBe(0n);
   });
 

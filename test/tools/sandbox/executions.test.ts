@@ -87,11 +87,24 @@ const begun = (count: number) => expect.poll(() => engine.jobs).toHaveLength(cou
 
 describe("an execution", () => {
   it("hands the code to the engine under its run, and tells what came of it under the caller's name", async () => {
-    const { runId, answer } = await begin({ run_id: "mine", stdin: "in", timeout_ms: 200, language: "javascript" });
+    const { runId, answer } = await begin({
+      run_id: "mine",
+      stdin: "in",
+      timeout_ms: 200,
+      language: "javascript",
+    });
     await begun(1);
     expect(engine.jobs).toEqual([{ runId, language: "javascript", code: "1", stdin: "in", timeoutMs: 200 }]);
     const error = { name: "TypeError", value: "no", traceback: "at 1" };
-    const told = { stdout: "o", stderr: "e", stdoutTruncated: true, durationMs: 7, cpuMs: null, exitCode: 1, error };
+    const told = {
+      stdout: "o",
+      stderr: "e",
+      stdoutTruncated: true,
+      durationMs: 7,
+      cpuMs: null,
+      exitCode: 1,
+      error,
+    };
     engine.end(runId, { status: "failed", ...told });
     expect(await answer).toEqual({
       ...{
@@ -173,7 +186,13 @@ describe("a cancel", () => {
     await postgres.ledger.begin(call);
     const { runId } = call;
     const caller = callerOf(accountId);
-    await postgres.sandboxRuns.begin({ runId, accountId, keyId: caller.keyId, name: undefined, mostPerAccount: 1 });
+    await postgres.sandboxRuns.begin({
+      runId,
+      accountId,
+      keyId: caller.keyId,
+      name: undefined,
+      mostPerAccount: 1,
+    });
     expect(await postgres.sandboxRuns.requestCancel(runId)).toBe(true);
     await expect.poll(() => engine.cancelled).toContain(runId);
     const { signal } = new AbortController();
@@ -191,7 +210,12 @@ describe("a cancel", () => {
     await expect.poll(() => postgres.sandboxRuns.requestCancel(runId)).toBe(true);
     engine.end(runId, { result: "secret", stdout: "said" });
     expect(await asked).toEqual({ run_id: runId, cancelled: true, status: "cancelled" });
-    expect(await answer).toMatchObject({ status: "cancelled", result: null, stdout: "said", exit_code: null });
+    expect(await answer).toMatchObject({
+      status: "cancelled",
+      result: null,
+      stdout: "said",
+      exit_code: null,
+    });
   });
 
   it("that came second is told how the execution ended", async () => {

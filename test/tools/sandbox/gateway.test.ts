@@ -36,7 +36,8 @@ afterAll(async () => {
 
 const execute = (agent: Agent, params: JsonObject, extra: Extra = {}) =>
   callTool(world.gateway, agent, "sandbox_execute", params, extra);
-const cancel = (agent: Agent, runId: string) => callTool(world.gateway, agent, "sandbox_cancel", { run_id: runId });
+const cancel = (agent: Agent, runId: string) =>
+  callTool(world.gateway, agent, "sandbox_cancel", { run_id: runId });
 
 /** The call, for as long as the answer asks for patience: on a busy machine Python takes its time to start. */
 async function patiently(call: () => Promise<Answer>): Promise<Answer> {
@@ -71,11 +72,28 @@ describe("an execution", () => {
     expect(status, JSON.stringify(body)).toBe(200);
     const [run] = (await world.get(agent, "/runs")).body.items;
     expect(body.result).toEqual({
-      ...{ run_id: run.run_id, status: "succeeded", stdout: "said in\n", stderr: "", result: { six: 42 }, error: null },
-      ...{ stdout_truncated: false, stderr_truncated: false, exit_code: 0, language: "python", engine: "process" },
+      ...{
+        run_id: run.run_id,
+        status: "succeeded",
+        stdout: "said in\n",
+        stderr: "",
+        result: { six: 42 },
+        error: null,
+      },
+      ...{
+        stdout_truncated: false,
+        stderr_truncated: false,
+        exit_code: 0,
+        language: "python",
+        engine: "process",
+      },
       ...{ duration_ms: expect.any(Number), cpu_ms: expect.any(Number) },
     });
-    expect(run).toMatchObject({ tool: "sandbox_execute", status: "completed", spent_usdc_microusd: Number(PRICE) });
+    expect(run).toMatchObject({
+      tool: "sandbox_execute",
+      status: "completed",
+      spent_usdc_microusd: Number(PRICE),
+    });
     expect(body.receipt).toMatchObject({ run_id: run.run_id, debited_usdc_microusd: Number(PRICE) });
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.004000", receipts: 1 });
   });
@@ -88,7 +106,10 @@ describe("an execution", () => {
     const tx = await world.pay(agent, 2_000n, memoOf(body.quote));
     const headers = xPayment(tx, body.quote.quote_id);
     const bought = await execute(agent, params, { headers });
-    expect(bought.body).toMatchObject({ ok: true, receipt: { paid_by: "transfer", debited_usdc_microusd: 2_000 } });
+    expect(bought.body).toMatchObject({
+      ok: true,
+      receipt: { paid_by: "transfer", debited_usdc_microusd: 2_000 },
+    });
     expect((await execute(agent, params, { headers })).body).toEqual(bought.body);
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.000000", receipts: 1 });
   });
@@ -96,8 +117,14 @@ describe("an execution", () => {
   it("is told again under its idempotency key, and does not run a second time", async () => {
     const agent = await world.agent({ balance: 5_000n });
     const params = { language: "javascript", code: "export default crypto.randomUUID();", run_id: "once" };
-    const [first, second] = [await execute(agent, params, { key: "k" }), await execute(agent, params, { key: "k" })];
-    expect(first.body.result).toMatchObject({ run_id: "once", result: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    const [first, second] = [
+      await execute(agent, params, { key: "k" }),
+      await execute(agent, params, { key: "k" }),
+    ];
+    expect(first.body.result).toMatchObject({
+      run_id: "once",
+      result: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
     expect(second.body).toEqual(first.body);
     expect((await world.get(agent, "/runs")).body.items).toHaveLength(1);
     const another = await execute(agent, params, { key: "l" });
@@ -106,8 +133,16 @@ describe("an execution", () => {
 
   it("is told over /mcp", async () => {
     const agent = await world.agent({ balance: 5_000n });
-    const call = { name: "sandbox_execute", arguments: { language: "javascript", code: "export default [1, 2];" } };
-    const { body } = await world.post(agent, "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
+    const call = {
+      name: "sandbox_execute",
+      arguments: { language: "javascript", code: "export default [1, 2];" },
+    };
+    const { body } = await world.post(agent, "/mcp", {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: call,
+    });
     expect(body.result.structuredContent).toMatchObject({ status: "succeeded", result: [1, 2] });
     expect(body.result._meta["toolgate/receipt"]).toMatchObject({ tool: "sandbox_execute" });
   });
@@ -184,7 +219,10 @@ describe("an execution", () => {
     const agent = await world.agent({ balance: 1_000n });
     const answer = await execute(agent, { language: "javascript", code, timeout_ms: timeoutMs });
     expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(200);
-    expect(answer.body).toMatchObject({ result: { status }, receipt: { debited_usdc_microusd: Number(PRICE) } });
+    expect(answer.body).toMatchObject({
+      result: { status },
+      receipt: { debited_usdc_microusd: Number(PRICE) },
+    });
     expect(await accountOf(world.gateway, agent)).toEqual({ balance: "0.000000", receipts: 1 });
   });
 
@@ -254,12 +292,18 @@ describe("a cancelled execution", () => {
   });
 
   it("is its own account's to cancel, and nobody else's", async () => {
-    const [agent, stranger] = [await world.agent({ balance: 5_000n }), await world.agent({ balance: 5_000n })];
+    const [agent, stranger] = [
+      await world.agent({ balance: 5_000n }),
+      await world.agent({ balance: 5_000n }),
+    ];
     const { answer, runId } = await beginRunning(world.gateway, agent, { run_id: "mine" });
     const never = await cancel(stranger, "never");
     expect([never.status, never.body.code]).toEqual([404, "NOT_FOUND"]);
     for (const name of ["mine", runId, `run_${"0".repeat(32)}`])
-      expect((await cancel(stranger, name)).body).toMatchObject({ code: "NOT_FOUND", message: never.body.message });
+      expect((await cancel(stranger, name)).body).toMatchObject({
+        code: "NOT_FOUND",
+        message: never.body.message,
+      });
     expect(await activeRuns(world.gateway, agent)).toHaveLength(1);
     await cancel(agent, "mine");
     expect((await answer).body.result.status).toBe("cancelled");
@@ -285,7 +329,10 @@ describe("more executions than there are places", () => {
     expect(await accountOf(world.gateway, late)).toEqual({ balance: "0.005000", receipts: 0 });
 
     for (const { runId, answer } of queued) {
-      expect((await cancel(second, runId)).body.result).toMatchObject({ cancelled: true, status: "cancelled" });
+      expect((await cancel(second, runId)).body.result).toMatchObject({
+        cancelled: true,
+        status: "cancelled",
+      });
       const { status, body } = await answer;
       expect([status, body.code, body.message]).toEqual([
         499,
@@ -295,10 +342,9 @@ describe("more executions than there are places", () => {
     }
     expect(await activeRuns(world.gateway, second)).toEqual([]);
     expect(
-      (await world.get(second, "/runs")).body.items.map(({ status, spent_usdc_microusd: spent }: JsonObject) => [
-        status,
-        spent,
-      ]),
+      (await world.get(second, "/runs")).body.items.map(
+        ({ status, spent_usdc_microusd: spent }: JsonObject) => [status, spent],
+      ),
     ).toEqual([
       ["cancelled", 0],
       ["cancelled", 0],

@@ -13,7 +13,10 @@ import { figureOf } from "../../treasury/scene.ts";
 export const PRICE = 1_000n;
 
 /** Code that waits for longer than any test, and works on nothing meanwhile. */
-export const WAITS = { language: "javascript", code: "await new Promise((go) => setTimeout(go, 25_000));" } as const;
+export const WAITS = {
+  language: "javascript",
+  code: "await new Promise((go) => setTimeout(go, 25_000));",
+} as const;
 
 type Door = { readonly baseUrl: string; readonly metricsAddress: string | undefined };
 
@@ -65,7 +68,13 @@ export function callTool(
 /** Begins an execution that waits; returns once it is active. The answer comes later. */
 export async function beginWaiting(door: Door, agent: Agent, params: JsonObject = {}, key?: string) {
   const known = new Set((await activeRuns(door, agent)).map(({ run_id }) => run_id));
-  const answer = callTool(door, agent, "sandbox_execute", { ...WAITS, ...params }, key === undefined ? {} : { key });
+  const answer = callTool(
+    door,
+    agent,
+    "sandbox_execute",
+    { ...WAITS, ...params },
+    key === undefined ? {} : { key },
+  );
   answer.catch(() => {});
   const newOnes = async () => (await activeRuns(door, agent)).filter(({ run_id }) => !known.has(run_id));
   await expect.poll(newOnes).toHaveLength(1);

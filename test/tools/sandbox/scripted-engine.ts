@@ -12,7 +12,13 @@ import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
 /** A sandbox whose tools are described and checked, and never called. @param proof how far the self-test has come */
 export function unaskedSandbox(proof: () => Proof = () => "passed"): SandboxDeps {
   const unasked = () => Promise.reject(new Error("not asked"));
-  const runs = { begin: unasked, end: unasked, find: unasked, requestCancel: unasked, onCancel: () => () => {} };
+  const runs = {
+    begin: unasked,
+    end: unasked,
+    find: unasked,
+    requestCancel: unasked,
+    onCancel: () => () => {},
+  };
   return { engine: new ScriptedEngine(), runs, proof, concurrencyPerAccount: 2, metrics: silentMetrics };
 }
 

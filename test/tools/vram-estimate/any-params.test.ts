@@ -8,7 +8,11 @@ import { estimate, type Estimate } from "./estimate.ts";
 
 /** Small numbers, large ones and those at the limit. */
 const upTo = (max: number) =>
-  fc.oneof(fc.integer({ min: 1, max }), fc.integer({ min: 1, max: Math.min(max, 64) }), fc.constantFrom(1, max));
+  fc.oneof(
+    fc.integer({ min: 1, max }),
+    fc.integer({ min: 1, max: Math.min(max, 64) }),
+    fc.constantFrom(1, max),
+  );
 const parametersB = fc.oneof(fc.double({ min: 1e-6, max: 1e5, noNaN: true }), fc.constantFrom(1e-6, 1e5));
 
 const subject = fc.oneof(
@@ -30,7 +34,10 @@ const subject = fc.oneof(
 );
 const common = { context_length: upTo(10_000_000), batch_size: upTo(65_536), tensor_parallel: upTo(128) };
 const workload = fc.oneof(
-  fc.record({ ...common, quantization: fc.constantFrom(...QUANTIZATIONS) }, { requiredKeys: ["quantization"] }),
+  fc.record(
+    { ...common, quantization: fc.constantFrom(...QUANTIZATIONS) },
+    { requiredKeys: ["quantization"] },
+  ),
   fc.record(
     {
       ...common,
@@ -86,7 +93,8 @@ function expectToFit({ per_gpu, gpus }: Estimate): void {
   for (const { name, memory_gib, needed, fits, tensor_parallel, pipeline_parallel } of gpus) {
     expect(needed, name).toBe(tensor_parallel * pipeline_parallel);
     expect(fits, name).toBe(needed === per_gpu.tensor_parallel);
-    if (Math.abs(per_gpu.total.gib - memory_gib) > 0.002) expect(fits, name).toBe(per_gpu.total.gib < memory_gib);
+    if (Math.abs(per_gpu.total.gib - memory_gib) > 0.002)
+      expect(fits, name).toBe(per_gpu.total.gib < memory_gib);
     expect(needed, name).toBeLessThanOrEqual(fewest);
     fewest = needed;
   }
@@ -107,8 +115,28 @@ describe("an estimate of anything", () => {
   });
 
   it("is refused in such words for numbers that are none, too, before anything is computed", () => {
-    const odd = fc.constantFrom<unknown>(NaN, Infinity, -1, -0.5, 0, 1.5, 1e300, 2 ** 53, "1", null, [], {}, true);
-    const member = fc.constantFrom("parameters_b", "num_layers", "context_length", "batch_size", "tensor_parallel");
+    const odd = fc.constantFrom<unknown>(
+      NaN,
+      Infinity,
+      -1,
+      -0.5,
+      0,
+      1.5,
+      1e300,
+      2 ** 53,
+      "1",
+      null,
+      [],
+      {},
+      true,
+    );
+    const member = fc.constantFrom(
+      "parameters_b",
+      "num_layers",
+      "context_length",
+      "batch_size",
+      "tensor_parallel",
+    );
     const property = fc.property(member, odd, (name, value) => {
       fc.pre(!(name === "parameters_b" && value === 1.5));
       const params = JSON.parse(JSON.stringify({ num_layers: 2, hidden_size: 256, [name]: value }));

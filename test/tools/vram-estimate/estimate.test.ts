@@ -18,17 +18,28 @@ describe("an estimate", () => {
     for (const { id } of KNOWN_MODELS) {
       const { weights, kv_cache, recurrent_state, activations, gradients, optimizer_state, overhead, total } =
         await estimate({ model: id });
-      const sum = [weights, kv_cache, recurrent_state, activations, gradients, optimizer_state, overhead].reduce(
-        (bytes, part) => bytes + part.bytes,
-        0,
-      );
+      const sum = [
+        weights,
+        kv_cache,
+        recurrent_state,
+        activations,
+        gradients,
+        optimizer_state,
+        overhead,
+      ].reduce((bytes, part) => bytes + part.bytes, 0);
       expect(sum).toBe(total.bytes);
       expect(Number.isSafeInteger(total.bytes)).toBe(true);
     }
   });
 
   it("never shrinks when the context or the batch grows", async () => {
-    const model = fc.constantFrom("gemma-3-27b", "Mistral-7B-v0.1", "DeepSeek-V3", "gpt-oss-20b", "Qwen3.5-27B");
+    const model = fc.constantFrom(
+      "gemma-3-27b",
+      "Mistral-7B-v0.1",
+      "DeepSeek-V3",
+      "gpt-oss-20b",
+      "Qwen3.5-27B",
+    );
     await fc.assert(
       fc.asyncProperty(
         model,
@@ -140,7 +151,9 @@ describe("an estimate", () => {
 
   it("takes 4096 tokens when no context is given, or what the model can do at most", async () => {
     expect((await estimate({ model: "llama-3.1-8b" })).inputs.context_length).toBe(4_096);
-    expect((await estimate({ model: "TinyLlama/TinyLlama-1.1B-Chat-v1.0" })).inputs.context_length).toBe(2_048);
+    expect((await estimate({ model: "TinyLlama/TinyLlama-1.1B-Chat-v1.0" })).inputs.context_length).toBe(
+      2_048,
+    );
   });
 
   it("needs one GPU exactly where it fits, and never more of a larger one", async () => {
@@ -169,7 +182,10 @@ describe("parameters that cannot be estimated", () => {
     ['{"parameters_b":1e300}', "params.parameters_b: must be at most 100000"],
     ['{"parameters_b":1e999}', "params.parameters_b: "],
     ['{"parameters_b":7,"context_length":0}', "params.context_length: must be at least 1"],
-    ['{"parameters_b":7,"context_length":1.5}', "params.context_length: must be a whole number, not a fraction"],
+    [
+      '{"parameters_b":7,"context_length":1.5}',
+      "params.context_length: must be a whole number, not a fraction",
+    ],
     ['{"parameters_b":7,"context_length":1e15}', "params.context_length: must be at most 10000000"],
     ['{"parameters_b":7,"batch_size":"2"}', "params.batch_size: must be a number, not a string"],
     ['{"parameters_b":7,"batch_size":null}', "params.batch_size: must be a number, not null"],
@@ -205,9 +221,15 @@ describe("parameters that cannot be estimated", () => {
       '{"model":"llama-2-7b","context_length":4097}',
       "params.context_length: must be at most 4096 for meta-llama/Llama-2-7b-hf",
     ],
-    ['{"parameters_b":7,"gpu":"H100"}', "params.gpu: is unknown, leave it out, there are model, parameters_b, "],
+    [
+      '{"parameters_b":7,"gpu":"H100"}',
+      "params.gpu: is unknown, leave it out, there are model, parameters_b, ",
+    ],
     ['{"parameters_b":7,"__proto__":{"dtype":"int4"}}', "params.__proto__: is unknown"],
-    ['{"num_layers":10000,"hidden_size":1000000}', "params: the architecture has more than 100000 billion parameters"],
+    [
+      '{"num_layers":10000,"hidden_size":1000000}',
+      "params: the architecture has more than 100000 billion parameters",
+    ],
     [
       '{"parameters_b":100000,"context_length":10000000,"batch_size":65536}',
       "params: the estimate exceeds 8 PiB; lower batch_size",

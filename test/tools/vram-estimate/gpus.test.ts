@@ -16,7 +16,11 @@ describe("the number of GPUs of 1000 MiB, of which every one spends 100", () => 
     [1_900n, 2],
     [1_901n, 3],
   ])("for %d MiB that cannot be shared within a layer is %d, one after the other", (total, needed) => {
-    expect(placementOn(gpu, [share(1, total * MIB)])).toEqual({ needed, tensorParallel: 1, pipelineParallel: needed });
+    expect(placementOn(gpu, [share(1, total * MIB)])).toEqual({
+      needed,
+      tensorParallel: 1,
+      pipelineParallel: needed,
+    });
   });
 
   it("is that of the first share that fits", () => {
@@ -62,7 +66,8 @@ describe("the GPUs that a model needs", () => {
     const params = { model: "Meta-Llama-3-70B", context_length: 8_192 };
     const { needed, tensor_parallel, memory_gib } = gpuOf(await estimate(params), "NVIDIA L40S 48GB");
     expect([needed, tensor_parallel]).toEqual([4, 4]);
-    const on = async (gpus: number) => (await estimate({ ...params, tensor_parallel: gpus })).per_gpu.total.gib;
+    const on = async (gpus: number) =>
+      (await estimate({ ...params, tensor_parallel: gpus })).per_gpu.total.gib;
     expect(await on(4)).toBeLessThanOrEqual(memory_gib);
     expect(await on(2)).toBeGreaterThan(memory_gib);
   });
@@ -70,7 +75,9 @@ describe("the GPUs that a model needs", () => {
   it("go one after the other where heads cannot be shared any further: Llama 3.1 405B on cards of 16 GB", async () => {
     const t4 = gpuOf(await estimate({ model: "Llama-3.1-405B" }), "NVIDIA T4 16GB");
     expect(t4.needed).toBe(t4.tensor_parallel * t4.pipeline_parallel);
-    expect(gpuOf(await estimate({ model: "Falcon3-10B-Base" }), "NVIDIA GeForce RTX 3080 10GB").fits).toBe(false);
+    expect(gpuOf(await estimate({ model: "Falcon3-10B-Base" }), "NVIDIA GeForce RTX 3080 10GB").fits).toBe(
+      false,
+    );
   });
 
   it("fit when the given number of them does", async () => {

@@ -85,10 +85,15 @@ describe("a model's name", () => {
     expect(findModel(name)?.id).toBe(id);
   });
 
-  it.each(["llama", "", "-", "someone-else/Llama-2-7b-hf", "Llama-2-7b-hf-extended", "__proto__", "constructor"])(
-    "%j finds nothing",
-    (name) => {
-      expect(findModel(name)).toBeUndefined();
-    },
-  );
+  it.each([
+    "llama",
+    "",
+    "-",
+    "someone-else/Llama-2-7b-hf",
+    "Llama-2-7b-hf-extended",
+    "__proto__",
+    "constructor",
+  ])("%j finds nothing", (name) => {
+    expect(findModel(name)).toBeUndefined();
+  });
 });

@@ -44,7 +44,13 @@ describe("weights agree with published sizes", () => {
       2 * GB,
       "huggingface.co/blog/llama31, inference memory requirements",
     ],
-    ["meta-llama/Llama-3.1-8B", "int4", 4 * GB, 0.5 * GB, "huggingface.co/blog/llama31, inference memory requirements"],
+    [
+      "meta-llama/Llama-3.1-8B",
+      "int4",
+      4 * GB,
+      0.5 * GB,
+      "huggingface.co/blog/llama31, inference memory requirements",
+    ],
     [
       "meta-llama/Llama-3.1-405B",
       "int4",
@@ -103,7 +109,13 @@ describe("the key-value cache agrees with published sizes", () => {
   });
 
   it("of OPT-13B is 800 KB a token (PagedAttention, arXiv 2309.06180, section 3)", async () => {
-    const opt = { parameters_b: 13, num_layers: 40, hidden_size: 5_120, num_attention_heads: 40, vocab_size: 50_272 };
+    const opt = {
+      parameters_b: 13,
+      num_layers: 40,
+      hidden_size: 5_120,
+      num_attention_heads: 40,
+      vocab_size: 50_272,
+    };
     const { kv_cache_bytes_per_token, weights } = await estimate(opt);
     expect(kv_cache_bytes_per_token).toBe(800 * KIB);
     expect(weights.bytes).toBe(26 * GB);
@@ -120,10 +132,13 @@ describe("training agrees with published sizes", () => {
   it.each([
     [1.5, 24 * GB, "arXiv 1910.02054, section 3.1: GPT-2 with 1.5 billion parameters"],
     [7.5, 120 * GB, "arXiv 1910.02054, figure 1: 7.5 billion parameters"],
-  ])("the model states of %d billion parameters with AdamW in mixed precision", async (parameters_b, published) => {
-    const { weights, gradients, optimizer_state } = await estimate({ parameters_b, mode: "training" });
-    expect(weights.bytes + gradients.bytes + optimizer_state.bytes).toBe(published);
-  });
+  ])(
+    "the model states of %d billion parameters with AdamW in mixed precision",
+    async (parameters_b, published) => {
+      const { weights, gradients, optimizer_state } = await estimate({ parameters_b, mode: "training" });
+      expect(weights.bytes + gradients.bytes + optimizer_state.bytes).toBe(published);
+    },
+  );
 
   it("the activations of GPT-3 are 34 and 80 units without recomputation, 34 with the selective one and 2 with the full one (arXiv 2205.05198, section 5)", async () => {
     const gpt3 = {

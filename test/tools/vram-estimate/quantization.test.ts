@@ -59,7 +59,9 @@ describe("a quantised model", () => {
     const experts = 24 * 32 * 3 * 2_880 * 2_880;
     expect(mixture.weights.bytes).toBe((experts * 17) / 32 + (mixture.inputs.parameters - experts) * 2);
     const dense = await estimate({ model: "Llama-3.1-8B", quantization: "mxfp4" });
-    expect(dense.weights.bytes).toBe((32 * 218_103_808 * 17) / 32 + (dense.inputs.parameters - 32 * 218_103_808) * 2);
+    expect(dense.weights.bytes).toBe(
+      (32 * 218_103_808 * 17) / 32 + (dense.inputs.parameters - 32 * 218_103_808) * 2,
+    );
   });
 
   it("falls back to smaller blocks where rows are no multiple of 256: Qwen2.5 0.5B, 896 wide", async () => {
@@ -96,7 +98,10 @@ describe("a quantised model", () => {
 
 describe("quantization that cannot be estimated", () => {
   it.each([
-    ['{"model":"llama-2-7b","quantization":"q4_k_m"}', 'params.quantization: must be one of "gptq-int4-g128", '],
+    [
+      '{"model":"llama-2-7b","quantization":"q4_k_m"}',
+      'params.quantization: must be one of "gptq-int4-g128", ',
+    ],
     ['{"model":"llama-2-7b","quantization":4}', "params.quantization: must be "],
     [
       '{"model":"llama-2-7b","quantization":"fp8","mode":"training"}',

@@ -15,7 +15,9 @@ describe("a model on several GPUs", () => {
       const { per_gpu, ...whole } = await estimate({ model: "Llama-3.1-70B", mode });
       const { tensor_parallel, kv_heads, replicated_weights, communication, ...parts } = per_gpu;
       expect(whole).toMatchObject(parts);
-      expect([tensor_parallel, kv_heads, replicated_weights.bytes, communication.bytes]).toEqual([1, 8, 0, 0]);
+      expect([tensor_parallel, kv_heads, replicated_weights.bytes, communication.bytes]).toEqual([
+        1, 8, 0, 0,
+      ]);
     }
   });
 
@@ -93,7 +95,12 @@ describe("a model on several GPUs", () => {
       num_attention_heads: 96,
       vocab_size: 51_200,
     };
-    const { per_gpu } = await estimate({ ...gpt3, mode: "training", context_length: 2_048, tensor_parallel: 8 });
+    const { per_gpu } = await estimate({
+      ...gpt3,
+      mode: "training",
+      context_length: 2_048,
+      tensor_parallel: 8,
+    });
     const logits = (4 * 2_048 * 51_200) / 8;
     expect((per_gpu.activations.bytes - logits) / (96 * 2_048 * 12_288)).toBe(10 + 24 / 8);
     // 16 bytes of model states per parameter, an eighth of them.
@@ -108,8 +115,14 @@ describe("a number of GPUs that cannot share a model", () => {
       '{"model":"llama-2-7b","tensor_parallel":3}',
       "must divide the 32 attention heads; possible are 1, 2, 4, 8, 16, 32",
     ],
-    ['{"model":"qwen2.5-14b","tensor_parallel":5}', "must divide the 8 key-value heads or be a multiple of them"],
-    ['{"model":"qwen2.5-7b","tensor_parallel":8}', "must divide the 28 attention heads; possible are 1, 2, 4, 28"],
+    [
+      '{"model":"qwen2.5-14b","tensor_parallel":5}',
+      "must divide the 8 key-value heads or be a multiple of them",
+    ],
+    [
+      '{"model":"qwen2.5-7b","tensor_parallel":8}',
+      "must divide the 28 attention heads; possible are 1, 2, 4, 28",
+    ],
     ['{"model":"qwen3.5-27b","tensor_parallel":12}', "must divide the 16 heads of the recurrent layers"],
     ['{"parameters_b":7,"tensor_parallel":3}', "must be a power of two"],
     ['{"parameters_b":7,"tensor_parallel":64}', "must be a power of two, and at most the guessed number"],

@@ -87,7 +87,8 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
       expect([Code[error.code], body?.code]).toEqual([Code[rpc], code]);
       expect(error.rawMessage).toBe(body?.message);
       expect(error.metadata.get("x-request-id")).toBe(body?.requestId);
-      if (code === "UNAUTHORIZED") expect(error.metadata.get("www-authenticate")).toBe('Bearer realm="toolgate"');
+      if (code === "UNAUTHORIZED")
+        expect(error.metadata.get("www-authenticate")).toBe('Bearer realm="toolgate"');
       else expect(error.metadata.get("x-ratelimit-remaining")).toBe("9");
     }
   });
@@ -98,7 +99,9 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
     const error = await failed(createClient(ToolService, transport).callTool(echo, { headers }));
     gateway.rate.decision = before;
     expect(error.code).toBe(Code.ResourceExhausted);
-    expect(error.findDetails(ErrorBodySchema)).toMatchObject([{ code: "RATE_LIMITED", retryAfterSeconds: 3 }]);
+    expect(error.findDetails(ErrorBodySchema)).toMatchObject([
+      { code: "RATE_LIMITED", retryAfterSeconds: 3 },
+    ]);
     expect(error.metadata.get("retry-after")).toBe("3");
     expect(error.metadata.get("x-ratelimit-remaining")).toBe("0");
   });
@@ -115,7 +118,9 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
 
   it("aborts the service's signal when the caller goes away", async () => {
     const controller = new AbortController();
-    const call = failed(createClient(ToolService, transport).callTool(wait, { headers, signal: controller.signal }));
+    const call = failed(
+      createClient(ToolService, transport).callTool(wait, { headers, signal: controller.signal }),
+    );
     const [signal] = (await once(gateway.tools.events, "started")) as [AbortSignal];
     controller.abort();
     expect((await call).code).toBe(Code.Canceled);
@@ -140,7 +145,10 @@ describe.each(PROTOCOLS)("a call over %s", (_name, make) => {
   it("does not reach the operator's services, which are for gRPC only", async () => {
     const { authorization } = gateway.key({ operator: true });
     const error = await failed(
-      createClient(AccountService, transport).getAccount({ accountId: "acct_1" }, { headers: { authorization } }),
+      createClient(AccountService, transport).getAccount(
+        { accountId: "acct_1" },
+        { headers: { authorization } },
+      ),
     );
     expect(error.code).toBe(Code.Unimplemented);
   });
@@ -181,7 +189,10 @@ describe("the Connect door", () => {
   it("refuses members that the contract does not know", async () => {
     const { authorization } = gateway.key();
     const answer = await post(callTool, JSON.stringify({ ...echo, toool: 1 }), { authorization });
-    expect([answer.status, await answer.json()]).toMatchObject([400, { message: expect.stringContaining("toool") }]);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { message: expect.stringContaining("toool") },
+    ]);
   });
 
   it("answers 404 for a method that there is not, and speaks no gRPC", async () => {
@@ -226,7 +237,11 @@ describe("the Connect door", () => {
   it("has the request's id on every answer of its own, good or bad", async () => {
     const { authorization } = gateway.key();
     const bodies = [JSON.stringify(echo), "no json", "{}", JSON.stringify({ tool: "x".repeat(BODY_LIMIT) })];
-    for (const headers of [{ authorization }, {}, { authorization, "content-type": "application/grpc-web+json" }]) {
+    for (const headers of [
+      { authorization },
+      {},
+      { authorization, "content-type": "application/grpc-web+json" },
+    ]) {
       for (const body of bodies) {
         const { headers: told } = await post(callTool, body, headers);
         expect(told.get("x-request-id")).toMatch(REQUEST_ID);

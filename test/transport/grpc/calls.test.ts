@@ -45,7 +45,11 @@ describe("a call over gRPC", () => {
   it("takes a paid one from the balance and shows its receipt and its run", async () => {
     const { message } = await callGrpc(client, callTool, { tool: "paid", params: {} }, { metadata });
     const { receipt } = message;
-    expect(receipt).toMatchObject({ tool: "paid", debitedUsdcMicrousd: 10_000n, quotedUsdcMicrousd: 10_000n });
+    expect(receipt).toMatchObject({
+      tool: "paid",
+      debitedUsdcMicrousd: 10_000n,
+      quotedUsdcMicrousd: 10_000n,
+    });
     const { listReceipts, getReceipt } = ReceiptService.method;
     const receipts = await callGrpc(client, listReceipts, {}, { metadata });
     expect(receipts.message).toMatchObject({ items: [receipt], hasMore: false });
@@ -77,7 +81,9 @@ describe("a call over gRPC", () => {
   it("takes the metadata idempotency-key for the member of that name", async () => {
     const key = `key ${Math.random()}`;
     const paid = { tool: "paid", params: {} };
-    const first = await callGrpc(client, callTool, paid, { metadata: { ...metadata, "idempotency-key": key } });
+    const first = await callGrpc(client, callTool, paid, {
+      metadata: { ...metadata, "idempotency-key": key },
+    });
     const again = await callGrpc(client, callTool, { ...paid, idempotencyKey: key }, { metadata });
     expect(again.message.receipt).toEqual(first.message.receipt);
     const other = { ...paid, idempotencyKey: `${key}!` };
@@ -135,7 +141,12 @@ describe("a call over gRPC", () => {
     };
     const proof = Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url");
     const first = await callGrpc(client, callTool, paid, { metadata: { authorization, "x-payment": proof } });
-    expect(first.message.receipt).toMatchObject({ quoteId, stepId, txSignature: tx, paidBy: PaidBy.TRANSFER });
+    expect(first.message.receipt).toMatchObject({
+      quoteId,
+      stepId,
+      txSignature: tx,
+      paidBy: PaidBy.TRANSFER,
+    });
     gateway.chain.verdict = { kind: "not_found" };
     const again = await callGrpc(client, callTool, paid, { metadata: { authorization, "x-payment": proof } });
     expect(again.message).toEqual(first.message);
@@ -189,14 +200,24 @@ describe("a call over gRPC", () => {
         "INVALID_REQUEST",
         /^tool: /,
       ],
-      [callGrpc(client, callTool, { tool: "echo" }, { metadata }), "INVALID_ARGUMENT", "INVALID_REQUEST", /^params: /],
+      [
+        callGrpc(client, callTool, { tool: "echo" }, { metadata }),
+        "INVALID_ARGUMENT",
+        "INVALID_REQUEST",
+        /^params: /,
+      ],
       [
         callGrpc(client, callTool, { tool: "echo", params: {} }, { metadata }),
         "INVALID_ARGUMENT",
         "INVALID_REQUEST",
         /params\.message/,
       ],
-      [callGrpc(client, callTool, { tool: "nope", params: {} }, { metadata }), "NOT_FOUND", "TOOL_NOT_FOUND", /nope/],
+      [
+        callGrpc(client, callTool, { tool: "nope", params: {} }, { metadata }),
+        "NOT_FOUND",
+        "TOOL_NOT_FOUND",
+        /nope/,
+      ],
       [
         callGrpc(client, callTool, { tool: "later", params: {} }, { metadata }),
         "UNIMPLEMENTED",
@@ -234,7 +255,12 @@ describe("a call over gRPC", () => {
         /^status: .*active/,
       ],
       [
-        callGrpc(client, ReceiptService.method.getReceipt, { id: paid.message.receipt?.receiptId ?? "" }, { metadata }),
+        callGrpc(
+          client,
+          ReceiptService.method.getReceipt,
+          { id: paid.message.receipt?.receiptId ?? "" },
+          { metadata },
+        ),
         "NOT_FOUND",
         "NOT_FOUND",
         /receipt/,
@@ -321,7 +347,10 @@ describe("a call over gRPC", () => {
     const error = await failureOf(callGrpc(client, HealthService.method.getHealth, {}));
     gateway.health.up = true;
     expect(error.code).toBe(status.UNAVAILABLE);
-    expect(detailOf(error, HealthUnavailableSchema)).toMatchObject({ status: "unavailable", version: "1.2.3" });
+    expect(detailOf(error, HealthUnavailableSchema)).toMatchObject({
+      status: "unavailable",
+      version: "1.2.3",
+    });
   });
 });
 
@@ -352,9 +381,19 @@ describe("the operator's services", () => {
         { accountId: "acct_1", amountUsdcMicrousd: 1n, reason: "gift", idempotencyKey: "1" },
         { metadata },
       ),
-      callGrpc(client, accounts.setTier, { accountId: "acct_1", ratePerMinute: 600, burst: 100 }, { metadata }),
+      callGrpc(
+        client,
+        accounts.setTier,
+        { accountId: "acct_1", ratePerMinute: 600, burst: 100 },
+        { metadata },
+      ),
       callGrpc(client, accounts.listAccounts, {}, { metadata }),
-      callGrpc(client, accounts.setBlocked, { accountId: "acct_1", blocked: true, reason: "abuse" }, { metadata }),
+      callGrpc(
+        client,
+        accounts.setBlocked,
+        { accountId: "acct_1", blocked: true, reason: "abuse" },
+        { metadata },
+      ),
       callGrpc(client, keys.createKey, { accountId: "acct_1" }, { metadata }),
       callGrpc(client, keys.listKeys, { accountId: "acct_1" }, { metadata }),
       callGrpc(client, keys.revokeKey, { keyId: "key_1" }, { metadata }),
@@ -362,7 +401,10 @@ describe("the operator's services", () => {
     expect(calls).toHaveLength(AccountService.methods.length + KeyService.methods.length);
     for (const call of calls) {
       const error = await failureOf(call);
-      expect([error.code, detailOf(error, ErrorBodySchema).code]).toEqual([status.PERMISSION_DENIED, "FORBIDDEN"]);
+      expect([error.code, detailOf(error, ErrorBodySchema).code]).toEqual([
+        status.PERMISSION_DENIED,
+        "FORBIDDEN",
+      ]);
     }
   });
 
@@ -370,7 +412,8 @@ describe("the operator's services", () => {
     const metadata = { authorization: gateway.key({ operator: true }).authorization };
     const { adjustBalance, setTier, createAccount, getAccount } = AccountService.method;
     const wallet = "w".repeat(40);
-    const { accountId = "" } = (await callGrpc(client, createAccount, { wallet }, { metadata })).message.account ?? {};
+    const { accountId = "" } =
+      (await callGrpc(client, createAccount, { wallet }, { metadata })).message.account ?? {};
     const gift = { accountId, amountUsdcMicrousd: 5n, reason: "gift", idempotencyKey: "1" };
     await callGrpc(client, adjustBalance, gift, { metadata });
     expect((await callGrpc(client, getAccount, { accountId }, { metadata })).message.account).toMatchObject({
@@ -388,7 +431,9 @@ describe("the operator's services", () => {
     expect(made.key?.scopes).toEqual(["inference:write", "compute:read", "compute:run", "billing:read"]);
     const revoked = await callGrpc(client, revokeKey, { keyId: made.key?.keyId ?? "" }, { metadata });
     expect(revoked.message.key?.revokedAt).toBeDefined();
-    expect((await callGrpc(client, listKeys, { accountId }, { metadata })).message.keys).toEqual([revoked.message.key]);
+    expect((await callGrpc(client, listKeys, { accountId }, { metadata })).message.keys).toEqual([
+      revoked.message.key,
+    ]);
     const error = await failureOf(
       callGrpc(client, createKey, { accountId, scopes: ["billing:read", "all"] }, { metadata }),
     );

@@ -42,7 +42,10 @@ describe("a gRPC call that is given up", () => {
   });
 
   /** A call without a client library, which would keep time itself. */
-  function bareCall(headers: Record<string, string>): { session: ClientHttp2Session; stream: ClientHttp2Stream } {
+  function bareCall(headers: Record<string, string>): {
+    session: ClientHttp2Session;
+    stream: ClientHttp2Stream;
+  } {
     const session = connect(`http://${gateway.grpcAddress}`);
     const stream = session.request({
       ":method": "POST",

@@ -47,11 +47,14 @@ describe("grpc.health.v1", () => {
     };
   }
 
-  it.each(["", "toolgate.v1.ToolService", "toolgate.v1.KeyService"])("checks %j without a key", async (service) => {
-    expect((await callGrpc(client, Health.method.check, { service })).message.status).toBe(SERVING);
-    gateway.health.up = false;
-    expect((await callGrpc(client, Health.method.check, { service })).message.status).toBe(NOT_SERVING);
-  });
+  it.each(["", "toolgate.v1.ToolService", "toolgate.v1.KeyService"])(
+    "checks %j without a key",
+    async (service) => {
+      expect((await callGrpc(client, Health.method.check, { service })).message.status).toBe(SERVING);
+      gateway.health.up = false;
+      expect((await callGrpc(client, Health.method.check, { service })).message.status).toBe(NOT_SERVING);
+    },
+  );
 
   it("answers NOT_FOUND for a service that there is not", async () => {
     const error = await failureOf(callGrpc(client, Health.method.check, { service: "toolgate.v1.Nothing" }));

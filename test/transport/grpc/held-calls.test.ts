@@ -1,5 +1,10 @@
 import { once } from "node:events";
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type SecureClientSessionOptions } from "node:http2";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type SecureClientSessionOptions,
+} from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
@@ -14,7 +19,9 @@ const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const CALL_TOOL = "/toolgate.v1.ToolService/CallTool";
 const question = (symbol: string) => {
   const messageRequest = { case: "fileContainingSymbol", value: symbol } as const;
-  return framed(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest })));
+  return framed(
+    toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest })),
+  );
 };
 
 describe("gRPC calls that are held", () => {
@@ -132,7 +139,9 @@ describe("gRPC calls that are held", () => {
     process.on("warning", warn);
     for (let call = 0; call < 20; call++) {
       const watch = rawCall(session, WATCH);
-      watch.end(framed(toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service: "none" }))));
+      watch.end(
+        framed(toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service: "none" }))),
+      );
       await once(watch.resume(), "data");
       watch.close();
     }

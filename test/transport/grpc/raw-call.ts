@@ -1,8 +1,18 @@
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 
 /** A call without a client library: nothing is sent but its head. */
-export function rawCall(to: ClientHttp2Session, path: string, headers: OutgoingHttpHeaders = {}): ClientHttp2Stream {
-  const head = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers", ...headers };
+export function rawCall(
+  to: ClientHttp2Session,
+  path: string,
+  headers: OutgoingHttpHeaders = {},
+): ClientHttp2Stream {
+  const head = {
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    te: "trailers",
+    ...headers,
+  };
   return to.request(head, { endStream: false }).on("error", () => undefined);
 }
 

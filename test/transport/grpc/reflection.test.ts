@@ -1,7 +1,11 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { create, createFileRegistry, fromBinary, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
-import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+} from "@bufbuild/protobuf/wkt";
 import { type Client, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -47,7 +51,9 @@ describe("server reflection", () => {
     const stream = client.makeBidiStreamRequest(
       `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
       (messageRequest: Question) =>
-        Buffer.from(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest }))),
+        Buffer.from(
+          toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest })),
+        ),
       (bytes: Buffer) => fromBinary(ServerReflectionResponseSchema, bytes),
     );
     for (const question of questions) stream.write(question);
@@ -64,7 +70,9 @@ describe("server reflection", () => {
 
   it("lists the services", async () => {
     const [answer] = await ask({ case: "listServices", value: "" });
-    expect(answer?.case === "listServicesResponse" && answer.value.service.map(({ name }) => name)).toEqual(SERVICES);
+    expect(answer?.case === "listServicesResponse" && answer.value.service.map(({ name }) => name)).toEqual(
+      SERVICES,
+    );
   });
 
   it("gives a file with all that it imports, so that the set is complete", async () => {
@@ -117,7 +125,9 @@ describe("server reflection", () => {
       { case: "fileContainingExtension", value: { containingType: "toolgate.v1.Tool", extensionNumber: 1 } },
       { case: "allExtensionNumbersOfType", value: "toolgate.v1.Nothing" },
     );
-    expect(answers.map((answer) => answer.case === "errorResponse" && answer.value.errorCode)).toEqual([5, 5, 5, 5]);
+    expect(answers.map((answer) => answer.case === "errorResponse" && answer.value.errorCode)).toEqual([
+      5, 5, 5, 5,
+    ]);
     expect(status.NOT_FOUND).toBe(5);
   });
 
@@ -127,9 +137,15 @@ describe("server reflection", () => {
       { case: "listServices", value: "*" },
       { case: "fileContainingSymbol", value: "toolgate.v1.ToolService" },
     );
-    expect(list?.case === "listServicesResponse" && list.value.service.map(({ name }) => name)).toEqual(SERVICES);
-    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: filesOf(declared).reverse() }));
-    expect(registry.getService("toolgate.v1.ToolService")?.methods.map(({ name }) => name)).toContain("CallTool");
+    expect(list?.case === "listServicesResponse" && list.value.service.map(({ name }) => name)).toEqual(
+      SERVICES,
+    );
+    const registry = createFileRegistry(
+      create(FileDescriptorSetSchema, { file: filesOf(declared).reverse() }),
+    );
+    expect(registry.getService("toolgate.v1.ToolService")?.methods.map(({ name }) => name)).toContain(
+      "CallTool",
+    );
     const [itself] = await askAs("v1alpha", {
       case: "fileContainingSymbol",
       value: "grpc.reflection.v1alpha.ServerReflectionRequest",
@@ -139,7 +155,13 @@ describe("server reflection", () => {
 
   it("is enough for buf curl to list and to call methods", async () => {
     const buf = (...args: string[]) =>
-      promisify(execFile)("node_modules/.bin/buf", ["curl", "--protocol", "grpc", "--http2-prior-knowledge", ...args]);
+      promisify(execFile)("node_modules/.bin/buf", [
+        "curl",
+        "--protocol",
+        "grpc",
+        "--http2-prior-knowledge",
+        ...args,
+      ]);
     const url = `http://${gateway.grpcAddress}`;
     const listed = await buf("--list-methods", url);
     expect(listed.stdout.split("\n")).toEqual(
@@ -149,7 +171,9 @@ describe("server reflection", () => {
         "grpc.health.v1.Health/Check",
       ]),
     );
-    expect((await buf("--reflect-protocol", "grpc-v1alpha", "--list-methods", url)).stdout).toBe(listed.stdout);
+    expect((await buf("--reflect-protocol", "grpc-v1alpha", "--list-methods", url)).stdout).toBe(
+      listed.stdout,
+    );
     const { authorization } = gateway.key();
     const data = JSON.stringify({ tool: "echo", params: { message: "by reflection" } });
     const called = await buf(

@@ -26,7 +26,10 @@ describe("the gRPC door lets go of", () => {
     await gateway.close();
   });
 
-  async function opened(limits: Partial<GrpcLimits>, options: SessionOptions = {}): Promise<ClientHttp2Session> {
+  async function opened(
+    limits: Partial<GrpcLimits>,
+    options: SessionOptions = {},
+  ): Promise<ClientHttp2Session> {
     gateway = await startGateway(limits);
     session = connect(`http://${gateway.grpcAddress}`, options);
     return session;

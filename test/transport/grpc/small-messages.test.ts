@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { MOST_MESSAGES, SmallMessages } from "../../../src/transport/grpc/small-messages.ts";
 import { framed } from "./raw-call.ts";
 
-const messages = [Buffer.from("one"), Buffer.alloc(0), Buffer.from("three"), Buffer.alloc(20, "x")].map((one) =>
-  framed(one),
+const messages = [Buffer.from("one"), Buffer.alloc(0), Buffer.from("three"), Buffer.alloc(20, "x")].map(
+  (one) => framed(one),
 );
 
 describe("small messages", () => {
@@ -11,7 +11,8 @@ describe("small messages", () => {
     const reader = new SmallMessages(20);
     const bytes = Buffer.concat(messages);
     const found: Buffer[] = [];
-    for (let at = 0; at < bytes.length; at += size) found.push(...reader.write(bytes.subarray(at, at + size)));
+    for (let at = 0; at < bytes.length; at += size)
+      found.push(...reader.write(bytes.subarray(at, at + size)));
     expect(found).toEqual(messages);
   });
 

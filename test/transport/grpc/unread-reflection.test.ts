@@ -11,7 +11,10 @@ const QUESTIONS = 200;
 /** A question that comes back with its answer, 1 kB each, as a message of gRPC. */
 function question(): Buffer {
   const messageRequest = { case: "fileContainingSymbol", value: "x".repeat(1_000) } as const;
-  const bytes = toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest }));
+  const bytes = toBinary(
+    ServerReflectionRequestSchema,
+    create(ServerReflectionRequestSchema, { messageRequest }),
+  );
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(bytes.length, 1);
   return Buffer.concat([prefix, bytes]);

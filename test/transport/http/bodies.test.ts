@@ -134,7 +134,9 @@ describe("the HTTP/1.1 door", () => {
     const client = new Client(port);
     const numbers = Array.from({ length: 10 }, (_, number) => `number ${number}`);
     client.socket.write(
-      numbers.map((message, index) => (index % 2 ? post(call({ message })) : chunked([call({ message })]))).join(""),
+      numbers
+        .map((message, index) => (index % 2 ? post(call({ message })) : chunked([call({ message })])))
+        .join(""),
     );
     for (const echo of numbers) expect(resultOf(await client.next())).toEqual({ echo });
     client.socket.destroy();
@@ -160,25 +162,28 @@ describe("the HTTP/1.1 door", () => {
   it.each([
     ["is not known yet", () => head("Transfer-Encoding: chunked"), []],
     ["waits", () => head("Transfer-Encoding: chunked").replace("application/json", "text/plain"), [415]],
-  ])("answers what was asked before a body that cannot be read, whose own answer %s", async (_, last, more) => {
-    const client = new Client(port);
-    const signals: AbortSignal[] = [];
-    const keep = (signal: AbortSignal) => signals.push(signal);
-    gateway.tools.events.on("started", keep);
-    client.socket.write(post(call({}, "wait")).repeat(2) + last());
-    while (signals.length < 2) await turn();
-    gateway.tools.events.off("started", keep);
-    client.socket.write("no length\r\n");
-    // It is read in these turns.
-    for (let turns = 0; turns < 50; turns++) await turn();
-    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
-    gateway.tools.events.emit("release");
-    expect(resultOf(await client.next())).toEqual({ waited: true });
-    expect(resultOf(await client.next())).toEqual({ waited: true });
-    for (const status of more) expect((await client.next()).status).toBe(status);
-    expect(await client.ended()).toBe("");
-    client.socket.destroy();
-  });
+  ])(
+    "answers what was asked before a body that cannot be read, whose own answer %s",
+    async (_, last, more) => {
+      const client = new Client(port);
+      const signals: AbortSignal[] = [];
+      const keep = (signal: AbortSignal) => signals.push(signal);
+      gateway.tools.events.on("started", keep);
+      client.socket.write(post(call({}, "wait")).repeat(2) + last());
+      while (signals.length < 2) await turn();
+      gateway.tools.events.off("started", keep);
+      client.socket.write("no length\r\n");
+      // It is read in these turns.
+      for (let turns = 0; turns < 50; turns++) await turn();
+      expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+      gateway.tools.events.emit("release");
+      expect(resultOf(await client.next())).toEqual({ waited: true });
+      expect(resultOf(await client.next())).toEqual({ waited: true });
+      for (const status of more) expect((await client.next()).status).toBe(status);
+      expect(await client.ended()).toBe("");
+      client.socket.destroy();
+    },
+  );
 
   it("answers at shutdown what came after it on an open connection, too", async () => {
     const door = await openHttpDoor(gateway, {});

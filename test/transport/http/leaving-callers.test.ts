@@ -88,15 +88,18 @@ describe("a caller that leaves", () => {
   it.each([
     ["of JSON", plain],
     ["in Connect", connectCall],
-  ])("has all of its calls %s given up, also those whose turn to be answered has not come", async (_, call) => {
-    const socket = await connected();
-    socket.write(call().repeat(3));
-    await expect.poll(() => signals.length).toBe(3);
-    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
-    await leave(socket);
-    await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([true, true, true]);
-    await gateway.pipeline.idle();
-  });
+  ])(
+    "has all of its calls %s given up, also those whose turn to be answered has not come",
+    async (_, call) => {
+      const socket = await connected();
+      socket.write(call().repeat(3));
+      await expect.poll(() => signals.length).toBe(3);
+      expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
+      await leave(socket);
+      await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([true, true, true]);
+      await gateway.pipeline.idle();
+    },
+  );
 
   it("before an answer of Connect to GET was its turn, ends nothing but its connection", async () => {
     const failures: unknown[] = [];

@@ -86,9 +86,15 @@ describe("the HTTP/1.1 door lets go of a caller that", () => {
   }
 
   function post(path: string, ...headers: string[]): string {
-    return [`POST ${path} HTTP/1.1`, "Host: 127.0.0.1", key, "Content-Type: application/json", ...headers, "", ""].join(
-      "\r\n",
-    );
+    return [
+      `POST ${path} HTTP/1.1`,
+      "Host: 127.0.0.1",
+      key,
+      "Content-Type: application/json",
+      ...headers,
+      "",
+      "",
+    ].join("\r\n");
   }
 
   it("says nothing", async () => {

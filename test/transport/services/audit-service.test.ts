@@ -43,7 +43,8 @@ describe("the audit over gRPC", () => {
     const clean = await runAudit();
     expect(clean.clean).toBe(true);
     expect(clean.lines.map(({ invariant }) => invariant)).toEqual(CHECKS.map(({ name }) => name));
-    for (const line of clean.lines) expect(line).toMatchObject({ description: expect.any(String), violations: 0n });
+    for (const line of clean.lines)
+      expect(line).toMatchObject({ description: expect.any(String), violations: 0n });
 
     await owner.query("update account set available = available + 1");
     const violated = await runAudit();
@@ -56,7 +57,10 @@ describe("the audit over gRPC", () => {
 
   it("is refused to an ordinary key", async () => {
     const error = await failureOf(runAudit({}, await world.agent()));
-    expect([error.code, detailOf(error, ErrorBodySchema).code]).toEqual([status.PERMISSION_DENIED, "FORBIDDEN"]);
+    expect([error.code, detailOf(error, ErrorBodySchema).code]).toEqual([
+      status.PERMISSION_DENIED,
+      "FORBIDDEN",
+    ]);
   });
 
   it("is one at a time, and ends in the database when its caller goes or its deadline passes", async () => {
@@ -67,7 +71,10 @@ describe("the audit over gRPC", () => {
     const gone = failureOf(runAudit({ signal: caller.signal }));
     await expect.poll(underWay).toEqual(["Lock"]);
     const second = await failureOf(runAudit());
-    expect([second.code, detailOf(second, ErrorBodySchema).code]).toEqual([status.ABORTED, "REQUEST_IN_PROGRESS"]);
+    expect([second.code, detailOf(second, ErrorBodySchema).code]).toEqual([
+      status.ABORTED,
+      "REQUEST_IN_PROGRESS",
+    ]);
     caller.abort();
     expect((await gone).code).toBe(status.CANCELLED);
     await expect.poll(underWay).toEqual([]);

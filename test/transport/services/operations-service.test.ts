@@ -30,7 +30,10 @@ let customer: Agent;
 beforeAll(async () => {
   world = await startWorld({ ...WATCHFUL, QUOTE_TTL_SECONDS: "300" });
   client = grpcClient(world.gateway.grpcAddress);
-  [operator, customer] = await Promise.all([world.agent({ operator: true }), world.agent({ balance: 10_000n })]);
+  [operator, customer] = await Promise.all([
+    world.agent({ operator: true }),
+    world.agent({ balance: 10_000n }),
+  ]);
 });
 afterAll(async () => {
   client.close();
@@ -70,7 +73,8 @@ describe("the status", () => {
     expect((await buy()).status).toBe(200);
     expect((await buy()).status).toBe(200);
     const told = await statusThat(
-      ({ revenueUsdcMicrousd, treasury }) => revenueUsdcMicrousd === 2_000n && treasury?.lookedAt !== undefined,
+      ({ revenueUsdcMicrousd, treasury }) =>
+        revenueUsdcMicrousd === 2_000n && treasury?.lookedAt !== undefined,
     );
     expect(told.treasury).toMatchObject({
       owner: world.treasury.publicKey.toBase58(),
@@ -200,7 +204,10 @@ describe("payments that bought nothing", () => {
       "It was credited to the balance: nobody has brought its proof in time.",
     );
     const first = await call(listFailedPayments, { limit: 1 });
-    const next = await call(listFailedPayments, { limit: 1, ...(first.nextCursor && { cursor: first.nextCursor }) });
+    const next = await call(listFailedPayments, {
+      limit: 1,
+      ...(first.nextCursor && { cursor: first.nextCursor }),
+    });
     expect([...first.items, ...next.items]).toEqual(items);
     expect(next.nextCursor).toBeUndefined();
     expect(await codeOf(call(listFailedPayments, { cursor: "x" }))).toBe("INVALID_ARGUMENT");
@@ -295,6 +302,8 @@ describe("the command line", () => {
       { action: "account.unblock", target: customer.accountId },
       { next_cursor: expect.any(String) },
     ]);
-    expect(found.rows).toMatchObject([{ account_id: customer.accountId, blocked_reason: null, operator: false }]);
+    expect(found.rows).toMatchObject([
+      { account_id: customer.accountId, blocked_reason: null, operator: false },
+    ]);
   });
 });

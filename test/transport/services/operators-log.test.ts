@@ -29,7 +29,10 @@ let customer: Agent;
 beforeAll(async () => {
   world = await startWorld(WATCHFUL);
   client = grpcClient(world.gateway.grpcAddress);
-  [operator, customer] = await Promise.all([world.agent({ operator: true }), world.agent({ balance: 10_000n })]);
+  [operator, customer] = await Promise.all([
+    world.agent({ operator: true }),
+    world.agent({ balance: 10_000n }),
+  ]);
 });
 afterAll(async () => {
   client.close();
@@ -86,11 +89,21 @@ async function samples(): Promise<Record<string, { does: () => Promise<unknown>;
     },
     "AccountService.AdjustBalance": {
       does: () =>
-        call(account.adjustBalance, { accountId, amountUsdcMicrousd: 5n, reason: "gift", idempotencyKey: "once" }),
+        call(account.adjustBalance, {
+          accountId,
+          amountUsdcMicrousd: 5n,
+          reason: "gift",
+          idempotencyKey: "once",
+        }),
       logged: {
         action: "account.adjust",
         target: accountId,
-        details: { account_id: accountId, amount_usdc_microusd: "5", reason: "gift", idempotency_key: "once" },
+        details: {
+          account_id: accountId,
+          amount_usdc_microusd: "5",
+          reason: "gift",
+          idempotency_key: "once",
+        },
       },
     },
     "AccountService.SetTier": {
@@ -132,7 +145,11 @@ async function samples(): Promise<Record<string, { does: () => Promise<unknown>;
     },
     "TreasuryService.RefundReceipt": {
       does: () => call(treasury.refundReceipt, { receiptId, reason: "bad" }),
-      logged: { action: "receipt.refund", target: receiptId, details: { receipt_id: receiptId, reason: "bad" } },
+      logged: {
+        action: "receipt.refund",
+        target: receiptId,
+        details: { receipt_id: receiptId, reason: "bad" },
+      },
     },
   };
 }
@@ -178,7 +195,15 @@ describe("every operator's method that changes something", () => {
   it("and only reads where it says that it does", () => {
     const reading = operatorsMethods(BINDINGS).filter(onlyReads);
     expect(reading.map(({ method }) => method.name).toSorted()).toEqual(
-      ["GetAccount", "GetStatus", "GetTreasury", "ListAccounts", "ListActions", "ListFailedPayments", "ListKeys"]
+      [
+        "GetAccount",
+        "GetStatus",
+        "GetTreasury",
+        "ListAccounts",
+        "ListActions",
+        "ListFailedPayments",
+        "ListKeys",
+      ]
         .concat("ListSuspense", "RunAudit")
         .toSorted(),
     );
@@ -200,14 +225,20 @@ describe("an action", () => {
       "select failure from operator_action where failed_action is not null order by id desc limit 1",
     );
     expect(rows).toEqual([{ failure: failed?.failure }]);
-    await call(AccountService.method.adjustBalance, { ...much, amountUsdcMicrousd: 9_000_000n, idempotencyKey: "up" });
+    await call(AccountService.method.adjustBalance, {
+      ...much,
+      amountUsdcMicrousd: 9_000_000n,
+      idempotencyKey: "up",
+    });
     await call(AccountService.method.adjustBalance, much);
     expect((await log())[0]).toMatchObject({ failure: "", repeats: "" });
   });
 
   it("that nobody may do, or that breaks a rule of the contract, is none", async () => {
     const before = await log();
-    const refused = await failureOf(call(AccountService.method.setTier, { accountId: operator.accountId }, operator));
+    const refused = await failureOf(
+      call(AccountService.method.setTier, { accountId: operator.accountId }, operator),
+    );
     expect(status[refused.code]).toBe("INVALID_ARGUMENT");
     const stranger = { accountId: customer.accountId, ratePerMinute: 5, burst: 5 };
     const forbidden = await failureOf(call(AccountService.method.setTier, stranger, customer));
@@ -220,7 +251,11 @@ describe("an action", () => {
     const oops = `it is ${customer.apiKey} \u0001 "quoted"`;
     await call(AccountService.method.setBlocked, { accountId, blocked: false, reason: oops.slice(0, 400) });
     await failureOf(
-      call(AccountService.method.setTier, { accountId: `\0${"x".repeat(20_000)}`, ratePerMinute: 5, burst: 5 }),
+      call(AccountService.method.setTier, {
+        accountId: `\0${"x".repeat(20_000)}`,
+        ratePerMinute: 5,
+        burst: 5,
+      }),
     );
     const [long, odd] = await log();
     expect(odd?.details).toContain("sk-agent-***");
@@ -250,14 +285,22 @@ describe("an action", () => {
     const given = await runToolgate(settings, ["accounts", "operator", "--account", accountId]);
     expect(given).toMatchObject({ code: 0, stderr: "" });
     // The other commands have the same ports.
-    const { accounts, apiKeys, suspense, refunds } = recorded(world.postgres, createLogger("silent", { secrets: [] }));
+    const { accounts, apiKeys, suspense, refunds } = recorded(
+      world.postgres,
+      createLogger("silent", { secrets: [] }),
+    );
     await accounts.setOperator(accountId, false);
     await accounts.setBlocked(accountId, { blocked: true, reason: "late" });
     await accounts.setBlocked(accountId, { blocked: false, reason: "paid" });
     await accounts.setTier(accountId, { ratePerMinute: 600_000, burst: 60_000 });
     await accounts.create(customer.wallet.publicKey.toBase58());
     await accounts.adjust({ accountId, amount: 5n, reason: "gift", idempotencyKey: "once" });
-    const limits = { expiresAt: new Date("2100-01-01"), perCall: 5n, perDay: undefined, tools: new Set(["t"]) };
+    const limits = {
+      expiresAt: new Date("2100-01-01"),
+      perCall: 5n,
+      perDay: undefined,
+      tools: new Set(["t"]),
+    };
     const { key } = await apiKeys.create({ accountId, name: "by hand", scopes: [], limits });
     await apiKeys.rotate({ keyId: key.keyId, accountId, overlapSeconds: 0 });
     await apiKeys.revoke(key.keyId);
@@ -280,7 +323,8 @@ describe("an action", () => {
         "receipt.refund",
       ],
     ]);
-    for (const item of items) expect(item).toMatchObject({ accountId: "", actor: expect.stringMatching(/^cli:\S+$/) });
+    for (const item of items)
+      expect(item).toMatchObject({ accountId: "", actor: expect.stringMatching(/^cli:\S+$/) });
     const reasons = items.flatMap(({ details }) => JSON.parse(details).reason ?? []);
     expect(reasons).toEqual(["late", "paid", "gift", "ours", "bad"]);
     const details = { account_id: accountId, name: "by hand", scopes: [] };
@@ -289,7 +333,9 @@ describe("an action", () => {
       ...details,
       limits: written,
     });
-    expect(items.filter(({ repeats }) => repeats !== "").map(({ action }) => action)).toEqual(["account.adjust"]);
+    expect(items.filter(({ repeats }) => repeats !== "").map(({ action }) => action)).toEqual([
+      "account.adjust",
+    ]);
     expect(items.slice(-2).map(({ failure }) => failure.split(":")[0])).toEqual(["NOT_FOUND", "NOT_FOUND"]);
     expect(items.map((item) => item.details).join()).not.toMatch(/sk-agent-\w{8}/);
   });

@@ -20,7 +20,9 @@ describe("the 402 answer", () => {
     expect(messages.message(error, "req_1", "step").paymentInstructions?.memoFormat).toBe(
       "<step_id>:<quote_id>:<nonce>",
     );
-    expect(messages.message(error, "req_1", "prefix").paymentInstructions?.memoFormat).toBe("acme:{quote_id}");
+    expect(messages.message(error, "req_1", "prefix").paymentInstructions?.memoFormat).toBe(
+      "acme:{quote_id}",
+    );
   });
 
   it("carries the quote with its price twice, its step and its times", () => {

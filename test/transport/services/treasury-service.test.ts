@@ -85,7 +85,9 @@ describe("a transfer that names no quote", () => {
     expect((await buy(payer)).body.receipt.debited_usdc_microusd).toBe(1_000);
     expect((await buy(payer)).status).toBe(402);
     expect((await call(listSuspense, { status: SuspenseStatus.OPEN })).items).toEqual([]);
-    expect((await call(listSuspense, { status: SuspenseStatus.ASSIGNED })).items).toEqual([assigned.transfer]);
+    expect((await call(listSuspense, { status: SuspenseStatus.ASSIGNED })).items).toEqual([
+      assigned.transfer,
+    ]);
     expect(await world.violations()).toEqual([]);
   });
 
@@ -162,9 +164,18 @@ describe("the operator's treasury work", () => {
     const owner = { case: "operator", value: true } as const;
     const stranger = { case: "accountId", value: `acct_${randomUUID().replaceAll("-", "")}` } as const;
     const cases: [() => Promise<unknown>, RegExp][] = [
-      [() => call(assignSuspense, { txSignature: unknown, owner, reason: "r" }), /^NOT_FOUND NOT_FOUND .*transfer/],
-      [() => call(assignSuspense, { txSignature: "me", owner, reason: "r" }), /^NOT_FOUND NOT_FOUND .*transfer/],
-      [() => call(assignSuspense, { txSignature, owner: stranger, reason: "r" }), /^NOT_FOUND NOT_FOUND .*account/],
+      [
+        () => call(assignSuspense, { txSignature: unknown, owner, reason: "r" }),
+        /^NOT_FOUND NOT_FOUND .*transfer/,
+      ],
+      [
+        () => call(assignSuspense, { txSignature: "me", owner, reason: "r" }),
+        /^NOT_FOUND NOT_FOUND .*transfer/,
+      ],
+      [
+        () => call(assignSuspense, { txSignature, owner: stranger, reason: "r" }),
+        /^NOT_FOUND NOT_FOUND .*account/,
+      ],
       [
         () => call(refundReceipt, { receiptId: `rcpt_${"0".repeat(32)}`, reason: "r" }),
         /^NOT_FOUND NOT_FOUND .*receipt/,

@@ -33,7 +33,9 @@ export function ExportStatement() {
           </>
         }
       >
-        <p>Every deposit, charge, refund and correction with the balance after it, oldest first. Times are UTC.</p>
+        <p>
+          Every deposit, charge, refund and correction with the balance after it, oldest first. Times are UTC.
+        </p>
         <div className="actions">
           {PERIODS.map(({ label, days: of }) => (
             <Button key={label} small onClick={() => setDays(of(new Date()))}>

@@ -18,17 +18,37 @@ export function FilterBar({
   const tools = useTools(filter.tool);
   const keys = useKeys(filter.key);
   return (
-    <form className="filter" role="search" aria-label="Narrow the list" onSubmit={(event) => event.preventDefault()}>
+    <form
+      className="filter"
+      role="search"
+      aria-label="Narrow the list"
+      onSubmit={(event) => event.preventDefault()}
+    >
       <Choose
         label="Status"
         value={filter.status}
         options={statuses.map((status) => ({ value: status, label: status }))}
         onChange={(status) => onFilter({ ...filter, status })}
       />
-      <Choose label="Tool" value={filter.tool} options={tools} onChange={(tool) => onFilter({ ...filter, tool })} />
-      <Choose label="Key" value={filter.key} options={keys} onChange={(key) => onFilter({ ...filter, key })} />
+      <Choose
+        label="Tool"
+        value={filter.tool}
+        options={tools}
+        onChange={(tool) => onFilter({ ...filter, tool })}
+      />
+      <Choose
+        label="Key"
+        value={filter.key}
+        options={keys}
+        onChange={(key) => onFilter({ ...filter, key })}
+      />
       <Day label="From" value={filter.from} onChange={(from) => onFilter({ ...filter, from })} />
-      <Day label="To" value={filter.to} problem={daysProblem(filter)} onChange={(to) => onFilter({ ...filter, to })} />
+      <Day
+        label="To"
+        value={filter.to}
+        problem={daysProblem(filter)}
+        onChange={(to) => onFilter({ ...filter, to })}
+      />
       {narrows(filter) && (
         <Button tone="quiet" icon="cross" onClick={() => onFilter(withoutLimits(filter))}>
           Clear
@@ -82,7 +102,12 @@ function Day({
   return (
     <Field label={`${label} (UTC day)`} error={problem}>
       {(control) => (
-        <Input {...control} type="date" value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />
+        <Input
+          {...control}
+          type="date"
+          value={value}
+          onChange={({ currentTarget }) => onChange(currentTarget.value)}
+        />
       )}
     </Field>
   );
@@ -105,5 +130,7 @@ function useKeys(chosen: string): readonly Option[] {
 }
 
 function withChosen(options: readonly Option[], value: string, label: string): readonly Option[] {
-  return value === "" || options.some((option) => option.value === value) ? options : [...options, { value, label }];
+  return value === "" || options.some((option) => option.value === value)
+    ? options
+    : [...options, { value, label }];
 }

@@ -22,7 +22,10 @@ const COLUMNS: readonly Column<Receipt>[] = [
     ),
   },
   { head: "Tool", cell: ({ tool }) => tool },
-  { head: "Status", cell: ({ status }) => <Status kind={receiptWord(status).kind}>{receiptWord(status).word}</Status> },
+  {
+    head: "Status",
+    cell: ({ status }) => <Status kind={receiptWord(status).kind}>{receiptWord(status).word}</Status>,
+  },
   { head: "Paid by", cell: ({ paidBy }) => paidByWord(paidBy) },
   {
     head: "Charged",

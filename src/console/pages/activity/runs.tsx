@@ -23,7 +23,10 @@ const COLUMNS: readonly Column<Run>[] = [
     ),
   },
   { head: "Tool", cell: ({ tool }) => tool },
-  { head: "Status", cell: ({ status }) => <Status kind={runWord(status).kind}>{runWord(status).word}</Status> },
+  {
+    head: "Status",
+    cell: ({ status }) => <Status kind={runWord(status).kind}>{runWord(status).word}</Status>,
+  },
   {
     head: "Error",
     cell: ({ error }) =>
@@ -37,7 +40,11 @@ const COLUMNS: readonly Column<Run>[] = [
       ),
   },
   { head: "Took", align: "end", cell: (run) => <span className="time">{durationWord(run)}</span> },
-  { head: "Cost", align: "end", cell: ({ spentUsdcMicrousd }) => <Money microUsd={spentUsdcMicrousd} aligned /> },
+  {
+    head: "Cost",
+    align: "end",
+    cell: ({ spentUsdcMicrousd }) => <Money microUsd={spentUsdcMicrousd} aligned />,
+  },
 ];
 
 /** What was run, whether it was charged or not. */
@@ -67,8 +74,8 @@ export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: 
       filter={<FilterBar filter={filter} statuses={[...RUN_STATUSES.keys()]} onFilter={onFilter} />}
       empty={
         <NoneFound what="runs" filter={filter} onFilter={onFilter}>
-          Paid calls are recorded, and free ones that carry an idempotency key: how they ended, how long they took, why
-          they failed.
+          Paid calls are recorded, and free ones that carry an idempotency key: how they ended, how long they
+          took, why they failed.
         </NoneFound>
       }
     />

@@ -3,7 +3,15 @@ import { useTransport } from "@connectrpc/connect-query";
 import { Link } from "wouter";
 import { BalanceService, type Entry } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { counted, shortened } from "../../format.ts";
-import { ButtonLink, EmptyState, ExternalLink, Money, SignedMoney, Time, type Column } from "../../ui/index.ts";
+import {
+  ButtonLink,
+  EmptyState,
+  ExternalLink,
+  Money,
+  SignedMoney,
+  Time,
+  type Column,
+} from "../../ui/index.ts";
 import { transactionHref } from "../explorer.ts";
 import { usePagedList } from "../paged-list.ts";
 import { entryWord } from "../words.ts";

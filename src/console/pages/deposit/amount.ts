@@ -17,11 +17,13 @@ const DECIMAL = /^(\d*)(?:\.(\d*))?$/;
 export function readAmount(text: string): Amount {
   const digits = text.trim().replace(/^\$/, "").trim();
   if (digits === "") return { problem: "Say how much USDC to deposit." };
-  if (digits.includes(",")) return { problem: "Write it without commas and with a decimal point, like 1250.50" };
+  if (digits.includes(","))
+    return { problem: "Write it without commas and with a decimal point, like 1250.50" };
   if (digits.startsWith("-")) return { problem: "A deposit is more than nothing." };
   const match = DECIMAL.exec(digits);
   const [, whole = "", fraction = ""] = match ?? [];
-  if (match === null || whole + fraction === "") return { problem: "That is no amount. Write it like 25 or 12.50" };
+  if (match === null || whole + fraction === "")
+    return { problem: "That is no amount. Write it like 25 or 12.50" };
   if (fraction.length > 6) return { problem: "USDC has six decimals, not more." };
   return within(BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0")));
 }

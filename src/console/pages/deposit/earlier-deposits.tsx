@@ -3,7 +3,17 @@ import { useTransport } from "@connectrpc/connect-query";
 import { Link } from "wouter";
 import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { counted } from "../../format.ts";
-import { ButtonLink, Card, EmptyState, Money, Pager, Status, Table, Time, type Column } from "../../ui/index.ts";
+import {
+  ButtonLink,
+  Card,
+  EmptyState,
+  Money,
+  Pager,
+  Status,
+  Table,
+  Time,
+  type Column,
+} from "../../ui/index.ts";
 import { Loaded } from "../loaded.tsx";
 import { usePagedList } from "../paged-list.ts";
 import { stateWord } from "./steps.ts";
@@ -17,7 +27,10 @@ const COLUMNS: readonly Column<Deposit>[] = [
       </Link>
     ),
   },
-  { head: "Status", cell: ({ state }) => <Status kind={stateWord(state).kind}>{stateWord(state).word}</Status> },
+  {
+    head: "Status",
+    cell: ({ state }) => <Status kind={stateWord(state).kind}>{stateWord(state).word}</Status>,
+  },
   {
     head: "Asked for",
     align: "end",
@@ -62,7 +75,9 @@ export function EarlierDeposits({ current }: { current: string | undefined }) {
             rowKey={({ depositId }) => depositId}
             dim={({ state, depositId }) => state === DepositState.WAITING && depositId !== current}
             empty={
-              <EmptyState title="No deposits yet">Choose an amount above; what you send is listed here.</EmptyState>
+              <EmptyState title="No deposits yet">
+                Choose an amount above; what you send is listed here.
+              </EmptyState>
             }
           />
         )}

@@ -56,7 +56,11 @@ function Shown({ deposit, onSent }: { deposit: Deposit; onSent: () => void }) {
 }
 
 /** What became of it, where that is more than the steps can say. */
-function Outcome({ deposit: { state, failure, amountUsdcMicrousd, creditedUsdcMicrousd } }: { deposit: Deposit }) {
+function Outcome({
+  deposit: { state, failure, amountUsdcMicrousd, creditedUsdcMicrousd },
+}: {
+  deposit: Deposit;
+}) {
   switch (state) {
     case DepositState.CREDITED:
       return (
@@ -90,8 +94,8 @@ function Outcome({ deposit: { state, failure, amountUsdcMicrousd, creditedUsdcMi
         <Note tone="warn" title="A payment arrived, but not with this deposit's memo">
           {failure !== undefined && <p>{failure}</p>}
           <p>
-            Nothing is lost: tell the operator its signature. Do not pay again for the same amount before you have
-            asked.
+            Nothing is lost: tell the operator its signature. Do not pay again for the same amount before you
+            have asked.
           </p>
         </Note>
       );

@@ -14,7 +14,9 @@ export function PayElsewhere({ deposit }: { deposit: Deposit }) {
           <a href={solanaPayUrl}>Open in a wallet app</a>
         </div>
         <div>
-          <p>Scan it with the wallet on your phone: amount and memo are in it. Or send it by hand, exactly so:</p>
+          <p>
+            Scan it with the wallet on your phone: amount and memo are in it. Or send it by hand, exactly so:
+          </p>
           <Facts
             facts={[
               ["To", <Copyable key="to" text={recipient} label="address" />],
@@ -26,8 +28,8 @@ export function PayElsewhere({ deposit }: { deposit: Deposit }) {
         </div>
       </div>
       <Note tone="warn" title="Do not leave out the memo">
-        Without it nobody can tell whose payment it is: it is kept aside until the operator assigns it to you by hand.
-        Many exchanges cannot send a memo; withdraw to your own wallet first.
+        Without it nobody can tell whose payment it is: it is kept aside until the operator assigns it to you
+        by hand. Many exchanges cannot send a memo; withdraw to your own wallet first.
       </Note>
     </Card>
   );

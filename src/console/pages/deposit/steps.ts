@@ -15,7 +15,11 @@ export interface Step {
 const STEPS = [
   { name: "Seen", state: DepositState.SEEN, text: "Your transaction reaches the chain." },
   { name: "Confirmed", state: DepositState.CONFIRMED, text: "The validators vote for it: seconds." },
-  { name: "Finalized", state: DepositState.FINALIZED, text: "Nothing can undo it any more: about 15 seconds." },
+  {
+    name: "Finalized",
+    state: DepositState.FINALIZED,
+    text: "Nothing can undo it any more: about 15 seconds.",
+  },
   { name: "Credited", state: DepositState.CREDITED, text: "It adds to your balance." },
 ] as const;
 

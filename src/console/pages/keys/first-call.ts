@@ -30,7 +30,8 @@ const PREFERRED = ["vram_estimate", "echo", "get_status"];
 /** A call that a key with these rights may make, with parameters that work where the tool's example or schema has any. */
 export function firstCallOf({ scopes, tools }: Rights, catalogue: readonly Tool[]): FirstCall {
   const may = (tool: string) =>
-    (tools.length === 0 || tools.includes(tool)) && (SCOPE_OF[tool] === undefined || scopes.includes(SCOPE_OF[tool]));
+    (tools.length === 0 || tools.includes(tool)) &&
+    (SCOPE_OF[tool] === undefined || scopes.includes(SCOPE_OF[tool]));
   const active = catalogue.filter(({ status }) => status === ToolStatus.ACTIVE).map(({ name }) => name);
   const tool = [...PREFERRED, ...active, ...tools].find(may) ?? "get_status";
   const schema = catalogue.find(({ name }) => name === tool)?.inputSchema;

@@ -26,7 +26,11 @@ export function KeyTable({
     { head: "Limits", cell: (use) => <Limits use={use} now={now} /> },
     { head: "Today", align: "end", cell: (use) => <Today use={use} balance={balance} now={now} /> },
     { head: "Spent", align: "end", cell: (use) => <Spent use={use} /> },
-    { head: "Last used", align: "end", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative none="never" /> },
+    {
+      head: "Last used",
+      align: "end",
+      cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative none="never" />,
+    },
     {
       head: "Actions",
       hideHead: true,
@@ -163,7 +167,11 @@ function Spent({ use: { key, spentUsdcMicrousd, chargedCalls } }: { use: KeyWith
   );
 }
 
-function Actions({ use, onRotate, onRevoke }: { use: KeyWithUse } & Pick<KeyActions, "onRotate" | "onRevoke">) {
+function Actions({
+  use,
+  onRotate,
+  onRevoke,
+}: { use: KeyWithUse } & Pick<KeyActions, "onRotate" | "onRevoke">) {
   const name = use.key?.name ?? "";
   return (
     <div className="actions">

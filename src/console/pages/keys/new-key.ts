@@ -44,8 +44,10 @@ export function faultsOf(form: NewKeyForm, now: Date): Faults {
   for (const limit of ["perCall", "perDay"] as const) {
     const amount = parseUsd(form[limit]);
     if (form[limit].trim() !== "" && (amount === undefined || amount === 0n))
-      faults[limit] = "An amount above zero in dollars, such as 0.25, with at most six decimals; empty for none";
-    else if (amount !== undefined && amount > MOST_USD) faults[limit] = "At most $1,000,000,000; empty for none";
+      faults[limit] =
+        "An amount above zero in dollars, such as 0.25, with at most six decimals; empty for none";
+    else if (amount !== undefined && amount > MOST_USD)
+      faults[limit] = "At most $1,000,000,000; empty for none";
   }
   if (form.ends === "date" && !(endOf(form, now) > now)) faults.endDate = "Choose a day from today on";
   if (form.someTools && form.tools.length === 0) faults.tools = "Choose at least one tool, or allow all";

@@ -25,7 +25,9 @@ export function NewSecret({ secret: key }: { secret: UnsavedSecret }) {
     <section className="new-secret" tabIndex={-1} ref={box} aria-labelledby="new-secret-title">
       <div>
         <h2 id="new-secret-title">Save the key “{name}” now</h2>
-        <p className="soft">It is shown this once. The gateway keeps only a hash of it, so nobody can show it again.</p>
+        <p className="soft">
+          It is shown this once. The gateway keeps only a hash of it, so nobody can show it again.
+        </p>
       </div>
       <Code text={secret} label="API key" wrap />
       <Tabs label="How to use it" tabs={USES} current={use} onChange={setUse}>

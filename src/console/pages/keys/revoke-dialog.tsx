@@ -37,8 +37,8 @@ export function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; on
       }
     >
       <p>
-        Whatever uses <code>{use?.key?.prefix}…</code> is refused within a second. That cannot be undone; its receipts
-        and runs stay. To replace it without a pause, rotate it instead.
+        Whatever uses <code>{use?.key?.prefix}…</code> is refused within a second. That cannot be undone; its
+        receipts and runs stay. To replace it without a pause, rotate it instead.
       </p>
       <ErrorNote error={error} />
     </Dialog>

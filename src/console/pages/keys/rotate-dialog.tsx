@@ -39,12 +39,17 @@ export function RotateDialog({ use, onClose }: { use: KeyWithUse | undefined; on
       }
     >
       <p>
-        A new key with the same name, rights and limits takes its place. Both together keep to what may be spent on a
-        day.
+        A new key with the same name, rights and limits takes its place. Both together keep to what may be
+        spent on a day.
       </p>
       <Field label="The old key" hint="Time enough to give the new one to everything that uses the old one">
         {(control) => (
-          <Select {...control} options={OVERLAPS} value={overlap} onChange={({ target }) => setOverlap(target.value)} />
+          <Select
+            {...control}
+            options={OVERLAPS}
+            value={overlap}
+            onChange={({ target }) => setOverlap(target.value)}
+          />
         )}
       </Field>
       <ErrorNote error={error} />

@@ -2,7 +2,18 @@ import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connec
 import { useState } from "react";
 import { KeyService, type ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { queryClient } from "../../rpc.ts";
-import { Button, Card, Dialog, EmptyState, ErrorNote, Status, Table, tell, Time, type Column } from "../../ui/index.ts";
+import {
+  Button,
+  Card,
+  Dialog,
+  EmptyState,
+  ErrorNote,
+  Status,
+  Table,
+  tell,
+  Time,
+  type Column,
+} from "../../ui/index.ts";
 import { Loaded } from "../loaded.tsx";
 
 /** The keys of an account, which its owner has made. */
@@ -89,7 +100,9 @@ function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
         </>
       }
     >
-      <p>It is another person’s key. Whatever uses it is refused within a second, and that cannot be undone.</p>
+      <p>
+        It is another person’s key. Whatever uses it is refused within a second, and that cannot be undone.
+      </p>
       <ErrorNote error={error} />
     </Dialog>
   );

@@ -44,7 +44,9 @@ function Accounts() {
   const text = search.get("q") ?? "";
   const query = useDeferredValue(text.trim().slice(0, 100));
   const client = useMemo(() => createClient(AccountService, transport), []);
-  const list = usePagedList(["accounts", query], (page, signal) => client.listAccounts({ ...page, query }, { signal }));
+  const list = usePagedList(["accounts", query], (page, signal) =>
+    client.listAccounts({ ...page, query }, { signal }),
+  );
   return (
     <ListCard
       caption="Accounts"
@@ -55,7 +57,10 @@ function Accounts() {
       shown={(rows) => counted(rows, "account")}
       filter={
         <div className="search-row">
-          <Field label="Find" hint="The beginning of an account’s, wallet’s or key’s identifier, or of a key’s secret">
+          <Field
+            label="Find"
+            hint="The beginning of an account’s, wallet’s or key’s identifier, or of a key’s secret"
+          >
             {(control) => (
               <Input
                 {...control}
@@ -63,7 +68,9 @@ function Accounts() {
                 maxLength={100}
                 placeholder="acct_…, a wallet, key_…, sk-agent-…"
                 value={text}
-                onChange={({ target }) => setSearch(target.value === "" ? {} : { q: target.value }, { replace: true })}
+                onChange={({ target }) =>
+                  setSearch(target.value === "" ? {} : { q: target.value }, { replace: true })
+                }
               />
             )}
           </Field>
@@ -71,7 +78,9 @@ function Accounts() {
       }
       empty={
         <EmptyState title={query === "" ? "No account yet" : "No account like that"}>
-          {query === "" ? "The first one is made when somebody signs in." : "Look for the beginning, not the middle."}
+          {query === ""
+            ? "The first one is made when somebody signs in."
+            : "Look for the beginning, not the middle."}
         </EmptyState>
       }
     />

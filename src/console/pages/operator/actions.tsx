@@ -64,7 +64,11 @@ function What({ action: { action, failure } }: { action: OperatorAction }) {
 
 /** Members and values of a flat object; anything else as it is. */
 function Details({ json }: { json: string }) {
-  return json === "" || json === "{}" ? <span className="faint">—</span> : <code className="details">{json}</code>;
+  return json === "" || json === "{}" ? (
+    <span className="faint">—</span>
+  ) : (
+    <code className="details">{json}</code>
+  );
 }
 
 function Who({ action: { accountId, actor } }: { action: OperatorAction }) {

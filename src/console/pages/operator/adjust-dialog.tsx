@@ -20,7 +20,9 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
   const [sure, setSure] = useState(false);
   // One for this correction, whatever happens on the way.
   const [idempotencyKey] = useState(newKey);
-  const { mutate, error, isPending } = useMutation(AccountService.method.adjustBalance, { onSuccess: refreshAccounts });
+  const { mutate, error, isPending } = useMutation(AccountService.method.adjustBalance, {
+    onSuccess: refreshAccounts,
+  });
   const size = parseUsd(text);
   const faults = {
     amount: faultOf(size),
@@ -98,7 +100,9 @@ function Consequence({ account, amount, reason }: { account: Account; amount: bi
   return (
     <Note tone="warn" title={`${formatUsd(balance)} becomes ${formatUsd(balance + amount)}`}>
       <p>“{reason}”</p>
-      <p className="faint">The entry stays in the ledger: it can be countered by another one, and not removed.</p>
+      <p className="faint">
+        The entry stays in the ledger: it can be countered by another one, and not removed.
+      </p>
     </Note>
   );
 }

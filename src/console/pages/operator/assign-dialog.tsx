@@ -23,7 +23,9 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
   const accountId = account.trim();
   const faults = {
     account:
-      owner === "account" && !accountId.startsWith("acct_") ? "Enter an account’s identifier, acct_…" : undefined,
+      owner === "account" && !accountId.startsWith("acct_")
+        ? "Enter an account’s identifier, acct_…"
+        : undefined,
     reason: reason.trim() === "" ? "Say why" : undefined,
   };
   const amount = formatUsd(transfer.amountUsdcMicrousd);
@@ -33,7 +35,8 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
     mutate(
       {
         txSignature: transfer.txSignature,
-        owner: owner === "account" ? { case: "accountId", value: accountId } : { case: "operator", value: true },
+        owner:
+          owner === "account" ? { case: "accountId", value: accountId } : { case: "operator", value: true },
         reason: reason.trim(),
       },
       {
@@ -61,8 +64,8 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       }
     >
       <p className="soft">
-        Transaction <code>{shortened(transfer.txSignature, 6, 6)}</code>. It is given once, and cannot be taken back
-        here.
+        Transaction <code>{shortened(transfer.txSignature, 6, 6)}</code>. It is given once, and cannot be
+        taken back here.
       </p>
       <Choice label="Owner" options={OWNERS} value={owner} onChange={setOwner} />
       {owner === "account" ? (

@@ -3,7 +3,17 @@ import { AuditService, type AuditLine } from "#gen/toolgate/v1/audit_service_pb.
 import { OperationsService, type LastAudit } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { formatCount } from "../../format.ts";
 import { queryClient } from "../../rpc.ts";
-import { Button, Card, EmptyState, ErrorNote, Status, Table, tell, Time, type Column } from "../../ui/index.ts";
+import {
+  Button,
+  Card,
+  EmptyState,
+  ErrorNote,
+  Status,
+  Table,
+  tell,
+  Time,
+  type Column,
+} from "../../ui/index.ts";
 
 const COLUMNS: readonly Column<AuditLine>[] = [
   { head: "Invariant", cell: ({ invariant }) => <code>{invariant}</code> },
@@ -13,7 +23,11 @@ const COLUMNS: readonly Column<AuditLine>[] = [
     head: "Violations",
     align: "end",
     cell: ({ violations }) =>
-      violations === 0n ? <Status kind="ok">none</Status> : <Status kind="bad">{formatCount(violations)}</Status>,
+      violations === 0n ? (
+        <Status kind="ok">none</Status>
+      ) : (
+        <Status kind="bad">{formatCount(violations)}</Status>
+      ),
   },
 ];
 
@@ -26,7 +40,10 @@ export function AuditCard({ last }: { last: LastAudit | undefined }) {
       {
         onSuccess: ({ clean }) => {
           tell(clean ? "The ledger adds up" : "The audit found violations", clean ? "ok" : "bad");
-          const queryKey = createConnectQueryKey({ schema: OperationsService.method.getStatus, cardinality: "finite" });
+          const queryKey = createConnectQueryKey({
+            schema: OperationsService.method.getStatus,
+            cardinality: "finite",
+          });
           void queryClient.invalidateQueries({ queryKey });
         },
       },

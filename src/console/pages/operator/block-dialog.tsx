@@ -10,7 +10,9 @@ export function BlockDialog({ account, onClose }: { account: Account; onClose: (
   const blocked = account.blockedReason === undefined;
   const [reason, setReason] = useState("");
   const [told, setTold] = useState(false);
-  const { mutate, error, isPending } = useMutation(AccountService.method.setBlocked, { onSuccess: refreshAccounts });
+  const { mutate, error, isPending } = useMutation(AccountService.method.setBlocked, {
+    onSuccess: refreshAccounts,
+  });
   const submit = () => {
     setTold(true);
     if (reason.trim() === "") return;

@@ -6,7 +6,8 @@ const COLUMNS: readonly Column<EndpointStatus>[] = [
   { head: "Endpoint", cell: ({ host, problem }) => <Endpoint host={host} problem={problem} /> },
   {
     head: "State",
-    cell: ({ healthy }) => (healthy ? <Status kind="ok">answers</Status> : <Status kind="bad">does not answer</Status>),
+    cell: ({ healthy }) =>
+      healthy ? <Status kind="ok">answers</Status> : <Status kind="bad">does not answer</Status>,
   },
   { head: "Slot", align: "end", cell: ({ slot }) => (slot === undefined ? "—" : formatCount(slot)) },
   {
@@ -14,7 +15,11 @@ const COLUMNS: readonly Column<EndpointStatus>[] = [
     align: "end",
     cell: ({ slotsBehind }) => (slotsBehind === undefined ? "—" : formatCount(slotsBehind)),
   },
-  { head: "Took", align: "end", cell: ({ latencyMs }) => (latencyMs === undefined ? "—" : `${latencyMs} ms`) },
+  {
+    head: "Took",
+    align: "end",
+    cell: ({ latencyMs }) => (latencyMs === undefined ? "—" : `${latencyMs} ms`),
+  },
 ];
 
 /** The endpoints of the chain, in the order in which they are tried. */

@@ -1,7 +1,11 @@
 import { createClient } from "@connectrpc/connect";
 import { useMemo } from "react";
 import { Link } from "wouter";
-import { FailedPaymentKind, OperationsService, type FailedPayment } from "#gen/toolgate/v1/operations_service_pb.ts";
+import {
+  FailedPaymentKind,
+  OperationsService,
+  type FailedPayment,
+} from "#gen/toolgate/v1/operations_service_pb.ts";
 import { counted, shortened } from "../../format.ts";
 import { transport } from "../../rpc.ts";
 import { Copyable, EmptyState, Money, Status, Time, type Column } from "../../ui/index.ts";
@@ -15,7 +19,9 @@ const COLUMNS: readonly Column<FailedPayment>[] = [
   { head: "Transaction", cell: ({ txSignature }) => <Signature text={txSignature} /> },
   {
     head: "Account",
-    cell: ({ accountId }) => <Link href={`/operator/accounts/${accountId}`}>{shortened(accountId, 10, 4)}</Link>,
+    cell: ({ accountId }) => (
+      <Link href={`/operator/accounts/${accountId}`}>{shortened(accountId, 10, 4)}</Link>
+    ),
   },
   {
     head: "Amount",
@@ -28,7 +34,9 @@ const COLUMNS: readonly Column<FailedPayment>[] = [
 /** Payments that did not buy what they were for. */
 export function FailedPayments() {
   const client = useMemo(() => createClient(OperationsService, transport), []);
-  const list = usePagedList(["failed-payments"], (page, signal) => client.listFailedPayments(page, { signal }));
+  const list = usePagedList(["failed-payments"], (page, signal) =>
+    client.listFailedPayments(page, { signal }),
+  );
   return (
     <ListCard
       caption="Failed payments"

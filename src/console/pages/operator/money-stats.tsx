@@ -7,7 +7,11 @@ import { Stat, Stats } from "../../ui/index.ts";
 export function MoneyStats({ status }: { status: GetStatusResponse }) {
   return (
     <Stats>
-      <Stat label="Owed to accounts" value={formatUsd(status.liabilitiesUsdcMicrousd)} note="balances and holds" />
+      <Stat
+        label="Owed to accounts"
+        value={formatUsd(status.liabilitiesUsdcMicrousd)}
+        note="balances and holds"
+      />
       <Stat
         label="Revenue"
         value={status.revenueUsdcMicrousd === undefined ? "—" : formatUsd(status.revenueUsdcMicrousd)}

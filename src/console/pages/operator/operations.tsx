@@ -12,7 +12,10 @@ import "./operator.css";
 /** How the service is, and what it depends on; looked at again every few seconds. */
 export function OperationsPage() {
   return (
-    <OperatorPage title="Operations" lead="All instances together. Amounts are the ledger’s own; times are UTC.">
+    <OperatorPage
+      title="Operations"
+      lead="All instances together. Amounts are the ledger’s own; times are UTC."
+    >
       <State />
     </OperatorPage>
   );

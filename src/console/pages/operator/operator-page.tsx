@@ -13,7 +13,10 @@ export function OperatorPage({
       {session.operator ? (
         children
       ) : (
-        <EmptyState title="This page is for operators" action={<ButtonLink href="/">Go to the overview</ButtonLink>}>
+        <EmptyState
+          title="This page is for operators"
+          action={<ButtonLink href="/">Go to the overview</ButtonLink>}
+        >
           The account that you are signed in with does not have the operator role.
         </EmptyState>
       )}

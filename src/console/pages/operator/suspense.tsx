@@ -1,7 +1,11 @@
 import { createClient } from "@connectrpc/connect";
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
-import { SuspenseStatus, TreasuryService, type SuspendedTransfer } from "#gen/toolgate/v1/treasury_service_pb.ts";
+import {
+  SuspenseStatus,
+  TreasuryService,
+  type SuspendedTransfer,
+} from "#gen/toolgate/v1/treasury_service_pb.ts";
 import { counted, shortened } from "../../format.ts";
 import { transport } from "../../rpc.ts";
 import { Button, Copyable, EmptyState, Money, Time, type Column } from "../../ui/index.ts";
@@ -18,10 +22,14 @@ export function Suspense({ open }: { open: boolean }) {
   );
   const [assigning, setAssigning] = useState<SuspendedTransfer>();
   const columns: readonly Column<SuspendedTransfer>[] = [
-    { head: "Transaction", cell: ({ txSignature }) => <Copyable text={txSignature} label="signature" short /> },
+    {
+      head: "Transaction",
+      cell: ({ txSignature }) => <Copyable text={txSignature} label="signature" short />,
+    },
     {
       head: "From",
-      cell: ({ payer }) => (payer === undefined ? "not known" : <Copyable text={payer} label="payer" short />),
+      cell: ({ payer }) =>
+        payer === undefined ? "not known" : <Copyable text={payer} label="payer" short />,
     },
     { head: "Memos", cell: ({ memos }) => <Memos text={memos} /> },
     { head: "When", cell: ({ blockTime }) => <Time at={blockTime} /> },
@@ -54,7 +62,9 @@ export function Suspense({ open }: { open: boolean }) {
         shown={(rows) => counted(rows, "transfer")}
         empty={
           <EmptyState title={open ? "Nothing waits" : "Nothing was assigned yet"}>
-            {open ? "Every transfer that has reached the treasury has an owner." : "What you assign is listed here."}
+            {open
+              ? "Every transfer that has reached the treasury has an owner."
+              : "What you assign is listed here."}
           </EmptyState>
         }
       />

@@ -13,7 +13,13 @@ const SHOWN = [
 type Shown = (typeof SHOWN)[number]["value"];
 
 /** The calls of the last hour by minute. */
-export function ThroughputCard({ minutes, activeRuns }: { minutes: readonly MinuteOfCalls[]; activeRuns: bigint }) {
+export function ThroughputCard({
+  minutes,
+  activeRuns,
+}: {
+  minutes: readonly MinuteOfCalls[];
+  activeRuns: bigint;
+}) {
   const [shown, setShown] = useState<Shown>("calls");
   // The chart is drawn anew only when its figures are others.
   const key = minutes.map((minute) => `${figureOf(shown, minute)}@${minute.start?.seconds ?? 0n}`).join();

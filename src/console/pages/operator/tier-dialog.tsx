@@ -5,9 +5,19 @@ import { Button, Dialog, ErrorNote, Field, Input, tell } from "../../ui/index.ts
 import { refreshAccounts } from "./refresh-account.ts";
 
 const FIELDS = [
-  { name: "rate", label: "Requests per minute", hint: "Of each of its keys, in the long run", most: 60_000_000 },
+  {
+    name: "rate",
+    label: "Requests per minute",
+    hint: "Of each of its keys, in the long run",
+    most: 60_000_000,
+  },
   { name: "burst", label: "At once", hint: "Of each of its keys", most: 10_000_000 },
-  { name: "accountRate", label: "Requests per minute, all keys", hint: "Of all its keys together", most: 60_000_000 },
+  {
+    name: "accountRate",
+    label: "Requests per minute, all keys",
+    hint: "Of all its keys together",
+    most: 60_000_000,
+  },
   { name: "accountBurst", label: "At once, all keys", hint: "Of all its keys together", most: 10_000_000 },
 ] as const;
 
@@ -19,7 +29,9 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
     accountRate: String(account.accountRatePerMinute),
     accountBurst: String(account.accountBurst),
   });
-  const { mutate, error, isPending } = useMutation(AccountService.method.setTier, { onSuccess: refreshAccounts });
+  const { mutate, error, isPending } = useMutation(AccountService.method.setTier, {
+    onSuccess: refreshAccounts,
+  });
   const submit = () => {
     if (FIELDS.some(({ name, most }) => faultOf(limits[name], most) !== undefined)) return;
     const [accountRate, accountBurst] = [Number(limits.accountRate), Number(limits.accountBurst)];

@@ -17,10 +17,17 @@ export function TreasuryCard({
       {treasury && (
         <Facts
           facts={[
-            ["Held on the chain", <Amount key="held" microUsd={treasury.heldUsdcMicrousd} none="no endpoint tells" />],
+            [
+              "Held on the chain",
+              <Amount key="held" microUsd={treasury.heldUsdcMicrousd} none="no endpoint tells" />,
+            ],
             [
               "Expected by the books",
-              <Amount key="expected" microUsd={treasury.expectedUsdcMicrousd} none="the watch has not begun" />,
+              <Amount
+                key="expected"
+                microUsd={treasury.expectedUsdcMicrousd}
+                none="the watch has not begun"
+              />,
             ],
             ["Last look at all of it", <Time key="look" at={treasury.lookedAt} relative none="none yet" />],
             ["Token account", <Address key="token" address={treasury.tokenAccount} label="token account" />],
@@ -29,7 +36,11 @@ export function TreasuryCard({
         />
       )}
       <h3>Fee payer</h3>
-      {feePayer ? <FeePayer feePayer={feePayer} /> : <p className="soft">Gasless payments are off: none is needed.</p>}
+      {feePayer ? (
+        <FeePayer feePayer={feePayer} />
+      ) : (
+        <p className="soft">Gasless payments are off: none is needed.</p>
+      )}
     </Card>
   );
 }
@@ -45,7 +56,11 @@ function Holds({
 }
 
 function Amount({ microUsd, none }: { microUsd: bigint | undefined; none: string }) {
-  return microUsd === undefined ? <span className="faint">{none}</span> : <Money microUsd={microUsd} strong />;
+  return microUsd === undefined ? (
+    <span className="faint">{none}</span>
+  ) : (
+    <Money microUsd={microUsd} strong />
+  );
 }
 
 function FeePayer({ feePayer }: { feePayer: FeePayerStatus }) {

@@ -71,17 +71,21 @@ function Warning({ balance }: { balance: GetBalanceResponse }) {
   );
   if (balance.balanceUsdcMicrousd < 0n) {
     return (
-      <Note tone="bad" title={`The balance is ${formatUsd(-balance.balanceUsdcMicrousd)} below zero`} action={deposit}>
-        A payment that was spent already has vanished from the chain, so its credit was taken back. No paid call runs
-        until the balance is at zero or above; free tools go on to work.
+      <Note
+        tone="bad"
+        title={`The balance is ${formatUsd(-balance.balanceUsdcMicrousd)} below zero`}
+        action={deposit}
+      >
+        A payment that was spent already has vanished from the chain, so its credit was taken back. No paid
+        call runs until the balance is at zero or above; free tools go on to work.
       </Note>
     );
   }
   if (!balance.low) return null;
   return (
     <Note tone="warn" title="The balance is low" action={deposit}>
-      It is below the {formatUsd(balance.lowBalanceUsdcMicrousd ?? 0n)} that you set. A call that it does not cover is
-      answered with a quote to pay (402).
+      It is below the {formatUsd(balance.lowBalanceUsdcMicrousd ?? 0n)} that you set. A call that it does not
+      cover is answered with a quote to pay (402).
     </Note>
   );
 }

@@ -35,8 +35,8 @@ export function FirstSteps() {
             </ButtonLink>
           }
         >
-          Paid calls are then taken from the balance. Without one, each call is answered with a quote that the agent
-          pays itself.
+          Paid calls are then taken from the balance. Without one, each call is answered with a quote that the
+          agent pays itself.
         </Step>
         <Step
           done={false}

@@ -26,7 +26,11 @@ const COLUMNS: readonly Column<Run>[] = [
     },
   },
   { head: "When", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
-  { head: "Cost", align: "end", cell: ({ spentUsdcMicrousd }) => <Money microUsd={spentUsdcMicrousd} aligned /> },
+  {
+    head: "Cost",
+    align: "end",
+    cell: ({ spentUsdcMicrousd }) => <Money microUsd={spentUsdcMicrousd} aligned />,
+  },
 ];
 
 /** What was called last, whether it was charged or not. */
@@ -48,7 +52,13 @@ export function LastCalls({
       <Loaded asked={asked} lines={6} pad>
         {({ items }) => (
           <Aligned amounts={items.map(({ spentUsdcMicrousd }) => spentUsdcMicrousd)}>
-            <Table caption="The last calls" columns={COLUMNS} rows={items} rowKey={({ runId }) => runId} empty={null} />
+            <Table
+              caption="The last calls"
+              columns={COLUMNS}
+              rows={items}
+              rowKey={({ runId }) => runId}
+              empty={null}
+            />
           </Aligned>
         )}
       </Loaded>

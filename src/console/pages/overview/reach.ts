@@ -15,9 +15,15 @@ export interface Reach {
  * Both are told, the used one first; one when they are the same, none where nothing has a price yet.
  * @param balance micro-USD
  */
-export function reachOf(balance: bigint, tools: readonly Tool[], used: readonly ToolUsage[]): readonly Reach[] {
+export function reachOf(
+  balance: bigint,
+  tools: readonly Tool[],
+  used: readonly ToolUsage[],
+): readonly Reach[] {
   if (balance <= 0n) return [];
-  const reaches = [mostUsed(balance, tools, used), cheapest(balance, tools)].filter((reach) => reach !== undefined);
+  const reaches = [mostUsed(balance, tools, used), cheapest(balance, tools)].filter(
+    (reach) => reach !== undefined,
+  );
   return reaches.filter((reach, index) => reaches.findIndex(({ tool }) => tool === reach.tool) === index);
 }
 

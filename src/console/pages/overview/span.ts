@@ -8,7 +8,11 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 /** What the buttons say. */
-export const SPAN_NAMES: Readonly<Record<Span, string>> = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" };
+export const SPAN_NAMES: Readonly<Record<Span, string>> = {
+  "24h": "24 hours",
+  "7d": "7 days",
+  "30d": "30 days",
+};
 
 /** A span as a question to the ledger: from the first moment of an hour or a day (UTC) on, until now. */
 export interface Window {

@@ -78,7 +78,9 @@ function partColumns(what: string, total: Usage): readonly Column<Part>[] {
 /** The name, with its share of what was spent as a line below: the figure beside it says the same. */
 function Name({ part, total }: { part: Part; total: Usage }) {
   const permille =
-    total.spentUsdcMicrousd > 0n ? Number((part.usage.spentUsdcMicrousd * 1_000n) / total.spentUsdcMicrousd) : 0;
+    total.spentUsdcMicrousd > 0n
+      ? Number((part.usage.spentUsdcMicrousd * 1_000n) / total.spentUsdcMicrousd)
+      : 0;
   return (
     <span className="share">
       {part.href === undefined ? part.name : <Link href={part.href}>{part.name}</Link>}
@@ -98,7 +100,9 @@ function Failures({ failures }: { failures: readonly FailureUsage[] }) {
           <code>{code}</code> {formatCount(calls)}
         </span>
       ))}
-      <Link href={`/activity${writeFilter({ ...ALL, tab: "runs", status: "failed" })}`}>See the failed runs</Link>
+      <Link href={`/activity${writeFilter({ ...ALL, tab: "runs", status: "failed" })}`}>
+        See the failed runs
+      </Link>
     </p>
   );
 }

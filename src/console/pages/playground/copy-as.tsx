@@ -14,13 +14,17 @@ const TABS = [
 export function CopyAs({ call }: { call: PlayCall }) {
   const { baseUrl } = useSignedIn().installation;
   const [tab, setTab] = useState<(typeof TABS)[number]["id"]>("curl");
-  const text = { curl: curlOf(baseUrl, call), mcp: mcpOf(baseUrl), typescript: typescriptOf(baseUrl, call) }[tab];
+  const text = { curl: curlOf(baseUrl, call), mcp: mcpOf(baseUrl), typescript: typescriptOf(baseUrl, call) }[
+    tab
+  ];
   const label = { curl: "curl command", mcp: "MCP configuration", typescript: "TypeScript program" }[tab];
   return (
     <Tabs label="Copy as" tabs={TABS} current={tab} onChange={setTab}>
       <Code text={text} label={label} />
       <p className="hint">
-        {tab === "mcp" ? "For hosts that put variables of the environment in; others take the key itself. " : ""}
+        {tab === "mcp"
+          ? "For hosts that put variables of the environment in; others take the key itself. "
+          : ""}
         The key is read from <code>TOOLGATE_API_KEY</code>.
       </p>
     </Tabs>

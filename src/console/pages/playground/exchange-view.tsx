@@ -22,7 +22,11 @@ export function ExchangeView({ exchange, open }: { exchange: Exchange; open: boo
         </div>
         <div>
           <h3>Answer</h3>
-          <Code text={`HTTP ${answer.status}\n${linesOf(answer.headers)}\n\n${answered}`} label="answer" wrap />
+          <Code
+            text={`HTTP ${answer.status}\n${linesOf(answer.headers)}\n\n${answered}`}
+            label="answer"
+            wrap
+          />
         </div>
       </div>
     </details>

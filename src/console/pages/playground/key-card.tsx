@@ -24,7 +24,9 @@ export function KeyCard() {
             Use another key
           </Button>
         </div>
-        <p className="hint">Kept in this page’s memory alone: it is gone when the page is closed or loaded anew.</p>
+        <p className="hint">
+          Kept in this page’s memory alone: it is gone when the page is closed or loaded anew.
+        </p>
       </Card>
     );
   }
@@ -36,8 +38,8 @@ export function KeyCard() {
           Make a playground key
         </Button>
         <span className="hint">
-          One hour, at most {formatUsd(PLAYGROUND_LIMITS.perCall)} a call and {formatUsd(PLAYGROUND_LIMITS.perDay)} a
-          day
+          One hour, at most {formatUsd(PLAYGROUND_LIMITS.perCall)} a call and{" "}
+          {formatUsd(PLAYGROUND_LIMITS.perDay)} a day
         </span>
       </div>
       <ErrorNote error={error} />

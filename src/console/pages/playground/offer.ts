@@ -16,7 +16,9 @@ export interface Offer {
 export function offerOf({ status, body }: Answer): Offer | undefined {
   if (status !== 402 || body === undefined) return undefined;
   try {
-    const { quote, paymentInstructions } = fromJson(PaymentRequiredSchema, body, { ignoreUnknownFields: true });
+    const { quote, paymentInstructions } = fromJson(PaymentRequiredSchema, body, {
+      ignoreUnknownFields: true,
+    });
     if (!quote?.expiresAt || quote.quoteId === "") return undefined;
     return {
       quoteId: quote.quoteId,

@@ -28,7 +28,11 @@ export function isGasless(offer: Offer, { wallet }: ConnectedWallet): boolean {
  * Gasless: the gateway builds the transaction, the wallet signs it, and it goes along with the call unsent.
  * @throws WalletError, Error when the gateway builds none
  */
-export async function signGasless(offer: Offer, connected: ConnectedWallet, key: string): Promise<PaymentMade> {
+export async function signGasless(
+  offer: Offer,
+  connected: ConnectedWallet,
+  key: string,
+): Promise<PaymentMade> {
   const asked = { quote_id: offer.quoteId, payer: connected.account.address };
   const exchange = await post("/v1/payments/transaction", key, asked);
   const { transaction, message } = objectOf(exchange.answer.body);
@@ -44,7 +48,11 @@ export async function signGasless(offer: Offer, connected: ConnectedWallet, key:
  * A transfer of the wallet's own: it pays the chain's fee.
  * @throws WalletError, ConnectError
  */
-export async function payOnChain(offer: Offer, connected: ConnectedWallet, transport: Transport): Promise<PaymentMade> {
+export async function payOnChain(
+  offer: Offer,
+  connected: ConnectedWallet,
+  transport: Transport,
+): Promise<PaymentMade> {
   const deposits = createClient(DepositService, transport);
   const asked = { quoteId: offer.quoteId, payer: connected.account.address };
   const { transaction } = await deposits.buildQuoteTransaction(asked);

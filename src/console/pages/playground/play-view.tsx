@@ -19,7 +19,8 @@ export function PlayView({
   onNewQuote: () => void;
 }) {
   const { steps, doing, offer, payment, last, error } = play;
-  const isOpen = doing === undefined && payment !== undefined && (last === undefined || last.answer.status >= 500);
+  const isOpen =
+    doing === undefined && payment !== undefined && (last === undefined || last.answer.status >= 500);
   return (
     <Card title="What happened" note={play.call.tool}>
       <ol className="play-steps">

@@ -54,7 +54,10 @@ export function usePlaygroundKey() {
         onSuccess: ({ secret }) => {
           set({ sessionId, secret, expiresAt });
           reset();
-          const queryKey = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
+          const queryKey = createConnectQueryKey({
+            schema: KeyService.method.listKeys,
+            cardinality: "finite",
+          });
           void queryClient.invalidateQueries({ queryKey });
         },
       },
@@ -62,5 +65,12 @@ export function usePlaygroundKey() {
   }, [mutate, reset, sessionId]);
   const take = useCallback((secret: string) => set({ sessionId, secret }), [sessionId]);
   const forget = useCallback(() => set(undefined), []);
-  return { key: kept?.sessionId === sessionId ? kept : undefined, make, take, forget, error, busy: isPending };
+  return {
+    key: kept?.sessionId === sessionId ? kept : undefined,
+    make,
+    take,
+    forget,
+    error,
+    busy: isPending,
+  };
 }

@@ -112,5 +112,7 @@ export function textOf(value: JsonValue | undefined): string {
 }
 
 function listOf(value: JsonValue | undefined): string[] {
-  return Array.isArray(value) ? value.map((one) => (typeof one === "string" ? one : JSON.stringify(one))) : [];
+  return Array.isArray(value)
+    ? value.map((one) => (typeof one === "string" ? one : JSON.stringify(one)))
+    : [];
 }

@@ -17,7 +17,11 @@ export function curlOf(baseUrl: string, { tool, params }: PlayCall): string {
 /** What an MCP client needs to have this tool, and all others. */
 export function mcpOf(baseUrl: string): string {
   const headers = { Authorization: `Bearer \${${KEY_VARIABLE}}` };
-  return JSON.stringify({ mcpServers: { toolgate: { type: "http", url: `${baseUrl}/mcp`, headers } } }, undefined, 2);
+  return JSON.stringify(
+    { mcpServers: { toolgate: { type: "http", url: `${baseUrl}/mcp`, headers } } },
+    undefined,
+    2,
+  );
 }
 
 /** The call as a program. */

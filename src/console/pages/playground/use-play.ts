@@ -94,7 +94,9 @@ export function usePlay() {
           ? await signGasless(offer, wallet, from.key)
           : await payOnChain(offer, wallet, transport);
         if (signal.aborted) return;
-        const title = gasless ? `${wallet.wallet.name} signs the payment` : `${wallet.wallet.name} pays on the chain`;
+        const title = gasless
+          ? `${wallet.wallet.name} signs the payment`
+          : `${wallet.wallet.name} pays on the chain`;
         const text = gasless
           ? "The gateway built the transaction and pays its fee. Signed and unsent, it goes along with the call."
           : `Transaction ${textOf(payment.proof["tx"])}. The wallet pays the fee; the call names the transaction.`;

@@ -37,5 +37,9 @@ export function Visit({ plays, onShow }: { plays: readonly Play[]; onShow: (play
 }
 
 function Answered({ play }: { play: number | undefined }) {
-  return play === undefined ? <Status kind="bad">none</Status> : <Status kind={statusKind(play)}>{play}</Status>;
+  return play === undefined ? (
+    <Status kind="bad">none</Status>
+  ) : (
+    <Status kind={statusKind(play)}>{play}</Status>
+  );
 }

@@ -21,7 +21,10 @@ export function PaymentCard({ receipt, payment }: { receipt: Receipt; payment: C
           ["Finality", <Finality key="finality" payment={payment} />],
           ["Transaction", <Transaction key="transaction" signature={payment.txSignature} />],
           ["Received", <Money key="amount" microUsd={payment.amountUsdcMicrousd} />],
-          ["Surplus", surplus > 0n && !payment.reversed ? `${formatUsd(surplus)} went to your balance` : undefined],
+          [
+            "Surplus",
+            surplus > 0n && !payment.reversed ? `${formatUsd(surplus)} went to your balance` : undefined,
+          ],
           [
             "Payer",
             payment.payer === undefined ? (

@@ -19,5 +19,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 
 /** What the code of a failed run means for whoever called, and what to do. */
 export function errorMeaning(code: string): string {
-  return MEANINGS[code] ?? "The run did not complete, so nothing was charged. The message says what happened.";
+  return (
+    MEANINGS[code] ?? "The run did not complete, so nothing was charged. The message says what happened."
+  );
 }

@@ -38,13 +38,18 @@ function Threshold({ now, balance }: { now: bigint | undefined; balance: bigint 
   const save = (event: FormEvent) => {
     event.preventDefault();
     const amount = parseUsd(text);
-    if (text.trim() !== "" && amount === undefined) return setFault("An amount in dollars, such as 5 or 2.50");
+    if (text.trim() !== "" && amount === undefined)
+      return setFault("An amount in dollars, such as 5 or 2.50");
     if (amount !== undefined && amount > MOST_USD) return setFault("At most $1,000,000,000");
     mutate(amount === undefined ? {} : { lowBalanceUsdcMicrousd: amount });
   };
   return (
     <form className="stack" onSubmit={save} noValidate>
-      <Field label="Warn below" error={fault} hint={`Empty: never. The balance is ${formatUsd(balance)} now.`}>
+      <Field
+        label="Warn below"
+        error={fault}
+        hint={`Empty: never. The balance is ${formatUsd(balance)} now.`}
+      >
         {(control) => (
           <div className="row row-even">
             <Input

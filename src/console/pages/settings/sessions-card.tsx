@@ -3,7 +3,18 @@ import { useState } from "react";
 import { SessionService, type Session } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { queryClient } from "../../rpc.ts";
 import { useSignOutEverywhere } from "../../session.tsx";
-import { Button, Card, Dialog, EmptyState, ErrorNote, Status, Table, tell, Time, type Column } from "../../ui/index.ts";
+import {
+  Button,
+  Card,
+  Dialog,
+  EmptyState,
+  ErrorNote,
+  Status,
+  Table,
+  tell,
+  Time,
+  type Column,
+} from "../../ui/index.ts";
 import { browserOf } from "./browser.ts";
 
 const LIST = createConnectQueryKey({ schema: SessionService.method.listSessions, cardinality: "finite" });

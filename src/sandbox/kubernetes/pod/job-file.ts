@@ -21,7 +21,9 @@ const jobFileSchema = z.strictObject({
 export type JobFile = z.output<typeof jobFileSchema>;
 
 /** What a pod has to do. @throws Error when the folder is not one that the gateway has filled */
-export async function readJob(folder: string): Promise<{ job: SandboxJob; nonce: string; limits: JobFile["limits"] }> {
+export async function readJob(
+  folder: string,
+): Promise<{ job: SandboxJob; nonce: string; limits: JobFile["limits"] }> {
   const [file, code, stdin] = await Promise.all(
     ["job.json", "code", "stdin"].map((name) => readFile(path.join(folder, name), "utf8")),
   );

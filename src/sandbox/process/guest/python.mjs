@@ -106,7 +106,9 @@ warmUp.destroy();
 
 Deno.permissions.revokeSync({ name: "read" });
 for (const path of [undefined, folder, `${folder}/python_stdlib.zip`]) {
-  const { state } = Deno.permissions.querySync(path === undefined ? { name: "read" } : { name: "read", path });
+  const { state } = Deno.permissions.querySync(
+    path === undefined ? { name: "read" } : { name: "read", path },
+  );
   if (state === "granted") exit(70);
 }
 ready();
@@ -117,7 +119,8 @@ const { parse } = JSON;
 
 // An interpreter that ends itself (os._exit), or meets a wall in the middle of a system call, never answers: then nothing is left to do.
 addEventListener("unload", () => {
-  if (tell(undefined, errorOf("InterpreterEnded", "The code ended its own interpreter.", ""))) Deno.exitCode ||= 1;
+  if (tell(undefined, errorOf("InterpreterEnded", "The code ended its own interpreter.", "")))
+    Deno.exitCode ||= 1;
 });
 
 const lost = (thrown) => {
@@ -132,7 +135,10 @@ addEventListener("unhandledrejection", (event) => {
 async function runProgram() {
   try {
     const told = parse(await execute(code));
-    tell(told.result ?? undefined, told.error === null ? null : errorOf(told.error[0], told.error[1], told.error[2]));
+    tell(
+      told.result ?? undefined,
+      told.error === null ? null : errorOf(told.error[0], told.error[1], told.error[2]),
+    );
     exit(told.code);
   } catch (thrown) {
     lost(thrown);

@@ -10,7 +10,9 @@ const slice = uncurried(String.prototype.slice);
 const padStart = uncurried(String.prototype.padStart);
 const hexOf = uncurried(Number.prototype.toString);
 const subarray = uncurried(Uint8Array.prototype.subarray);
-const lengthOf = uncurried(Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length").get);
+const lengthOf = uncurried(
+  Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length").get,
+);
 const readSync = Deno.stdin.readSync.bind(Deno.stdin);
 const writeSync = Deno.stdout.writeSync.bind(Deno.stdout);
 const encoder = new TextEncoder();

@@ -3,9 +3,20 @@ import { type Row } from "./row.ts";
 
 /** Models that nvidia published. */
 export const NVIDIA: readonly Row[] = [
-  ["nvidia/Llama-3.1-Nemotron-70B-Instruct-HF", 70_553_706_496, 131_072, [80, 8_192, 64, 8, 128, 28_672, 128_256]],
+  [
+    "nvidia/Llama-3.1-Nemotron-70B-Instruct-HF",
+    70_553_706_496,
+    131_072,
+    [80, 8_192, 64, 8, 128, 28_672, 128_256],
+  ],
   ["nvidia/Mistral-NeMo-Minitron-8B-Base", 8_414_105_600, 8_192, [40, 4_096, 32, 8, 128, 11_520, 131_072]],
-  ["nvidia/Minitron-8B-Base", 8_271_699_968, 4_096, [32, 4_096, 48, 8, 128, 16_384, 256_000], { ungated: true }],
+  [
+    "nvidia/Minitron-8B-Base",
+    8_271_699_968,
+    4_096,
+    [32, 4_096, 48, 8, 128, 16_384, 256_000],
+    { ungated: true },
+  ],
   [
     "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
     31_577_940_288,

@@ -42,7 +42,13 @@ export interface Special {
 type Shape = readonly [number, number, number, number, number, number, number];
 
 /** The values of a model's config.json at https://huggingface.co/<id>, and its count of parameters. */
-export type Row = readonly [id: string, parameters: number, maxContext: number, shape: Shape, special?: Special];
+export type Row = readonly [
+  id: string,
+  parameters: number,
+  maxContext: number,
+  shape: Shape,
+  special?: Special,
+];
 
 /** Input and output embeddings are one matrix. */
 export const TIED = { tiedEmbeddings: true } as const;
@@ -51,7 +57,16 @@ export const TIED = { tiedEmbeddings: true } as const;
 export function modelOf([id, parameters, maxContext, shape, special = {}]: Row): KnownModel {
   const [numLayers, hiddenSize, numHeads, numKvHeads, headDim, intermediateSize, vocabSize] = shape;
   const tiedEmbeddings = special.tiedEmbeddings ?? false;
-  const plain = { numLayers, hiddenSize, numHeads, numKvHeads, headDim, intermediateSize, vocabSize, tiedEmbeddings };
+  const plain = {
+    numLayers,
+    hiddenSize,
+    numHeads,
+    numKvHeads,
+    headDim,
+    intermediateSize,
+    vocabSize,
+    tiedEmbeddings,
+  };
   return {
     ...plainArchitecture(plain),
     id,
