@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { ToolgateClientError } from "./errors.ts";
 import { ErrorBodySchema, type PaymentRequired, PaymentRequiredSchema } from "./messages.ts";
 
-/** An error answer of the gateway. `code` is of its catalogue (docs/errors.md), e.g. `UNAUTHORIZED`; gRPC's name where it gave none. */
+/** An error answer of the gateway. `code` is of its catalogue (docs/reference/errors.md), e.g. `UNAUTHORIZED`; gRPC's name where it gave none. */
 export class CallError extends ToolgateClientError {
   readonly requestId: string | undefined;
   /** Seconds after which another try makes sense. */

@@ -13,7 +13,7 @@ import { repeatCall, type SendCall } from "./repeat-call.ts";
  * paid, and the same request is repeated with the proof, byte for byte. One call is paid for once at most, whatever happens.
  *
  * The response is the gateway's own; `paymentOf(response)` tells what it cost.
- * @throws TypeError at once for options that are wrong; from the call itself the errors of this package (docs/client.md)
+ * @throws TypeError at once for options that are wrong; from the call itself the errors of this package (docs/reference/client.md)
  */
 export function payingFetch(options: PaymentOptions): typeof fetch {
   const payer = payerOf(options);

@@ -30,7 +30,7 @@ const list = (item: z.ZodType<string, string>) =>
     .pipe(z.array(item));
 
 /**
- * Every setting that comes from the environment, with its default: the one place. `docs/configuration.md` is written from it.
+ * Every setting that comes from the environment, with its default: the one place. `docs/reference/configuration.md` is written from it.
  * Settings without a default here are either optional or made by `dev`; `serve` demands DATABASE_URL, SOLANA_RPC_URLS and TREASURY_OWNER.
  */
 export const settings = {

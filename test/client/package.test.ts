@@ -76,7 +76,8 @@ async function otherNode(): Promise<string> {
 
 describe("the published package", () => {
   it("holds what is compiled, and no source of the gateway", () => {
-    const allowed = /^(dist\/client\/.*\.(js|d\.ts)|docs\/client\.md|package\.json|README\.md|LICENSE)$/;
+    const allowed =
+      /^(dist\/client\/.*\.(js|d\.ts)|docs\/reference\/client\.md|package\.json|README\.md|LICENSE)$/;
     expect(packed.filter((file) => !allowed.test(file))).toEqual([]);
     const parts = new Set(packed.map((file) => /^dist\/client\/src\/(\w+)\//.exec(file)?.[1]));
     expect([...parts].filter((part) => part !== undefined)).toEqual(["client"]);

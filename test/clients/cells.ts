@@ -1,4 +1,4 @@
-/** The doors of the gateway, as docs/clients.md heads them. */
+/** The doors of the gateway, as docs/guides/clients.md heads them. */
 export const DOORS = ["HTTP", "MCP", "gRPC", "Connect"] as const;
 export type Door = (typeof DOORS)[number];
 

@@ -11,7 +11,7 @@ import { lieAbout, LIES, startLyingGateway } from "./lying-gateway.ts";
 import { tableOfClients } from "./page.ts";
 import { missingPrograms, runExample } from "./run-example.ts";
 
-/** Every cell of the table in docs/clients.md: the example is run as its reader would run it, and pays what it says, once. */
+/** Every cell of the table in docs/guides/clients.md: the example is run as its reader would run it, and pays what it says, once. */
 
 const PRICE = 1_000n;
 
@@ -58,7 +58,7 @@ async function buyer({
 /** Cells that passed, or told why they cannot be tried on this machine. */
 const tried = new Set<string>();
 
-describe.concurrent("an example of docs/clients.md buys a call", () => {
+describe.concurrent("an example of docs/guides/clients.md buys a call", () => {
   it.for(CELLS)("$name", async (cell, { skip, expect }) => {
     const { name, file, way } = cell;
     const reason = missing.get(path.extname(file));
@@ -78,7 +78,7 @@ describe.concurrent("an example of docs/clients.md buys a call", () => {
   });
 });
 
-it("the table of docs/clients.md names the tests that were run, each in the row of its door and the column of its way", () => {
+it("the table of docs/guides/clients.md names the tests that were run, each in the row of its door and the column of its way", () => {
   const named = tableOfClients().flatMap(({ door, cells }) =>
     cells.map((cell, column) => ({ cell, ends: `-${door.toLowerCase()}-${WAYS[column]}\`` })),
   );

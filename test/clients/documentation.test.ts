@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ROOT } from "../tooling/command.ts";
 import { doorsNotTaken, everyPair, exampleFiles, quotedFiles, tableOfClients } from "./page.ts";
 
-describe("docs/clients.md", () => {
+describe("docs/guides/clients.md", () => {
   it("quotes every example as it is", () => {
     const quoted = quotedFiles();
     for (const [file, text] of exampleFiles()) expect(quoted.get(file), file).toBe(text);

@@ -14,7 +14,7 @@ export interface Row {
 }
 
 function readPage(): string {
-  return readFileSync(path.join(ROOT, "docs/clients.md"), "utf8");
+  return readFileSync(path.join(ROOT, "docs/guides/clients.md"), "utf8");
 }
 
 /** The rows of the table whose head is given. */
@@ -58,7 +58,7 @@ export function everyPair(): string[] {
 export function quotedFiles(): Map<string, string> {
   const quoted = new Map<string, string>();
   for (const [, file = "", text = ""] of readPage().matchAll(
-    /\]\(examples\/([\w./-]+)\)[^\n]*\n\n```\w+\n([\s\S]*?)^```$/gm,
+    /\]\(\.\.\/examples\/([\w./-]+)\)[^\n]*\n\n```\w+\n([\s\S]*?)^```$/gm,
   ))
     quoted.set(file, text);
   return quoted;

@@ -13,7 +13,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** What a newcomer's shell has after the first lines of docs/clients.md: the project's programs first, nothing of the test's own. */
+/** What a newcomer's shell has after the first lines of docs/guides/clients.md: the project's programs first, nothing of the test's own. */
 function environment(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const paths = [
     path.dirname(process.execPath),

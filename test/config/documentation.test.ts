@@ -5,9 +5,9 @@ import { configFileSchema } from "../../src/config/config-file.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { settings } from "../../src/config/settings.ts";
 
-const page = readFileSync("docs/configuration.md", "utf8");
+const page = readFileSync("docs/reference/configuration.md", "utf8");
 
-describe("docs/configuration.md", () => {
+describe("docs/reference/configuration.md", () => {
   it("has a row for every setting, and no other", () => {
     const rows = [...page.matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
     expect(new Set(rows)).toEqual(new Set(Object.keys(settings)));

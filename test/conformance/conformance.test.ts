@@ -25,8 +25,8 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** The section of docs/mcp.md, as rows of cells. */
-const rows = readFileSync(path.join(ROOT, "docs/mcp.md"), "utf8")
+/** The section of docs/reference/mcp.md, as rows of cells. */
+const rows = readFileSync(path.join(ROOT, "docs/reference/mcp.md"), "utf8")
   .split("\n## Conformance\n")[1]
   ?.split("\n## ")[0]
   ?.split("\n")
@@ -59,7 +59,7 @@ describe.each(SUITES)("the official conformance suite $name of release $release"
     expect(wire.length > 20).toBe(suite.release !== "0.1.16");
   });
 
-  it("passes as much as docs/mcp.md says", () => {
+  it("passes as much as docs/reference/mcp.md says", () => {
     const { scenarios } = judgement();
     const passed = scenarios.filter(hasPassed);
     const checks = scenarios
@@ -74,7 +74,7 @@ describe.each(SUITES)("the official conformance suite $name of release $release"
     expect(checks.length).toBeGreaterThanOrEqual(Number(checksPassed));
   });
 
-  it("has a reason for every expected failure, which docs/mcp.md explains", () => {
+  it("has a reason for every expected failure, which docs/reference/mcp.md explains", () => {
     const reasons = new Set(SUITES.flatMap(readBaseline).map((entry) => entry.reason));
     for (const reason of reasons) {
       const count = baseline.filter((entry) => entry.reason === reason).length;

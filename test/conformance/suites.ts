@@ -13,7 +13,7 @@ const PROGRAMS = {
 
 /** A set of scenarios of one release of the official suite. */
 export interface Suite {
-  /** As docs/mcp.md and the baseline's file name have it. */
+  /** As docs/reference/mcp.md and the baseline's file name have it. */
   readonly name: string;
   readonly release: keyof typeof PROGRAMS;
   readonly choice: readonly string[];

@@ -76,9 +76,9 @@ async function bash(script: string): Promise<string> {
   return output + problems;
 }
 
-describe("docs/clients.md", () => {
+describe("docs/guides/clients.md", () => {
   it("pays for a call, gasless, after its first lines", async () => {
-    const output = await bash(pasted("Try them", "docs/clients.md"));
+    const output = await bash(pasted("Try them", "docs/guides/clients.md"));
     expect(output).toMatch(/receipt_id: 'rcpt_/);
     expect(output).toContain("paid_by: 'gasless'");
   });

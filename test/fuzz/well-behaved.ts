@@ -8,7 +8,7 @@ export interface TextAnswer {
   body: string;
 }
 
-/** Statuses that are documented and no fault of the caller's; none of them is expected without a fault (docs/errors.md). */
+/** Statuses that are documented and no fault of the caller's; none of them is expected without a fault (docs/reference/errors.md). */
 const DOCUMENTED = new Set<number>([
   200,
   202,

@@ -52,7 +52,8 @@ const REASONS: readonly Reason[] = [
   },
   {
     why: "without jsonrpc a body is the gateway's own tool call, and is refused in the words of that",
-    paragraph: "JSON-RPC 2.0 section 4: a request has jsonrpc, exactly 2.0; docs/mcp.md, two kinds of body",
+    paragraph:
+      "JSON-RPC 2.0 section 4: a request has jsonrpc, exactly 2.0; docs/reference/mcp.md, two kinds of body",
     answers: { "an empty object": "400", "no jsonrpc": "400" },
   },
   {

@@ -157,9 +157,9 @@ describe("tools in the configuration file", () => {
   });
 });
 
-describe("docs/registered-tools.md", () => {
+describe("docs/guides/custom-tools.md", () => {
   it("shows a file that is accepted as it stands, with every member", () => {
-    const page = readFileSync("docs/registered-tools.md", "utf8");
+    const page = readFileSync("docs/guides/custom-tools.md", "utf8");
     const { tools } = parse(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
     expect(problemsOf(tools, { WEATHER_KEY: "weather-key" })).toEqual([]);
     const { element } = registeredToolsSchema.unwrap();

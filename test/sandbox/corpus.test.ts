@@ -21,7 +21,8 @@ const isWanted = (one: Case) =>
   (one.language === "javascript" && one.long !== true) ||
   one.shares === true;
 /** Why an attempt is not made without bubblewrap. */
-const NAMESPACES = "the isolation `process` does not promise this: docs/sandbox.md, “What it does not stop”";
+const NAMESPACES =
+  "the isolation `process` does not promise this: docs/guides/sandbox.md, “What it does not stop”";
 
 const LIMITS = { memoryMb: { javascript: 128, python: 384 }, cpuMs: 6_000, outputBytes: 65_536 };
 /** What the programs' own pages may add, and what a bomb gets between two looks, MiB. */

@@ -49,7 +49,7 @@ it("replaces the sealing keys as the security page says, so that nothing the old
 
 it("adds and retires secrets of API keys as the page on keys says, so that no working key stops", async () => {
   const [add = "", retire = ""] = Array.from(
-    readFileSync("docs/keys.md", "utf8").matchAll(/```sql\n([\s\S]*?)```/g),
+    readFileSync("docs/guides/keys.md", "utf8").matchAll(/```sql\n([\s\S]*?)```/g),
     ([, sql]) => sql,
   );
   const versions = async () =>
@@ -80,7 +80,7 @@ it("adds and retires secrets of API keys as the page on keys says, so that no wo
   await later.close();
 });
 
-it.each(["docs/keys.md", "SECURITY.md"])(
+it.each(["docs/guides/keys.md", "SECURITY.md"])(
   "publishes the form of API keys in %s for secret scanners",
   async (page) => {
     const [published = ""] = /\\bsk-agent-\S+?\\b/.exec(readFileSync(page, "utf8")) ?? [];

@@ -10,7 +10,7 @@ import { KNOWN_MODELS } from "../../src/tools/vram-estimate/models.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 import { estimate } from "./vram-estimate/estimate.ts";
 
-const page = readFileSync(new URL("../../docs/tools.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../docs/reference/tools.md", import.meta.url), "utf8");
 /** A model that is for sale. */
 const MODEL = {
   id: "m",
@@ -34,7 +34,7 @@ const tools = makeTools({
 const blocks = (language: string): string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "gs"))].map((match) => match[1] ?? "");
 
-describe("docs/tools.md", () => {
+describe("docs/reference/tools.md", () => {
   it.each(tools.map((tool) => [tool.name, tool] as const))(
     "describes %s as the catalogue does, with every parameter",
     (name, tool) => {

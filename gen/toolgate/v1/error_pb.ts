@@ -20,7 +20,7 @@ export const file_toolgate_v1_error: GenFile = /*@__PURE__*/
  */
 export type ErrorBody = Message<"toolgate.v1.ErrorBody"> & {
   /**
-   * Error code, e.g. INVALID_REQUEST. The catalogue is docs/errors.md.
+   * Error code, e.g. INVALID_REQUEST. The catalogue is docs/reference/errors.md.
    *
    * @generated from field: string code = 1;
    */

@@ -18,7 +18,7 @@ export const file_toolgate_v1_json_rpc: GenFile = /*@__PURE__*/
 
 /**
  * A message of the Model Context Protocol to the gateway: a request, or a notification when it has no `id` (JSON-RPC 2.0).
- * Described here for the OpenAPI document; docs/mcp.md says which methods there are.
+ * Described here for the OpenAPI document; docs/reference/mcp.md says which methods there are.
  *
  * @generated from message toolgate.v1.JsonRpcMessage
  */

@@ -47,8 +47,11 @@ export async function selfTest(test: SelfTest): Promise<void> {
   }
 }
 
-const down = (wall: string, how: string, advice = "See docs/sandbox.md, “When the self-test refuses”.") =>
-  `The wall “${wall}” does not hold: ${how}. ${advice}`;
+const down = (
+  wall: string,
+  how: string,
+  advice = "See docs/guides/sandbox.md, “When the self-test refuses”.",
+) => `The wall “${wall}” does not hold: ${how}. ${advice}`;
 
 async function tryProbe(test: SelfTest, probe: Probe, port: number): Promise<string | undefined> {
   const worker = await test.startWorker(probe.language);

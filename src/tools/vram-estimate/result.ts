@@ -16,7 +16,7 @@ const MEMORY_GIB = GPUS.map(({ memoryMib }) => gib(memoryMib * MIB));
 /** Bytes of the smallest GPU. */
 const SMALLEST = BigInt(Math.min(...GPUS.map(({ memoryMib }) => memoryMib)) * MIB);
 
-/** The estimate as docs/tools.md describes it. */
+/** The estimate as docs/reference/tools.md describes it. */
 export function resultOf(workload: ResolvedWorkload): JsonObject {
   const { communication: _none, ...whole } = sizesOf(memoryOn(workload, 1));
   return {

@@ -28,7 +28,7 @@ export interface Case {
   readonly always?: true;
   /** Takes seconds and tells little more than others do: left to `npm run corpus`. */
   readonly long?: true;
-  /** Kept by bubblewrap's namespaces alone; docs/sandbox.md says what the isolation `process` cannot promise. */
+  /** Kept by bubblewrap's namespaces alone; docs/guides/sandbox.md says what the isolation `process` cannot promise. */
   readonly namespaces?: true;
   /** Attempts that get through when there is no wall. */
   readonly bites?: readonly string[];

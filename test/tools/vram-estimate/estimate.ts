@@ -16,7 +16,7 @@ const sizes = {
   total: size,
 };
 
-/** The result as docs/tools.md promises it. */
+/** The result as docs/reference/tools.md promises it. */
 const resultShape = z.strictObject({
   model: z.string().nullable(),
   mode: z.enum(["inference", "training"]),

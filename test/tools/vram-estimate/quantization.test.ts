@@ -6,7 +6,7 @@ import { refusalOf } from "../tool-context.ts";
 import { estimate } from "./estimate.ts";
 
 const tool = vramEstimate(1_000n);
-const page = readFileSync(new URL("../../../docs/tools.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../docs/reference/tools.md", import.meta.url), "utf8");
 
 describe("a quantised model", () => {
   it.each(QUANTIZATIONS)(
