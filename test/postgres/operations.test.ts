@@ -324,7 +324,9 @@ describe("with a hundred thousand accounts, and many of all else", () => {
 
   it("an action that repeats another finds it along an index", async () => {
     const { pool } = instance;
-    const actions = new PostgresOperatorActions(pool, systemClock, systemRandom);
+    // Ids are ordered by their millisecond: each action gets one of its own.
+    let now = Date.now();
+    const actions = new PostgresOperatorActions(pool, { now: () => ++now }, systemRandom);
     const action = {
       actor: { accountId: undefined, name: "cli:x" },
       name: "account.adjust" as const,

@@ -9,7 +9,7 @@ import { startWorld, type World } from "../support/world.ts";
 
 const TIMES = 10;
 /** How much more than `GET /health` a refused request may cost, without and with a body, which both ends pass on. */
-const [RATIO, BODY_RATIO] = [8, 24];
+const [RATIO, BODY_RATIO] = [8, 40];
 /** Unknown fields: a quarter of what a body may have, and 20 MB once they are kept. */
 const UNKNOWN = Buffer.alloc(256 * 1024, Buffer.from([0x78, 0]));
 const GET_HEALTH = "/toolgate.v1.HealthService/GetHealth";

@@ -143,7 +143,7 @@ describe("a file", () => {
 
   it("is left when its reader takes less than the least pace, however steadily, and not when it takes more", async () => {
     const file = fileOf(() => endless("x".repeat(100_000)));
-    server = await serveExports("acct", [file], { graceMs: 100, bytesPerSecond: 4_000_000 });
+    server = await serveExports("acct", [file], { graceMs: 1_000, bytesPerSecond: 1_000_000 });
     const socket = connect(server.port, "127.0.0.1");
     let taken = 0;
     socket.on("error", () => {}).on("data", ({ length }) => (taken += length));
@@ -153,7 +153,7 @@ describe("a file", () => {
     const sips = setInterval(() => {
       socket.resume();
       socket.once("data", () => socket.pause());
-    }, 50);
+    }, 250);
     await expect.poll(() => file.left, { timeout: 10_000 }).toBe(1);
     clearInterval(sips);
     socket.destroy();
