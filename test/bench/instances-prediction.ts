@@ -14,7 +14,7 @@ const BATCHES = { many: 4, hot: 3, echo: 0 };
 const COMMITS = 50;
 
 /**
- * What the model of docs/scaling.md says of each scenario, from what one instance costs alone with few and with many connections: the
+ * What the model of docs/explanation/scaling.md says of each scenario, from what one instance costs alone with few and with many connections: the
  * rest it has not seen. The load generators share the machine, so their work is in the costs, too, and so does whoever else is on the
  * same host: what those took meanwhile is no processor of ours.
  */

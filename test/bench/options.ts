@@ -6,11 +6,11 @@ import { PARTS } from "./parts.ts";
 import type { Circumstances } from "./results.ts";
 import { LONG, SHORT, type Form } from "./scale.ts";
 
-const USAGE = `npm run bench [-- options]: measures the gateway against bare peers; docs/performance.md tells what and why
+const USAGE = `npm run bench [-- options]: measures the gateway against bare peers; docs/explanation/performance.md tells what and why
 
   --only PART,…  these parts alone, of ${PARTS.map(({ name }) => name).join(", ")}
   --rounds N     rounds of every comparison (${LONG.plan.rounds})
-  --write        keeps what was measured in docs/performance.json, and makes the tables and plots of docs/performance.md of it,
+  --write        keeps what was measured in docs/explanation/performance.json, and makes the tables and plots of docs/explanation/performance.md of it,
                  after each part; what was measured earlier of other parts stays with its date
   --profile DIR  tells where the gateway's CPU time goes, of ${doors().join(", ")} unless --only names others; the CPU profiles go
                  into DIR (for Chrome or VS Code), and with --write the shares are kept. The profiler slows calls: their figures are not kept

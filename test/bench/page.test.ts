@@ -9,7 +9,7 @@ import { throughputLine, verdict, type Line } from "./report.ts";
 import { changeResults, checkedLines, readResults, type Results } from "./results.ts";
 import { SECTIONS } from "./sections.ts";
 
-const DOCS = path.join(ROOT, "docs");
+const DOCS = path.join(ROOT, "docs/explanation");
 
 const line = (value: number, bar: Line["bar"]): Line => ({
   ...{ measure: "echo <CPU>", gateway: "38 us", peer: "bare 19 us" },
@@ -30,8 +30,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-describe("docs/performance.md", () => {
-  it("shows what docs/performance.json holds, and nothing else", async () => {
+describe("docs/explanation/performance.md", () => {
+  it("shows what docs/explanation/performance.json holds, and nothing else", async () => {
     const text = await readFile(path.join(DOCS, "performance.md"), "utf8");
     const { text: rendered, plots } = renderPage(text, await readResults(), SECTIONS);
     expect(text).toBe(rendered);

@@ -7,7 +7,7 @@ import type { Circumstances, Results } from "./results.ts";
 import type { Section } from "./sections.ts";
 import { barTable, callTable, markdownTable } from "./tables.ts";
 
-/** What docs/performance.md is made of. */
+/** What docs/explanation/performance.md is made of. */
 export interface Page {
   /** The text with the figures in their places. */
   readonly text: string;
@@ -15,7 +15,7 @@ export interface Page {
   readonly plots: ReadonlyMap<string, string>;
 }
 
-const DOCS = path.join(ROOT, "docs");
+const DOCS = path.join(ROOT, "docs/explanation");
 /** A place for figures: the benchmark writes what is between the two comments. */
 const PLACE = /(<!-- measured: ([^>]+) -->\n).*?(<!-- until here -->)/gs;
 /** Functions of a profile that the page shows. */
@@ -41,7 +41,7 @@ export function renderPage(text: string, results: Results, parts: readonly Secti
   const filled = text.replaceAll(PLACE, (_, begin: string, name: string, end: string) => {
     const section = sections.get(name);
     if (section === undefined)
-      throw new Error(`docs/performance.md has a place for ${name}, and there is no such part`);
+      throw new Error(`docs/explanation/performance.md has a place for ${name}, and there is no such part`);
     return `${begin}\n${section}\n${end}`;
   });
   const plots = new Map(measured.map((part) => [plotFile(part.name), drawPlot([groupOf(part, results)])]));
@@ -49,7 +49,7 @@ export function renderPage(text: string, results: Results, parts: readonly Secti
   return { text: filled, plots };
 }
 
-/** Writes docs/performance.md and its plots anew. @param docs another folder than the project's */
+/** Writes docs/explanation/performance.md and its plots anew. @param docs another folder than the project's */
 export async function writePage(results: Results, parts: readonly Section[], docs = DOCS): Promise<void> {
   const file = path.join(docs, "performance.md");
   const { text, plots } = renderPage(await readFile(file, "utf8"), results, parts);

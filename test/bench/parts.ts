@@ -14,7 +14,7 @@ import { sandbox } from "./sandbox-part.ts";
 import { start } from "./start-part.ts";
 import { x402, x402Settings } from "./x402-part.ts";
 
-/** Every part of the benchmark, in the order of docs/performance.md. */
+/** Every part of the benchmark, in the order of docs/explanation/performance.md. */
 export const PARTS: readonly Part[] = [
   { name: "start", title: "Start and idle memory", run: start },
   { name: "echo", title: "HTTP/JSON: a free call", door: true, run: echo },

@@ -4,9 +4,9 @@ import { z } from "zod";
 import { ROOT } from "../tooling/command.ts";
 import type { Line } from "./report.ts";
 
-// docs/performance.json: what was measured last of each part. The tables and plots of docs/performance.md are made of it.
+// docs/explanation/performance.json: what was measured last of each part. The tables and plots of docs/explanation/performance.md are made of it.
 
-const FILE = path.join(ROOT, "docs/performance.json");
+const FILE = path.join(ROOT, "docs/explanation/performance.json");
 
 const rate = z.strictObject({
   perSecond: z.number(),

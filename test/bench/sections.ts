@@ -1,7 +1,7 @@
 import type { Part } from "./bench.ts";
 import { PARTS } from "./parts.ts";
 
-/** What docs/performance.md shows the figures of. */
+/** What docs/explanation/performance.md shows the figures of. */
 export type Section = Pick<Part, "name" | "title" | "ownBars">;
 
 /** Every part, and what is measured by programs of its own. */

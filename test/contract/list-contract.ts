@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Agent, Answer, World } from "../support/world.ts";
 import { expectError } from "./error-body.ts";
 
-/** What GET /receipts and GET /runs have in common (docs/decisions.md, "lists"), proved of each by its own test file. */
+/** What GET /receipts and GET /runs share (docs/reference/decisions.md, "lists"). */
 export interface ListRoute {
   path: "/receipts" | "/runs";
   /** The member that identifies an item. */

@@ -5,8 +5,8 @@ import { ROOT } from "../tooling/command.ts";
 import { MUTANTS } from "./mutants.ts";
 import { namesIn } from "./table.ts";
 
-it("the guards of docs/reliability.md are those of the list, in its order, and all were caught", async () => {
-  const page = await readFile(path.join(ROOT, "docs/reliability.md"), "utf8");
+it("docs/explanation/reliability.md lists every guard in order, and each was caught", async () => {
+  const page = await readFile(path.join(ROOT, "docs/explanation/reliability.md"), "utf8");
   const [, table = ""] = /<!-- mutants -->\n([\s\S]*?)<!-- \/mutants -->/.exec(page) ?? [];
   expect(namesIn(table)).toEqual(MUTANTS.map(({ name }) => name));
   expect(table).not.toMatch(/\| (?:survived|invalid) \|$/m);

@@ -20,7 +20,7 @@ const lock = z
     ),
   })
   .parse(JSON.parse(readFileSync("package-lock.json", "utf8")));
-const page = readFileSync("docs/security.md", "utf8");
+const page = readFileSync("docs/explanation/security.md", "utf8");
 
 /** Every installed copy of a package. */
 function copies(name: string) {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 it("replaces the sealing keys as the security page says, so that nothing the old ones sealed is good any more", async () => {
-  const sql = /```sql\n([\s\S]*?)```/.exec(readFileSync("docs/security.md", "utf8"))?.[1] ?? "";
+  const sql = /```sql\n([\s\S]*?)```/.exec(readFileSync("docs/explanation/security.md", "utf8"))?.[1] ?? "";
   const keys = async () =>
     (await query(world.database.url, "select version, octet_length(secret) as length from sealing_key")).rows;
   expect(await keys()).toEqual([{ version: 1, length: 32 }]);

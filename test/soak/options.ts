@@ -6,7 +6,7 @@ const USAGE = `npm run soak [-- options]
   --short       seconds; shows that the soak works
   --share N     load, in hundredths of what was reached at full load (70)
   --json        the figures as one JSON object
-  --write       keeps the figures in docs/performance.json
+  --write       keeps the figures in docs/explanation/performance.json
   --help
 
 Exit code 0: nothing grew, nothing was left open, nothing was answered that was not expected, and the books are right.`;

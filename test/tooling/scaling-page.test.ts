@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ROOT } from "./command.ts";
 
-/** What is PostgreSQL's own in the project's SQL, by the name of its row in docs/scaling.md, and how it is known. */
+/** What is PostgreSQL's own in the project's SQL, by the name of its row in docs/explanation/scaling.md, and how it is known. */
 const FEATURES: Readonly<Record<string, RegExp>> = {
   "PL/pgSQL functions": /language plpgsql/,
   "functions that return tables": /returns table/,
@@ -62,14 +62,14 @@ const FEATURES: Readonly<Record<string, RegExp>> = {
 let page: string;
 let source: string;
 beforeAll(async () => {
-  page = await readFile(path.join(ROOT, "docs/scaling.md"), "utf8");
+  page = await readFile(path.join(ROOT, "docs/explanation/scaling.md"), "utf8");
   const folder = path.join(ROOT, "src/postgres");
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".ts"));
   const files = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
   source = files.join("\n");
 });
 
-describe("docs/scaling.md", () => {
+describe("docs/explanation/scaling.md", () => {
   it("tells of everything PostgreSQL's own that the project uses, and of nothing else", () => {
     const used = Object.entries(FEATURES).filter(([, mark]) => mark.test(source));
     expect(rowsUnder("Other databases").sort()).toEqual(used.map(([name]) => name).sort());
@@ -110,7 +110,7 @@ describe("docs/scaling.md", () => {
 async function readCost() {
   const line = z.object({ measure: z.string(), gateway: z.string() });
   const results = z.object({ parts: z.object({ cost: z.object({ lines: z.array(line) }).optional() }) });
-  const file = await readFile(path.join(ROOT, "docs/performance.json"), "utf8");
+  const file = await readFile(path.join(ROOT, "docs/explanation/performance.json"), "utf8");
   return results.parse(JSON.parse(file)).parts.cost?.lines;
 }
 

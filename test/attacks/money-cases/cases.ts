@@ -28,7 +28,7 @@ const ROLE = "security/serving-role.test.ts";
 const SANDBOX = "tools/sandbox/gateway.test.ts";
 const LOST = "instances/lost-answers.test.ts";
 
-/** The rows of docs/decisions.md, "Proof", "Money" and "Keeper", by their first column, and the tests that show them. */
+/** The rows of docs/reference/decisions.md, "Proof", "Money" and "Keeper", by their first column, and the tests that show them. */
 export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "X-Payment": [
     [CLAIMS, "is refused with anything around or beside the proof"],

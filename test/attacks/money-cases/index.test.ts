@@ -5,7 +5,7 @@ import { SHOWN } from "./cases.ts";
 
 /** What the decisions say of payments, money and the treasury, row by row, and where each is shown: the table is in cases.ts. */
 const ROOT = path.resolve(import.meta.dirname, "../../..");
-const decisions = await readFile(path.join(ROOT, "docs/decisions.md"), "utf8");
+const decisions = await readFile(path.join(ROOT, "docs/reference/decisions.md"), "utf8");
 
 /** The first column of a section's table. */
 function rowsOf(section: string): string[] {

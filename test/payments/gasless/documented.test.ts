@@ -10,8 +10,8 @@ import {
   MOST_UNITS,
 } from "../../../src/payments/gasless/limits.ts";
 
-/** docs/gasless.md is what payers read; the reasons are what they get. */
-const page = readFileSync("docs/gasless.md", "utf8");
+/** docs/reference/gasless.md is what payers read; the reasons are what they get. */
+const page = readFileSync("docs/reference/gasless.md", "utf8");
 const rows = [...page.matchAll(/^\| `(\w+)` \| (\d+) \| ([^|]+) \| ([^|]+) \|$/gm)];
 
 it("the page has a row for every reason, in the order of the checks, and no other", () => {

@@ -1,4 +1,4 @@
-// What a stranger's requests cost a running gateway, for the table in docs/security.md:
+// What a stranger's requests cost a running gateway, for the table in docs/explanation/security.md:
 //   npm start
 //   node_modules/.bin/node test/security/costs/main.ts http://127.0.0.1:8080 127.0.0.1:9090 PID
 import { readFileSync } from "node:fs";
