@@ -1,6 +1,6 @@
 import type { ServeConfig } from "./config/config.ts";
 import { checkFeePayer } from "./gateway/fee-payer.ts";
-import { registeredProblems } from "./gateway/registered.ts";
+import { registeredProblems } from "./gateway/custom-tools.ts";
 import { checkSandbox } from "./gateway/sandbox-check.ts";
 import type { Logger } from "./log.ts";
 import { checkDatabase, type Findings } from "./postgres/start-checks.ts";

@@ -8,7 +8,7 @@ import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { explained } from "./database-error.ts";
-import { recorded } from "./recorded.ts";
+import { recorded } from "./operator-log.ts";
 
 const devJson = z.object({
   database_url: z.string(),

@@ -36,7 +36,7 @@ async function findProblems(): Promise<Findings & { off: readonly string[] }> {
   try {
     const [{ checkWorld }, { partsOff }] = await Promise.all([
       import("../start-checks.ts"),
-      import("../gateway/parts-off.ts"),
+      import("../gateway/disabled-features.ts"),
     ]);
     const config = readServeConfig(readEnvironment());
     const found = await checkWorld(config, createLogger("error", { secrets: secretsIn(config) }));

@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import type { ServeConfig } from "../config/config.ts";
 import type { Logger } from "../log.ts";
-import { readBuiltFiles } from "../transport/console-door/built-files.ts";
-import { isLoopback } from "../transport/console-door/cookie.ts";
-import { ConsoleFiles } from "../transport/console-door/console-files.ts";
-import type { ConsolePlace } from "../transport/console-door/console-place.ts";
-import { DevWallet } from "../transport/console-door/dev-wallet.ts";
+import { readBuiltFiles } from "../transport/console-server/built-files.ts";
+import { isLoopback } from "../transport/console-server/cookie.ts";
+import { ConsoleFiles } from "../transport/console-server/console-files.ts";
+import type { ConsolePlace } from "../transport/console-server/console-origin.ts";
+import { DevWallet } from "../transport/console-server/dev-wallet.ts";
 
 /** Where `npm run build:console` puts the console. */
 const BUILT = path.resolve(import.meta.dirname, "../../dist/console");

@@ -6,11 +6,15 @@ import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { lazySignInForms, type SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
-import { connectDoor } from "../transport/connect/connect-door.ts";
-import { ConsoleDoor, RPC_PATH, type ConsoleDoorOptions } from "../transport/console-door/console-door.ts";
-import { ConsolePlace } from "../transport/console-door/console-place.ts";
-import { SessionGate } from "../transport/console-door/session-gate.ts";
-import { ExportDoor } from "../transport/exports/export-door.ts";
+import { connectDoor } from "../transport/connect/connect-handler.ts";
+import {
+  ConsoleDoor,
+  RPC_PATH,
+  type ConsoleDoorOptions,
+} from "../transport/console-server/console-handler.ts";
+import { ConsolePlace } from "../transport/console-server/console-origin.ts";
+import { SessionGate } from "../transport/console-server/session-authenticator.ts";
+import { ExportDoor } from "../transport/exports/export-handler.ts";
 import { receiptsFile, runsFile } from "../transport/exports/history-files.ts";
 import { statementFile } from "../transport/exports/statement-file.ts";
 import { Pipeline } from "../transport/pipeline.ts";
@@ -22,7 +26,7 @@ import { sessionService } from "../transport/services/session-service.ts";
 import { VERSION } from "../version.ts";
 import { openConsoleFiles } from "./console-files.ts";
 import { makeDepositService } from "./deposits.ts";
-import type { Addresses } from "./doors.ts";
+import type { Addresses } from "./servers.ts";
 import { keyRulesOf } from "./key-rules.ts";
 
 /** What the console leads to. */

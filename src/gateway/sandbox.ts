@@ -5,7 +5,7 @@ import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";
 import { openEngine } from "./sandbox-engine.ts";
-import { SandboxWatch } from "./sandbox-watch.ts";
+import { SandboxWatch } from "./sandbox-monitor.ts";
 
 /** The sandbox, as the tools need it, and its end. */
 export interface OpenSandbox {

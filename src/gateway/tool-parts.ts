@@ -7,7 +7,7 @@ import type { Logger } from "../log.ts";
 import { systemClock } from "../system.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";
-import { openRegistered } from "./registered.ts";
+import { openRegistered } from "./custom-tools.ts";
 import { openSandbox } from "./sandbox.ts";
 
 /** What the tools reach the outside world through. */

@@ -3,7 +3,7 @@ import { type ErrorBody, ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { type HealthUnavailable, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
 import { type PaymentRequired, PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 import { ToolgateError, type RpcCode } from "../domain/errors.ts";
-import { RatedError } from "./access.ts";
+import { RatedError } from "./key-authenticator.ts";
 import type { Header } from "./header.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import type { X402Offer } from "./x402/offers.ts";

@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/errors.ts";
 import { failureOf, type ErrorLog, type Failure } from "./error-details.ts";
-import type { Admission, Arrival, Gate } from "./gate.ts";
+import type { Admission, Arrival, Gate } from "./authentication.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
 import type { Endpoint, ServiceBinding } from "./services/service-impl.ts";
 import { validate } from "./validation.ts";

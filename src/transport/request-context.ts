@@ -2,7 +2,7 @@ import type { Caller } from "../domain/caller.ts";
 import type { Random } from "../domain/clock.ts";
 import type { Memo } from "../domain/memo.ts";
 import type { ProgressListener } from "../domain/tool.ts";
-import type { Visitor } from "./gate.ts";
+import type { Visitor } from "./authentication.ts";
 import type { Header } from "./header.ts";
 import type { ToldSettlement } from "./x402/settlement.ts";
 

@@ -2,7 +2,7 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import { ToolgateError } from "../domain/errors.ts";
-import { plainRules } from "./plain-rules.ts";
+import { plainRules } from "./fast-validation.ts";
 import { violationSentence } from "./violation-sentence.ts";
 
 /** Most fields that one answer names. */

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { apiReady, registerApi } from "../../src/dev/api-stand-in/registration.ts";
 import { sunDay } from "../../src/dev/api-stand-in/sun.ts";
-import { openRegistered, type OpenRegistered } from "../../src/gateway/registered.ts";
+import { openRegistered, type OpenRegistered } from "../../src/gateway/custom-tools.ts";
 import { createLogger } from "../../src/log.ts";
 
 /** What `npm start` registers: the stand-in's process, its document and the file that names both, through the code of every registered tool. */

@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const MEMORY = ["test/postgres/key-memory.test.ts"];
 const RATE = ["test/postgres/rate-limiter.test.ts"];
-const ACCESS = ["test/transport/access.test.ts"];
+const ACCESS = ["test/transport/key-authenticator.test.ts"];
 const LISTS = ["test/postgres/lists.test.ts"];
 
 /** Who may come in, and how often. */
@@ -106,7 +106,7 @@ export const DOORS: readonly Mutant[] = [
   {
     name: "rate-refused",
     guard: "A key whose bucket is empty is refused.",
-    file: "src/transport/access.ts",
+    file: "src/transport/key-authenticator.ts",
     find: "if (!rate.allowed)",
     replace: "if (false)",
     tests: ACCESS,

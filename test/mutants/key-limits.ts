@@ -111,7 +111,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "account-blocked",
     guard: "No key of a blocked account is let in.",
-    file: "src/transport/access.ts",
+    file: "src/transport/key-authenticator.ts",
     find: "if (caller.blockedReason !== undefined) throw",
     replace: 'if (caller.blockedReason === "") throw',
     tests: TOLD,

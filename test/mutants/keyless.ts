@@ -36,7 +36,7 @@ export const KEYLESS: readonly Mutant[] = [
   {
     name: "keyless-grpc-plain",
     guard: "A compressed request over gRPC is refused at its head.",
-    file: "src/transport/grpc/call-heads.ts",
+    file: "src/transport/grpc/call-authenticator.ts",
     find: 'if (encodingOf(call) === "identity") return;',
     replace: "if (encodingOf(call) !== undefined) return;",
     tests: HELD,

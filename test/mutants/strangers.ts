@@ -1,13 +1,13 @@
 import type { Mutant } from "./mutant.ts";
 
-const STRANGERS_TEST = ["test/security/strangers.test.ts"];
+const STRANGERS_TEST = ["test/security/unauthenticated.test.ts"];
 
 /** What keeps a caller without a key from costing more than microseconds. */
 export const STRANGERS: readonly Mutant[] = [
   {
     name: "answers-read",
     guard: "A request is not worked on while earlier answers of its connection wait to be read.",
-    file: "src/transport/http/open-answers.ts",
+    file: "src/transport/http/open-responses.ts",
     find: "return unread < this.#limits.unread;",
     replace: "return true;",
     tests: ["test/transport/http/slow-callers.test.ts"],
@@ -34,16 +34,16 @@ export const STRANGERS: readonly Mutant[] = [
   {
     name: "connect-get-left",
     guard: "A caller that leaves before its answer to a Connect GET does not end the process.",
-    file: "src/transport/connect/connect-door.ts",
+    file: "src/transport/connect/connect-handler.ts",
     find: 'request.on("error", () => undefined);',
     replace: "",
-    tests: ["test/transport/http/leaving-callers.test.ts"],
+    tests: ["test/transport/http/disconnects.test.ts"],
     only: "Connect to GET|in Connect given up",
   },
   {
     name: "documents-kept",
     guard: "A document is encoded and hashed once, not for each request.",
-    file: "src/transport/documents/document-door.ts",
+    file: "src/transport/documents/document-handler.ts",
     find: "if (known?.text === text) return known;",
     replace: "void known;",
     tests: STRANGERS_TEST,
@@ -78,10 +78,10 @@ export const STRANGERS: readonly Mutant[] = [
   {
     name: "export-pace",
     guard: "A caller that takes a file too slowly is cut off.",
-    file: "src/transport/exports/export-door.ts",
+    file: "src/transport/exports/export-handler.ts",
     find: "AbortSignal.any([signal, late])",
     replace: "signal",
-    tests: ["test/transport/exports/export-door.test.ts"],
+    tests: ["test/transport/exports/export-handler.test.ts"],
     only: "reader takes|in parts",
   },
   {
@@ -113,9 +113,9 @@ export const STRANGERS: readonly Mutant[] = [
   {
     name: "console-policies",
     guard: "No script in the console's page makes a policy for text that becomes code.",
-    file: "src/transport/console-door/console-files.ts",
+    file: "src/transport/console-server/console-files.ts",
     find: `"trusted-types 'none'",`,
     replace: "",
-    tests: ["test/console/files-door.test.ts"],
+    tests: ["test/console/console-files.test.ts"],
   },
 ];

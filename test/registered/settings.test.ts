@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readConfig, type ConfigError } from "../../src/config/config.ts";
 import { secretsIn } from "../../src/config/secrets.ts";
-import { openRegistered } from "../../src/gateway/registered.ts";
+import { openRegistered } from "../../src/gateway/custom-tools.ts";
 import { createLogger } from "../../src/log.ts";
 import { registeredToolsSchema } from "../../src/registered/config.ts";
 import { planOperation } from "../../src/registered/http/plan.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cookieFormOf, tokenIn } from "../../src/transport/console-door/cookie.ts";
+import { cookieFormOf, tokenIn } from "../../src/transport/console-server/cookie.ts";
 
 const form = cookieFormOf(new URL("https://gateway.example/console"));
 const [OWN, OTHER] = ["o".repeat(43), "x".repeat(43)];

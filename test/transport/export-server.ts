@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { systemRandom } from "../../src/system.ts";
-import { ExportDoor, type LeastPace } from "../../src/transport/exports/export-door.ts";
+import { ExportDoor, type LeastPace } from "../../src/transport/exports/export-handler.ts";
 import type { ExportFile } from "../../src/transport/exports/export-file.ts";
 
 /** The door to files on a server of its own, at which everybody is let in as that account. */

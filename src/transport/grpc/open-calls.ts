@@ -5,11 +5,11 @@ import {
   type ServerInterceptor,
   status,
 } from "@grpc/grpc-js";
-import { AnswerHead } from "./answer-head.ts";
-import type { CallHeads } from "./call-heads.ts";
+import { AnswerHead } from "./response-metadata.ts";
+import type { CallHeads } from "./call-authenticator.ts";
 import { streamOf } from "./call-internals.ts";
-import { FollowedCall, wait, type OpenCall } from "./followed-call.ts";
-import { surplus, type Most } from "./surplus.ts";
+import { FollowedCall, wait, type OpenCall } from "./tracked-call.ts";
+import { surplus, type Most } from "./excess-calls.ts";
 
 type Method = Parameters<ServerInterceptor>[0];
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, Settings } from "node:http2";
-import { HEAD_LIMIT } from "../http/unreadable.ts";
+import { HEAD_LIMIT } from "../http/parse-error.ts";
 
 /** Announced to callers, and held to once they acknowledge it. */
 export const HEADER_SETTINGS: Settings = { maxHeaderListSize: HEAD_LIMIT };

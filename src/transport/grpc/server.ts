@@ -8,7 +8,7 @@ import type { Random } from "../../domain/clock.ts";
 import { MAX_CONNECTIONS } from "../max-connections.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { RequestIds } from "../request-context.ts";
-import { CallHeads } from "./call-heads.ts";
+import { CallHeads } from "./call-authenticator.ts";
 import { listenersOf } from "./call-internals.ts";
 import { HealthEndpoint } from "./health.ts";
 import { OpenCalls, type CallLimits } from "./open-calls.ts";

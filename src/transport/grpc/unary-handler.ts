@@ -3,8 +3,8 @@ import type { handleUnaryCall, sendUnaryData, ServerUnaryCall } from "@grpc/grpc
 import { ToolgateError } from "../../domain/errors.ts";
 import { BINARY_OPTIONS } from "../message-limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
-import { AnswerHead } from "./answer-head.ts";
-import { entry, type AcceptedCall, type CallHeads } from "./call-heads.ts";
+import { AnswerHead } from "./response-metadata.ts";
+import { entry, type AcceptedCall, type CallHeads } from "./call-authenticator.ts";
 import { CallSignal } from "./call-signal.ts";
 import { encode } from "./register.ts";
 import { statusOf } from "./status.ts";

@@ -13,8 +13,8 @@ import { isJsonObject } from "../../domain/json.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
 import { McpExchange } from "../mcp/exchange.ts";
-import { laidOver } from "../mcp/laid-over.ts";
-import type { McpDoor } from "../mcp/mcp-door.ts";
+import { laidOver } from "../mcp/merged-error.ts";
+import type { McpDoor } from "../mcp/mcp-handler.ts";
 import { parseMessage, UnreadableMessageError } from "../mcp/unreadable-message.ts";
 import { messageLimit } from "../message-limits.ts";
 import type { Pipeline } from "../pipeline.ts";
@@ -22,11 +22,11 @@ import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { RequestIds, type RequestContext } from "../request-context.ts";
 import { sharedForm } from "../shared-message.ts";
 import { bodyWithV1 } from "../x402/offers.ts";
-import { send, type HttpAnswer } from "./answer.ts";
+import { send, type HttpAnswer } from "./response.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
-import type { CallerOrigin } from "./caller-origin.ts";
+import type { CallerOrigin } from "./origin-policy.ts";
 import { arrivalOf, demandHost, demandPlainBody, oneHeader } from "./request-head.ts";
-import { lastAnswer } from "./unreadable.ts";
+import { lastAnswer } from "./parse-error.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
 

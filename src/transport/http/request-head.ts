@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Arrival } from "../gate.ts";
+import type { Arrival } from "../authentication.ts";
 
 // What a request's head must be, beyond what Node sees to. Repeated headers arrive joined (`joinDuplicateHeaders`), so that of
 // two values that disagree none is quietly taken.

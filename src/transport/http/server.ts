@@ -8,14 +8,14 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { DocumentDoor } from "../documents/document-door.ts";
+import type { DocumentDoor } from "../documents/document-handler.ts";
 import { hasBody } from "./body.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
 import type { Cors } from "./cors.ts";
 import type { Facade } from "./facade.ts";
-import { OpenAnswers } from "./open-answers.ts";
+import { OpenAnswers } from "./open-responses.ts";
 import { isTooLong, originForm } from "./request-head.ts";
-import { HEAD_LIMIT, readingError } from "./unreadable.ts";
+import { HEAD_LIMIT, readingError } from "./parse-error.ts";
 
 /** A handler of Node requests for some path prefixes. */
 export interface MountedHandler {

@@ -1,5 +1,5 @@
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import type { HttpAnswer } from "../http/answer.ts";
+import type { HttpAnswer } from "../http/response.ts";
 import { arrivalOf } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import type { McpExchange } from "./exchange.ts";

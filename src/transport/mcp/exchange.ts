@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { RateDecision } from "../../domain/rate-limit.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
-import type { HttpAnswer } from "../http/answer.ts";
+import type { HttpAnswer } from "../http/response.ts";
 import { EventStream } from "../http/event-stream.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import type { RequestContext } from "../request-context.ts";

@@ -1,6 +1,6 @@
 import { JsonFieldError } from "#httpjson/runtime/index.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { HttpAnswer } from "../http/answer.ts";
+import type { HttpAnswer } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { McpExchange } from "./exchange.ts";
 import type { Result } from "./modern-result.ts";

@@ -12,7 +12,7 @@ import { MAX_GOOD_KEYS } from "../../app/ports.ts";
 import type * as app from "../../app/statement-ports.ts";
 import { invalidField } from "../../domain/errors.ts";
 import { keyIdIn } from "./key-id.ts";
-import { momentOf } from "./moment.ts";
+import { momentOf } from "./timestamp.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 import { toolIn } from "./tool-name.ts";

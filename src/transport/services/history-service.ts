@@ -7,7 +7,7 @@ import type { HistoryFilter, Receipts, Runs } from "../../app/ports.ts";
 import type { ChainPayment, History } from "../../app/statement-ports.ts";
 import { invalidField } from "../../domain/errors.ts";
 import { keyIdIn } from "./key-id.ts";
-import { momentOf } from "./moment.ts";
+import { momentOf } from "./timestamp.ts";
 import { found, pageQuery } from "./page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";

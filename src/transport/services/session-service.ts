@@ -12,10 +12,10 @@ import type { SignIn, SignInProof } from "../../app/sign-in.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import { SESSION_MS } from "../../domain/sign-in.ts";
-import type { ConsolePlace } from "../console-door/console-place.ts";
-import { givenCookie, takenCookie } from "../console-door/cookie.ts";
-import { SignInLimits } from "../console-door/sign-in-limits.ts";
-import type { Visitor } from "../gate.ts";
+import type { ConsolePlace } from "../console-server/console-origin.ts";
+import { givenCookie, takenCookie } from "../console-server/cookie.ts";
+import { SignInLimits } from "../console-server/sign-in-limits.ts";
+import type { Visitor } from "../authentication.ts";
 import type { RequestContext } from "../request-context.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 

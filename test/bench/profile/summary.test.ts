@@ -33,7 +33,7 @@ describe("a CPU profile", () => {
       { place: "Connect and gRPC libraries", share: 0.2 },
       { place: "garbage collection", share: 0.2 },
     ]);
-    expect(functions[0]).toEqual({ place: "answer src/transport/http/answer.ts:1", share: 0.3 });
+    expect(functions[0]).toEqual({ place: "answer src/transport/http/response.ts:1", share: 0.3 });
   });
 
   it("leaves the server's start out", () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readBody } from "../../../src/transport/http/body.ts";
 import type { HttpServer } from "../../../src/transport/http/server.ts";
 import { BODY_LIMIT, type Gateway, startGateway } from "../gateway.ts";
-import { openHttpDoor } from "../http-door.ts";
+import { openHttpDoor } from "../http-server.ts";
 
 interface Reply {
   readonly status: number;

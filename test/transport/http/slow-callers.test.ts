@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { HttpServer } from "../../../src/transport/http/server.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
-import { openHttpDoor } from "../http-door.ts";
+import { openHttpDoor } from "../http-server.ts";
 import { openSockets } from "../open-sockets.ts";
 
 const STALL_MS = 200;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CallerOrigin } from "../../src/transport/http/caller-origin.ts";
+import { CallerOrigin } from "../../src/transport/http/origin-policy.ts";
 
 /** Which pages may call the MCP endpoint, by where the gateway listens and by what its operator says. */
 

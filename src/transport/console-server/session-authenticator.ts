@@ -4,12 +4,12 @@ import type { Clock } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import { Lru } from "../../domain/lru.ts";
 import type { RateTier } from "../../domain/rate-limit.ts";
-import { RateLimitedError } from "../access.ts";
-import { Buckets } from "../buckets.ts";
-import type { Admission, Arrival, Gate, Visitor } from "../gate.ts";
+import { RateLimitedError } from "../key-authenticator.ts";
+import { Buckets } from "../token-buckets.ts";
+import type { Admission, Arrival, Gate, Visitor } from "../authentication.ts";
 import { clientAddress, networkOf } from "../remote-address.ts";
 import type { Endpoint } from "../services/service-impl.ts";
-import type { ConsolePlace } from "./console-place.ts";
+import type { ConsolePlace } from "./console-origin.ts";
 import { tokenIn } from "./cookie.ts";
 
 /** Requests of one session, for each instance. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hostInUrls } from "../../src/gateway/open-door.ts";
+import { hostInUrls } from "../../src/gateway/listen.ts";
 
 it.each([
   ["127.0.0.1", "http://127.0.0.1:8080/"],

@@ -1,9 +1,9 @@
 import type { Clock } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { RateTier } from "../../domain/rate-limit.ts";
-import { RateLimitedError } from "../access.ts";
-import { Buckets } from "../buckets.ts";
-import type { Visitor } from "../gate.ts";
+import { RateLimitedError } from "../key-authenticator.ts";
+import { Buckets } from "../token-buckets.ts";
+import type { Visitor } from "../authentication.ts";
 
 /** Challenges that an address may ask for, and sign-ins of it that may fail, for each instance. */
 export const [BEGINNINGS, FAILURES]: readonly [RateTier, RateTier] = [

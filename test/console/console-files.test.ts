@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openConsoleFiles, type ConsoleFilesSettings } from "../../src/gateway/console-files.ts";
-import { ConsolePlace } from "../../src/transport/console-door/console-place.ts";
+import { ConsolePlace } from "../../src/transport/console-server/console-origin.ts";
 import { createLogger } from "../../src/log.ts";
 import { secret } from "../support/record.ts";
 

@@ -1,4 +1,4 @@
-import type { HttpAnswer } from "../http/answer.ts";
+import type { HttpAnswer } from "../http/response.ts";
 import { errorMessage, type RequestId } from "./message.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import { newRequestId } from "../request-context.ts";
-import { send, type HttpAnswer } from "../http/answer.ts";
+import { send, type HttpAnswer } from "../http/response.ts";
 import { hasVersion, tagOf } from "../http/entity-tag.ts";
 import type { ServedDocument } from "./document.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { ConsolePlace } from "./console-place.ts";
+import type { ConsolePlace } from "./console-origin.ts";
 
 /**
  * Hands the development wallet's secret key to the console's own page, at `/console/dev-wallet.json`. It holds play money on a chain of this

@@ -1,7 +1,7 @@
 import type { Metadata, ServerInterceptingCallInterface, StatusObject } from "@grpc/grpc-js";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Admission, Arrival } from "../gate.ts";
+import type { Admission, Arrival } from "../authentication.ts";
 import type { Header } from "../header.ts";
 import { KEYLESS_MESSAGE_LIMIT, messageLimit } from "../message-limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";

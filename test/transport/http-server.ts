@@ -3,13 +3,13 @@ import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
 import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
-import { DocumentDoor } from "../../src/transport/documents/document-door.ts";
-import { CallerOrigin } from "../../src/transport/http/caller-origin.ts";
+import { DocumentDoor } from "../../src/transport/documents/document-handler.ts";
+import { CallerOrigin } from "../../src/transport/http/origin-policy.ts";
 import type { ConnectionLimits } from "../../src/transport/http/connection-limits.ts";
 import { Cors } from "../../src/transport/http/cors.ts";
 import { Facade } from "../../src/transport/http/facade.ts";
 import { HttpServer } from "../../src/transport/http/server.ts";
-import { McpDoor } from "../../src/transport/mcp/mcp-door.ts";
+import { McpDoor } from "../../src/transport/mcp/mcp-handler.ts";
 import { BODY_LIMIT, type Gateway } from "./gateway.ts";
 
 const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };

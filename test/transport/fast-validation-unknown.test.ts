@@ -23,7 +23,7 @@ import {
   file_buf_validate_validate,
   StringRulesSchema,
 } from "#gen/buf/validate/validate_pb.ts";
-import { plainRules } from "../../src/transport/plain-rules.ts";
+import { plainRules } from "../../src/transport/fast-validation.ts";
 
 /** A message of one field, which is a string or holds one, with rules. */
 function messageWith(rules: FieldRules, typeName = ""): DescMessage {

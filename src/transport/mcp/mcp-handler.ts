@@ -1,9 +1,9 @@
 import type { Catalogue } from "../../app/catalogue.ts";
-import type { HttpAnswer } from "../http/answer.ts";
+import type { HttpAnswer } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { BatchAnswers } from "./batch.ts";
 import type { McpExchange } from "./exchange.ts";
-import { laidOver } from "./laid-over.ts";
+import { laidOver } from "./merged-error.ts";
 import { errorMessage, readMessage, resultMessage, type Message, type RequestId } from "./message.ts";
 import { Methods } from "./methods.ts";
 import { demandMirrored } from "./mirrored-headers.ts";

@@ -1,4 +1,4 @@
-import type { OpenCall } from "./followed-call.ts";
+import type { OpenCall } from "./tracked-call.ts";
 
 /** How many calls may wait. */
 export interface Most {

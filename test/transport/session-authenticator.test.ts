@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { SignedIn } from "../../src/app/session-ports.ts";
 import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
-import { ConsolePlace } from "../../src/transport/console-door/console-place.ts";
-import { BAD_COOKIES, SESSION_RATE, SessionGate } from "../../src/transport/console-door/session-gate.ts";
+import { ConsolePlace } from "../../src/transport/console-server/console-origin.ts";
+import {
+  BAD_COOKIES,
+  SESSION_RATE,
+  SessionGate,
+} from "../../src/transport/console-server/session-authenticator.ts";
 
 const caller = {
   keyId: "ses_1",

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import { send, type HttpAnswer } from "../http/answer.ts";
+import { send, type HttpAnswer } from "../http/response.ts";
 import type { MountedHandler } from "../http/server.ts";
 import { newRequestId } from "../request-context.ts";
-import type { ConsolePlace } from "./console-place.ts";
+import type { ConsolePlace } from "./console-origin.ts";
 
 /** Where the console's services are: Connect, for sessions. */
 export const RPC_PATH = "/console/rpc";

@@ -7,7 +7,7 @@ import { PaymentService } from "#gen/toolgate/v1/payment_service_pb.ts";
 import { GetReceiptRequestSchema, ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { ListRunsRequestSchema, RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { CallToolRequestSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import { plainRules } from "../../src/transport/plain-rules.ts";
+import { plainRules } from "../../src/transport/fast-validation.ts";
 
 const LENGTHS = [
   0, 1, 2, 39, 40, 41, 63, 64, 65, 100, 101, 127, 128, 129, 200, 201, 255, 256, 257, 566, 567, 2_000,

@@ -1,6 +1,6 @@
 import { ToolgateError } from "../../domain/errors.ts";
-import type { PageHead } from "../gate.ts";
-import { CallerOrigin } from "../http/caller-origin.ts";
+import type { PageHead } from "../authentication.ts";
+import { CallerOrigin } from "../http/origin-policy.ts";
 import { cookieFormOf, isLoopback, type CookieForm } from "./cookie.ts";
 
 /** Where the console is. */

@@ -3,7 +3,7 @@ import type { Authenticator, RateLimiter } from "../app/ports.ts";
 import { KEY_PREFIX } from "../domain/api-key.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import type { RateDecision } from "../domain/rate-limit.ts";
-import type { Admission, Arrival, Gate } from "./gate.ts";
+import type { Admission, Arrival, Gate } from "./authentication.ts";
 import type { Endpoint } from "./services/service-impl.ts";
 
 /** A refusal of somebody who is known, with what the rate headers say. */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Header } from "../header.ts";
-import type { HttpAnswer } from "./answer.ts";
+import type { HttpAnswer } from "./response.ts";
 
 /** Largest head of a request, bytes. */
 export const HEAD_LIMIT = 32 * 1024;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lastAnswer, readingError } from "../../../src/transport/http/unreadable.ts";
+import { lastAnswer, readingError } from "../../../src/transport/http/parse-error.ts";
 
 describe("what cannot be read as a request", () => {
   it.each([

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Caller } from "../../src/domain/caller.ts";
 import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
-import { Access, RateLimitedError } from "../../src/transport/access.ts";
-import type { Arrival } from "../../src/transport/gate.ts";
+import { Access, RateLimitedError } from "../../src/transport/key-authenticator.ts";
+import type { Arrival } from "../../src/transport/authentication.ts";
 
 const caller: Caller = {
   keyId: "key_1",
