@@ -7,7 +7,7 @@ const LONGEST = [
   "test/sandbox/negative-control.test.ts",
   "test/sandbox/corpus.test.ts",
   "test/e2e/second-start.test.ts",
-  "test/instances/death.test.ts",
+  "test/instances/crash.test.ts",
   "test/sandbox/contract.test.ts",
   "test/instances/sandbox-cancel.test.ts",
   "test/e2e/readme.test.ts",

@@ -36,7 +36,7 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
     throw new ConfigError(missing.map((name) => `${name}: is not set; audit --chain needs it`));
   }
   const [{ treasuryDebt }, { openChain }, { treasuryBalance }, { RpcError }] = await Promise.all([
-    import("../postgres/treasury-debt.ts"),
+    import("../postgres/expected-treasury-balance.ts"),
     import("../solana/index.ts"),
     import("../solana/treasury-balance.ts"),
     import("../solana/rpc-failure.ts"),

@@ -4,7 +4,7 @@ import { KEY_PREFIX, SHOWN_LENGTH } from "../domain/api-key.ts";
 import { accountTierOf } from "../domain/rate-limit.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { patientQuery } from "./retry.ts";
-import { idFrom } from "./rows.ts";
+import { idFrom } from "./row-mapping.ts";
 
 interface AccountRow {
   id: string;

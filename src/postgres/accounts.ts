@@ -10,7 +10,7 @@ import { MAX_MICRO_USD, type MicroUsd } from "../domain/money.ts";
 import { accountTierOf, DEFAULT_TIER, MAX_TIER } from "../domain/rate-limit.ts";
 import { AccountEntity } from "./entities/account.ts";
 import { PATIENCE_MS, retrying } from "./retry.ts";
-import { idFrom, uuidFrom } from "./rows.ts";
+import { idFrom, uuidFrom } from "./row-mapping.ts";
 
 /** What callers know an adjustment's amount by. */
 const AMOUNT = "amount_usdc_microusd";

@@ -19,8 +19,8 @@ import { ApiKeyEntity } from "./entities/api-key.ts";
 import { KeyUseEntity } from "./entities/key-use.ts";
 import { hashOf } from "./key-hash.ts";
 import { limitsOf, limitsRow } from "./key-limits.ts";
-import { idFrom, uuidFrom } from "./rows.ts";
-import { Turns } from "./turns.ts";
+import { idFrom, uuidFrom } from "./row-mapping.ts";
+import { Turns } from "./account-queue.ts";
 
 type KeyRow = InferEntity<typeof ApiKeyEntity>;
 

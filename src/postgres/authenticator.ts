@@ -15,7 +15,7 @@ import { limitsOf } from "./key-limits.ts";
 import type { KeyUses } from "./key-uses.ts";
 import type { Notifications } from "./notifications.ts";
 import { PATIENCE_MS, retrying } from "./retry.ts";
-import { idFrom } from "./rows.ts";
+import { idFrom } from "./row-mapping.ts";
 
 /** What the authenticator needs. */
 export interface AuthenticatorOptions {

@@ -8,7 +8,7 @@ import { uuidOf } from "../domain/ids.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { PATIENCE_MS, patientQuery, retrying } from "./retry.ts";
-import { idFrom, signatureFrom, uuidFrom } from "./rows.ts";
+import { idFrom, signatureFrom, uuidFrom } from "./row-mapping.ts";
 
 interface DepositRow {
   id: string;

@@ -1,6 +1,6 @@
 import { base58 } from "@scure/base";
 import type { Entry, EntryKind, StatementRow } from "../app/statement-ports.ts";
-import { idFrom } from "./rows.ts";
+import { idFrom } from "./row-mapping.ts";
 import { SETTLED } from "./ledger-time.ts";
 
 /** The two sides of transfers that are entries: what came in and what went out. */

@@ -6,7 +6,7 @@ import type { JsonObject } from "../domain/json.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import { keyOf } from "./ledger-claims.ts";
 import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./rows.ts";
+import { idFrom, uuidFrom } from "./row-mapping.ts";
 
 /** What run $1 of account $2 rests on. An answer is its own: that which its claim keeps may be of a later run. */
 const BESIDE = /* sql */ `

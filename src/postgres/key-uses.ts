@@ -2,7 +2,7 @@ import type { Pool } from "pg";
 import type { Clock } from "../domain/clock.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Log } from "./log.ts";
-import { Pulse } from "./pulse.ts";
+import { Pulse } from "./interval.ts";
 
 /** What remembering uses needs. */
 export interface KeyUsesOptions {

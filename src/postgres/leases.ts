@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 import type { Log } from "./log.ts";
-import { Pulse } from "./pulse.ts";
+import { Pulse } from "./interval.ts";
 
 /** What the leases of an instance need. */
 export interface LeasesOptions {

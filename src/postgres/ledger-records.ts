@@ -4,7 +4,7 @@ import type { JsonObject } from "../domain/json.ts";
 import { keptText } from "../domain/json-text.ts";
 import { AGAIN } from "./batcher.ts";
 import { claimKey, claimOf, keyOf } from "./ledger-claims.ts";
-import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./rows.ts";
+import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./row-mapping.ts";
 
 /** What `ledger_begin` tells of a call. */
 export interface BegunRow extends Nullable<ReceiptRow> {

@@ -28,9 +28,9 @@ import {
   type FinishedRow,
   type PriorRow,
 } from "./ledger-records.ts";
-import type { RecentAnswers } from "./recent-answers.ts";
+import type { RecentAnswers } from "./replay-cache.ts";
 import { PATIENCE_MS, patientQuery } from "./retry.ts";
-import { signatureFrom, uuidFrom } from "./rows.ts";
+import { signatureFrom, uuidFrom } from "./row-mapping.ts";
 
 /** What the ledger needs. */
 export interface LedgerOptions {

@@ -11,7 +11,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { patientQuery } from "./retry.ts";
-import { idFrom } from "./rows.ts";
+import { idFrom } from "./row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
 interface FailedRow {

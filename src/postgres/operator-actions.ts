@@ -5,7 +5,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./rows.ts";
+import { idFrom, uuidFrom } from "./row-mapping.ts";
 
 interface ActionRow {
   id: string;

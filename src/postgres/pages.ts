@@ -1,7 +1,7 @@
 import type { HistoryFilter, Page } from "../app/ports.ts";
 import { cursorAfter, type ListName } from "./cursor.ts";
 import { uuidRange } from "./ledger-time.ts";
-import { uuidFrom } from "./rows.ts";
+import { uuidFrom } from "./row-mapping.ts";
 
 /** Rows that a page of a filtered list looks at: few enough for an answer at once, however rare what is asked for. */
 export const LOOKED_AT = 2_000;

@@ -4,8 +4,8 @@ import type { Clock } from "../domain/clock.ts";
 import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 import { Batcher } from "./batcher.ts";
 import { PATIENCE_MS, retrying } from "./retry.ts";
-import { uuidFrom } from "./rows.ts";
-import { Grant, interval, SECOND_US, TokensAhead } from "./tokens-ahead.ts";
+import { uuidFrom } from "./row-mapping.ts";
+import { Grant, interval, SECOND_US, TokensAhead } from "./token-prefetch.ts";
 
 /** What the rate limiter needs. */
 export interface RateLimiterOptions {

@@ -5,7 +5,7 @@ import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
 import { readCursor } from "./cursor.ts";
 import { filteredPageOf, filterValues, LOOKED_AT, pageOf, type Filtered } from "./pages.ts";
 import { patientQuery } from "./retry.ts";
-import { receiptOf, uuidFrom, type ReceiptRow } from "./rows.ts";
+import { receiptOf, uuidFrom, type ReceiptRow } from "./row-mapping.ts";
 
 /** What picks the receipts of a status. The rare ones are looked up by the transfer that made them so, not among all the others. */
 const PICKS: Record<ReceiptStatus, string> = {

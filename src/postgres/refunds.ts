@@ -4,7 +4,7 @@ import { ToolgateError } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import { patientQuery } from "./retry.ts";
-import { receiptOf, type ReceiptRow } from "./rows.ts";
+import { receiptOf, type ReceiptRow } from "./row-mapping.ts";
 
 /** Refunds on PostgreSQL: from revenue to the account that was charged, once for each receipt. */
 export class PostgresRefunds implements Refunds {

@@ -11,7 +11,7 @@ import type {
   RelayVerdict,
 } from "../app/relay-ports.ts";
 import { patientQuery } from "./retry.ts";
-import { signatureFrom, uuidFrom } from "./rows.ts";
+import { signatureFrom, uuidFrom } from "./row-mapping.ts";
 
 interface ClaimRow {
   message_hash: Buffer;

@@ -6,7 +6,7 @@ import { readCursor } from "./cursor.ts";
 import { errorCodeOf } from "./error-codes.ts";
 import { filteredPageOf, filterValues, LOOKED_AT, pageOf, type Filtered } from "./pages.ts";
 import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./rows.ts";
+import { idFrom, uuidFrom } from "./row-mapping.ts";
 
 interface RunRow {
   id: string;

@@ -5,9 +5,9 @@ import { uuidOf } from "../domain/ids.ts";
 import type { SandboxStatus } from "../domain/sandbox.ts";
 import type { Log } from "./log.ts";
 import type { Notifications } from "./notifications.ts";
-import { Pulse } from "./pulse.ts";
+import { Pulse } from "./interval.ts";
 import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./rows.ts";
+import { idFrom, uuidFrom } from "./row-mapping.ts";
 
 /** What it needs. */
 export interface SandboxRunsOptions {

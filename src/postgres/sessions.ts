@@ -7,7 +7,7 @@ import { accountTierOf } from "../domain/rate-limit.ts";
 import { SCOPES } from "../domain/scope.ts";
 import { SESSION_IDLE_MS, SESSION_MS } from "../domain/sign-in.ts";
 import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./rows.ts";
+import { idFrom, uuidFrom } from "./row-mapping.ts";
 
 /** What sessions need. */
 export interface SessionsOptions {

@@ -13,7 +13,7 @@ import {
 import { NEVER, transferRange, type TransferRange } from "./ledger-time.ts";
 import { retrying, PATIENCE_MS } from "./retry.ts";
 import { inSnapshot } from "./snapshot.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "./account-queue.ts";
 
 /** Rows of a page, which are held in memory until their reader has taken them. */
 const PAGE = 500;

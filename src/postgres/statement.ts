@@ -15,11 +15,11 @@ import {
 } from "./entries.ts";
 import { NEVER, transferRange } from "./ledger-time.ts";
 import { patientQuery } from "./retry.ts";
-import { uuidFrom } from "./rows.ts";
+import { uuidFrom } from "./row-mapping.ts";
 import { inSnapshot } from "./snapshot.ts";
 import { openPlace, sealPlace, type StatementPlace } from "./statement-cursor.ts";
 import { StatementExports } from "./statement-export.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "./account-queue.ts";
 
 /** Before all transfers. */
 const FIRST = 0n;

@@ -7,7 +7,7 @@ import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
 import { patientQuery } from "./retry.ts";
-import { idFrom } from "./rows.ts";
+import { idFrom } from "./row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
 interface SuspendedRow {

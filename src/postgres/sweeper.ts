@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
 import type { Leases } from "./leases.ts";
 import type { Log } from "./log.ts";
-import { Pulse } from "./pulse.ts";
-import { Removal } from "./removal.ts";
+import { Pulse } from "./interval.ts";
+import { Removal } from "./retention.ts";
 
 /** What the sweeper needs. */
 export interface SweeperOptions {

@@ -5,7 +5,7 @@ import { Lru } from "../domain/lru.ts";
 import type { Log } from "./log.ts";
 import type { Notifications } from "./notifications.ts";
 import { patientQuery } from "./retry.ts";
-import { uuidFrom } from "./rows.ts";
+import { uuidFrom } from "./row-mapping.ts";
 
 /** What it needs. */
 export interface UnpaidWorkOptions {

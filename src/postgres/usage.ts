@@ -3,9 +3,9 @@ import type { Usage, UsageQuery, UsageReport, UsageReports } from "../app/statem
 import { invalidField } from "../domain/errors.ts";
 import { errorCodeOf } from "./error-codes.ts";
 import { transferRange, uuidRange } from "./ledger-time.ts";
-import { idFrom, uuidFrom } from "./rows.ts";
+import { idFrom, uuidFrom } from "./row-mapping.ts";
 import { inSnapshot } from "./snapshot.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "./account-queue.ts";
 
 /** Which figure of a row is meant: that of a bucket, a tool, a key, an error's code, or of all. */
 const SETS = "grouping sets ((bucket), (tool), (key_id, key_name), (error_code), ())";

@@ -8,7 +8,7 @@ import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts"
 import { GaslessSponsor, readFeePayer } from "../../src/payments/gasless/index.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
-import { idFrom } from "../../src/postgres/rows.ts";
+import { idFrom } from "../../src/postgres/row-mapping.ts";
 import { SolanaRelayChain } from "../../src/solana/index.ts";
 import { SolanaRpc } from "../../src/solana/rpc.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { post } from "./client.ts";
-import type { Ask } from "./ground.ts";
+import type { Ask } from "./environment.ts";
 import type { Market } from "./market.ts";
 import { digestOf, type Sale } from "./reference.ts";
 

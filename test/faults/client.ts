@@ -1,6 +1,6 @@
 import { Agent, request, type IncomingHttpHeaders } from "node:http";
 import { z } from "zod";
-import type { Customer } from "./ground.ts";
+import type { Customer } from "./environment.ts";
 
 /** A call as a customer sends it. */
 export interface Call {

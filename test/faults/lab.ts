@@ -8,8 +8,8 @@ import {
   checkReplays,
   explainViolations,
 } from "./checks.ts";
-import type { Dice } from "./dice.ts";
-import type { Customer, Ground } from "./ground.ts";
+import type { Dice } from "./seeded-random.ts";
+import type { Customer, Ground } from "./environment.ts";
 import { Load } from "./load.ts";
 import { Market, QUOTE_TTL_SECONDS } from "./market.ts";
 import { checkMoney, checkTreasury } from "./money-checks.ts";
@@ -18,8 +18,8 @@ import { isLinePoint, type LinePoint, type Point } from "./points.ts";
 import type { Profile } from "./profiles.ts";
 import { Reference } from "./reference.ts";
 import { FINALIZED_ABOVE, type Cast } from "./scenarios.ts";
-import { Slot } from "./slot.ts";
-import { Spares } from "./spares.ts";
+import { Slot } from "./instance-slot.ts";
+import { Spares } from "./process-pool.ts";
 import type { Tally } from "./tally.ts";
 
 /** The shortest that the setting allows, so that what was left behind is soon released. */

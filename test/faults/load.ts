@@ -1,4 +1,4 @@
-import type { Dice } from "./dice.ts";
+import type { Dice } from "./seeded-random.ts";
 import type { Market } from "./market.ts";
 import { SCENARIOS, type Cast, type Scenario } from "./scenarios.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import process from "node:process";
 import { stopOnSignals } from "../tooling/signals.ts";
-import { Dice } from "./dice.ts";
+import { Dice } from "./seeded-random.ts";
 import type { Lab } from "./lab.ts";
 import { applyMutant } from "./mutants.ts";
 import { faultOptions } from "./options.ts";
@@ -23,7 +23,7 @@ const seconds = () => (performance.now() - began) / 1_000;
 
 try {
   // Options that mean nothing end the process before it loads the gateway.
-  const [{ startGround }, labs] = await Promise.all([import("./ground.ts"), import("./lab.ts")]);
+  const [{ startGround }, labs] = await Promise.all([import("./environment.ts"), import("./lab.ts")]);
   const ground = await startGround(signal);
   try {
     if (mutant !== undefined) await applyMutant(ground, mutant);

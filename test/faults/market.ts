@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { post, type Call, type Reply } from "./client.ts";
-import type { Dice } from "./dice.ts";
-import type { Customer, Ground } from "./ground.ts";
+import type { Dice } from "./seeded-random.ts";
+import type { Customer, Ground } from "./environment.ts";
 import type { Reference } from "./reference.ts";
 import type { Tally } from "./tally.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { base58 } from "@scure/base";
-import type { Ask } from "./ground.ts";
+import type { Ask } from "./environment.ts";
 import type { Market } from "./market.ts";
 import type { Book } from "./reference.ts";
 

@@ -1,4 +1,4 @@
-import type { Ground } from "./ground.ts";
+import type { Ground } from "./environment.ts";
 
 /** A promise of the ledger taken out of its very SQL: the lab must find it broken. */
 interface Mutant {

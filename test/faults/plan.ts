@@ -1,4 +1,4 @@
-import type { Dice } from "./dice.ts";
+import type { Dice } from "./seeded-random.ts";
 import type { Order } from "./points.ts";
 import { faultsOf, type Profile } from "./profiles.ts";
 import { RPC_FAULTS, type RpcFault } from "./rpc-endpoint.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Call, Reply } from "./client.ts";
-import type { Customer } from "./ground.ts";
+import type { Customer } from "./environment.ts";
 
 /** A call that was answered with its result: what must be true from then on. */
 export interface Sale {

@@ -1,6 +1,6 @@
 import type { Call, Reply } from "./client.ts";
-import type { Dice } from "./dice.ts";
-import type { Customer } from "./ground.ts";
+import type { Dice } from "./seeded-random.ts";
+import type { Customer } from "./environment.ts";
 import { named, PRICE, QUOTE_TTL_SECONDS, type Market, type Quoted } from "./market.ts";
 
 /** What customers do, and what they must be told in the end. */

@@ -31,7 +31,7 @@ async function serve(stallMs: number): Promise<Stalled> {
     ...ground.settings,
     ...model.settings,
     RUN_LEASE_MS: String(LEASE_MS),
-    NODE_OPTIONS: `--import=${path.join(import.meta.dirname, "stall.ts")}`,
+    NODE_OPTIONS: `--import=${path.join(import.meta.dirname, "stall-preload.ts")}`,
     STALL_MS: String(stallMs),
   });
   return { instance, agent: await ground.agent({ balance: BALANCE }), answers: Promise.resolve([]) };

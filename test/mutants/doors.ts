@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const MEMORY = ["test/postgres/key-memory.test.ts"];
+const MEMORY = ["test/postgres/key-cache.test.ts"];
 const RATE = ["test/postgres/rate-limiter.test.ts"];
 const ACCESS = ["test/transport/key-authenticator.test.ts"];
 const LISTS = ["test/postgres/lists.test.ts"];
@@ -22,7 +22,7 @@ export const DOORS: readonly Mutant[] = [
     file: "src/postgres/migrations/0008-key-changes.ts",
     find: "after insert or update on api_key",
     replace: "after insert on api_key",
-    tests: ["test/postgres/key-memory.test.ts"],
+    tests: ["test/postgres/key-cache.test.ts"],
   },
   {
     name: "key-whole",

@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const FILE = "src/postgres/migrations/0001-tables.ts";
-const BACKSTOPS = ["test/postgres/backstops.test.ts"];
+const BACKSTOPS = ["test/postgres/constraints.test.ts"];
 
 /** What the tables themselves refuse, whoever writes to them. */
 export const LEDGER_TABLES: readonly Mutant[] = [

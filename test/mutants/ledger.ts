@@ -6,12 +6,12 @@ const FINISH = "src/postgres/migrations/0005-finish.ts";
 const DEPOSITS = "src/postgres/migrations/0006-deposits.ts";
 const CALLS = ["test/postgres/ledger.test.ts"];
 const PAID = ["test/postgres/payments.test.ts"];
-const LEFT = ["test/postgres/left-keys.test.ts"];
+const LEFT = ["test/postgres/superseded-keys.test.ts"];
 const FAULTS = ["test/postgres/faults.test.ts"];
 const FENCE = ["test/postgres/fence.test.ts"];
 const LOCKS = ["test/postgres/locks.test.ts"];
-const ONCE = ["test/postgres/once.test.ts"];
-const STALL = ["test/postgres/stall.test.ts"];
+const ONCE = ["test/postgres/repeats.test.ts"];
+const STALL = ["test/postgres/stalled-instance.test.ts"];
 const SWEEP = "src/postgres/migrations/0030-connected-owners.ts";
 
 /** What the functions of the ledger see to. */
@@ -182,7 +182,7 @@ export const LEDGER: readonly Mutant[] = [
     file: BEGIN,
     find: "- case when kinds[call.n] = 'granted' then call.price else 0 end",
     replace: "- 0",
-    tests: [...CALLS, "test/postgres/backstops.test.ts"],
+    tests: [...CALLS, "test/postgres/constraints.test.ts"],
   },
   {
     name: "surplus-payment-credited",

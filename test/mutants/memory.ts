@@ -1,9 +1,9 @@
 import type { Mutant } from "./mutant.ts";
 
-const ANSWERS = "src/postgres/recent-answers.ts";
+const ANSWERS = "src/postgres/replay-cache.ts";
 const LEDGER = "src/postgres/ledger.ts";
-const TOKENS = "src/postgres/tokens-ahead.ts";
-const REPEATS = ["test/postgres/recent-answers.test.ts"];
+const TOKENS = "src/postgres/token-prefetch.ts";
+const REPEATS = ["test/postgres/replay-cache.test.ts"];
 const RATES = ["test/postgres/rate-limiter.test.ts"];
 
 /** What an instance remembers of the database, and until when. */

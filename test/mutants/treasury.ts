@@ -5,11 +5,11 @@ const MOVEMENTS = "src/postgres/migrations/0010-movements.ts";
 const CORRECTIONS = "src/postgres/migrations/0011-corrections.ts";
 const RIGHTS = "src/postgres/migrations/0012-rights.ts";
 const BEGIN = "src/postgres/migrations/0004-begin.ts";
-const ONCE = ["test/postgres/once.test.ts"];
+const ONCE = ["test/postgres/repeats.test.ts"];
 const LOCKS = ["test/postgres/locks.test.ts"];
-const BOOKS = ["test/postgres/treasury-books.test.ts"];
-const WATCH = ["test/postgres/watch.test.ts"];
-const BACKSTOPS = ["test/postgres/backstops.test.ts"];
+const BOOKS = ["test/postgres/treasury-ledger.test.ts"];
+const WATCH = ["test/postgres/treasury-watch.test.ts"];
+const BACKSTOPS = ["test/postgres/constraints.test.ts"];
 
 /** The books of the treasury: what the chain brought, and what it took back. */
 export const TREASURY: readonly Mutant[] = [

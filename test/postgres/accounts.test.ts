@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { TierChange } from "../../src/app/ports.ts";
 import { MAX_MICRO_USD } from "../../src/domain/money.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
-import { lazyOperatorWork } from "../../src/postgres/operator-work.ts";
+import { lazyOperatorWork } from "../../src/postgres/lazy-operator-stores.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy } from "./cutting-proxy.ts";
-import { openStarted } from "./open.ts";
+import { openStarted } from "./open-postgres.ts";
 
 let database: TestDatabase;
 let one: Postgres;

@@ -13,7 +13,7 @@ import { systemClock } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy } from "./cutting-proxy.ts";
-import { openKeySecrets, openStarted } from "./open.ts";
+import { openKeySecrets, openStarted } from "./open-postgres.ts";
 
 let database: TestDatabase;
 let one: Postgres;

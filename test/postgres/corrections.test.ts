@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { PostgresReceipts } from "../../src/postgres/receipts.ts";
-import { signatureFrom } from "../../src/postgres/rows.ts";
+import { signatureFrom } from "../../src/postgres/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall, KeyBudget } from "../../src/app/ports.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
 import { callRecord } from "../../src/postgres/ledger-records.ts";
-import { idFrom } from "../../src/postgres/rows.ts";
+import { idFrom } from "../../src/postgres/row-mapping.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {

@@ -7,7 +7,7 @@ import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { PostgresReceipts } from "../../src/postgres/receipts.ts";
 import { PostgresRuns } from "../../src/postgres/runs.ts";
-import { PostgresTreasuryBooks } from "../../src/postgres/treasury-books.ts";
+import { PostgresTreasuryBooks } from "../../src/postgres/treasury-ledger.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { uuidFrom } from "../../src/postgres/rows.ts";
+import { uuidFrom } from "../../src/postgres/row-mapping.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,

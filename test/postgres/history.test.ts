@@ -4,7 +4,7 @@ import { PostgresReceipts } from "../../src/postgres/receipts.ts";
 import { PostgresRuns } from "../../src/postgres/runs.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
-import { signatureFrom } from "../../src/postgres/rows.ts";
+import { signatureFrom } from "../../src/postgres/row-mapping.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,

@@ -5,7 +5,7 @@ import { PostgresSealingKeys } from "../../src/postgres/sealing-keys.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, fingerprintOf, makeAccount, openInstance, PRICE } from "./fixture.ts";
-import { openStarted } from "./open.ts";
+import { openStarted } from "./open-postgres.ts";
 
 const LEASE_MS = 900;
 

@@ -13,7 +13,7 @@ import { openPool } from "../../src/postgres/pool.ts";
 import { query } from "../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, completed, PRICE } from "./fixture.ts";
-import { openKeySecrets, openStarted } from "./open.ts";
+import { openKeySecrets, openStarted } from "./open-postgres.ts";
 
 const silent = { warn: () => {}, error: () => {} };
 const DAY_MS = 86_400_000;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall, CallPayment } from "../../src/app/ports.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { callRecord } from "../../src/postgres/ledger-records.ts";
-import { signatureFrom, uuidFrom } from "../../src/postgres/rows.ts";
+import { signatureFrom, uuidFrom } from "../../src/postgres/row-mapping.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {

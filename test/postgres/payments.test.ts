@@ -1,6 +1,6 @@
 import { kindOf } from "./reference-ledger.ts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { signatureFrom } from "../../src/postgres/rows.ts";
+import { signatureFrom } from "../../src/postgres/row-mapping.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,

@@ -8,7 +8,7 @@ import { filteredReceiptsPage, receiptsPage } from "../../src/postgres/receipts.
 import { filteredRunsPage, runsPage } from "../../src/postgres/runs.ts";
 import { suspensePage } from "../../src/postgres/suspense.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
-import { SUSPENDED, UNFINALIZED, UNRECORDED } from "../../src/postgres/treasury-books.ts";
+import { SUSPENDED, UNFINALIZED, UNRECORDED } from "../../src/postgres/treasury-ledger.ts";
 import { CHARGES } from "../../src/postgres/usage.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { makeAccount, openInstance, type Instance } from "./fixture.ts";

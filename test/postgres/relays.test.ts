@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NewRelayClaim, RelayLimits, RelayState, RelayVerdict } from "../../src/app/relay-ports.ts";
-import { idFrom, uuidFrom } from "../../src/postgres/rows.ts";
+import { idFrom, uuidFrom } from "../../src/postgres/row-mapping.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
 import { createTestDatabase, servingUrl, type TestDatabase } from "../support/postgres.ts";
 import {

@@ -7,7 +7,7 @@ import { receiptsFile, runsFile } from "../../src/transport/exports/history-file
 import { statementFile } from "../../src/transport/exports/statement-file.ts";
 import { parseCsv } from "../support/csv.ts";
 import { serveExports } from "../transport/export-server.ts";
-import { KEY_NAMES, type BookedTransfer, type StatementWorld } from "./statement-world.ts";
+import { KEY_NAMES, type BookedTransfer, type StatementWorld } from "./statement-fixture.ts";
 
 /** What the files of the world's account say, read by themselves. */
 export function describeFiles(

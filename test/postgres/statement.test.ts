@@ -13,7 +13,7 @@ import {
   transfersOf,
   type BookedTransfer,
   type StatementWorld,
-} from "./statement-world.ts";
+} from "./statement-fixture.ts";
 
 let database: TestDatabase;
 let world: StatementWorld;

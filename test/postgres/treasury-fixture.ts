@@ -3,7 +3,7 @@ import { base58 } from "@scure/base";
 import type { OwnedMovement } from "../../src/app/treasury-ports.ts";
 import { PostgresRefunds } from "../../src/postgres/refunds.ts";
 import { PostgresSuspense } from "../../src/postgres/suspense.ts";
-import { PostgresTreasuryBooks } from "../../src/postgres/treasury-books.ts";
+import { PostgresTreasuryBooks } from "../../src/postgres/treasury-ledger.ts";
 import type { Deposit } from "../../src/app/ports.ts";
 import { openInstance, PRICE, type Instance } from "./fixture.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { grantServing } from "../../src/postgres/grants.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { openOrm } from "../../src/postgres/orm.ts";
-import { idFrom } from "../../src/postgres/rows.ts";
+import { idFrom } from "../../src/postgres/row-mapping.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { SERVING } from "../support/template.ts";

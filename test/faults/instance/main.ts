@@ -8,8 +8,8 @@ import { secretsIn } from "../../../src/config/secrets.ts";
 import { ToolgateError } from "../../../src/domain/errors.ts";
 import { startGateway } from "../../../src/gateway.ts";
 import { createLogger } from "../../../src/log.ts";
-import { around } from "../around.ts";
-import { Dice } from "../dice.ts";
+import { around } from "../fault-ports.ts";
+import { Dice } from "../seeded-random.ts";
 import type { PortPoint } from "../points.ts";
 import { command, type Command, type Report } from "./messages.ts";
 

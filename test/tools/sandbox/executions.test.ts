@@ -13,7 +13,7 @@ import { pricesSchema } from "../../../src/tools/prices.ts";
 import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";
 import { sandboxExecute } from "../../../src/tools/sandbox/execute.ts";
 import { callOf, failed, makeAccount, PRICE } from "../../postgres/fixture.ts";
-import { openStarted } from "../../postgres/open.ts";
+import { openStarted } from "../../postgres/open-postgres.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { ScriptedEngine } from "./scripted-engine.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { treasuryDebt } from "../../src/postgres/treasury-debt.ts";
+import { treasuryDebt } from "../../src/postgres/expected-treasury-balance.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, depositOf, expectCleanAudit, makeAccount, paymentOf, PRICE } from "./fixture.ts";
 import {

@@ -6,7 +6,7 @@ import { Leases } from "../../src/postgres/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { Notifications } from "../../src/postgres/notifications.ts";
 import { openPool } from "../../src/postgres/pool.ts";
-import { RecentAnswers } from "../../src/postgres/recent-answers.ts";
+import { RecentAnswers } from "../../src/postgres/replay-cache.ts";
 import { PostgresRefunds } from "../../src/postgres/refunds.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {

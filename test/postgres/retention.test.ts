@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { REMOVE } from "../../src/postgres/old-rows.ts";
+import { REMOVE } from "../../src/postgres/expired-rows.ts";
 import { openPool } from "../../src/postgres/pool.ts";
-import { Removal, restAfter } from "../../src/postgres/removal.ts";
+import { Removal, restAfter } from "../../src/postgres/retention.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { makeAccount, openInstance, type Instance } from "./fixture.ts";
 

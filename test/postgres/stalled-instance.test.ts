@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { uuidFrom } from "../../src/postgres/rows.ts";
+import { uuidFrom } from "../../src/postgres/row-mapping.ts";
 import { SessionLock } from "../../src/postgres/session-lock.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Turns } from "../../src/postgres/turns.ts";
+import { Turns } from "../../src/postgres/account-queue.ts";
 
 /** Work that ends when it is told to. */
 function work() {

@@ -12,7 +12,7 @@ import type { PostgresSealingKeys } from "../../src/postgres/sealing-keys.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { forgedKey, mistyped } from "../support/api-keys.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
-import { openKeySecrets, openStarted } from "./open.ts";
+import { openKeySecrets, openStarted } from "./open-postgres.ts";
 
 let database: TestDatabase;
 let operator: Postgres;

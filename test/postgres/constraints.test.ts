@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { signatureFrom } from "../../src/postgres/rows.ts";
+import { signatureFrom } from "../../src/postgres/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {

@@ -10,7 +10,7 @@ import type {
 import { parseAddress } from "../domain/base58.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import { PATIENCE_MS, patientQuery, retrying } from "./retry.ts";
-import { idFrom, signatureFrom, uuidFrom } from "./rows.ts";
+import { idFrom, signatureFrom, uuidFrom } from "./row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
 /** What the books need. */

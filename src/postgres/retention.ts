@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool } from "pg";
 import type { Log } from "./log.ts";
-import { REMOVE, type OldRows, type RemovalRow } from "./old-rows.ts";
+import { REMOVE, type OldRows, type RemovalRow } from "./expired-rows.ts";
 
 /** What removing needs. */
 export interface RemovalOptions {

@@ -1,9 +1,9 @@
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { report, type Command } from "./instance/messages.ts";
-import { Line } from "./line.ts";
+import { Line } from "./database-proxy.ts";
 import { isLinePoint, type LinePoint, type Order } from "./points.ts";
-import { endSpare, type Spare, type Spares } from "./spares.ts";
+import { endSpare, type Spare, type Spares } from "./process-pool.ts";
 
 /** How much of what an instance has logged is kept, characters. */
 const LOG_KEPT = 4_000;

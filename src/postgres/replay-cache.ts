@@ -5,7 +5,7 @@ import { objectOf } from "../domain/json-text.ts";
 import { Lru } from "../domain/lru.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { Notifications } from "./notifications.ts";
-import { idFrom } from "./rows.ts";
+import { idFrom } from "./row-mapping.ts";
 
 /** The channel on which the database tells of runs whose charge was given back, in hex (migration 0023). */
 const REFUND_CHANNEL = "toolgate_refund";
