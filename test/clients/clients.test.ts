@@ -78,9 +78,9 @@ describe.concurrent("an example of docs/guides/clients.md buys a call", () => {
   });
 });
 
-it("the table of docs/guides/clients.md names the tests that were run, each in the row of its door and the column of its way", () => {
-  const named = tableOfClients().flatMap(({ door, cells }) =>
-    cells.map((cell, column) => ({ cell, ends: `-${door.toLowerCase()}-${WAYS[column]}\`` })),
+it("the table of docs/guides/clients.md names each test in the row of its protocol and the column of its method", () => {
+  const named = tableOfClients().flatMap(({ protocol, cells }) =>
+    cells.map((cell, column) => ({ cell, ends: `-${protocol.toLowerCase()}-${WAYS[column]}\`` })),
   );
   const tests = named.filter(({ cell }) => cell.startsWith("`"));
   expect(tests.filter(({ cell, ends }) => !cell.endsWith(ends))).toEqual([]);

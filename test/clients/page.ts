@@ -1,15 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { ROOT } from "../tooling/command.ts";
-import { DOORS, WAYS } from "./cells.ts";
+import { PROTOCOLS, WAYS } from "./cells.ts";
 
-/** Where the examples are. */
 const FOLDER = path.join(ROOT, "docs/examples");
 
-/** One row of the table: a client at a door, and for each way of paying the test that proves it, or why there is none. */
+/** One row of the table: a client, a protocol, and for each payment method its test or why there is none. */
 export interface Row {
   readonly client: string;
-  readonly door: string;
+  readonly protocol: string;
   readonly cells: readonly string[];
 }
 
@@ -17,9 +16,9 @@ function readPage(): string {
   return readFileSync(path.join(ROOT, "docs/guides/clients.md"), "utf8");
 }
 
-/** The rows of the table whose head is given. */
-function tableUnder(page: string, head: readonly string[]): string[][] {
-  const [, rows = ""] = page.split(`| ${head.join(" | ")} |\n`);
+/** The rows of the table with this header. */
+function tableUnder(page: string, header: readonly string[]): string[][] {
+  const [, rows = ""] = page.split(`| ${header.join(" | ")} |\n`);
   const [, ...lines] = rows.split("\n");
   const end = lines.findIndex((line) => !line.startsWith("|"));
   return lines.slice(0, end).map((line) =>
@@ -30,35 +29,38 @@ function tableUnder(page: string, head: readonly string[]): string[][] {
   );
 }
 
-/** The table of who pays how, where. */
+/** The table of clients, protocols and payment methods. */
 export function tableOfClients(): Row[] {
-  return tableUnder(readPage(), ["client", "door", ...WAYS]).map(([client = "", door = "", ...cells]) => ({
-    client,
-    door,
-    cells,
-  }));
+  return tableUnder(readPage(), ["client", "protocol", ...WAYS]).map(
+    ([client = "", protocol = "", ...cells]) => ({ client, protocol, cells }),
+  );
 }
 
-/** The doors that a client does not go through, and why. */
-export function doorsNotTaken(): { client: string; doors: string[]; why: string }[] {
-  return tableUnder(readPage(), ["client", "not", "why"]).map(([client = "", doors = "", why = ""]) => ({
-    client,
-    doors: doors.split(", "),
-    why,
-  }));
+/** The protocols that a client does not use, and why. */
+export function unusedProtocols(): { client: string; protocols: string[]; reason: string }[] {
+  return tableUnder(readPage(), ["client", "not", "reason"]).flatMap(
+    ([clients = "", protocols = "", reason = ""]) =>
+      clients.split(", ").map((client) => ({ client, protocols: protocols.split(", "), reason })),
+  );
 }
 
-/** Every pair of a client of the table and a door. */
+/** Every pair of a client of the table and a protocol. */
 export function everyPair(): string[] {
   const clients = new Set(tableOfClients().map(({ client }) => client));
-  return [...clients].flatMap((client) => DOORS.map((door) => `${client} at ${door}`));
+  return [...clients].flatMap((client) => PROTOCOLS.map((protocol) => `${client} over ${protocol}`));
 }
 
-/** The files that the page quotes, as it quotes them: a link to the file, and the block that follows. */
+/** The example files that the page links to. */
+export function linkedFiles(): string[] {
+  const links = readPage().matchAll(/\]\(\.\.\/examples\/([\w./-]+)\)/g);
+  return [...new Set(Array.from(links, ([, file = ""]) => file))];
+}
+
+/** The example files that the page quotes: a link to the file, and the block that follows. */
 export function quotedFiles(): Map<string, string> {
   const quoted = new Map<string, string>();
   for (const [, file = "", text = ""] of readPage().matchAll(
-    /\]\(\.\.\/examples\/([\w./-]+)\)[^\n]*\n\n```\w+\n([\s\S]*?)^```$/gm,
+    /\]\(\.\.\/examples\/([\w./-]+)\)[^\n]*:\n\n```\w+\n([\s\S]*?)^```$/gm,
   ))
     quoted.set(file, text);
   return quoted;

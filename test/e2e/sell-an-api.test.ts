@@ -1,0 +1,54 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, rmSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { ROOT } from "../tooling/command.ts";
+import { commandsUnder, newcomersEnvironment, newcomersFolder, runInBash } from "./newcomer.ts";
+
+const PAGE = "docs/tutorials/sell-an-api.md";
+
+let folder: string;
+const started: ChildProcess[] = [];
+beforeAll(async () => {
+  folder = newcomersFolder();
+  expect(await runInBash(folder, commandsUnder(PAGE, "Write the API and its configuration"))).toBe("");
+  // The page's own commands, with free ports for the gateway and without npm.
+  const start = commandsUnder(PAGE, "Start both");
+  const [, key = ""] = /^export (WORDS_KEY=\S+)$/m.exec(start) ?? [];
+  const [, api = ""] = /^node (\S+) &$/m.exec(start) ?? [];
+  const [, config = ""] = /^(TOOLGATE_CONFIG=\S+) npm start$/m.exec(start) ?? [];
+  const env = {
+    ...newcomersEnvironment(),
+    ...Object.fromEntries([key, config].map((one) => one.split("="))),
+  };
+  const run = (args: string[]) =>
+    started.push(
+      spawn(process.execPath, args, {
+        cwd: folder,
+        env: { ...env, PORT: "0", GRPC_PORT: "0", SANDBOX_ISOLATION: "off" },
+        stdio: ["ignore", "ignore", "inherit"],
+      }),
+    );
+  run([api]);
+  run([path.join(ROOT, "src/main.ts"), "dev", "--no-demo"]);
+  await vi.waitFor(() => expect(existsSync(path.join(folder, ".toolgate/dev.json"))).toBe(true), {
+    timeout: 120_000,
+  });
+});
+afterAll(async () => {
+  for (const child of started) {
+    if (child.exitCode !== null) continue;
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("docs/tutorials/sell-an-api.md shows commands that sell a call of one's own API", async () => {
+  const output = await runInBash(folder, commandsUnder(PAGE, "Buy a call"));
+  expect(output).toMatch(/^active$/m);
+  const answer: unknown = JSON.parse(output.split("\n").find((line) => line.startsWith('{"ok":')) ?? output);
+  expect(answer).toMatchObject({ result: { words: 4 }, receipt: { debited_usdc_microusd: 112 } });
+});
