@@ -28,7 +28,7 @@ const ROLE = "security/serving-role.test.ts";
 const SANDBOX = "tools/sandbox/gateway.test.ts";
 const LOST = "instances/lost-answers.test.ts";
 
-/** The rows of docs/reference/decisions.md, "Proof", "Money" and "Keeper", by their first column, and the tests that show them. */
+/** Row of docs/reference/decisions.md ("Proof", "Money", "Treasury") to the tests that show it. */
 export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "X-Payment": [
     [CLAIMS, "is refused with anything around or beside the proof"],
@@ -45,7 +45,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["instances/stall.test.ts", "charges calls once that were under way while the event loop stood still"],
     ["instances/stall.test.ts", "releases the runs of an instance that stands still for good"],
   ],
-  "`quote_id` of the wrong form": [
+  "malformed `quote_id`": [
     [BINDINGS, "is no quote identifier"],
     [BINDINGS, "is none of ours, and nothing is looked up for it"],
   ],
@@ -53,7 +53,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [CLAIMS, "is refused: an amount of %s"],
     ["attacks/memos.test.ts", "names another account's quote: refused, and still good for its owner"],
   ],
-  "payment credited before its proof came": [
+  "payment credited before its proof": [
     [BEFORE, "buys its call all the same, and is credited and charged once"],
     [BEFORE, "buys it once when watcher and many callers come at once"],
   ],
@@ -61,7 +61,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [BINDINGS, "at the price that was quoted, whatever an instance charges by now"],
     [FAILURES, "keeps the quoted price, whatever an instance charges by now"],
   ],
-  "x402 v1 payload in X-Payment (`x402Version`)": [
+  "x402 v1 payload in X-Payment": [
     [CLAIMS, "is refused with anything around or beside the proof"],
     ["domain/proof.test.ts", "is told apart: a transaction of ours to send, or an x402 payload of version 1"],
     [X402, "in version 1, and is answered in version 1"],
@@ -71,28 +71,26 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [CHANGED, "is refused: cut off anywhere"],
     [X402, "with a payload in _meta, as MCP clients of x402 send it"],
   ],
-  "what an x402 payload repeats of the offer (`accepted`)": [
-    [CHANGED, "is refused: it takes an offer of another %s"],
-  ],
+  "`accepted` of an x402 payload": [[CHANGED, "is refused: it takes an offer of another %s"]],
   "payment-identifier (x402 extension)": [
     [X402, "is known by its payment-identifier too, under which nothing else is sent"],
     [UNSENT, "brings the idempotency key of its call, if no other one is sent"],
   ],
-  "transaction that we are to send": [
+  "unsent transaction": [
     [UNSENT, "is sent for its quote and its caller, and buys the call, once"],
     [UNSENT, "names its quote in a memo of the short form, which a quote_id beside it repeats"],
     [CHANGED, "is refused under another account and for another call, and is not sent for them"],
     [CHANGED, "when it asks three instances at once: one charge, and never another offer"],
     [CHANGED, "is refused while the relay is off, and says what to do instead"],
   ],
-  "transaction that we are to send, and time": [
+  "unsent transaction, deadline": [
     [UNSENT, "is in time when it was claimed in time, however late the chain and the repeated call are"],
     [CHANGED, "when its quote has expired: nothing is sent"],
   ],
-  "transaction that we are to send, beside a call that was charged": [
+  "unsent transaction beside a charged call": [
     [UNSENT, "is not sent beside a call that was charged otherwise"],
   ],
-  "more than one proof carrier on one request": [
+  "several proof carriers": [
     [CLAIMS, "are refused when they name different payments or quotes"],
     [CLAIMS, "are one proof when they agree"],
   ],
@@ -147,7 +145,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["app/proof-limit.test.ts", "all strangers together have a budget"],
     ["solana/chain-verify.test.ts", "asked again soon it only polls with the others"],
   ],
-  "every endpoint asked for a pause": [
+  "every endpoint rate-limits": [
     ["solana/chain-failover.test.ts", "the one whose pause ends first is asked once a second"],
   ],
   "one ledger": [
@@ -181,7 +179,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ],
     [TAKEN_BACK, "lets the call end and tell its answer; the account owes it"],
   ],
-  "proof of a payment that was taken back": [
+  "proof of a reversed payment": [
     [TAKEN_BACK, "is refused under any key, tells the balance, and is not credited again"],
     [TAKEN_BACK, "because its tool failed, cannot be used for the retry"],
     [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it"],
@@ -197,7 +195,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ],
     ["contract/tool-call-sold.test.ts", "sells inference by tokens"],
   ],
-  "transfer without an owner (no memo, unknown quote)": [
+  "transfer without an owner": [
     [`${CASES}/suspense.test.ts`, "%s buys nothing before the operator has it, nor after"],
     [`${CASES}/suspense.test.ts`, "is nobody's also when another account names it"],
   ],
@@ -248,7 +246,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [BINDINGS, "at the price that was quoted, whatever an instance charges by now"],
     ["tools/prices.test.ts", "has defaults for everything"],
   ],
-  "one keeper": [
+  "one leader": [
     [
       "instances/leader.test.ts",
       "and another does when that one is killed; a deposit made meanwhile is credited once",
@@ -257,12 +255,12 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ["instances/leader.test.ts", "and gives that up when it is told to stop, so that another need not wait"],
     [`${KEEPER}/crashes.test.ts`, "comes to the same books as two others beside it"],
   ],
-  looks: [
+  polling: [
     [WATCH, "records each movement once, oldest first, also those that join a slot that was seen"],
     [DEPOSITS, "finds what came while no instance ran, once"],
     [`${KEEPER}/crashes.test.ts`, "and dies at any step leaves to the next one what comes to the same books"],
   ],
-  "first look": [
+  "opening balance": [
     [
       WATCH,
       "takes what the account held before the installation for the operator's, and records everything since",
@@ -280,7 +278,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     ],
     [ENDPOINTS, "tells a difference between the chain and the books that stays, and when it is gone"],
   ],
-  "payment that was sent and never proved": [
+  "payment sent and never proved": [
     [DEPOSITS, "ends on the account of its quote, once it is finalized, and pays the next call"],
     [DEPOSITS, "buys its call when the proof comes after all, and is credited once"],
     [WATCH, "credits a payment whose quote has expired"],
@@ -307,7 +305,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
   "finalized with another amount": [
     [`${KEEPER}/finality.test.ts`, "of another amount are told once, and left as they are"],
   ],
-  "receipt of a payment that was taken back": [
+  "receipt of a reversed payment": [
     [TAKEN_BACK, "leaves the stored answer to every repeat, whose receipt says it, as do the lists"],
   ],
   refund: [
@@ -319,7 +317,7 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [ROLE, "may add rows to a few tables only, and a balance to none"],
     ["security/start-warnings.test.ts", "warns of a superuser, and takes it for no problem"],
   ],
-  figures: [
+  metrics: [
     [
       "metrics/gateway.test.ts",
       "tells its figures at a port of their own, and not at the door that callers come to",

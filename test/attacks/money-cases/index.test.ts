@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { SHOWN } from "./cases.ts";
 
-/** What the decisions say of payments, money and the treasury, row by row, and where each is shown: the table is in cases.ts. */
+/** Each decision about proofs, money and the treasury names the tests that show it, in cases.ts. */
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const decisions = await readFile(path.join(ROOT, "docs/reference/decisions.md"), "utf8");
 
@@ -15,15 +15,15 @@ function rowsOf(section: string): string[] {
   return rows.slice(1).map((line) => line.slice(2, line.indexOf(" | ")));
 }
 
-const rows = ["Proof", "Money", "Keeper"].flatMap(rowsOf);
+const rows = ["Proof", "Money", "Treasury"].flatMap(rowsOf);
 
-describe("the cases of the decisions", () => {
-  it("are all in the table, and nothing else is", () => {
+describe("decisions about money", () => {
+  it("lists the same decisions in cases.ts and in the docs", () => {
     expect(rows.length).toBeGreaterThan(25);
     expect(Object.keys(SHOWN).toSorted()).toEqual(rows.toSorted());
   });
 
-  it.each(Object.entries(SHOWN))("are shown by tests that there are: %s", async (_row, tests) => {
+  it.each(Object.entries(SHOWN))("names existing tests for the decision: %s", async (_row, tests) => {
     expect(tests.length).toBeGreaterThan(0);
     for (const [file, title] of tests) {
       const text = await readFile(path.join(ROOT, "test", file), "utf8");
