@@ -35,12 +35,13 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
     );
     throw new ConfigError(missing.map((name) => `${name}: is not set; audit --chain needs it`));
   }
-  const [{ treasuryDebt }, { openChain }, { treasuryBalance }, { RpcError }] = await Promise.all([
-    import("../postgres/expected-treasury-balance.ts"),
-    import("../solana/index.ts"),
-    import("../solana/treasury-balance.ts"),
-    import("../solana/rpc-failure.ts"),
-  ]);
+  const [{ expectedTreasuryBalance: treasuryDebt }, { openChain }, { treasuryBalance }, { RpcError }] =
+    await Promise.all([
+      import("../postgres/expected-treasury-balance.ts"),
+      import("../solana/index.ts"),
+      import("../solana/treasury-balance.ts"),
+      import("../solana/rpc-failure.ts"),
+    ]);
   const log = createLogger("error", { secrets: secretsIn(config) });
   const rules = { memoPrefix: config.MEMO_PREFIX, waitMs: 0, finalizedAbove: 0n, clock: systemClock, log };
   const { rpc, treasury } = openChain({ urls, treasuryOwner, ...rules });

@@ -22,7 +22,7 @@ export function addTreasuryCommands(program: Command): void {
 }
 
 async function show(json: boolean): Promise<void> {
-  await withPostgres(async ({ treasuryBooks, relays }, config) => {
+  await withPostgres(async ({ treasuryLedger: treasuryBooks, relays }, config) => {
     const { TREASURY_OWNER: owner } = config;
     if (owner === undefined) throw new ConfigError(["TREASURY_OWNER: is not set; treasury show needs it"]);
     const { treasuryOf } = await import("../solana/treasury.ts");

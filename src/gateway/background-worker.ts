@@ -30,7 +30,7 @@ export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, lo
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
   const { works, everywhere } = treasuryWorks({
     chain: new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix, finalizedAbove, log }),
-    books: postgres.treasuryBooks,
+    books: postgres.treasuryLedger,
     quotes,
     deposits: postgres.deposits,
     audit: postgres.audit,
@@ -64,10 +64,10 @@ export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, lo
         everywhere: [],
       };
   return new Keeper({
-    books: postgres.treasuryBooks,
+    books: postgres.treasuryLedger,
     works: [...works, ...relaying.works],
     everywhere: [...measured, ...relaying.everywhere],
     metrics,
-    log: { info: (details, message) => log.info(details, message), ...postgres.quiet(log) },
+    log: { info: (details, message) => log.info(details, message), ...postgres.withoutOutageErrors(log) },
   });
 }

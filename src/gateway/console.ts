@@ -68,7 +68,7 @@ export function makeConsole(options: ConsoleOptions): Console {
     trustedProxies: config.TRUSTED_PROXY_HOPS,
   });
   const bindings = [sessionsOf(options, place), ...servicesOf(options), ...operators];
-  const pipeline = new Pipeline(gate, bindings, postgres.quiet(log));
+  const pipeline = new Pipeline(gate, bindings, postgres.withoutOutageErrors(log));
   const rpc = connectDoor({
     pipeline,
     services: bindings.map(({ service }) => service),
@@ -77,7 +77,7 @@ export function makeConsole(options: ConsoleOptions): Console {
     under: RPC_PATH,
   });
   const files = openConsoleFiles({ config, place, devWallet, log });
-  const { statements, receipts, runs } = postgres.reading;
+  const { statements, receipts, runs } = postgres.accountQueries;
   const exported = [statementFile(statements), receiptsFile(receipts), runsFile(runs)];
   const exports = new ExportDoor({ gate, files: exported, random: systemRandom, failed });
   return {
@@ -114,8 +114,8 @@ function sessionsOf(
 function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOptions): ServiceBinding[] {
   return [
     consoleKeyService(postgres.apiKeys, keyRulesOf(deps)),
-    balanceService(postgres.reading),
-    historyService(postgres.reading),
+    balanceService(postgres.accountQueries),
+    historyService(postgres.accountQueries),
     makeDepositService({ config, postgres, chain, quotes: deps.quotes, metrics, log }),
   ];
 }

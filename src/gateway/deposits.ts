@@ -17,7 +17,7 @@ import type { ServiceBinding } from "../transport/services/service-impl.ts";
 /** What deposits are made of. */
 export interface DepositParts {
   readonly config: Pick<ServeConfig, "MEMO_PREFIX" | "FINALIZED_ABOVE_MICROUSD">;
-  readonly postgres: Pick<Postgres, "deposits" | "treasuryBooks">;
+  readonly postgres: Pick<Postgres, "deposits" | "treasuryLedger">;
   readonly chain: Pick<SolanaChain, "rpc" | "treasury">;
   readonly quotes: Quotes;
   readonly metrics: Metrics;
@@ -31,7 +31,7 @@ export function makeDepositService(parts: DepositParts): ServiceBinding<typeof D
   const memoPrefix = config.MEMO_PREFIX;
   const evidence = { rpc, treasury, memoPrefix };
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
-  const { deposits, treasuryBooks: books } = postgres;
+  const { deposits, treasuryLedger: books } = postgres;
   // The keeper's own way, and what it books is booked once.
   const recording = {
     chain: new SolanaTreasury({ ...evidence, finalizedAbove, log }),

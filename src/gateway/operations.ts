@@ -30,7 +30,7 @@ export function makeOperations({
   return new Operations({
     chain: new SolanaStatus(chain.rpc, chain.treasury),
     books: postgres.operations,
-    treasuryBooks: postgres.treasuryBooks,
+    treasuryBooks: postgres.treasuryLedger,
     treasury: chain.treasury,
     feePayer: address === undefined ? undefined : { address, lowLamports, dailyLamports },
     relays: postgres.relays,

@@ -24,7 +24,7 @@ export interface OperatorParts {
 /** The operator's services, the same at every door: whatever they change is in the operators' log before. */
 export function operatorServices(parts: OperatorParts): ServiceBinding[] {
   const { postgres, keyRules, operations, tokenAccount, log } = parts;
-  const { suspense, refunds, treasuryBooks: books } = postgres;
+  const { suspense, refunds, treasuryLedger: books } = postgres;
   const services: readonly ServiceBinding[] = [
     accountService(postgres.accounts),
     keyService(postgres.apiKeys, keyRules),

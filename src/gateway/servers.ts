@@ -105,7 +105,7 @@ export function makeDoors({
   });
   const internal = operatorServices({ postgres, keyRules, operations, tokenAccount: payTo, log });
   const access = new Access(postgres.authenticator, postgres.rateLimiter, metrics);
-  const pipeline = new Pipeline(access, [...open, ...internal], postgres.quiet(log));
+  const pipeline = new Pipeline(access, [...open, ...internal], postgres.withoutOutageErrors(log));
   const origins = config.CORS_ORIGINS ?? [];
   const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
   const facade = new Facade({

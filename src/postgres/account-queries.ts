@@ -9,7 +9,7 @@ import { PostgresStatements } from "./statement.ts";
 import { PostgresUsageReports } from "./usage.ts";
 
 /** What an account's owner reads in the console. */
-export interface AccountReading {
+export interface AccountQueries {
   readonly statements: Statements;
   readonly usageReports: UsageReports;
   readonly history: History;
@@ -22,8 +22,8 @@ export interface AccountReading {
 const CONNECTIONS = 5;
 
 /** Opens what an account's owner reads, on connections of its own that are made when they are needed. */
-export function openAccountReading(options: { url: string; instanceId: string; sealingKeys: SealingKeys }): {
-  reading: AccountReading;
+export function openAccountQueries(options: { url: string; instanceId: string; sealingKeys: SealingKeys }): {
+  reading: AccountQueries;
   close(): Promise<void>;
 } {
   const { url, instanceId, sealingKeys } = options;

@@ -1,19 +1,19 @@
 import { ToolgateError } from "../domain/errors.ts";
 
 /** Those of one account that may be there at once: one that works, and others that wait. */
-const MOST = 20;
+const MAX_PENDING = 20;
 
 /**
  * Does what each account asks for one after the other. What is added up over all that an account ever did takes as long as that is much,
  * and whoever asks for it many times at once would keep all connections from everybody else.
  */
-export class Turns {
+export class AccountQueue {
   readonly #lines = new Map<string, { length: number; last: Promise<unknown> }>();
 
   /** @throws ToolgateError UNAVAILABLE when too many of the account wait; whatever `work` throws */
-  async take<Result>(account: string, work: () => Promise<Result>): Promise<Result> {
+  async run<Result>(account: string, work: () => Promise<Result>): Promise<Result> {
     const line = this.#lines.get(account) ?? { length: 0, last: Promise.resolve() };
-    if (line.length >= MOST) {
+    if (line.length >= MAX_PENDING) {
       throw new ToolgateError(
         "UNAVAILABLE",
         "the account asks for this too often at once; try again in a moment",

@@ -3,8 +3,8 @@ import type { Account, Accounts, Page } from "../app/ports.ts";
 import { KEY_PREFIX, SHOWN_LENGTH } from "../domain/api-key.ts";
 import { accountTierOf } from "../domain/rate-limit.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
-import { patientQuery } from "./retry.ts";
-import { idFrom } from "./row-mapping.ts";
+import { queryWithRetry } from "./retry.ts";
+import { idFromUuid } from "./row-mapping.ts";
 
 interface AccountRow {
   id: string;
@@ -86,7 +86,7 @@ export class AccountSearch implements Pick<Accounts, "list"> {
   async list({ query, limit, cursor }: Parameters<Accounts["list"]>[0]): Promise<Page<Account>> {
     // Without a name: planned each time, for how much begins like that decides which index is the better one.
     const page = accountsPage(query, readCursor("accounts", cursor), limit + 1);
-    const rows = page === undefined ? [] : await patientQuery<AccountRow>(this.#pool, page);
+    const rows = page === undefined ? [] : await queryWithRetry<AccountRow>(this.#pool, page);
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
     return {
@@ -110,7 +110,7 @@ function textRange(beginning: string): [string, string] | undefined {
 function accountOf(row: AccountRow): Account {
   const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
-    accountId: idFrom("acct", row.id),
+    accountId: idFromUuid("acct", row.id),
     wallet: row.wallet,
     balance: row.available,
     tier,

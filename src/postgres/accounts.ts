@@ -9,8 +9,8 @@ import { newId, uuidOf } from "../domain/ids.ts";
 import { MAX_MICRO_USD, type MicroUsd } from "../domain/money.ts";
 import { accountTierOf, DEFAULT_TIER, MAX_TIER } from "../domain/rate-limit.ts";
 import { AccountEntity } from "./entities/account.ts";
-import { PATIENCE_MS, retrying } from "./retry.ts";
-import { idFrom, uuidFrom } from "./row-mapping.ts";
+import { RETRY_MS, withRetry } from "./retry.ts";
+import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
 /** What callers know an adjustment's amount by. */
 const AMOUNT = "amount_usdc_microusd";
@@ -41,7 +41,7 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
   async create(wallet: string): Promise<Account> {
     if (!parseAddress(wallet)) throw invalidField("wallet", "is not a Solana address (base58, 32 bytes)");
     const em = this.#orm.em.fork();
-    const id = uuidFrom("acct", newId("acct", this.#clock, this.#random));
+    const id = uuidFromId("acct", newId("acct", this.#clock, this.#random));
     await em.upsert(
       AccountEntity,
       { id, wallet, ...DEFAULT_TIER },
@@ -54,7 +54,7 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
   async get(accountId: string): Promise<Account> {
     const id = known(accountId);
     return accountOf(
-      await retrying(PATIENCE_MS, () =>
+      await withRetry(RETRY_MS, () =>
         this.#orm.em.fork().findOneOrFail(AccountEntity, { id }, { failHandler: unknown }),
       ),
     );
@@ -74,7 +74,7 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
     const key = createHash("sha256").update(`${uuid}:${idempotencyKey}`).digest();
     const text = "select ledger_adjust(?, ?, ?, ?) as outcome";
     // Known by its key, so that one whose answer is lost is told as what it was: done.
-    const [row] = await retrying(PATIENCE_MS, () =>
+    const [row] = await withRetry(RETRY_MS, () =>
       this.#orm.em.fork().execute<{ outcome: string }[]>(text, [uuid, amount, key, reason]),
     );
     switch (row?.outcome) {
@@ -133,7 +133,7 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
 
   async #change(accountId: string, change: Change): Promise<Account> {
     const id = known(accountId);
-    const changed = await retrying(PATIENCE_MS, () =>
+    const changed = await withRetry(RETRY_MS, () =>
       this.#orm.em.fork().nativeUpdate(AccountEntity, { id }, change),
     );
     if (changed === 0) throw unknown();
@@ -144,7 +144,7 @@ export class PostgresAccounts implements Omit<Accounts, "list"> {
 function accountOf(row: InferEntity<typeof AccountEntity>): Account {
   const tier = { ratePerMinute: row.ratePerMinute, burst: row.burst };
   return {
-    accountId: idFrom("acct", row.id),
+    accountId: idFromUuid("acct", row.id),
     wallet: row.wallet,
     balance: row.available,
     tier,

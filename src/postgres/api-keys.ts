@@ -19,8 +19,8 @@ import { ApiKeyEntity } from "./entities/api-key.ts";
 import { KeyUseEntity } from "./entities/key-use.ts";
 import { hashOf } from "./key-hash.ts";
 import { limitsOf, limitsRow } from "./key-limits.ts";
-import { idFrom, uuidFrom } from "./row-mapping.ts";
-import { Turns } from "./account-queue.ts";
+import { idFromUuid, uuidFromId } from "./row-mapping.ts";
+import { AccountQueue } from "./account-queue.ts";
 
 type KeyRow = InferEntity<typeof ApiKeyEntity>;
 
@@ -28,7 +28,7 @@ type KeyRow = InferEntity<typeof ApiKeyEntity>;
  * Keys that an account may make within a day, and how many of those that no longer work are listed: whoever makes and revokes them by script
  * fills neither the table nor the memory.
  */
-const [MOST_A_DAY, MOST_ENDED] = [1_000, 500];
+const [MAX_PER_DAY, MAX_INACTIVE_LISTED] = [1_000, 500];
 
 const DAY_MS = 86_400_000;
 
@@ -69,7 +69,7 @@ export class PostgresApiKeys implements ApiKeys {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #secrets: KeySecrets;
-  readonly #turns = new Turns();
+  readonly #turns = new AccountQueue();
   /** The last time that figures of keys are added up. */
   #lastAdded: Promise<unknown> = Promise.resolve();
 
@@ -115,7 +115,7 @@ export class PostgresApiKeys implements ApiKeys {
     const works = { account, revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
     const ended = { account, $or: [{ revokedAt: { $ne: null } }, { expiresAt: { $lte: now } }] };
     const good = await em.find(ApiKeyEntity, works);
-    const bad = await em.find(ApiKeyEntity, ended, { orderBy: { id: "desc" }, limit: MOST_ENDED });
+    const bad = await em.find(ApiKeyEntity, ended, { orderBy: { id: "desc" }, limit: MAX_INACTIVE_LISTED });
     // Identifiers are in the order of time. One that was revoked between the two is there once.
     const rows = new Map([...good, ...bad].map((row) => [row.id, row]));
     return [...rows.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
@@ -123,7 +123,7 @@ export class PostgresApiKeys implements ApiKeys {
 
   /** One of all accounts at a time: the other connection is for who signs in, and for who revokes a key. */
   listWithUse(accountId: string): Promise<KeyUse[]> {
-    return this.#turns.take(accountId, () => this.#next(() => this.#listWithUse(accountId)));
+    return this.#turns.run(accountId, () => this.#next(() => this.#listWithUse(accountId)));
   }
 
   async #next<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -135,14 +135,14 @@ export class PostgresApiKeys implements ApiKeys {
   async #listWithUse(accountId: string): Promise<KeyUse[]> {
     const keys = await this.list(accountId);
     if (keys.length === 0) return [];
-    const account = uuidFrom("acct", accountId);
+    const account = uuidFromId("acct", accountId);
     const figures = await this.#orm.em
       .fork()
       .execute<FiguresRow[]>(FIGURES, [
         account,
-        `{${keys.map(({ keyId }) => uuidFrom("key", keyId)).join(",")}}`,
+        `{${keys.map(({ keyId }) => uuidFromId("key", keyId)).join(",")}}`,
       ]);
-    const byKey = new Map(figures.map((row) => [idFrom("key", row.id), row]));
+    const byKey = new Map(figures.map((row) => [idFromUuid("key", row.id), row]));
     return keys.map((key) => {
       const row = byKey.get(key.keyId);
       return {
@@ -206,7 +206,7 @@ export class PostgresApiKeys implements ApiKeys {
   async #find(em: EntityManager, keyId: string, accountId: string | undefined): Promise<KeyRow> {
     const id = uuidOf("key", keyId);
     const row = id === undefined ? null : await em.findOne(ApiKeyEntity, { id });
-    if (!row || (accountId !== undefined && idFrom("acct", row.account) !== accountId))
+    if (!row || (accountId !== undefined && idFromUuid("acct", row.account) !== accountId))
       throw new ToolgateError("NOT_FOUND", "there is no such API key");
     return row;
   }
@@ -217,7 +217,7 @@ export class PostgresApiKeys implements ApiKeys {
   ): { row: KeyRow; secret: string } {
     const signer = this.#secrets.current();
     const secret = newApiKey(signer, this.#random);
-    const id = uuidFrom("key", newId("key", this.#clock, this.#random));
+    const id = uuidFromId("key", newId("key", this.#clock, this.#random));
     const row = em.create(ApiKeyEntity, {
       id,
       account,
@@ -242,10 +242,10 @@ export class PostgresApiKeys implements ApiKeys {
     await lockKeys(em, account);
     const now = new Date(this.#clock.now());
     const today = { account, createdAt: { $gt: new Date(now.getTime() - DAY_MS) } };
-    if ((await em.count(ApiKeyEntity, today, { flushMode: "commit" })) >= MOST_A_DAY) {
+    if ((await em.count(ApiKeyEntity, today, { flushMode: "commit" })) >= MAX_PER_DAY) {
       throw new ToolgateError(
         "INVALID_REQUEST",
-        `the account has made ${MOST_A_DAY} keys within a day, as many as it may; try again tomorrow`,
+        `the account has made ${MAX_PER_DAY} keys within a day, as many as it may; try again tomorrow`,
       );
     }
     const alive = { account, revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
@@ -259,7 +259,7 @@ export class PostgresApiKeys implements ApiKeys {
   /** @throws ToolgateError INVALID_REQUEST */
   #demandReplaceable({ revokedAt, expiresAt, replacedBy }: KeyRow): void {
     if (replacedBy)
-      throw notReplaceable(`was replaced by ${idFrom("key", replacedBy)} before; rotate that one`);
+      throw notReplaceable(`was replaced by ${idFromUuid("key", replacedBy)} before; rotate that one`);
     if (revokedAt || (expiresAt && expiresAt.getTime() <= this.#clock.now()))
       throw notReplaceable("no longer works; create a new key");
   }
@@ -281,8 +281,8 @@ function notReplaceable(problem: string): ToolgateError {
 
 function keyOf(row: KeyRow): ApiKey {
   return {
-    keyId: idFrom("key", row.id),
-    accountId: idFrom("acct", row.account),
+    keyId: idFromUuid("key", row.id),
+    accountId: idFromUuid("acct", row.account),
     prefix: row.prefix,
     name: row.name,
     scopes: row.scopes.filter(isScope),

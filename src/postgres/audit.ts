@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 import type { AuditLine } from "../app/audit.ts";
 import { CHECKS } from "./audit-checks.ts";
 import { openPool } from "./pool.ts";
-import { PATIENCE_MS, retrying } from "./retry.ts";
+import { RETRY_MS, withRetry } from "./retry.ts";
 
 /** A check may take as long as a large ledger needs. */
 const DAY_MS = 86_400_000;
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
  * How the checks run: all on one snapshot, however long they take. Statistics of a young ledger promise a row where there are a million;
  * nested loops over those would never end, and every join of the checks can be hashed.
  */
-const BEGIN = `
+const BEGIN_AUDIT = `
   begin isolation level repeatable read read only;
   set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0;
@@ -21,10 +21,10 @@ const BEGIN = `
  * Audits on connections of its own, so that no call waits for one: see {@link audit}.
  * @throws ToolgateError UNAVAILABLE when the database is away, or a table is locked for long
  */
-export async function auditApart(url: string, signal?: AbortSignal): Promise<AuditLine[]> {
+export async function auditDatabase(url: string, signal?: AbortSignal): Promise<AuditLine[]> {
   const pool = openPool(url, { max: 2, applicationName: "toolgate audit" });
   try {
-    return await retrying(PATIENCE_MS, () => audit(pool, signal));
+    return await withRetry(RETRY_MS, () => audit(pool, signal));
   } finally {
     await pool.end();
   }
@@ -37,7 +37,7 @@ export async function auditApart(url: string, signal?: AbortSignal): Promise<Aud
 export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditLine[]> {
   const client = await pool.connect();
   try {
-    await client.query(BEGIN);
+    await client.query(BEGIN_AUDIT);
     const cancel = await canceller(pool, client);
     signal?.addEventListener("abort", cancel, { once: true });
     try {

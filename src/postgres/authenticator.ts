@@ -14,8 +14,8 @@ import { hashOf } from "./key-hash.ts";
 import { limitsOf } from "./key-limits.ts";
 import type { KeyUses } from "./key-uses.ts";
 import type { Notifications } from "./notifications.ts";
-import { PATIENCE_MS, retrying } from "./retry.ts";
-import { idFrom } from "./row-mapping.ts";
+import { RETRY_MS, withRetry } from "./retry.ts";
+import { idFromUuid } from "./row-mapping.ts";
 
 /** What the authenticator needs. */
 export interface AuthenticatorOptions {
@@ -26,7 +26,7 @@ export interface AuthenticatorOptions {
   /** The secrets that sign API keys, by version; waited for only where a version is not known yet. */
   secrets: { find(version: number): KeySecret | undefined | Promise<KeySecret | undefined> };
   /** Hears of each use of a good key. */
-  uses: Pick<KeyUses, "note">;
+  keyUses: Pick<KeyUses, "record">;
 }
 
 /** Keys that are remembered at most: known ones, and refused ones that were once made here. */
@@ -75,13 +75,13 @@ export class PostgresAuthenticator implements Authenticator {
     this.#options = options;
     this.#lookups = new Batcher({
       max: 200,
-      patienceMs: PATIENCE_MS,
+      retryMs: RETRY_MS,
       run: (hashes, forMs) => this.#find(hashes, forMs),
     });
     options.notifications.subscribe({
       channel: KEY_CHANNEL,
-      hear: (payload) => this.#forget(keyChangeOf(payload)),
-      gap: () => this.#forgetAll(),
+      onMessage: (payload) => this.#forget(keyChangeOf(payload)),
+      onGap: () => this.#forgetAll(),
     });
   }
 
@@ -124,7 +124,7 @@ export class PostgresAuthenticator implements Authenticator {
   #welcome(caller: Caller, now: number): Caller | undefined {
     const expiresAt = caller.limits?.expiresAt;
     if (expiresAt && expiresAt.getTime() <= now) return undefined;
-    this.#options.uses.note(caller.keyId);
+    this.#options.keyUses.record(caller.keyId);
     return caller;
   }
 
@@ -155,7 +155,7 @@ export class PostgresAuthenticator implements Authenticator {
 
   async #find(hashes: readonly Buffer[], forMs: number): Promise<{ caller: Caller | undefined }[]> {
     const { pool } = this.#options;
-    const { rows } = await retrying(forMs, () =>
+    const { rows } = await withRetry(forMs, () =>
       pool.query<KeyRow>({
         name: "authenticator-find",
         text: `select key.sha256, key.id, key.account_id, key.scopes, account.rate_per_minute, account.burst,
@@ -182,8 +182,8 @@ function isWhole(stored: Buffer, asked: Buffer): boolean {
 function callerOf(row: KeyRow): Caller {
   const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
-    keyId: idFrom("key", row.id),
-    accountId: idFrom("acct", row.account_id),
+    keyId: idFromUuid("key", row.id),
+    accountId: idFromUuid("acct", row.account_id),
     scopes: new Set(row.scopes.filter(isScope)),
     tier,
     accountTier: accountTierOf(tier, {
@@ -197,7 +197,7 @@ function callerOf(row: KeyRow): Caller {
       dayLimit: row.day_limit,
       tools: row.tools,
     }),
-    budgetId: row.budget_id === null ? undefined : idFrom("key", row.budget_id),
+    budgetId: row.budget_id === null ? undefined : idFromUuid("key", row.budget_id),
     blockedReason: row.blocked_reason ?? undefined,
   };
 }

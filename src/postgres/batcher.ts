@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { ToolgateError } from "../domain/errors.ts";
 import { loopTime } from "../loop-time.ts";
-import { DatabaseAwayError, DatabaseBusyError } from "./database-errors.ts";
+import { DatabaseUnavailableError, DatabaseBusyError } from "./database-errors.ts";
 
 /** An answer that is none yet: the item goes into the next batch. */
-export const AGAIN = Symbol("again");
+export const RETRY = Symbol("again");
 
 /** Batches that an item goes through at most: each time somebody else got ahead of it, so it is hardly ever two. */
-const MAX_TURNS = 50;
+const MAX_ATTEMPTS = 50;
 
 /** How often an item that was alone in its batch and found the database busy is tried again. */
 const MAX_BUSY = 3;
@@ -16,19 +16,19 @@ const MAX_BUSY = 3;
 const MAX_QUEUE = 10_000;
 
 /** Items of a batch that failed which are tried at once, each alone: what blocks one of them must not hold up the others. */
-const ALONE = 4;
+const PARALLEL_SINGLES = 4;
 
 /** Turns of the event loop at most in which a batch may grow before it goes: many short turns must not hold up its first item. */
-const MAX_GATHERED = 8;
+const MAX_GATHER_TURNS = 8;
 
 /**
  * So many items that wait, or more, are shared by the lanes that are free. All in one batch they would be answered together and come back
  * together, and the database would have nothing to do while they are.
  */
-const SHARED = 32;
+const SPLIT_THRESHOLD = 32;
 
 /** Items that are due this soon are turned away together, ms: for each the database would be asked once more. */
-const SOON_MS = 100;
+const DEADLINE_SLACK_MS = 100;
 
 /** How batches are made and run. */
 export interface BatcherOptions<Item, Answer> {
@@ -41,25 +41,25 @@ export interface BatcherOptions<Item, Answer> {
   /** What only one batch under way may have to do with: two of them would only wait for each other in the database. */
   lane?: (item: Item) => string;
   /** How long an item waits for a database that is away, ms, from its arrival; default 0. */
-  patienceMs?: number;
+  retryMs?: number;
   /**
    * Does a batch, and waits for the database for `forMs`; one answer per item, in order.
    * @throws DatabaseAwayError, which the items get that have waited for as long as they may, in whatever batch; the others are tried
    * again. After any other error, with which nothing may have happened, each item is tried alone
    */
-  run: (items: readonly Item[], forMs: number) => Promise<readonly (Answer | typeof AGAIN)[]>;
+  run: (items: readonly Item[], forMs: number) => Promise<readonly (Answer | typeof RETRY)[]>;
 }
 
-interface Waiting<Item, Answer> {
+interface Pending<Item, Answer> {
   item: Item;
   keys: readonly string[];
   lane: string | undefined;
   /** When it is turned away if the database is away, by {@link loopTime}. */
-  until: number;
+  deadline: number;
   /** How many batches it has been through. */
-  turns: number;
+  attempts: number;
   /** How often it was alone and found the database busy. */
-  busy: number;
+  busyErrors: number;
   resolve: (answer: Answer) => void;
   reject: (error: unknown) => void;
 }
@@ -70,9 +70,9 @@ interface Waiting<Item, Answer> {
  */
 export class Batcher<Item, Answer> {
   readonly #options: BatcherOptions<Item, Answer>;
-  #queue: Waiting<Item, Answer>[] = [];
+  #queue: Pending<Item, Answer>[] = [];
   /** Of each batch that failed, what is to be tried alone: apart, as a lane is free again only when all that was in it is answered. */
-  readonly #alone = new Set<Waiting<Item, Answer>[]>();
+  readonly #alone = new Set<Pending<Item, Answer>[]>();
   /** Lanes that work or wait for their turn. */
   #active = 0;
   /** Whether one of them waits for its turn, and takes whatever comes before it. */
@@ -93,15 +93,15 @@ export class Batcher<Item, Answer> {
         );
         return;
       }
-      const { keys, lane, patienceMs = 0 } = this.#options;
+      const { keys, lane, retryMs: patienceMs = 0 } = this.#options;
       const until = loopTime() + patienceMs;
       this.#queue.push({
         item,
         keys: keys?.(item) ?? [],
         lane: lane?.(item),
-        until,
-        turns: 0,
-        busy: 0,
+        deadline: until,
+        attempts: 0,
+        busyErrors: 0,
         resolve,
         reject,
       });
@@ -131,7 +131,7 @@ export class Batcher<Item, Answer> {
 
   /** Waits while each turn of the event loop brings more: what arrives together goes together. A lone item waits for one turn. */
   async #gather(): Promise<void> {
-    for (let turn = 0, before = -1; turn < MAX_GATHERED && this.#queue.length > before; turn++) {
+    for (let turn = 0, before = -1; turn < MAX_GATHER_TURNS && this.#queue.length > before; turn++) {
       before = this.#queue.length;
       await setImmediate();
     }
@@ -141,10 +141,10 @@ export class Batcher<Item, Answer> {
   #share(): number {
     const { max, lanes = 1 } = this.#options;
     const waiting = this.#queue.length;
-    return waiting < SHARED ? max : Math.min(max, Math.ceil(waiting / (lanes - this.#active + 1)));
+    return waiting < SPLIT_THRESHOLD ? max : Math.min(max, Math.ceil(waiting / (lanes - this.#active + 1)));
   }
 
-  async #runApart(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+  async #runApart(batch: readonly Pending<Item, Answer>[]): Promise<void> {
     const lanes = new Set(batch.flatMap(({ lane }) => lane ?? []));
     for (const lane of lanes) this.#taken.add(lane);
     await this.#runBatch(batch);
@@ -155,9 +155,9 @@ export class Batcher<Item, Answer> {
    * The next batch, in order of arrival; what shares a key with an earlier item waits, and so does what shares one with that. What has to
    * do with a batch under way waits too, and has nobody wait for its keys: there may be thousands of one lane, passed over each time.
    */
-  #take(most: number): Waiting<Item, Answer>[] {
-    const taken: Waiting<Item, Answer>[] = [];
-    const left: Waiting<Item, Answer>[] = [];
+  #take(most: number): Pending<Item, Answer>[] {
+    const taken: Pending<Item, Answer>[] = [];
+    const left: Pending<Item, Answer>[] = [];
     const keys = new Set<string>();
     for (const waiting of this.#queue) {
       if (waiting.lane !== undefined && this.#taken.has(waiting.lane)) {
@@ -172,16 +172,16 @@ export class Batcher<Item, Answer> {
     return taken;
   }
 
-  async #runBatch(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+  async #runBatch(batch: readonly Pending<Item, Answer>[]): Promise<void> {
     try {
-      const forMs = Math.max(0, Math.min(...batch.map(({ until }) => until)) - loopTime());
+      const forMs = Math.max(0, Math.min(...batch.map(({ deadline: until }) => until)) - loopTime());
       const items = batch.map(({ item }) => item);
       const answers = await this.#options.run(items, forMs);
-      const again: Waiting<Item, Answer>[] = [];
+      const again: Pending<Item, Answer>[] = [];
       for (const [index, waiting] of batch.entries()) {
         const answer = answers[index];
-        if (answer === AGAIN && ++waiting.turns < MAX_TURNS) again.push(waiting);
-        else if (answer === AGAIN)
+        if (answer === RETRY && ++waiting.attempts < MAX_ATTEMPTS) again.push(waiting);
+        else if (answer === RETRY)
           waiting.reject(
             new ToolgateError("UNAVAILABLE", "too many like calls at once; repeat it", {
               retryAfterSeconds: 1,
@@ -196,34 +196,34 @@ export class Batcher<Item, Answer> {
     }
   }
 
-  async #recover(batch: readonly Waiting<Item, Answer>[], error: unknown): Promise<void> {
-    if (error instanceof DatabaseAwayError) {
+  async #recover(batch: readonly Pending<Item, Answer>[], error: unknown): Promise<void> {
+    if (error instanceof DatabaseUnavailableError) {
       this.#turnAway(batch, error);
       return;
     }
     const [only, ...others] = batch;
     if (only && others.length === 0) {
-      if (error instanceof DatabaseBusyError && ++only.busy < MAX_BUSY) this.#queue.push(only);
+      if (error instanceof DatabaseBusyError && ++only.busyErrors < MAX_BUSY) this.#queue.push(only);
       else only.reject(error);
       return;
     }
     // One bad item must not fail its neighbours.
     const alone = [...batch];
     this.#alone.add(alone);
-    await Promise.all(Array.from({ length: ALONE }, () => this.#runAlone(alone)));
+    await Promise.all(Array.from({ length: PARALLEL_SINGLES }, () => this.#runAlone(alone)));
     this.#alone.delete(alone);
   }
 
   /** Rejects what has waited for as long as it may; the others wait on. */
-  #turnAway(batch: readonly Waiting<Item, Answer>[], error: DatabaseAwayError): void {
+  #turnAway(batch: readonly Pending<Item, Answer>[], error: DatabaseUnavailableError): void {
     const alone = [...this.#alone].flatMap((waiting) => waiting.splice(0));
-    const due = loopTime() + SOON_MS;
+    const due = loopTime() + DEADLINE_SLACK_MS;
     const waiting = [...batch, ...alone, ...this.#queue];
-    this.#queue = waiting.filter(({ until }) => until > due);
-    for (const { until, reject } of waiting) if (until <= due) reject(error);
+    this.#queue = waiting.filter(({ deadline: until }) => until > due);
+    for (const { deadline: until, reject } of waiting) if (until <= due) reject(error);
   }
 
-  async #runAlone(alone: Waiting<Item, Answer>[]): Promise<void> {
+  async #runAlone(alone: Pending<Item, Answer>[]): Promise<void> {
     for (let next = alone.shift(); next; next = alone.shift()) await this.#runBatch([next]);
   }
 }

@@ -5,18 +5,18 @@ import { ToolgateError } from "../domain/errors.ts";
  * Serialization failure, deadlock, and unique violation (the same statement sent twice at once; PostgreSQL appendix A). The
  * transaction did not happen: it can be sent again.
  */
-const UNDONE = new Set(["40001", "40P01", "23505"]);
+const ROLLED_BACK = new Set(["40001", "40P01", "23505"]);
 
 /** Lock not available, and a cancelled statement. The transaction did not happen, after it has waited for somebody else. */
 const BLOCKED = new Set(["55P03", "57014"]);
 
 /** Shutdown, crash shutdown, cannot connect now, too many connections, connections not allowed, no such database. */
-const AWAY = new Set(["57P01", "57P02", "57P03", "53300", "55000", "3D000"]);
+const UNAVAILABLE = new Set(["57P01", "57P02", "57P03", "53300", "55000", "3D000"]);
 
 /** Read-only transaction (a standby, or a failover under way), and disk full. The transaction did not happen. */
-const REFUSED = new Set(["25006", "53100"]);
+const WRITES_REFUSED = new Set(["25006", "53100"]);
 
-const SOCKET = new Set([
+const SOCKET_ERRORS = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
   "EPIPE",
@@ -29,11 +29,11 @@ const SOCKET = new Set([
 ]);
 
 /** pg tells these by their text alone. */
-const LOST =
+const CONNECTION_LOST =
   /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Query read timeout|Client (has encountered a connection error|was closed))/;
 
 /** UNAVAILABLE: the database is out of reach, or takes no writes, for all calls. */
-export class DatabaseAwayError extends ToolgateError {
+export class DatabaseUnavailableError extends ToolgateError {
   constructor(cause: unknown) {
     const state = refusesWrites(cause) ? "takes no writes" : "is out of reach";
     super("UNAVAILABLE", `the database ${state}; repeat the call with the same idempotency key or proof`, {
@@ -54,30 +54,31 @@ export class DatabaseBusyError extends ToolgateError {
 }
 
 /** Whether the transaction certainly did not happen and would do so now. */
-export function wasUndone(error: unknown): boolean {
-  return UNDONE.has(codeOf(error));
+export function isRolledBack(error: unknown): boolean {
+  return ROLLED_BACK.has(codeOf(error));
 }
 
 /** Whether the transaction certainly did not happen, and has waited for somebody else as long as it may. */
-export function wasBlocked(error: unknown): boolean {
+export function isBlocked(error: unknown): boolean {
   return BLOCKED.has(codeOf(error));
 }
 
 /** Whether the database answers, and takes no writes. */
 export function refusesWrites(error: unknown): boolean {
-  return REFUSED.has(codeOf(error));
+  return WRITES_REFUSED.has(codeOf(error));
 }
 
 /**
  * Whether the connection was lost or could not be made, or takes no writes: a pool opens another one for the next statement. What became
  * of a statement whose connection was lost is unknown.
  */
-export function wasLost(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.some(wasLost);
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isConnectionLost);
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  if (AWAY.has(code) || REFUSED.has(code) || SOCKET.has(code) || code.startsWith("08")) return true;
-  return !(error instanceof DatabaseError) && LOST.test(error.message);
+  if (UNAVAILABLE.has(code) || WRITES_REFUSED.has(code) || SOCKET_ERRORS.has(code) || code.startsWith("08"))
+    return true;
+  return !(error instanceof DatabaseError) && CONNECTION_LOST.test(error.message);
 }
 
 /** The SQLSTATE, or the name of a socket's failure: pg's own errors have it, and MikroORM's, which are made of those. */

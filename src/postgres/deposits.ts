@@ -7,8 +7,8 @@ import type { Deposit } from "../domain/deposit.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
-import { PATIENCE_MS, patientQuery, retrying } from "./retry.ts";
-import { idFrom, signatureFrom, uuidFrom } from "./row-mapping.ts";
+import { RETRY_MS, queryWithRetry, withRetry } from "./retry.ts";
+import { idFromUuid, signatureFrom, uuidFromId } from "./row-mapping.ts";
 
 interface DepositRow {
   id: string;
@@ -74,9 +74,9 @@ export class PostgresDeposits implements Deposits, DepositOwners {
     const { depositId, accountId, amount, createdAt } = deposit;
     const reference = parseAddress(deposit.reference);
     if (!reference) throw new Error("not an address");
-    const [id, account] = [uuidFrom("dep", depositId), uuidFrom("acct", accountId)];
+    const [id, account] = [uuidFromId("dep", depositId), uuidFromId("acct", accountId)];
     const values = [id, account, amount, Buffer.from(reference), createdAt, waiting, since];
-    await retrying(PATIENCE_MS, () =>
+    await withRetry(RETRY_MS, () =>
       this.#transaction(async (client) => {
         // One after the other, so that no more begin than may.
         await client.query("select from account where id = $1 for no key update", [account]);
@@ -89,7 +89,7 @@ export class PostgresDeposits implements Deposits, DepositOwners {
   async find(accountId: string, depositId: string): Promise<Deposit | undefined> {
     const id = uuidOf("dep", depositId);
     if (id === undefined) return undefined;
-    const [row] = await this.#query<DepositRow>("deposit-find", DEPOSIT, [uuidFrom("acct", accountId), id]);
+    const [row] = await this.#query<DepositRow>("deposit-find", DEPOSIT, [uuidFromId("acct", accountId), id]);
     return row && depositOf(row);
   }
 
@@ -99,7 +99,7 @@ export class PostgresDeposits implements Deposits, DepositOwners {
     cursor: string | undefined;
   }): Promise<Page<Deposit>> {
     const after = readCursor("deposits", query.cursor);
-    const values = [uuidFrom("acct", query.accountId), after, query.limit + 1];
+    const values = [uuidFromId("acct", query.accountId), after, query.limit + 1];
     const rows = await this.#query<DepositRow>("deposit-list", DEPOSITS_PAGE, values);
     const last = rows.slice(0, query.limit).at(-1);
     return {
@@ -110,7 +110,7 @@ export class PostgresDeposits implements Deposits, DepositOwners {
 
   async seen(depositId: string, txSignature: string): Promise<void> {
     const text = "update deposit set tx_signature = $2 where id = $1 and tx_signature is distinct from $2";
-    await this.#query("deposit-seen", text, [uuidFrom("dep", depositId), signatureFrom(txSignature)]);
+    await this.#query("deposit-seen", text, [uuidFromId("dep", depositId), signatureFrom(txSignature)]);
   }
 
   async ownerOf(depositId: string): Promise<string | undefined> {
@@ -118,7 +118,7 @@ export class PostgresDeposits implements Deposits, DepositOwners {
     if (id === undefined) return undefined;
     const text = "select account_id from deposit where id = $1";
     const [row] = await this.#query<{ account_id: string }>("deposit-owner", text, [id]);
-    return row && idFrom("acct", row.account_id);
+    return row && idFromUuid("acct", row.account_id);
   }
 
   async #transaction(work: (client: PoolClient) => Promise<void>): Promise<void> {
@@ -140,14 +140,14 @@ export class PostgresDeposits implements Deposits, DepositOwners {
   }
 
   #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    return patientQuery(this.#pool, { name, text, values });
+    return queryWithRetry(this.#pool, { name, text, values });
   }
 }
 
 function depositOf(row: DepositRow): Deposit {
   return {
-    depositId: idFrom("dep", row.id),
-    accountId: idFrom("acct", row.account_id),
+    depositId: idFromUuid("dep", row.id),
+    accountId: idFromUuid("acct", row.account_id),
     amount: row.amount,
     reference: base58.encode(row.reference),
     txSignature: row.tx_signature ? base58.encode(row.tx_signature) : undefined,

@@ -1,24 +1,24 @@
 import { base58 } from "@scure/base";
 import type { Entry, EntryKind, StatementRow } from "../app/statement-ports.ts";
-import { idFrom } from "./row-mapping.ts";
-import { SETTLED } from "./ledger-time.ts";
+import { idFromUuid } from "./row-mapping.ts";
+import { SETTLED_AFTER } from "./ledger-time.ts";
 
 /** The two sides of transfers that are entries: what came in and what went out. */
-const ENTERED = /* sql */ `
+const CREDITS = /* sql */ `
   select id, kind, ref, note, created_at, amount from transfer
   where kind in ('deposit', 'assignment', 'refund', 'reinstatement', 'adjustment')`;
-const LEFT = /* sql */ `
+const DEBITS = /* sql */ `
   select id, kind, ref, note, created_at, -amount as amount from transfer
   where kind in ('charge', 'reversal', 'adjustment')`;
 
 /** Those of account $1. */
-const IN = /* sql */ `${ENTERED} and credit = $1`;
-const OUT = /* sql */ `${LEFT} and debit = $1`;
+const IN = /* sql */ `${CREDITS} and credit = $1`;
+const OUT = /* sql */ `${DEBITS} and debit = $1`;
 
 /** Those before the transfer $2, the newest first, each along its index, as pages.ts tells. */
-const IN_BEFORE = /* sql */ `${ENTERED} and (credit, id) < ($1, $2) and credit >= $1`;
+const IN_BEFORE = /* sql */ `${CREDITS} and (credit, id) < ($1, $2) and credit >= $1`;
 const IN_ORDER = "credit desc, id desc";
-const OUT_BEFORE = /* sql */ `${LEFT} and (debit, id) < ($1, $2) and debit >= $1`;
+const OUT_BEFORE = /* sql */ `${DEBITS} and (debit, id) < ($1, $2) and debit >= $1`;
 const OUT_ORDER = "debit desc, id desc";
 
 /** What an entry is told with: its receipt, for a charge or refund. */
@@ -27,7 +27,7 @@ const RECEIPT = /* sql */ `
 
 /** Entries of account $1 before the transfer $2, newest first, at most $3. */
 export const ENTRIES_PAGE = /* sql */ `
-  select entry.*, receipt.id as receipt_id, receipt.tool, entry.created_at < now() - ${SETTLED} as settled
+  select entry.*, receipt.id as receipt_id, receipt.tool, entry.created_at < now() - ${SETTLED_AFTER} as settled
   from (
     select * from (
       (${IN_BEFORE} order by ${IN_ORDER} limit $3)
@@ -45,9 +45,9 @@ export const ENTRIES_SUM = /* sql */ `
 /** The newest entry of account $1 before the transfer $2 below which none can be added. */
 export const SETTLED_ENTRY = /* sql */ `
   select id from (
-    (${IN_BEFORE} and created_at < now() - ${SETTLED} order by ${IN_ORDER} limit 1)
+    (${IN_BEFORE} and created_at < now() - ${SETTLED_AFTER} order by ${IN_ORDER} limit 1)
     union all
-    (${OUT_BEFORE} and created_at < now() - ${SETTLED} order by ${OUT_ORDER} limit 1)
+    (${OUT_BEFORE} and created_at < now() - ${SETTLED_AFTER} order by ${OUT_ORDER} limit 1)
   ) side order by id desc limit 1`;
 
 /** All entries of account $1: its balance and its open holds, of which few are open. */
@@ -79,7 +79,7 @@ const asExported = (entries: string) => /* sql */ `
 
 /** A page of a statement: entries of account $1, dated from $2 to $3, after the transfer $4 and before $5, at most $6. */
 export const EXPORT_PAGE = asExported(/* sql */ `
-  select * from (${AFTER(ENTERED, "credit")} union all ${AFTER(LEFT, "debit")}) side order by id limit $6`);
+  select * from (${AFTER(CREDITS, "credit")} union all ${AFTER(DEBITS, "debit")}) side order by id limit $6`);
 
 /** Those entries of account $1 that $2 names. */
 export const EXPORT_NAMED = asExported(/* sql */ `
@@ -126,7 +126,7 @@ export function entryOf(row: EntryRow, balance: bigint): Entry {
     balance,
     createdAt: row.created_at,
     tool: row.tool ?? undefined,
-    receiptId: row.receipt_id === null ? undefined : idFrom("rcpt", row.receipt_id),
+    receiptId: row.receipt_id === null ? undefined : idFromUuid("rcpt", row.receipt_id),
     txSignature: ON_CHAIN.has(row.kind) ? base58.encode(row.ref) : undefined,
     note: row.note ?? undefined,
   };
@@ -137,7 +137,7 @@ export function statementRowOf(row: ExportRow, balance: bigint): StatementRow {
   return {
     ...entryOf(row, balance),
     time: row.time,
-    runId: row.run_id === null ? undefined : idFrom("run", row.run_id),
+    runId: row.run_id === null ? undefined : idFromUuid("run", row.run_id),
     keyName: row.key_name ?? undefined,
   };
 }

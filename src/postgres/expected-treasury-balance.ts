@@ -3,7 +3,7 @@ import { openPool } from "./pool.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
 /** What the ledger says reached the treasury and neither left it again nor was reversed, micro-USD: so much it must have. */
-export async function treasuryDebt(databaseUrl: string): Promise<MicroUsd> {
+export async function expectedTreasuryBalance(databaseUrl: string): Promise<MicroUsd> {
   const pool = openPool(databaseUrl, { max: 1, applicationName: "toolgate audit" });
   try {
     const { rows } = await pool.query<{ debt: string }>(

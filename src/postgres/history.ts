@@ -4,12 +4,12 @@ import type { Receipts, Runs } from "../app/ports.ts";
 import type { ChainPayment, History, RunDetails } from "../app/statement-ports.ts";
 import type { JsonObject } from "../domain/json.ts";
 import type { Receipt } from "../domain/receipt.ts";
-import { keyOf } from "./ledger-claims.ts";
-import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./row-mapping.ts";
+import { idempotencyKeyOf } from "./ledger-claims.ts";
+import { queryWithRetry } from "./retry.ts";
+import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
 /** What run $1 of account $2 rests on. An answer is its own: that which its claim keeps may be of a later run. */
-const BESIDE = /* sql */ `
+const RUN_CONTEXT = /* sql */ `
   select run.key_id, api_key.name as key_name, run.claim_key, claim.result,
          payment.tx_signature, payment.amount, payment.payer, payment.slot, payment.block_time, payment.finalized, payment.reversed
   from run
@@ -29,7 +29,7 @@ interface PaymentColumns {
   reversed: boolean;
 }
 
-type BesideRow = (PaymentColumns | { tx_signature: null }) & {
+type RunContextRow = (PaymentColumns | { tx_signature: null }) & {
   key_id: string | null;
   key_name: string | null;
   claim_key: string | null;
@@ -53,16 +53,16 @@ export class PostgresHistory implements History {
     if (!run) return undefined;
     const receipt =
       run.receiptId === undefined ? undefined : await this.#receipts.find(accountId, run.receiptId);
-    const [row] = await patientQuery<BesideRow>(this.#pool, {
+    const [row] = await queryWithRetry<RunContextRow>(this.#pool, {
       name: "history-beside",
-      text: BESIDE,
-      values: [uuidFrom("run", runId), uuidFrom("acct", accountId)],
+      text: RUN_CONTEXT,
+      values: [uuidFromId("run", runId), uuidFromId("acct", accountId)],
     });
     return {
       run,
       receipt,
-      key: row?.key_id ? { keyId: idFrom("key", row.key_id), name: row.key_name ?? "" } : undefined,
-      idempotencyKey: row && keyOf(row.claim_key),
+      key: row?.key_id ? { keyId: idFromUuid("key", row.key_id), name: row.key_name ?? "" } : undefined,
+      idempotencyKey: row && idempotencyKeyOf(row.claim_key),
       result: row?.result ?? undefined,
       payment: row && paymentOf(row),
     };
@@ -78,7 +78,7 @@ export class PostgresHistory implements History {
   }
 }
 
-function paymentOf(row: BesideRow): ChainPayment | undefined {
+function paymentOf(row: RunContextRow): ChainPayment | undefined {
   if (row.tx_signature === null) return undefined;
   return {
     txSignature: base58.encode(row.tx_signature),

@@ -20,8 +20,8 @@ import type { UnpaidWorkStore } from "../app/unpaid-work.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKeys } from "../domain/quote.ts";
 import { AccountSearch } from "./account-search.ts";
-import { openAccountReading, type AccountReading } from "./account-queries.ts";
-import { auditApart } from "./audit.ts";
+import { openAccountQueries, type AccountQueries } from "./account-queries.ts";
+import { auditDatabase } from "./audit.ts";
 import { PostgresAuthenticator } from "./authenticator.ts";
 import { PostgresDeposits } from "./deposits.ts";
 import { PostgresHealth } from "./health.ts";
@@ -32,11 +32,11 @@ import type { Log } from "./log.ts";
 import { Notifications } from "./notifications.ts";
 import { PostgresOperations } from "./operations.ts";
 import { PostgresOperatorActions } from "./operator-actions.ts";
-import { lazyOperatorWork } from "./lazy-operator-stores.ts";
+import { lazyOperatorStores } from "./lazy-operator-stores.ts";
 import { Outage } from "./outage.ts";
 import { checkDurability, openPool } from "./pool.ts";
 import { PostgresRateLimiter } from "./rate-limiter.ts";
-import { RecentAnswers } from "./replay-cache.ts";
+import { ReplayCache } from "./replay-cache.ts";
 import { PostgresReceipts } from "./receipts.ts";
 import { PostgresRefunds } from "./refunds.ts";
 import { PostgresRelays } from "./relays.ts";
@@ -48,7 +48,7 @@ import { PostgresSignInChallenges } from "./sign-in-challenges.ts";
 import { PostgresSuspense } from "./suspense.ts";
 import { SessionLock } from "./session-lock.ts";
 import { Sweeper } from "./sweeper.ts";
-import { PostgresTreasuryBooks } from "./treasury-ledger.ts";
+import { PostgresTreasuryLedger } from "./treasury-ledger.ts";
 import { PostgresUnpaidWork } from "./unpaid-work.ts";
 
 /** What the database floor needs. */
@@ -75,12 +75,12 @@ export interface Postgres {
   readonly rateLimiter: RateLimiter;
   readonly receipts: Receipts;
   readonly runs: Runs;
-  readonly reading: AccountReading;
+  readonly accountQueries: AccountQueries;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly operatorActions: OperatorActions;
   readonly operations: OperationsBooks;
-  readonly treasuryBooks: TreasuryBooks;
+  readonly treasuryLedger: TreasuryBooks;
   readonly deposits: Deposits & DepositOwners;
   readonly suspense: Suspense;
   readonly refunds: Refunds;
@@ -97,7 +97,7 @@ export interface Postgres {
   /** What the last audit through here found; undefined until one has ended. */
   readonly lastAudit: () => LastAudit | undefined;
   /** The log without errors that say that the database is away: it is logged once for all of them. */
-  quiet(log: Log): Log;
+  withoutOutageErrors(log: Log): Log;
   /** What makes this database unsafe for money; empty when nothing does. */
   checkDurability(): Promise<string[]>;
   /** Starts the work in the background: leases, the sweep, hearing of changed keys and cancelled executions. */
@@ -112,29 +112,29 @@ export interface Postgres {
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { url, instanceId, clock, random, leaseMs } = options;
   const outage = new Outage(options.log, clock);
-  const log = outage.quietInside(options.log);
+  const log = outage.withoutConnectionErrors(options.log);
   const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
   try {
     const [sealingKeys, keySecrets] = await Promise.all([
       PostgresSealingKeys.open({ pool, clock, random, log }),
       PostgresSealingKeys.open({ pool, clock, random, log, table: "api_key_secret" }),
     ]);
-    const operatorWork = lazyOperatorWork({ url, clock, random, keySecrets });
-    const account = openAccountReading({ url, instanceId, sealingKeys });
+    const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets });
+    const account = openAccountQueries({ url, instanceId, sealingKeys });
     const search = new AccountSearch(pool);
-    const { audit, last: lastAudit } = rememberedAudit((signal) => auditApart(url, signal), clock);
+    const { audit, last: lastAudit } = rememberedAudit((signal) => auditDatabase(url, signal), clock);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log, onReleased: options.onReleased });
     const sessionLock = new SessionLock({ url, instanceId, log });
-    const notifications = new Notifications({ url, log, reached: () => outage.reached() });
+    const notifications = new Notifications({ url, log, onAlive: () => outage.reached() });
     const keyUses = new KeyUses({ pool, clock, log });
     const authenticator = new PostgresAuthenticator({
       pool,
       clock,
       notifications,
       secrets: keySecrets,
-      uses: keyUses,
+      keyUses: keyUses,
     });
     const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
     const working = [
@@ -155,18 +155,18 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         instanceId,
         leaseMs,
         leases,
-        answers: new RecentAnswers({ clock, notifications }),
+        replayCache: new ReplayCache({ clock, notifications }),
       }),
       authenticator,
       rateLimiter: new PostgresRateLimiter({ pool, clock }),
       receipts: new PostgresReceipts(pool),
       runs: new PostgresRuns(pool),
-      reading: account.reading,
+      accountQueries: account.reading,
       accounts: { ...operatorWork.accounts, list: (query) => search.list(query) },
       apiKeys: operatorWork.apiKeys,
       operatorActions: new PostgresOperatorActions(pool, clock, random),
       operations: new PostgresOperations(pool, clock),
-      treasuryBooks: new PostgresTreasuryBooks({ pool, instanceId }),
+      treasuryLedger: new PostgresTreasuryLedger({ pool, instanceId }),
       deposits: new PostgresDeposits(pool),
       suspense: new PostgresSuspense(pool),
       refunds: new PostgresRefunds(pool),
@@ -179,7 +179,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       health,
       audit,
       lastAudit,
-      quiet: (quieted) => outage.quiet(quieted),
+      withoutOutageErrors: (quieted) => outage.withoutOutageErrors(quieted),
       checkDurability: () => checkDurability(pool),
       start: () => {
         for (const part of working) part.start();

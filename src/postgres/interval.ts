@@ -2,7 +2,7 @@
  * Does something time and again, never twice at once: turns that come while it is at work are left out, so that work which hangs for
  * long is not made up for afterwards.
  */
-export class Pulse {
+export class Interval {
   readonly #everyMs: number;
   readonly #work: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;

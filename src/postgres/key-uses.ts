@@ -2,7 +2,7 @@ import type { Pool } from "pg";
 import type { Clock } from "../domain/clock.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Log } from "./log.ts";
-import { Pulse } from "./interval.ts";
+import { Interval } from "./interval.ts";
 
 /** What remembering uses needs. */
 export interface KeyUsesOptions {
@@ -17,17 +17,17 @@ const EVERY_MS = 10_000;
 /** When keys were last used: kept in memory, and written now and then, so that no call waits for it. */
 export class KeyUses {
   readonly #options: KeyUsesOptions;
-  readonly #pulse: Pulse;
+  readonly #pulse: Interval;
   /** By the key's identifier, ms. */
   #used = new Map<string, number>();
 
   constructor(options: KeyUsesOptions) {
     this.#options = options;
-    this.#pulse = new Pulse(EVERY_MS, () => this.flush());
+    this.#pulse = new Interval(EVERY_MS, () => this.flush());
   }
 
   /** @param keyId `key_…` */
-  note(keyId: string): void {
+  record(keyId: string): void {
     this.#used.set(keyId, this.#options.clock.now());
   }
 

@@ -3,14 +3,14 @@ import type { Clock, Random } from "../domain/clock.ts";
 import type { KeySecrets } from "./api-keys.ts";
 
 /** The operator's rare work, with a database connection of its own. */
-interface OperatorWork {
+interface OperatorStores {
   readonly accounts: Omit<Accounts, "list">;
   readonly apiKeys: ApiKeys;
   close(): Promise<void>;
 }
 
 /** What it needs. */
-interface OperatorWorkOptions {
+interface OperatorStoresOptions {
   url: string;
   clock: Clock;
   random: Random;
@@ -21,9 +21,9 @@ interface OperatorWorkOptions {
 const CONNECTIONS = 2;
 
 /** The operator's ports, imported with MikroORM when they are first asked for: it is half of what a start takes, and calls need none of it. */
-export function lazyOperatorWork(options: OperatorWorkOptions): OperatorWork {
-  let opened: Promise<OperatorWork> | undefined;
-  const open = () => (opened ??= openOperatorWork(options));
+export function lazyOperatorStores(options: OperatorStoresOptions): OperatorStores {
+  let opened: Promise<OperatorStores> | undefined;
+  const open = () => (opened ??= openOperatorStores(options));
   return {
     accounts: {
       create: async (wallet) => (await open()).accounts.create(wallet),
@@ -44,12 +44,12 @@ export function lazyOperatorWork(options: OperatorWorkOptions): OperatorWork {
   };
 }
 
-async function openOperatorWork({
+async function openOperatorStores({
   url,
   clock,
   random,
   keySecrets,
-}: OperatorWorkOptions): Promise<OperatorWork> {
+}: OperatorStoresOptions): Promise<OperatorStores> {
   const [{ openOrm }, { PostgresAccounts }, { PostgresApiKeys }] = await Promise.all([
     import("./orm.ts"),
     import("./accounts.ts"),

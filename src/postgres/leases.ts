@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 import type { Log } from "./log.ts";
-import { Pulse } from "./interval.ts";
+import { Interval } from "./interval.ts";
 
 /** What the leases of an instance need. */
 export interface LeasesOptions {
@@ -19,11 +19,11 @@ export interface LeasesOptions {
 export class Leases {
   readonly #options: LeasesOptions;
   readonly #runs = new Set<string>();
-  readonly #pulse: Pulse;
+  readonly #pulse: Interval;
 
   constructor(options: LeasesOptions) {
     this.#options = options;
-    this.#pulse = new Pulse(options.leaseMs / 3, () => this.beat());
+    this.#pulse = new Interval(options.leaseMs / 3, () => this.renew());
   }
 
   /** Keeps the lease of a run from here on. */
@@ -37,7 +37,7 @@ export class Leases {
   }
 
   /** The runs that are kept. */
-  get runs(): string[] {
+  get runIds(): string[] {
     return [...this.#runs];
   }
 
@@ -50,14 +50,14 @@ export class Leases {
   }
 
   /** Extends all leases once. A failure is only logged: the next beat comes before a lease ends. */
-  async beat(): Promise<void> {
+  async renew(): Promise<void> {
     if (this.#runs.size === 0) return;
     const { pool, instanceId, leaseMs, log } = this.#options;
     try {
       await pool.query({
         name: "leases-beat",
         text: "select ledger_beat($1, $2, $3 * interval '1 millisecond')",
-        values: [this.runs, instanceId, leaseMs],
+        values: [this.runIds, instanceId, leaseMs],
       });
     } catch (error) {
       log.warn({ err: error }, "the leases of running calls could not be extended");

@@ -15,7 +15,7 @@ export function claimOf(
 }
 
 /** The caller's key of a claim that has one. */
-export function keyOf(claim: string | null): string | undefined {
+export function idempotencyKeyOf(claim: string | null): string | undefined {
   return claim?.startsWith("key:") ? claim.slice("key:".length) : undefined;
 }
 

@@ -2,9 +2,9 @@ import type { Begun, BeginCall, FinishCall, Finished, KeyBudget, Prior, PriorQue
 import { uuidOf } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { keptText } from "../domain/json-text.ts";
-import { AGAIN } from "./batcher.ts";
-import { claimKey, claimOf, keyOf } from "./ledger-claims.ts";
-import { receiptOf, signatureFrom, uuidFrom, type ReceiptRow } from "./row-mapping.ts";
+import { RETRY } from "./batcher.ts";
+import { claimKey, claimOf, idempotencyKeyOf } from "./ledger-claims.ts";
+import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "./row-mapping.ts";
 
 /** What `ledger_begin` tells of a call. */
 export interface BegunRow extends Nullable<ReceiptRow> {
@@ -32,7 +32,7 @@ type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
 export function priorRecord(query: PriorQuery): object {
   return {
     n: 1,
-    account_id: uuidFrom("acct", query.accountId),
+    account_id: uuidFromId("acct", query.accountId),
     fingerprint: bytes(query.fingerprint),
     claim_key: claimOf(query.idempotencyKey, query.txSignature),
     keyed: query.idempotencyKey !== undefined,
@@ -47,8 +47,8 @@ export function callRecord(call: BeginCall, index: number): object {
   const deposit = payment?.deposit;
   return {
     n: index + 1,
-    account_id: uuidFrom("acct", call.accountId),
-    run_id: uuidFrom("run", call.runId),
+    account_id: uuidFromId("acct", call.accountId),
+    run_id: uuidFromId("run", call.runId),
     tool: call.tool,
     fingerprint: bytes(call.fingerprint),
     price: call.price.toString(),
@@ -70,13 +70,13 @@ export function callRecord(call: BeginCall, index: number): object {
 }
 
 function budgetRecord({ id, perDay }: KeyBudget): object {
-  return { budget_id: uuidFrom("key", id), day_limit: perDay.toString() };
+  return { budget_id: uuidFromId("key", id), day_limit: perDay.toString() };
 }
 
 /** The end of a run as the type `ledger_ending` reads it from JSON. */
 export function endingRecord(call: FinishCall, index: number): object {
-  const common = { n: index + 1, run_id: uuidFrom("run", call.runId), outcome: call.outcome };
-  if (call.outcome === "completed") return { ...common, receipt_id: uuidFrom("rcpt", call.receiptId) };
+  const common = { n: index + 1, run_id: uuidFromId("run", call.runId), outcome: call.outcome };
+  if (call.outcome === "completed") return { ...common, receipt_id: uuidFromId("rcpt", call.receiptId) };
   // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
   const message = call.error.message.replaceAll("\0", "").toWellFormed();
   return { ...common, error_code: call.error.code, error_message: message };
@@ -114,16 +114,16 @@ export function priorOf(row: PriorRow): Prior {
     case "reversed":
       return { kind: row.kind };
     case "credited":
-      return { kind: row.kind, idempotencyKey: keyOf(row.payment_claim) };
+      return { kind: row.kind, idempotencyKey: idempotencyKeyOf(row.payment_claim) };
     default:
       return undefined;
   }
 }
 
-export function begunOf(row: BegunRow): Begun | typeof AGAIN {
+export function begunOf(row: BegunRow): Begun | typeof RETRY {
   switch (row.kind) {
     case "again":
-      return AGAIN;
+      return RETRY;
     case "replay":
       return replayOf(row);
     case "insufficient":
@@ -147,7 +147,7 @@ function replayOf(row: BegunRow): Extract<Begun, { kind: "replay" }> {
 
 /** The receipt of a row that may have none. */
 function receiptIn(row: Nullable<ReceiptRow>) {
-  return isReceipt(row) ? receiptOf(row) : undefined;
+  return isReceipt(row) ? toReceipt(row) : undefined;
 }
 
 function isReceipt(row: Nullable<ReceiptRow>): row is ReceiptRow {

@@ -4,7 +4,7 @@ import type { PoolClient } from "pg";
  * Transfers are dated by when their transaction began, and numbered when it wrote them: in order, but for as long as a transaction may
  * take, which is far less than this. What is older than this has all its predecessors.
  */
-export const SETTLED = "interval '1 minute'";
+export const SETTLED_AFTER = "interval '1 minute'";
 
 /**
  * How far the clock of an instance, of which identifiers are made, may be from the database's, by which everything is dated, ms. Only what
@@ -13,13 +13,13 @@ export const SETTLED = "interval '1 minute'";
 const CLOCK_SLACK_MS = 3_600_000;
 
 /** After all transfers. */
-export const NEVER = 2n ** 63n - 1n;
+export const AFTER_ALL_TRANSFERS = 2n ** 63n - 1n;
 
 /**
  * For each moment of $1 the number of the first transfer of about then: a bisection of all transfers, as they are in the order of time,
  * and no index by time is needed.
  */
-const BOUNDS = /* sql */ `
+const FIRST_TRANSFERS = /* sql */ `
   with recursive search (n, moment, low, high) as (
     select n, moment, 0::bigint, coalesce((select max(id) from transfer), 0) + 1
     from unnest($1::timestamptz[]) with ordinality wanted (moment, n)
@@ -49,11 +49,11 @@ export async function transferRange(
   const moments = [from && new Date(from.getTime() - 60_000), to && new Date(to.getTime() + 60_000)];
   const { rows } = await client.query<{ id: bigint }>({
     name: "transfer-range",
-    text: BOUNDS,
+    text: FIRST_TRANSFERS,
     values: [moments.filter((moment) => moment !== undefined)],
   });
   const found = rows.map(({ id }) => id);
-  return { low: (from && found.shift()) ?? 0n, high: (to && found.shift()) ?? NEVER };
+  return { low: (from && found.shift()) ?? 0n, high: (to && found.shift()) ?? AFTER_ALL_TRANSFERS };
 }
 
 /** The identifiers (UUIDv7, hex) between which all that was made in a span lies, and some others. */

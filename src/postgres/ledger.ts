@@ -12,7 +12,7 @@ import type {
 import { ToolgateError } from "../domain/errors.ts";
 import { Lru } from "../domain/lru.ts";
 import type { MicroUsd } from "../domain/money.ts";
-import { Batcher, type AGAIN } from "./batcher.ts";
+import { Batcher, type RETRY } from "./batcher.ts";
 import type { Leases } from "./leases.ts";
 import { claimKey, exclusiveKeys } from "./ledger-claims.ts";
 import {
@@ -28,9 +28,9 @@ import {
   type FinishedRow,
   type PriorRow,
 } from "./ledger-records.ts";
-import type { RecentAnswers } from "./replay-cache.ts";
-import { PATIENCE_MS, patientQuery } from "./retry.ts";
-import { signatureFrom, uuidFrom } from "./row-mapping.ts";
+import type { ReplayCache } from "./replay-cache.ts";
+import { RETRY_MS, queryWithRetry } from "./retry.ts";
+import { signatureFrom, uuidFromId } from "./row-mapping.ts";
 
 /** What the ledger needs. */
 export interface LedgerOptions {
@@ -41,7 +41,7 @@ export interface LedgerOptions {
   leaseMs: number;
   leases: Leases;
   /** Answers that were stored a short while ago; without it, every repeat asks the database. */
-  answers?: RecentAnswers;
+  replayCache?: ReplayCache;
 }
 
 /** Calls in one transaction at most. */
@@ -73,15 +73,15 @@ export class PostgresLedger implements Ledger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
-    const patienceMs = PATIENCE_MS;
+    const patienceMs = RETRY_MS;
     this.#balances = new Batcher({
       max: 500,
-      patienceMs,
+      retryMs: patienceMs,
       run: (accounts, forMs) => this.#balancesOf(accounts, forMs),
     });
     this.#looking = new Batcher({
       max: BATCH,
-      patienceMs,
+      retryMs: patienceMs,
       run: (queries, forMs) => this.#priorAll(queries, forMs),
     });
     this.#beginning = new Batcher({
@@ -89,7 +89,7 @@ export class PostgresLedger implements Ledger {
       lanes: LANES,
       keys: exclusiveKeys,
       lane: ({ accountId }) => accountId,
-      patienceMs,
+      retryMs: patienceMs,
       run: (calls, forMs) => this.#beginAll(calls, forMs),
     });
     this.#finishing = new Batcher({
@@ -98,7 +98,7 @@ export class PostgresLedger implements Ledger {
       keys: ({ call: { runId } }) => [runId],
       lane: ({ call: { runId } }) => runId,
       // The end of a run waits for as long as it keeps its lease.
-      patienceMs: Math.max(PATIENCE_MS, options.leaseMs),
+      retryMs: Math.max(RETRY_MS, options.leaseMs),
       run: (endings, forMs) => this.#finishAll(endings, forMs),
     });
   }
@@ -109,7 +109,7 @@ export class PostgresLedger implements Ledger {
   }
 
   async begin(call: BeginCall): Promise<Begun> {
-    const known = knownByKey(call) ? this.#options.answers?.recall(call) : undefined;
+    const known = knownByKey(call) ? this.#options.replayCache?.find(call) : undefined;
     if (known) return known;
     const short = await this.#stillShort(call);
     if (short) return short;
@@ -126,7 +126,7 @@ export class PostgresLedger implements Ledger {
   /** Keeps the run from before it exists: it can begin in the database while this process stands still. */
   async #beginKept(call: BeginCall): Promise<Begun> {
     const { leases } = this.#options;
-    const run = uuidFrom("run", call.runId);
+    const run = uuidFromId("run", call.runId);
     leases.add(run);
     try {
       const begun = await this.#beginning.submit(call);
@@ -146,7 +146,7 @@ export class PostgresLedger implements Ledger {
   async #stillShort(call: BeginCall): Promise<Begun | undefined> {
     if (call.price === 0n || call.budget || claimKey(call) !== undefined || !this.#short.get(call.accountId))
       return undefined;
-    const balance = await this.#balances.submit(uuidFrom("acct", call.accountId));
+    const balance = await this.#balances.submit(uuidFromId("acct", call.accountId));
     if (balance < call.price) return { kind: "insufficient", balance };
     this.#short.delete(call.accountId);
     return undefined;
@@ -174,14 +174,14 @@ export class PostgresLedger implements Ledger {
       if (finished.kind === "captured") remember?.(finished.receipt);
       return finished;
     } finally {
-      this.#options.leases.remove(uuidFrom("run", call.runId));
+      this.#options.leases.remove(uuidFromId("run", call.runId));
       this.#begun.delete(call.runId);
     }
   }
 
   #remembering(begun: BeginCall | undefined, stored: string | undefined) {
     if (!begun || stored === undefined || !knownByKey(begun)) return undefined;
-    return this.#options.answers?.storing(begun, stored);
+    return this.#options.replayCache?.prepare(begun, stored);
   }
 
   async credit(accountId: string, deposit: Deposit): Promise<{ credited: boolean; balance: MicroUsd }> {
@@ -189,7 +189,7 @@ export class PostgresLedger implements Ledger {
       "ledger-credit",
       "select ledger_credit($1, $2, $3, $4, $5, $6, $7, $8, $9) as credited",
       [
-        uuidFrom("acct", accountId),
+        uuidFromId("acct", accountId),
         signatureFrom(deposit.txSignature),
         deposit.amount,
         deposit.quoteId,
@@ -207,7 +207,7 @@ export class PostgresLedger implements Ledger {
     const rows = await this.#query<{ available: bigint }>(
       "ledger-balance",
       "select available from account where id = $1",
-      [uuidFrom("acct", accountId)],
+      [uuidFromId("acct", accountId)],
     );
     if (!rows[0]) throw new ToolgateError("NOT_FOUND", "there is no such account");
     return rows[0].available;
@@ -228,7 +228,7 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, (row) => ({ prior: priorOf(row) }));
   }
 
-  async #beginAll(calls: readonly BeginCall[], forMs: number): Promise<(Begun | typeof AGAIN)[]> {
+  async #beginAll(calls: readonly BeginCall[], forMs: number): Promise<(Begun | typeof RETRY)[]> {
     const rows = await this.#query<BegunRow>(
       "ledger-begin",
       `select begun.n, begun.kind, begun.balance, begun.result, (begun.receipt).*
@@ -260,7 +260,7 @@ export class PostgresLedger implements Ledger {
     values: unknown[],
     patienceMs?: number,
   ): Promise<Row[]> {
-    return patientQuery(this.#options.pool, { name, text, values }, patienceMs);
+    return queryWithRetry(this.#options.pool, { name, text, values }, patienceMs);
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
-import { wasBlocked } from "./database-errors.ts";
+import { isBlocked } from "./database-errors.ts";
 import { openOrm } from "./orm.ts";
 
 /** The advisory lock that migrating instances queue at: "toolgate" as 64 bits. */
@@ -50,7 +50,7 @@ async function onceFree(work: () => Promise<unknown>): Promise<void> {
       await work();
       return;
     } catch (error) {
-      if (!wasBlocked(error) || tries === TRIES) throw error;
+      if (!isBlocked(error) || tries === TRIES) throw error;
       await sleep(PAUSE_MS);
     }
   }

@@ -5,9 +5,9 @@ import type { Log } from "./log.ts";
 /** What one part of an instance wants to hear. */
 export interface Subscription {
   readonly channel: string;
-  readonly hear: (payload: string) => void;
+  readonly onMessage: (payload: string) => void;
   /** Something may have been missed: the connection is new, or was lost. */
-  readonly gap?: () => void;
+  readonly onGap?: () => void;
 }
 
 /** What hearing needs. */
@@ -15,7 +15,7 @@ export interface NotificationsOptions {
   readonly url: string;
   readonly log: Log;
   /** Called whenever the connection has proved that it is alive. */
-  readonly reached?: () => void;
+  readonly onAlive?: () => void;
 }
 
 /** How often the connection must prove that it is alive, and how long a proof counts, ms. */
@@ -95,7 +95,7 @@ export class Notifications {
         const asked = performance.now();
         await client.query("select");
         this.#aliveAt = asked;
-        this.#options.reached?.();
+        this.#options.onAlive?.();
         await sleep(PING_MS, undefined, { signal }).catch(() => {});
       }
     } finally {
@@ -104,10 +104,10 @@ export class Notifications {
   }
 
   #tell(channel: string, payload: string): void {
-    for (const one of this.#subscriptions) if (one.channel === channel) one.hear(payload);
+    for (const one of this.#subscriptions) if (one.channel === channel) one.onMessage(payload);
   }
 
   #tellGap(): void {
-    for (const { gap } of this.#subscriptions) gap?.();
+    for (const { onGap: gap } of this.#subscriptions) gap?.();
   }
 }

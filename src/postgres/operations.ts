@@ -10,8 +10,8 @@ import type { Page } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
-import { patientQuery } from "./retry.ts";
-import { idFrom } from "./row-mapping.ts";
+import { queryWithRetry } from "./retry.ts";
+import { idFromUuid } from "./row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
 interface FailedRow {
@@ -40,7 +40,7 @@ const [MINUTE_MS, MINUTES] = [60_000, 60];
 const DRIFT_MS = 300_000;
 
 /** Transfers that are added up in one go, and how often in a row at most. */
-const [COUNTED, ROUNDS] = [200_000, 5];
+const [TRANSFERS_PER_PASS, MAX_PASSES] = [200_000, 5];
 
 /** Every account's row is read: tens of milliseconds for a hundred thousand of them. Of holds, those of active runs alone. */
 const FIGURES = `
@@ -78,7 +78,7 @@ export const FAILED_PAYMENTS = `
   ) failed order by at desc, tx_signature desc limit $3`;
 
 /** Hex digits of the time in a cursor. */
-const TIME = 13;
+const TIME_DIGITS = 13;
 
 /** What the database tells the operator of the service. */
 export class PostgresOperations implements OperationsBooks {
@@ -117,9 +117,9 @@ export class PostgresOperations implements OperationsBooks {
 
   async revenue(): Promise<MicroUsd | undefined> {
     const text = "select amount, complete from operations_revenue($1)";
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < MAX_PASSES; round += 1) {
       const [row] = await this.#query<{ amount: bigint; complete: boolean }>("operations-revenue", text, [
-        COUNTED,
+        TRANSFERS_PER_PASS,
       ]);
       if (row?.complete) return row.amount;
     }
@@ -129,8 +129,8 @@ export class PostgresOperations implements OperationsBooks {
   async failedPayments(query: { limit: number; cursor: string | undefined }): Promise<Page<FailedPayment>> {
     const after = readCursor("failed", query.cursor);
     const values = [
-      BigInt(`0x${after.slice(0, TIME)}`),
-      Buffer.from(after.slice(TIME), "hex"),
+      BigInt(`0x${after.slice(0, TIME_DIGITS)}`),
+      Buffer.from(after.slice(TIME_DIGITS), "hex"),
       query.limit + 1,
     ];
     const rows = await this.#query<FailedRow>("operations-failed-payments", FAILED_PAYMENTS, values);
@@ -138,24 +138,24 @@ export class PostgresOperations implements OperationsBooks {
     const last = shown.at(-1);
     return {
       items: shown.map(failedOf),
-      nextCursor: rows.length > query.limit && last ? cursorAfter("failed", keyOf(last)) : undefined,
+      nextCursor: rows.length > query.limit && last ? cursorAfter("failed", cursorKey(last)) : undefined,
     };
   }
 
   #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    return patientQuery(this.#pool, { name, text, values });
+    return queryWithRetry(this.#pool, { name, text, values });
   }
 }
 
-function keyOf({ micros, tx_signature }: FailedRow): string {
-  return micros.toString(16).padStart(TIME, "0") + tx_signature.toString("hex");
+function cursorKey({ micros, tx_signature }: FailedRow): string {
+  return micros.toString(16).padStart(TIME_DIGITS, "0") + tx_signature.toString("hex");
 }
 
 function failedOf(row: FailedRow): FailedPayment {
   return {
     txSignature: base58.encode(row.tx_signature),
     kind: row.kind,
-    accountId: isCustomer(row.account_id) ? idFrom("acct", row.account_id) : undefined,
+    accountId: isCustomer(row.account_id) ? idFromUuid("acct", row.account_id) : undefined,
     quoteId: row.quote_id ?? undefined,
     amount: row.amount ?? undefined,
     blockTime: row.block_time ?? undefined,

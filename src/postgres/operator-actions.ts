@@ -4,8 +4,8 @@ import type { Page } from "../app/ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
-import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./row-mapping.ts";
+import { queryWithRetry } from "./retry.ts";
+import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
 interface ActionRow {
   id: string;
@@ -65,9 +65,9 @@ export class PostgresOperatorActions implements OperatorActions {
 
   async record({ actor, name, target, details, once }: NewAction): Promise<string> {
     const actionId = newId("act", this.#clock, this.#random);
-    const account = actor.accountId === undefined ? null : uuidFrom("acct", actor.accountId);
+    const account = actor.accountId === undefined ? null : uuidFromId("acct", actor.accountId);
     const values = [
-      uuidFrom("act", actionId),
+      uuidFromId("act", actionId),
       account,
       textFrom(actor.name, TARGET),
       name,
@@ -75,14 +75,18 @@ export class PostgresOperatorActions implements OperatorActions {
       jsonFrom(details),
       once === undefined ? null : textFrom(once, DETAILS),
     ];
-    await patientQuery(this.#pool, { name: "operator-actions-record", text: RECORD, values });
+    await queryWithRetry(this.#pool, { name: "operator-actions-record", text: RECORD, values });
     return actionId;
   }
 
   async recordFailure(actionId: string, failure: string): Promise<void> {
-    const id = uuidFrom("act", newId("act", this.#clock, this.#random));
-    const values = [id, uuidFrom("act", actionId), textFrom(failure, FAILURE)];
-    await patientQuery(this.#pool, { name: "operator-actions-record-failure", text: RECORD_FAILURE, values });
+    const id = uuidFromId("act", newId("act", this.#clock, this.#random));
+    const values = [id, uuidFromId("act", actionId), textFrom(failure, FAILURE)];
+    await queryWithRetry(this.#pool, {
+      name: "operator-actions-record-failure",
+      text: RECORD_FAILURE,
+      values,
+    });
   }
 
   async list({
@@ -93,7 +97,7 @@ export class PostgresOperatorActions implements OperatorActions {
     cursor: string | undefined;
   }): Promise<Page<OperatorAction>> {
     const values = [readCursor("actions", cursor), limit + 1];
-    const rows = await patientQuery<ActionRow>(this.#pool, {
+    const rows = await queryWithRetry<ActionRow>(this.#pool, {
       name: "operator-actions-list",
       text: ACTIONS,
       values,
@@ -119,16 +123,16 @@ function jsonFrom(details: NewAction["details"]): string {
 
 function actionOf(row: ActionRow): OperatorAction {
   return {
-    actionId: idFrom("act", row.id),
+    actionId: idFromUuid("act", row.id),
     at: row.at,
     actor: {
-      accountId: row.account_id === null ? undefined : idFrom("acct", row.account_id),
+      accountId: row.account_id === null ? undefined : idFromUuid("acct", row.account_id),
       name: row.actor,
     },
     name: row.action,
     target: row.target,
     details: row.details,
     failure: row.failure ?? undefined,
-    repeats: row.repeats === null ? undefined : idFrom("act", row.repeats),
+    repeats: row.repeats === null ? undefined : idFromUuid("act", row.repeats),
   };
 }

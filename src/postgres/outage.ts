@@ -1,15 +1,15 @@
 import type { Clock } from "../domain/clock.ts";
-import { DatabaseAwayError, refusesWrites, wasLost } from "./database-errors.ts";
+import { DatabaseUnavailableError, refusesWrites, isConnectionLost } from "./database-errors.ts";
 import type { Log } from "./log.ts";
 
 /** How often the failures of a lasting outage are counted in the log, ms. */
-const COUNT_MS = 60_000;
+const REPORT_MS = 60_000;
 
 /** For how long nothing may fail until an outage is over, ms. That a database takes writes again shows only when something is written. */
-const OVER_MS = { unreachable: 2_000, refused: 60_000 } as const;
+const RECOVERED_AFTER_MS = { unreachable: 2_000, refused: 60_000 } as const;
 
 interface Ongoing {
-  readonly kind: keyof typeof OVER_MS;
+  readonly kind: keyof typeof RECOVERED_AFTER_MS;
   readonly since: number;
   failures: number;
   /** Since the last line. */
@@ -30,14 +30,16 @@ export class Outage {
   }
 
   /** The log for whatever calls the database: without errors that say that it is away. */
-  quiet(log: Log): Log {
-    return this.#without(log, (error) => causes(error).find((cause) => cause instanceof DatabaseAwayError));
+  withoutOutageErrors(log: Log): Log {
+    return this.#without(log, (error) =>
+      causes(error).find((cause) => cause instanceof DatabaseUnavailableError),
+    );
   }
 
   /** The log for what is nothing but the database's client: without errors of its connections as well. */
-  quietInside(log: Log): Log {
+  withoutConnectionErrors(log: Log): Log {
     return this.#without(log, (error) =>
-      causes(error).find((cause) => cause instanceof DatabaseAwayError || wasLost(cause)),
+      causes(error).find((cause) => cause instanceof DatabaseUnavailableError || isConnectionLost(cause)),
     );
   }
 
@@ -47,7 +49,7 @@ export class Outage {
     if (!ongoing) return;
     const now = this.#clock.now();
     ongoing.reachedAt ??= now;
-    if (now - ongoing.reachedAt < OVER_MS[ongoing.kind]) return;
+    if (now - ongoing.reachedAt < RECOVERED_AFTER_MS[ongoing.kind]) return;
     this.#ongoing = undefined;
     const { kind, since, failures, reachedAt } = ongoing;
     this.#log.warn(
@@ -78,7 +80,7 @@ export class Outage {
     const ongoing = this.#ongoing;
     ongoing.failures++;
     ongoing.reachedAt = undefined;
-    if (now - ongoing.loggedAt < COUNT_MS) return;
+    if (now - ongoing.loggedAt < REPORT_MS) return;
     ongoing.loggedAt = now;
     const fields = { event: `database_${kind}`, since: new Date(ongoing.since), failures: ongoing.failures };
     this.#log.error(

@@ -1,10 +1,10 @@
 import type { HistoryFilter, Page } from "../app/ports.ts";
 import { cursorAfter, type ListName } from "./cursor.ts";
 import { uuidRange } from "./ledger-time.ts";
-import { uuidFrom } from "./row-mapping.ts";
+import { uuidFromId } from "./row-mapping.ts";
 
 /** Rows that a page of a filtered list looks at: few enough for an answer at once, however rare what is asked for. */
-export const LOOKED_AT = 2_000;
+export const SCAN_LIMIT = 2_000;
 
 /*
  * Pages are found along the index of the account and the identifier, whatever is known of the account: both are compared and ordered by as a
@@ -14,12 +14,12 @@ export const LOOKED_AT = 2_000;
  */
 
 /** A row of a filtered page, or, on an empty one, none; and the last row that was looked at, if there may be more after it. */
-export type Filtered<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
+export type FilteredRow<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
 
 /** The parameters of a filtered list's statement that follow account, place and limit: tool, key, span, and the identifiers to look among. */
 export function filterValues({ tool, keyId, from, to }: HistoryFilter): unknown[] {
   const { low, high } = uuidRange(from, to);
-  const key = keyId === undefined ? undefined : uuidFrom("key", keyId);
+  const key = keyId === undefined ? undefined : uuidFromId("key", keyId);
   return [tool, key, from ?? "-infinity", to ?? "infinity", low, high];
 }
 
@@ -40,7 +40,7 @@ export function pageOf<Row extends { id: string }, Item>(
 export function filteredPageOf<Row extends { id: string }, Item>(
   list: ListName,
   limit: number,
-  rows: readonly Filtered<Row>[],
+  rows: readonly FilteredRow<Row>[],
   itemOf: (row: Row) => Item,
 ): Page<Item> {
   const found = rows.filter((row) => row.id !== null);

@@ -3,9 +3,9 @@ import type { RatedCaller, RateLimiter } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 import { Batcher } from "./batcher.ts";
-import { PATIENCE_MS, retrying } from "./retry.ts";
-import { uuidFrom } from "./row-mapping.ts";
-import { Grant, interval, SECOND_US, TokensAhead } from "./token-prefetch.ts";
+import { RETRY_MS, withRetry } from "./retry.ts";
+import { uuidFromId } from "./row-mapping.ts";
+import { Grant, tokenIntervalUs, SECOND_US, TokenPrefetch } from "./token-prefetch.ts";
 
 /** What the rate limiter needs. */
 export interface RateLimiterOptions {
@@ -56,7 +56,7 @@ interface Denial {
 export class PostgresRateLimiter implements RateLimiter {
   readonly #options: RateLimiterOptions;
   readonly #takes: Batcher<Take, RateDecision>;
-  readonly #ahead = new TokensAhead();
+  readonly #ahead = new TokenPrefetch();
   /** By key or account. */
   readonly #denied = new Map<string, Denial>();
 
@@ -64,7 +64,7 @@ export class PostgresRateLimiter implements RateLimiter {
     this.#options = options;
     this.#takes = new Batcher({
       max: 500,
-      patienceMs: PATIENCE_MS,
+      retryMs: RETRY_MS,
       run: (takes, forMs) => this.#takeAll(takes, forMs),
     });
   }
@@ -119,25 +119,25 @@ export class PostgresRateLimiter implements RateLimiter {
     if (asks.size > 0) await this.#ask(asks, forMs);
     const decisions = takes.map(({ caller, known }) => known ?? this.#decide(asks.get(caller.keyId), sentAt));
     const now = this.#options.clock.now();
-    for (const [keyId, { grant }] of asks) if (grant) this.#ahead.keep(keyId, grant, now);
+    for (const [keyId, { grant }] of asks) if (grant) this.#ahead.store(keyId, grant, now);
     return decisions;
   }
 
   /** Asks the buckets for all that is wanted, and for what is worth being taken ahead. */
   async #ask(asks: ReadonlyMap<string, Ask>, forMs: number): Promise<void> {
     const callers = Array.from(asks.values(), ({ caller }) => caller);
-    const { rows } = await retrying(forMs, () =>
+    const { rows } = await withRetry(forMs, () =>
       this.#options.pool.query<TakenRow>({
         name: "rate-limiter-take",
         text: `select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, account_tat, account_refused, now_us
                from rate_take($1, $2, $3, $4, $5, $6, $7) taken`,
         values: [
-          callers.map(({ keyId }) => uuidFrom("key", keyId)),
-          callers.map(({ accountId }) => uuidFrom("acct", accountId)),
-          Array.from(asks, ([keyId, { wanted }]) => wanted + this.#ahead.worth(keyId)),
-          callers.map(({ tier }) => interval(tier)),
+          callers.map(({ keyId }) => uuidFromId("key", keyId)),
+          callers.map(({ accountId }) => uuidFromId("acct", accountId)),
+          Array.from(asks, ([keyId, { wanted }]) => wanted + this.#ahead.prefetchSize(keyId)),
+          callers.map(({ tier }) => tokenIntervalUs(tier)),
           callers.map(({ tier }) => tier.burst),
-          callers.map(({ accountTier }) => interval(accountTier)),
+          callers.map(({ accountTier }) => tokenIntervalUs(accountTier)),
           callers.map(({ accountTier }) => accountTier.burst),
         ],
       }),
@@ -166,14 +166,14 @@ export class PostgresRateLimiter implements RateLimiter {
     return ask.grant.spend() ?? this.#deny(ask.caller, ask.grant, sentAt);
   }
 
-  #deny({ keyId, accountId }: RatedCaller, { tier, given }: Grant, sentAt: number): RateDecision {
+  #deny({ keyId, accountId }: RatedCaller, { tier, bucket: given }: Grant, sentAt: number): RateDecision {
     const { nowUs, tatUs, account } = given;
     if (!account.refused) return this.#denyFrom(keyId, tier, tatUs, nowUs, sentAt);
     return ofAccount(this.#denyFrom(accountId, account.tier, account.tatUs, nowUs, sentAt));
   }
 
   #denyFrom(bucket: string, tier: RateTier, tatUs: number, nowUs: number, sentAt: number): RateDecision {
-    const waitUs = tatUs - (tier.burst - 1) * interval(tier) - nowUs;
+    const waitUs = tatUs - (tier.burst - 1) * tokenIntervalUs(tier) - nowUs;
     const resetAt = Math.ceil(tatUs / SECOND_US);
     this.#remember(bucket, { tier, sinceMs: sentAt, untilMs: sentAt + Math.trunc(waitUs / 1000), resetAt });
     return {

@@ -3,9 +3,9 @@ import type { Page, PageQuery, Receipts } from "../app/ports.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Receipt, ReceiptStatus } from "../domain/receipt.ts";
 import { readCursor } from "./cursor.ts";
-import { filteredPageOf, filterValues, LOOKED_AT, pageOf, type Filtered } from "./pages.ts";
-import { patientQuery } from "./retry.ts";
-import { receiptOf, uuidFrom, type ReceiptRow } from "./row-mapping.ts";
+import { filteredPageOf, filterValues, SCAN_LIMIT, pageOf, type FilteredRow } from "./pages.ts";
+import { queryWithRetry } from "./retry.ts";
+import { toReceipt, uuidFromId, type ReceiptRow } from "./row-mapping.ts";
 
 /** What picks the receipts of a status. The rare ones are looked up by the transfer that made them so, not among all the others. */
 const PICKS: Record<ReceiptStatus, string> = {
@@ -26,7 +26,7 @@ const NEWEST = "account_id desc, id desc";
 const FINAL =
   "and exists (select from issued_receipt issued where issued.id = looked_at.id and issued.status = 'final')";
 
-const LAST_LOOKED_AT = LOOKED_AT - 1;
+const LAST_LOOKED_AT = SCAN_LIMIT - 1;
 
 /** The statement for one page: of account $1, before the receipt $2, at most $3. Each status has its own, so that each has its plan. */
 export function receiptsPage(status: ReceiptStatus | undefined): string {
@@ -47,7 +47,7 @@ export function filteredReceiptsPage(status: ReceiptStatus | undefined): string 
     with looked_at as materialized (
       select id, run_id, tool, created_at from issued_receipt
       where ${AMONG} ${picked}
-      order by ${NEWEST} limit ${LOOKED_AT}
+      order by ${NEWEST} limit ${SCAN_LIMIT}
     ), found as materialized (
       select looked_at.id from looked_at join run on run.id = looked_at.run_id
       where ($4::text is null or looked_at.tool = $4) and ($5::uuid is null or run.key_id = $5)
@@ -72,21 +72,21 @@ export class PostgresReceipts implements Receipts {
   }
 
   async list({ accountId, cursor, limit, status, filter }: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
-    const page = [uuidFrom("acct", accountId), readCursor("receipts", cursor), limit + 1];
+    const page = [uuidFromId("acct", accountId), readCursor("receipts", cursor), limit + 1];
     if (filter !== undefined) {
-      const rows = await this.#read<Filtered<ReceiptRow>>({
+      const rows = await this.#read<FilteredRow<ReceiptRow>>({
         name: `receipts-filter-${status ?? "all"}`,
         text: filteredReceiptsPage(status),
         values: [...page, ...filterValues(filter)],
       });
-      return filteredPageOf<ReceiptRow, Receipt>("receipts", limit, rows, receiptOf);
+      return filteredPageOf<ReceiptRow, Receipt>("receipts", limit, rows, toReceipt);
     }
     const rows = await this.#read<ReceiptRow>({
       name: `receipts-list-${status ?? "all"}`,
       text: receiptsPage(status),
       values: page,
     });
-    return pageOf("receipts", limit, rows, receiptOf);
+    return pageOf("receipts", limit, rows, toReceipt);
   }
 
   async find(accountId: string, receiptId: string): Promise<Receipt | undefined> {
@@ -95,12 +95,12 @@ export class PostgresReceipts implements Receipts {
     const rows = await this.#read<ReceiptRow>({
       name: "receipts-find",
       text: "select * from issued_receipt where id = $1 and account_id = $2",
-      values: [uuid, uuidFrom("acct", accountId)],
+      values: [uuid, uuidFromId("acct", accountId)],
     });
-    return rows[0] && receiptOf(rows[0]);
+    return rows[0] && toReceipt(rows[0]);
   }
 
   #read<Row extends object>(query: QueryConfig): Promise<Row[]> {
-    return patientQuery(this.#pool, query);
+    return queryWithRetry(this.#pool, query);
   }
 }

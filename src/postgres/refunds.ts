@@ -3,8 +3,8 @@ import type { Refunds } from "../app/treasury-ports.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { Receipt } from "../domain/receipt.ts";
-import { patientQuery } from "./retry.ts";
-import { receiptOf, type ReceiptRow } from "./row-mapping.ts";
+import { queryWithRetry } from "./retry.ts";
+import { toReceipt, type ReceiptRow } from "./row-mapping.ts";
 
 /** Refunds on PostgreSQL: from revenue to the account that was charged, once for each receipt. */
 export class PostgresRefunds implements Refunds {
@@ -20,13 +20,13 @@ export class PostgresRefunds implements Refunds {
   }): Promise<{ receipt: Receipt; refunded: boolean }> {
     const uuid = uuidOf("rcpt", refund.receiptId);
     if (uuid === undefined) throw unknown();
-    const [row] = await patientQuery<ReceiptRow & { refunded_now: boolean }>(this.#pool, {
+    const [row] = await queryWithRetry<ReceiptRow & { refunded_now: boolean }>(this.#pool, {
       name: "refunds-refund",
       text: "select refunded_now, (receipt).* from ledger_refund($1, $2)",
       values: [uuid, refund.reason],
     });
     if (!row) throw unknown();
-    return { receipt: receiptOf(row), refunded: row.refunded_now };
+    return { receipt: toReceipt(row), refunded: row.refunded_now };
   }
 }
 

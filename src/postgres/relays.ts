@@ -10,8 +10,8 @@ import type {
   RelayState,
   RelayVerdict,
 } from "../app/relay-ports.ts";
-import { patientQuery } from "./retry.ts";
-import { signatureFrom, uuidFrom } from "./row-mapping.ts";
+import { queryWithRetry } from "./retry.ts";
+import { signatureFrom, uuidFromId } from "./row-mapping.ts";
 
 interface ClaimRow {
   message_hash: Buffer;
@@ -48,7 +48,7 @@ export class PostgresRelays implements RelayBook {
 
   async find(messageHash: Buffer): Promise<RelayClaim | undefined> {
     const text = `select ${COLUMNS} from relay where message_hash = $1`;
-    const [row] = await patientQuery<ClaimRow>(this.#pool, {
+    const [row] = await queryWithRetry<ClaimRow>(this.#pool, {
       name: "relay-find",
       text,
       values: [messageHash],
@@ -58,15 +58,15 @@ export class PostgresRelays implements RelayBook {
 
   /** Sent again after a lost answer, it tells a claim of its own as known: its bytes are as good to send. */
   async claim(claim: NewRelayClaim, limits: RelayLimits): Promise<RelayVerdict> {
-    const [row] = await patientQuery<VerdictRow>(this.#pool, {
+    const [row] = await queryWithRetry<VerdictRow>(this.#pool, {
       name: "relay-claim",
       text: `select kind, wait_s, (taken).* from relay_claim(
                row($1, $2, $3, $4, $5, $6, $7, $8, 'claimed', null, now(), now())::relay, $9, $10, $11)`,
       values: [
         claim.messageHash,
         claim.quoteId,
-        uuidFrom("acct", claim.accountId),
-        uuidFrom("key", claim.keyId),
+        uuidFromId("acct", claim.accountId),
+        uuidFromId("key", claim.keyId),
         signatureFrom(claim.txSignature),
         Buffer.from(claim.signedTransaction),
         claim.feeLamports,
@@ -81,7 +81,7 @@ export class PostgresRelays implements RelayBook {
   }
 
   async reject(messageHash: Buffer, reason: string): Promise<boolean> {
-    const [row] = await patientQuery<{ rejected: boolean }>(this.#pool, {
+    const [row] = await queryWithRetry<{ rejected: boolean }>(this.#pool, {
       name: "relay-reject",
       text: "select relay_reject($1, $2) as rejected",
       values: [messageHash, textFrom(reason)],
@@ -90,7 +90,7 @@ export class PostgresRelays implements RelayBook {
   }
 
   async move(messageHash: Buffer, state: Exclude<RelayState, "claimed">, reason?: string): Promise<boolean> {
-    const [row] = await patientQuery<{ moved: boolean }>(this.#pool, {
+    const [row] = await queryWithRetry<{ moved: boolean }>(this.#pool, {
       name: "relay-move",
       text: "select relay_move($1, $2, $3) as moved",
       values: [messageHash, state, textFrom(reason)],
@@ -100,11 +100,11 @@ export class PostgresRelays implements RelayBook {
 
   async unfinished(idleMs: number, limit: number): Promise<RelayClaim[]> {
     const query = { name: "relay-unfinished", text: UNFINISHED, values: [idleMs, limit] };
-    return (await patientQuery<ClaimRow>(this.#pool, query)).map(claimOf);
+    return (await queryWithRetry<ClaimRow>(this.#pool, query)).map(claimOf);
   }
 
   async spentToday(): Promise<bigint> {
-    const [row] = await patientQuery<{ lamports: bigint }>(this.#pool, {
+    const [row] = await queryWithRetry<{ lamports: bigint }>(this.#pool, {
       name: "relay-spent",
       text: "select lamports from relay_budget where day = (clock_timestamp() at time zone 'utc')::date",
       values: [],

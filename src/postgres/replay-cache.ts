@@ -5,7 +5,7 @@ import { objectOf } from "../domain/json-text.ts";
 import { Lru } from "../domain/lru.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { Notifications } from "./notifications.ts";
-import { idFrom } from "./row-mapping.ts";
+import { idFromUuid } from "./row-mapping.ts";
 
 /** The channel on which the database tells of runs whose charge was given back, in hex (migration 0023). */
 const REFUND_CHANNEL = "toolgate_refund";
@@ -17,7 +17,7 @@ const [MOST, LONGEST] = [1_000, 16_384];
 const REMEMBERED_MS = 300_000;
 
 /** An answer as it was stored. */
-interface Answer {
+interface CachedResult {
   readonly fingerprint: Buffer;
   readonly text: string;
   /** What was read of the text, for as long as memory allows. */
@@ -33,7 +33,7 @@ interface Answer {
 export type KeyedCall = Pick<BeginCall, "accountId" | "idempotencyKey" | "fingerprint">;
 
 /** What is needed to remember answers. */
-export interface RecentAnswersOptions {
+export interface ReplayCacheOptions {
   readonly clock: Clock;
   /** Where refunds are heard of; not started yet. */
   readonly notifications: Pick<Notifications, "live" | "subscribe">;
@@ -43,25 +43,25 @@ export interface RecentAnswersOptions {
  * The answers that this instance has stored a short while ago, so that a repeat is answered without a transaction. They are only looked at while it
  * is certain to hear of refunds: a receipt tells of its own. What is not found here the database knows.
  */
-export class RecentAnswers {
-  readonly #options: RecentAnswersOptions;
-  readonly #answers = new Lru<string, Answer>(MOST);
+export class ReplayCache {
+  readonly #options: ReplayCacheOptions;
+  readonly #answers = new Lru<string, CachedResult>(MOST);
   /** Counts what was heard: an answer that was on its way before a refund is not remembered after it. */
   #generation = 0;
 
-  constructor(options: RecentAnswersOptions) {
+  constructor(options: ReplayCacheOptions) {
     this.#options = options;
     options.notifications.subscribe({
       channel: REFUND_CHANNEL,
-      hear: (hex) => this.#forget(idFrom("run", hex)),
-      gap: () => this.#forgetAll(),
+      onMessage: (hex) => this.#forget(idFromUuid("run", hex)),
+      onGap: () => this.#forgetAll(),
     });
   }
 
   /** What the ledger would tell of a repeat; undefined: ask it. */
-  recall(call: KeyedCall): Extract<Begun, { kind: "replay" }> | undefined {
+  find(call: KeyedCall): Extract<Begun, { kind: "replay" }> | undefined {
     const { notifications, clock } = this.#options;
-    const answer = notifications.live ? this.#answers.get(nameOf(call)) : undefined;
+    const answer = notifications.live ? this.#answers.get(cacheKey(call)) : undefined;
     const age = clock.now() - (answer?.since ?? Number.NaN);
     if (!answer || !(age >= 0 && age < REMEMBERED_MS) || !answer.fingerprint.equals(call.fingerprint))
       return undefined;
@@ -70,12 +70,12 @@ export class RecentAnswers {
   }
 
   /** To be called before the answer is stored. @returns remembers it, once it is */
-  storing(call: KeyedCall, text: string): (receipt: Receipt | undefined) => void {
+  prepare(call: KeyedCall, text: string): (receipt: Receipt | undefined) => void {
     const generation = this.#generation;
     return (receipt) => {
       const { notifications, clock } = this.#options;
       if (text.length > LONGEST || generation !== this.#generation || !notifications.live) return;
-      this.#answers.set(nameOf(call), { fingerprint: call.fingerprint, text, receipt, since: clock.now() });
+      this.#answers.set(cacheKey(call), { fingerprint: call.fingerprint, text, receipt, since: clock.now() });
     };
   }
 
@@ -90,7 +90,7 @@ export class RecentAnswers {
   }
 }
 
-function resultOf(answer: Answer): JsonObject | undefined {
+function resultOf(answer: CachedResult): JsonObject | undefined {
   const read = answer.read?.deref();
   if (read) return read;
   const result = objectOf(answer.text);
@@ -98,6 +98,6 @@ function resultOf(answer: Answer): JsonObject | undefined {
   return result;
 }
 
-function nameOf({ accountId, idempotencyKey }: KeyedCall): string {
+function cacheKey({ accountId, idempotencyKey }: KeyedCall): string {
   return `${accountId} ${idempotencyKey}`;
 }

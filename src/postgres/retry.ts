@@ -1,13 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, QueryConfig } from "pg";
 import { loopTime } from "../loop-time.ts";
-import { DatabaseAwayError, DatabaseBusyError, wasBlocked, wasLost, wasUndone } from "./database-errors.ts";
+import {
+  DatabaseUnavailableError,
+  DatabaseBusyError,
+  isBlocked,
+  isConnectionLost,
+  isRolledBack,
+} from "./database-errors.ts";
 
 /** How long a statement waits for a database that is away, ms. */
-export const PATIENCE_MS = 5_000;
+export const RETRY_MS = 5_000;
 
 /** How often a transaction that was undone is sent again before its error is believed. */
-const MAX_UNDONE = 8;
+const MAX_ROLLBACKS = 8;
 
 /**
  * Sends a statement again until it is known to have happened. For statements only that may happen twice without harm.
@@ -15,7 +21,7 @@ const MAX_UNDONE = 8;
  * @param forMs how long to try, ms, by {@link loopTime}: what was sent before a stall is asked for again after it
  * @throws DatabaseAwayError when the connection stays lost; DatabaseBusyError when it is undone or blocked; any other error as it is
  */
-export async function retrying<Result>(forMs: number, run: () => Promise<Result>): Promise<Result> {
+export async function withRetry<Result>(forMs: number, run: () => Promise<Result>): Promise<Result> {
   const since = loopTime();
   let undone = 0;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 500)) {
@@ -23,23 +29,23 @@ export async function retrying<Result>(forMs: number, run: () => Promise<Result>
       return await run();
     } catch (error) {
       const leftMs = forMs - (loopTime() - since);
-      if (wasBlocked(error)) throw new DatabaseBusyError(error);
-      if (wasUndone(error)) {
-        if (leftMs <= 0 || ++undone > MAX_UNDONE) throw new DatabaseBusyError(error);
+      if (isBlocked(error)) throw new DatabaseBusyError(error);
+      if (isRolledBack(error)) {
+        if (leftMs <= 0 || ++undone > MAX_ROLLBACKS) throw new DatabaseBusyError(error);
       } else {
-        if (!wasLost(error)) throw error;
-        if (leftMs <= 0) throw new DatabaseAwayError(error);
+        if (!isConnectionLost(error)) throw error;
+        if (leftMs <= 0) throw new DatabaseUnavailableError(error);
       }
       await sleep(Math.min(pauseMs, leftMs));
     }
   }
 }
 
-/** The rows of a statement that may happen twice without harm, sent {@link retrying}. */
-export async function patientQuery<Row extends object>(
+/** The rows of a statement that may happen twice without harm, sent {@link withRetry}. */
+export async function queryWithRetry<Row extends object>(
   pool: Pool,
   query: QueryConfig,
-  forMs = PATIENCE_MS,
+  forMs = RETRY_MS,
 ): Promise<Row[]> {
-  return retrying(forMs, async () => (await pool.query<Row>(query)).rows);
+  return withRetry(forMs, async () => (await pool.query<Row>(query)).rows);
 }

@@ -18,10 +18,10 @@ export interface ReceiptRow {
   created_at: Date;
 }
 
-export function receiptOf(row: ReceiptRow): Receipt {
+export function toReceipt(row: ReceiptRow): Receipt {
   return {
-    receiptId: idFrom("rcpt", row.id),
-    runId: idFrom("run", row.run_id),
+    receiptId: idFromUuid("rcpt", row.id),
+    runId: idFromUuid("run", row.run_id),
     tool: row.tool,
     quoteId: row.quote_id ?? undefined,
     stepId: row.step_id ?? undefined,
@@ -36,12 +36,12 @@ export function receiptOf(row: ReceiptRow): Receipt {
 }
 
 /** The identifier of a uuid column. */
-export function idFrom(prefix: IdPrefix, uuid: string): string {
+export function idFromUuid(prefix: IdPrefix, uuid: string): string {
   return `${prefix}_${uuid.replaceAll("-", "")}`;
 }
 
 /** The uuid of an identifier that this service made itself. @throws Error when it is none */
-export function uuidFrom(prefix: IdPrefix, id: string): string {
+export function uuidFromId(prefix: IdPrefix, id: string): string {
   const uuid = uuidOf(prefix, id);
   if (uuid === undefined) throw new Error(`not an identifier of the kind ${prefix}: ${id}`);
   return uuid;

@@ -4,9 +4,9 @@ import { uuidOf } from "../domain/ids.ts";
 import type { Run, RunStatus } from "../domain/run.ts";
 import { readCursor } from "./cursor.ts";
 import { errorCodeOf } from "./error-codes.ts";
-import { filteredPageOf, filterValues, LOOKED_AT, pageOf, type Filtered } from "./pages.ts";
-import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./row-mapping.ts";
+import { filteredPageOf, filterValues, SCAN_LIMIT, pageOf, type FilteredRow } from "./pages.ts";
+import { queryWithRetry } from "./retry.ts";
+import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
 interface RunRow {
   id: string;
@@ -60,7 +60,7 @@ function along(status: RunStatus | undefined): Along {
   };
 }
 
-const LAST_LOOKED_AT = LOOKED_AT - 1;
+const LAST_LOOKED_AT = SCAN_LIMIT - 1;
 
 /** The statement for one page: of account $1, before the run $2, at most $3. */
 export function runsPage(status: RunStatus | undefined): string {
@@ -79,7 +79,7 @@ export function filteredRunsPage(status: RunStatus | undefined): string {
     with looked_at as materialized (
       select run.id, run.tool, run.key_id, run.created_at from run
       where ${among}
-      order by ${newest} limit ${LOOKED_AT}
+      order by ${newest} limit ${SCAN_LIMIT}
     ), found as materialized (
       select id from looked_at
       where ($4::text is null or tool = $4) and ($5::uuid is null or key_id = $5) and created_at >= $6 and created_at < $7
@@ -101,9 +101,9 @@ export class PostgresRuns implements Runs {
   }
 
   async list({ accountId, cursor, limit, status, filter }: PageQuery<RunStatus>): Promise<Page<Run>> {
-    const page = [uuidFrom("acct", accountId), readCursor("runs", cursor), limit + 1];
+    const page = [uuidFromId("acct", accountId), readCursor("runs", cursor), limit + 1];
     if (filter !== undefined) {
-      const rows = await this.#read<Filtered<RunRow>>({
+      const rows = await this.#read<FilteredRow<RunRow>>({
         name: `runs-filter-${status ?? "all"}`,
         text: filteredRunsPage(status),
         values: [...page, ...filterValues(filter)],
@@ -124,24 +124,24 @@ export class PostgresRuns implements Runs {
     const rows = await this.#read<RunRow>({
       name: "runs-find",
       text: `${SELECT} where run.id = $1 and run.account_id = $2`,
-      values: [uuid, uuidFrom("acct", accountId)],
+      values: [uuid, uuidFromId("acct", accountId)],
     });
     return rows[0] && runOf(rows[0]);
   }
 
   #read<Row extends object>(query: QueryConfig): Promise<Row[]> {
-    return patientQuery(this.#pool, query);
+    return queryWithRetry(this.#pool, query);
   }
 }
 
 function runOf(row: RunRow): Run {
   return {
-    runId: idFrom("run", row.id),
+    runId: idFromUuid("run", row.id),
     tool: row.tool,
     status: row.status,
     stepId: row.step_id ?? undefined,
     spent: row.status === "completed" ? row.price : 0n,
-    receiptId: row.receipt_id === null ? undefined : idFrom("rcpt", row.receipt_id),
+    receiptId: row.receipt_id === null ? undefined : idFromUuid("rcpt", row.receipt_id),
     error:
       row.error_code === null
         ? undefined

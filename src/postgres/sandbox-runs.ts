@@ -5,9 +5,9 @@ import { uuidOf } from "../domain/ids.ts";
 import type { SandboxStatus } from "../domain/sandbox.ts";
 import type { Log } from "./log.ts";
 import type { Notifications } from "./notifications.ts";
-import { Pulse } from "./interval.ts";
-import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./row-mapping.ts";
+import { Interval } from "./interval.ts";
+import { queryWithRetry } from "./retry.ts";
+import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
 /** What it needs. */
 export interface SandboxRunsOptions {
@@ -35,11 +35,11 @@ export class PostgresSandboxRuns implements SandboxRuns {
   /** Those of this instance that are not over. */
   readonly #own = new Set<string>();
   readonly #hearers = new Set<(runId: string) => void>();
-  readonly #pulse = new Pulse(LOOK_MS, () => this.#look());
+  readonly #pulse = new Interval(LOOK_MS, () => this.#look());
 
   constructor(options: SandboxRunsOptions) {
     this.#options = options;
-    options.notifications.subscribe({ channel: "toolgate_sandbox", hear: (uuid) => this.#tell(uuid) });
+    options.notifications.subscribe({ channel: "toolgate_sandbox", onMessage: (uuid) => this.#tell(uuid) });
   }
 
   start(): void {
@@ -51,11 +51,11 @@ export class PostgresSandboxRuns implements SandboxRuns {
   }
 
   async begin({ runId, accountId, keyId, name, mostPerAccount }: SandboxRunStart): Promise<void> {
-    const uuid = uuidFrom("run", runId);
-    const [row] = await patientQuery<{ kind: string; running: bigint }>(this.#options.pool, {
+    const uuid = uuidFromId("run", runId);
+    const [row] = await queryWithRetry<{ kind: string; running: bigint }>(this.#options.pool, {
       name: "sandbox-begin",
       text: "select kind, running from sandbox_begin($1, $2, $3, $4, $5)",
-      values: [uuid, uuidFrom("acct", accountId), uuidFrom("key", keyId), name ?? null, mostPerAccount],
+      values: [uuid, uuidFromId("acct", accountId), uuidFromId("key", keyId), name ?? null, mostPerAccount],
     });
     if (row?.kind === "named") {
       throw new ToolgateError(
@@ -75,9 +75,9 @@ export class PostgresSandboxRuns implements SandboxRuns {
   }
 
   async end(runId: string, status: SandboxStatus): Promise<SandboxStatus> {
-    const uuid = uuidFrom("run", runId);
+    const uuid = uuidFromId("run", runId);
     try {
-      const [row] = await patientQuery<{ status: SandboxStatus | null }>(this.#options.pool, {
+      const [row] = await queryWithRetry<{ status: SandboxStatus | null }>(this.#options.pool, {
         name: "sandbox-end",
         text: "select sandbox_end($1, $2) as status",
         values: [uuid, status],
@@ -90,7 +90,7 @@ export class PostgresSandboxRuns implements SandboxRuns {
 
   async find(accountId: string, nameOrRunId: string): Promise<SandboxRunState | undefined> {
     const uuid = uuidOf("run", nameOrRunId);
-    const account = uuidFrom("acct", accountId);
+    const account = uuidFromId("acct", accountId);
     const query =
       uuid === undefined
         ? {
@@ -99,18 +99,18 @@ export class PostgresSandboxRuns implements SandboxRuns {
             values: [account, nameOrRunId],
           }
         : { name: "sandbox-find-run", text: `${FIND} and found.run_id = $2`, values: [account, uuid] };
-    const [row] = await patientQuery<{ run_id: string; status: SandboxRunState["status"] }>(
+    const [row] = await queryWithRetry<{ run_id: string; status: SandboxRunState["status"] }>(
       this.#options.pool,
       query,
     );
-    return row && { runId: idFrom("run", row.run_id), status: row.status };
+    return row && { runId: idFromUuid("run", row.run_id), status: row.status };
   }
 
   async requestCancel(runId: string): Promise<boolean> {
-    const [row] = await patientQuery<{ accepted: boolean }>(this.#options.pool, {
+    const [row] = await queryWithRetry<{ accepted: boolean }>(this.#options.pool, {
       name: "sandbox-cancel",
       text: "select sandbox_cancel($1) as accepted",
-      values: [uuidFrom("run", runId)],
+      values: [uuidFromId("run", runId)],
     });
     return row?.accepted === true;
   }
@@ -121,7 +121,7 @@ export class PostgresSandboxRuns implements SandboxRuns {
   }
 
   #tell(uuid: string): void {
-    if (this.#own.has(uuid)) for (const hear of this.#hearers) hear(idFrom("run", uuid));
+    if (this.#own.has(uuid)) for (const hear of this.#hearers) hear(idFromUuid("run", uuid));
   }
 
   async #look(): Promise<void> {

@@ -2,7 +2,7 @@ import type { Pool } from "pg";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKey, SealingKeys } from "../domain/quote.ts";
 import type { Log } from "./log.ts";
-import { patientQuery } from "./retry.ts";
+import { queryWithRetry } from "./retry.ts";
 
 /** What the secrets need. */
 export interface SealingKeysOptions {
@@ -109,7 +109,7 @@ export class PostgresSealingKeys implements SealingKeys {
   async reload(): Promise<void> {
     const { pool, clock } = this.#options;
     this.#reloadedAt = clock.now();
-    const rows = await patientQuery<{ version: number; secret: Buffer; active_in_ms: number }>(
+    const rows = await queryWithRetry<{ version: number; secret: Buffer; active_in_ms: number }>(
       pool,
       {
         text: `select version, secret, (extract(epoch from active_from - now()) * 1000)::float8 as active_in_ms

@@ -6,8 +6,8 @@ import { newId, uuidOf } from "../domain/ids.ts";
 import { accountTierOf } from "../domain/rate-limit.ts";
 import { SCOPES } from "../domain/scope.ts";
 import { SESSION_IDLE_MS, SESSION_MS } from "../domain/sign-in.ts";
-import { patientQuery } from "./retry.ts";
-import { idFrom, uuidFrom } from "./row-mapping.ts";
+import { queryWithRetry } from "./retry.ts";
+import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 
 /** What sessions need. */
 export interface SessionsOptions {
@@ -17,7 +17,7 @@ export interface SessionsOptions {
 }
 
 /** Sessions that an account has at most. */
-export const MOST_SESSIONS = 50;
+export const MAX_SESSIONS = 50;
 
 /** Being used is written down once in so long, ms. */
 const USE_MS = 60_000;
@@ -62,10 +62,10 @@ export class PostgresSessions implements Sessions {
     userAgent: string;
   }): Promise<{ session: Session; token: string }> {
     const token = Buffer.from(this.#random.bytes(TOKEN_BYTES)).toString("base64url");
-    const id = uuidFrom("ses", newId("ses", this.#clock, this.#random));
-    const account = uuidFrom("acct", start.accountId);
+    const id = uuidFromId("ses", newId("ses", this.#clock, this.#random));
+    const account = uuidFromId("acct", start.accountId);
     const now = this.#clock.now();
-    await patientQuery(this.#pool, {
+    await queryWithRetry(this.#pool, {
       name: "sessions-begin",
       text: `insert into console_session (id, account_id, sha256, address, user_agent, created_at, last_used_at, expires_at)
              values ($1, $2, $3, $4, $5, $6, $6, $7) on conflict (id) do nothing`,
@@ -79,13 +79,13 @@ export class PostgresSessions implements Sessions {
         new Date(now + SESSION_MS),
       ],
     });
-    await patientQuery(this.#pool, {
+    await queryWithRetry(this.#pool, {
       name: "sessions-trim",
       text: `delete from console_session where id in (
                select id from console_session where account_id = $1 order by id desc offset $2)`,
-      values: [account, MOST_SESSIONS],
+      values: [account, MAX_SESSIONS],
     });
-    const rows = await patientQuery<SessionRow>(this.#pool, {
+    const rows = await queryWithRetry<SessionRow>(this.#pool, {
       name: "sessions-begun",
       text: `${SELECT} where session.id = $1`,
       values: [id],
@@ -97,7 +97,7 @@ export class PostgresSessions implements Sessions {
 
   async find(token: string): Promise<SignedIn | undefined> {
     const now = this.#clock.now();
-    const [row] = await patientQuery<SessionRow>(this.#pool, {
+    const [row] = await queryWithRetry<SessionRow>(this.#pool, {
       name: "sessions-find",
       text: `${SELECT} where session.sha256 = $1 and session.expires_at > $2 and session.last_used_at > $3`,
       values: [hashOf(token), new Date(now), new Date(now - SESSION_IDLE_MS)],
@@ -109,11 +109,11 @@ export class PostgresSessions implements Sessions {
 
   async list(accountId: string): Promise<Session[]> {
     const now = this.#clock.now();
-    const rows = await patientQuery<SessionRow>(this.#pool, {
+    const rows = await queryWithRetry<SessionRow>(this.#pool, {
       name: "sessions-list",
       text: `${SELECT} where session.account_id = $1 and session.expires_at > $2 and session.last_used_at > $3
              order by session.id desc`,
-      values: [uuidFrom("acct", accountId), new Date(now), new Date(now - SESSION_IDLE_MS)],
+      values: [uuidFromId("acct", accountId), new Date(now), new Date(now - SESSION_IDLE_MS)],
     });
     return rows.map(sessionOf);
   }
@@ -121,25 +121,25 @@ export class PostgresSessions implements Sessions {
   async end(accountId: string, sessionId: string): Promise<boolean> {
     const id = uuidOf("ses", sessionId);
     if (id === undefined) return false;
-    const rows = await patientQuery(this.#pool, {
+    const rows = await queryWithRetry(this.#pool, {
       name: "sessions-end",
       text: "delete from console_session where id = $1 and account_id = $2 returning id",
-      values: [id, uuidFrom("acct", accountId)],
+      values: [id, uuidFromId("acct", accountId)],
     });
     return rows.length > 0;
   }
 
   async endAll(accountId: string): Promise<number> {
-    const rows = await patientQuery(this.#pool, {
+    const rows = await queryWithRetry(this.#pool, {
       name: "sessions-end-all",
       text: "delete from console_session where account_id = $1 returning id",
-      values: [uuidFrom("acct", accountId)],
+      values: [uuidFromId("acct", accountId)],
     });
     return rows.length;
   }
 
   async #use(id: string, now: number): Promise<void> {
-    await patientQuery(this.#pool, {
+    await queryWithRetry(this.#pool, {
       name: "sessions-use",
       text: "update console_session set last_used_at = $2 where id = $1 and last_used_at < $2",
       values: [id, new Date(now)],
@@ -153,8 +153,8 @@ function hashOf(token: string): Buffer {
 
 function sessionOf(row: SessionRow): Session {
   return {
-    sessionId: idFrom("ses", row.id),
-    accountId: idFrom("acct", row.account_id),
+    sessionId: idFromUuid("ses", row.id),
+    accountId: idFromUuid("acct", row.account_id),
     wallet: row.wallet,
     operator: row.operator,
     createdAt: row.created_at,
@@ -168,8 +168,8 @@ function sessionOf(row: SessionRow): Session {
 function callerOf(row: SessionRow): SignedIn["caller"] {
   const tier = { ratePerMinute: row.rate_per_minute, burst: row.burst };
   return {
-    keyId: idFrom("ses", row.id),
-    accountId: idFrom("acct", row.account_id),
+    keyId: idFromUuid("ses", row.id),
+    accountId: idFromUuid("acct", row.account_id),
     scopes: new Set(SCOPES),
     tier,
     accountTier: accountTierOf(tier, {}),

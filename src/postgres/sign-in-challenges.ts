@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import type { SignInChallenges } from "../app/session-ports.ts";
 import type { SignInInput } from "../domain/sign-in.ts";
-import { patientQuery } from "./retry.ts";
+import { queryWithRetry } from "./retry.ts";
 
 interface ChallengeRow {
   input: SignInInput;
@@ -16,7 +16,7 @@ export class PostgresSignInChallenges implements SignInChallenges {
   }
 
   async add(input: SignInInput): Promise<void> {
-    await patientQuery(this.#pool, {
+    await queryWithRetry(this.#pool, {
       name: "sign-in-challenges-add",
       text: `insert into sign_in_challenge (nonce, input, created_at, expires_at) values ($1, $2, $3, $4)
              on conflict (nonce) do nothing`,
@@ -25,7 +25,7 @@ export class PostgresSignInChallenges implements SignInChallenges {
   }
 
   async find(nonce: string): Promise<SignInInput | undefined> {
-    const [row] = await patientQuery<ChallengeRow>(this.#pool, {
+    const [row] = await queryWithRetry<ChallengeRow>(this.#pool, {
       name: "sign-in-challenges-find",
       text: "select input from sign_in_challenge where nonce = $1",
       values: [nonce],

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from "pg";
-import { PATIENCE_MS, retrying } from "./retry.ts";
+import { RETRY_MS, withRetry } from "./retry.ts";
 
-const BEGIN = "begin isolation level repeatable read read only";
+const BEGIN_SNAPSHOT = "begin isolation level repeatable read read only";
 
 /**
  * Reads with more than one statement what was true at one moment. Nothing is locked.
@@ -11,14 +11,14 @@ export async function inSnapshot<Result>(
   pool: Pool,
   read: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  return retrying(PATIENCE_MS, () => snapshot(pool, read));
+  return withRetry(RETRY_MS, () => snapshot(pool, read));
 }
 
 async function snapshot<Result>(pool: Pool, read: (client: PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect();
   let broken = true;
   try {
-    await client.query(BEGIN);
+    await client.query(BEGIN_SNAPSHOT);
     const result = await read(client);
     await client.query("commit");
     broken = false;

@@ -4,7 +4,7 @@ import type { MicroUsd } from "../domain/money.ts";
 import type { SealingKey, SealingKeys } from "../domain/quote.ts";
 
 /** Where a page of entries begins, and from what its balances are counted. */
-export interface StatementPlace {
+export interface StatementPosition {
   /** The page's entries have smaller numbers. */
   before: bigint;
   /** An entry, or 0, below which no entry is ever added. */
@@ -16,7 +16,7 @@ export interface StatementPlace {
 const [VERSION, PLACE, MAC] = [2, 24, 16];
 
 /** Writes a place down so that only its own account can come back with it, and nobody can change the balance in it. */
-export function sealPlace(keys: SealingKeys, account: string, place: StatementPlace): string {
+export function sealCursor(keys: SealingKeys, account: string, place: StatementPosition): string {
   const key = keys.current();
   const text = Buffer.alloc(VERSION + PLACE);
   text.writeUInt16BE(key.version, 0);
@@ -27,7 +27,7 @@ export function sealPlace(keys: SealingKeys, account: string, place: StatementPl
 }
 
 /** @throws ToolgateError INVALID_REQUEST for a cursor that was not sealed for this account */
-export function openPlace(keys: SealingKeys, account: string, cursor: string): StatementPlace {
+export function openCursor(keys: SealingKeys, account: string, cursor: string): StatementPosition {
   const bytes = Buffer.from(cursor, "base64url");
   const text = bytes.subarray(0, VERSION + PLACE);
   const key = bytes.length === VERSION + PLACE + MAC ? keys.version(bytes.readUInt16BE(0)) : undefined;

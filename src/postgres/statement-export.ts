@@ -10,10 +10,10 @@ import {
   statementRowOf,
   type ExportRow,
 } from "./entries.ts";
-import { NEVER, transferRange, type TransferRange } from "./ledger-time.ts";
-import { retrying, PATIENCE_MS } from "./retry.ts";
+import { AFTER_ALL_TRANSFERS, transferRange, type TransferRange } from "./ledger-time.ts";
+import { withRetry, RETRY_MS } from "./retry.ts";
 import { inSnapshot } from "./snapshot.ts";
-import { Turns } from "./account-queue.ts";
+import { AccountQueue } from "./account-queue.ts";
 
 /** Rows of a page, which are held in memory until their reader has taken them. */
 const PAGE = 500;
@@ -39,14 +39,14 @@ interface Bounds extends TransferRange {
 export class StatementExports {
   readonly #pool: Pool;
   /** The opening balance is added up over all that the account did since. */
-  readonly #turns = new Turns();
+  readonly #turns = new AccountQueue();
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
   async export(account: string, span: Span): Promise<StatementExport> {
-    const { opening, bounds } = await this.#turns.take(account, () =>
+    const { opening, bounds } = await this.#turns.run(account, () =>
       inSnapshot(this.#pool, async (client) => {
         await client.query(`set local statement_timeout = ${QUERY_MS}`);
         return {
@@ -78,7 +78,7 @@ async function openingOf(
 async function boundsOf(client: PoolClient, account: string, span: Span): Promise<Bounds> {
   const [from, to] = [span.from ?? "-infinity", span.to ?? "infinity"] as const;
   const { low, high } = await transferRange(client, span.from, span.to);
-  const newest = await client.query<{ id: bigint }>(SETTLED_ENTRY, [account, NEVER]);
+  const newest = await client.query<{ id: bigint }>(SETTLED_ENTRY, [account, AFTER_ALL_TRANSFERS]);
   const settled = newest.rows[0]?.id ?? 0n;
   const { rows } = await client.query<{ id: bigint }>(EXPORT_UNSETTLED, [account, from, to, settled]);
   return { account, from, to, low, high, settled, unsettled: rows.map(({ id }) => id) };
@@ -108,5 +108,5 @@ async function* pagesOf(pool: Pool, bounds: Bounds): AsyncGenerator<readonly Exp
 
 /** Each on a connection of its own, which it gives back before the reader has it. */
 function page(pool: Pool, text: string, values: unknown[]): Promise<ExportRow[]> {
-  return retrying(PATIENCE_MS, async () => (await pool.query<ExportRow>({ text, values })).rows);
+  return withRetry(RETRY_MS, async () => (await pool.query<ExportRow>({ text, values })).rows);
 }

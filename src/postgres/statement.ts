@@ -13,19 +13,19 @@ import {
   SETTLED_ENTRY,
   type EntryRow,
 } from "./entries.ts";
-import { NEVER, transferRange } from "./ledger-time.ts";
-import { patientQuery } from "./retry.ts";
-import { uuidFrom } from "./row-mapping.ts";
+import { AFTER_ALL_TRANSFERS, transferRange } from "./ledger-time.ts";
+import { queryWithRetry } from "./retry.ts";
+import { uuidFromId } from "./row-mapping.ts";
 import { inSnapshot } from "./snapshot.ts";
-import { openPlace, sealPlace, type StatementPlace } from "./statement-cursor.ts";
+import { openCursor, sealCursor, type StatementPosition } from "./statement-cursor.ts";
 import { StatementExports } from "./statement-export.ts";
-import { Turns } from "./account-queue.ts";
+import { AccountQueue } from "./account-queue.ts";
 
 /** Before all transfers. */
 const FIRST = 0n;
 
 /** What account $1 was charged, among the transfers from $2 on: since the first moments of today and of 29 days before. */
-const SPENT = /* sql */ `
+const SPENT_TOTALS = /* sql */ `
   select coalesce(sum(amount) filter (where created_at >= date_trunc('day', now(), 'UTC')), 0)::bigint as today,
          coalesce(sum(amount), 0)::bigint as month
   from transfer
@@ -47,7 +47,7 @@ export class PostgresStatements implements Statements {
   readonly #pool: Pool;
   readonly #keys: SealingKeys;
   readonly #exports: StatementExports;
-  readonly #turns = new Turns();
+  readonly #turns = new AccountQueue();
 
   constructor(pool: Pool, keys: SealingKeys) {
     this.#pool = pool;
@@ -56,11 +56,11 @@ export class PostgresStatements implements Statements {
   }
 
   balance(accountId: string): Promise<AccountBalance> {
-    return this.#turns.take(accountId, () => this.#balance(accountId));
+    return this.#turns.run(accountId, () => this.#balance(accountId));
   }
 
   async #balance(accountId: string): Promise<AccountBalance> {
-    const account = uuidFrom("acct", accountId);
+    const account = uuidFromId("acct", accountId);
     return inSnapshot(this.#pool, async (client) => {
       const total = await totalOf(client, account);
       const spent = await spentOf(client, account);
@@ -81,10 +81,10 @@ export class PostgresStatements implements Statements {
   }
 
   async setLowBalance(accountId: string, amount: MicroUsd | undefined): Promise<void> {
-    await patientQuery(this.#pool, {
+    await queryWithRetry(this.#pool, {
       name: "statement-set-low-balance",
       text: "update account set low_balance = $2 where id = $1",
-      values: [uuidFrom("acct", accountId), amount],
+      values: [uuidFromId("acct", accountId), amount],
     });
   }
 
@@ -98,10 +98,10 @@ export class PostgresStatements implements Statements {
     limit: number;
     cursor: string | undefined;
   }): Promise<Page<Entry>> {
-    const account = uuidFrom("acct", query.accountId);
-    const place = query.cursor === undefined ? undefined : openPlace(this.#keys, account, query.cursor);
+    const account = uuidFromId("acct", query.accountId);
+    const place = query.cursor === undefined ? undefined : openCursor(this.#keys, account, query.cursor);
     return inSnapshot(this.#pool, async (client) => {
-      const before = place?.before ?? NEVER;
+      const before = place?.before ?? AFTER_ALL_TRANSFERS;
       let balance = await balanceBefore(client, account, place);
       const rows = await rowsOf<EntryRow>(client, "entries-page", ENTRIES_PAGE, [
         account,
@@ -117,12 +117,12 @@ export class PostgresStatements implements Statements {
       const [last, next] = [shown.at(-1), rows[query.limit]];
       if (!last || !next) return { items, nextCursor: undefined };
       const end = await placeAfter(client, account, { before: last.id, next, balance, place });
-      return { items, nextCursor: sealPlace(this.#keys, account, end) };
+      return { items, nextCursor: sealCursor(this.#keys, account, end) };
     });
   }
 
   export(accountId: string, span: Span): Promise<StatementExport> {
-    return this.#exports.export(uuidFrom("acct", accountId), span);
+    return this.#exports.export(uuidFromId("acct", accountId), span);
   }
 }
 
@@ -130,7 +130,7 @@ export class PostgresStatements implements Statements {
 async function balanceBefore(
   client: PoolClient,
   account: string,
-  place: StatementPlace | undefined,
+  place: StatementPosition | undefined,
 ): Promise<MicroUsd> {
   if (place) return place.balance + (await sumOf(client, account, place.anchor, place.before));
   const { available, held } = await totalOf(client, account);
@@ -141,8 +141,8 @@ async function balanceBefore(
 async function placeAfter(
   client: PoolClient,
   account: string,
-  at: { before: bigint; next: EntryRow; balance: MicroUsd; place: StatementPlace | undefined },
-): Promise<StatementPlace> {
+  at: { before: bigint; next: EntryRow; balance: MicroUsd; place: StatementPosition | undefined },
+): Promise<StatementPosition> {
   const { before, next, balance, place } = at;
   if (next.settled || (place && next.id <= place.anchor)) return { before, anchor: next.id, balance };
   if (place) return { ...place, before };
@@ -168,7 +168,7 @@ async function spentOf(client: PoolClient, account: string): Promise<{ today: bi
     [],
   );
   const { low } = await transferRange(client, row?.since, undefined);
-  const [spent] = await rowsOf<{ today: bigint; month: bigint }>(client, "statement-spent", SPENT, [
+  const [spent] = await rowsOf<{ today: bigint; month: bigint }>(client, "statement-spent", SPENT_TOTALS, [
     account,
     low,
   ]);

@@ -6,8 +6,8 @@ import { parseSignature } from "../domain/base58.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
 import { cursorAfter, readCursor } from "./cursor.ts";
-import { patientQuery } from "./retry.ts";
-import { idFrom } from "./row-mapping.ts";
+import { queryWithRetry } from "./retry.ts";
+import { idFromUuid } from "./row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
 interface SuspendedRow {
@@ -100,7 +100,7 @@ export class PostgresSuspense implements Suspense {
   }
 
   #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    return patientQuery(this.#pool, { name, text, values });
+    return queryWithRetry(this.#pool, { name, text, values });
   }
 }
 
@@ -118,7 +118,7 @@ function transferOf(row: SuspendedRow): SuspendedTransfer {
 }
 
 function ownerOf(uuid: string): SuspenseOwner {
-  return uuid === SYSTEM_ACCOUNTS.operator ? "operator" : { accountId: idFrom("acct", uuid) };
+  return uuid === SYSTEM_ACCOUNTS.operator ? "operator" : { accountId: idFromUuid("acct", uuid) };
 }
 
 function unknownTransfer(): ToolgateError {

@@ -1,15 +1,15 @@
 import type { Pool } from "pg";
 import type { Leases } from "./leases.ts";
 import type { Log } from "./log.ts";
-import { Pulse } from "./interval.ts";
-import { Removal } from "./retention.ts";
+import { Interval } from "./interval.ts";
+import { Retention } from "./retention.ts";
 
 /** What the sweeper needs. */
 export interface SweeperOptions {
   pool: Pool;
   instanceId: string;
   /** This instance's own, of which the sweep releases none: the process is at work. */
-  leases: Pick<Leases, "runs">;
+  leases: Pick<Leases, "runIds">;
   /** The lease of runs, ms; sweeps come three times as often. */
   leaseMs: number;
   log: Log;
@@ -29,16 +29,16 @@ const STALL_LEASES = 4;
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
-  readonly #removal: Removal;
-  readonly #sweeping: Pulse;
-  readonly #removing: Pulse;
+  readonly #removal: Retention;
+  readonly #sweeping: Interval;
+  readonly #removing: Interval;
 
   constructor(options: SweeperOptions) {
     const { pool, log, leaseMs } = options;
     this.#options = options;
-    this.#removal = new Removal({ pool, log });
-    this.#sweeping = new Pulse(leaseMs / 3, () => this.#round());
-    this.#removing = new Pulse(leaseMs / 3, () => this.#removal.round());
+    this.#removal = new Retention({ pool, log });
+    this.#sweeping = new Interval(leaseMs / 3, () => this.#round());
+    this.#removing = new Interval(leaseMs / 3, () => this.#removal.runOnce());
   }
 
   start(): void {
@@ -58,7 +58,7 @@ export class Sweeper {
       const { rows } = await pool.query<{ count: bigint }>({
         name: "sweeper-sweep",
         text: "select ledger_sweep($1, $2, $3, $4 * interval '1 millisecond') as count",
-        values: [BATCH, instanceId, leases.runs, STALL_LEASES * leaseMs],
+        values: [BATCH, instanceId, leases.runIds, STALL_LEASES * leaseMs],
       });
       const count = Number(rows[0]?.count ?? 0n);
       total += count;
@@ -67,18 +67,18 @@ export class Sweeper {
   }
 
   /** Forgets idempotency keys that have expired. @returns how many it were */
-  forget(): Promise<number> {
-    return this.#removal.remove(["claims"]);
+  deleteExpiredClaims(): Promise<number> {
+    return this.#removal.deleteExpired(["claims"]);
   }
 
   /** Forgets executions of code that were over long ago. @returns how many it were */
-  forgetExecutions(): Promise<number> {
-    return this.#removal.remove(["executions"]);
+  deleteExpiredExecutions(): Promise<number> {
+    return this.#removal.deleteExpired(["executions"]);
   }
 
   /** Forgets relayed transactions that came to their end long ago; what they paid stays. @returns how many it were */
-  forgetRelays(): Promise<number> {
-    return this.#removal.remove(["relays"]);
+  deleteExpiredRelays(): Promise<number> {
+    return this.#removal.deleteExpired(["relays"]);
   }
 
   async #round(): Promise<void> {

@@ -13,7 +13,7 @@ const [OF_PACE, OF_LEFT, MOST] = [1 / 4, 1 / 100, 512];
 const MAX_KEYS = 10_000;
 
 /** What a bucket gave in one statement. Microseconds are numbers: exact until the year 2255. */
-export interface Given {
+export interface BucketState {
   readonly granted: number;
   /** When the bucket is full again, with all of them taken. */
   readonly tatUs: number;
@@ -26,37 +26,37 @@ export interface Given {
 /** Tokens of one key, spent one after the other. */
 export class Grant {
   readonly tier: RateTier;
-  readonly given: Given;
+  readonly bucket: BucketState;
   #spent = 0;
 
-  constructor(tier: RateTier, given: Given) {
+  constructor(tier: RateTier, given: BucketState) {
     this.tier = tier;
-    this.given = given;
+    this.bucket = given;
   }
 
   /** Tokens that are not spent yet. */
   get left(): number {
-    return this.given.granted - this.#spent;
+    return this.bucket.granted - this.#spent;
   }
 
   /** How many both buckets hold besides. */
-  get besides(): number {
-    const { tatUs, nowUs, account } = this.given;
-    return Math.min(heldBy(this.tier, tatUs - nowUs), heldBy(account.tier, account.tatUs - nowUs));
+  get remaining(): number {
+    const { tatUs, nowUs, account } = this.bucket;
+    return Math.min(tokensIn(this.tier, tatUs - nowUs), tokensIn(account.tier, account.tatUs - nowUs));
   }
 
   /** Lets one request through; what it tells is what was left of the bucket after it. Undefined: all are spent. */
   spend(): RateDecision | undefined {
     if (this.left <= 0) return undefined;
-    const { tier, given } = this;
+    const { tier, bucket: given } = this;
     this.#spent++;
     const after = this.left;
-    const period = interval(tier);
+    const period = tokenIntervalUs(tier);
     const tatUs = given.tatUs - after * period;
     return {
       allowed: true,
       limit: tier.ratePerMinute,
-      remaining: heldBy(tier, tatUs - given.nowUs),
+      remaining: tokensIn(tier, tatUs - given.nowUs),
       resetAt: Math.ceil(tatUs / SECOND_US),
       retryAfterSeconds: 0,
     };
@@ -64,17 +64,17 @@ export class Grant {
 }
 
 /** Tokens in a bucket that is full again after so many microseconds. */
-function heldBy(tier: RateTier, fullInUs: number): number {
-  return tier.burst - Math.ceil(fullInUs / interval(tier));
+function tokensIn(tier: RateTier, fullInUs: number): number {
+  return tier.burst - Math.ceil(fullInUs / tokenIntervalUs(tier));
 }
 
 /** Microseconds between two tokens. */
-export function interval({ ratePerMinute }: RateTier): number {
+export function tokenIntervalUs({ ratePerMinute }: RateTier): number {
   return Math.floor((60 * SECOND_US) / ratePerMinute);
 }
 
 /** One key's pace, and what was taken ahead for it. */
-interface Use {
+interface KeyUsage {
   sinceMs: number;
   /** Takes since then, and in the window before. */
   takes: number;
@@ -93,8 +93,8 @@ interface Use {
  * is lost, and then the next time one token at most. Nothing is taken ahead for a key that was asked for less than four times on this
  * instance in the window before, or whose bucket holds less than a hundred.
  */
-export class TokensAhead {
-  readonly #uses = new Lru<string, Use>(MAX_KEYS);
+export class TokenPrefetch {
+  readonly #uses = new Lru<string, KeyUsage>(MAX_KEYS);
 
   /** Counts a take, and spends a token that there is for it. Undefined: ask the bucket. */
   take(keyId: string, tier: RateTier, nowMs: number): RateDecision | undefined {
@@ -129,16 +129,16 @@ export class TokensAhead {
   }
 
   /** How many tokens to take beyond those that are asked for. */
-  worth(keyId: string): number {
+  prefetchSize(keyId: string): number {
     const use = this.#uses.get(keyId);
     return use ? Math.trunc(Math.min(use.before * OF_PACE, use.besides * OF_LEFT, use.most)) : 0;
   }
 
   /** Keeps what is left of a grant. */
-  keep(keyId: string, grant: Grant, nowMs: number): void {
+  store(keyId: string, grant: Grant, nowMs: number): void {
     const use = this.#uses.get(keyId);
     if (!use) return;
-    use.besides = grant.besides;
+    use.besides = grant.remaining;
     // Several are asked for at once only where a batch of them failed.
     if (grant.left <= (use.grant?.left ?? 0)) return;
     use.grant = grant;
@@ -146,7 +146,7 @@ export class TokensAhead {
   }
 }
 
-function spendOf(use: Use, tier: RateTier, nowMs: number): RateDecision | undefined {
+function spendOf(use: KeyUsage, tier: RateTier, nowMs: number): RateDecision | undefined {
   const { grant } = use;
   if (!grant) return undefined;
   const age = nowMs - use.grantedMs;

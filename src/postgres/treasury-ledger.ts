@@ -9,12 +9,12 @@ import type {
 } from "../app/treasury-ports.ts";
 import { parseAddress } from "../domain/base58.ts";
 import type { MicroUsd } from "../domain/money.ts";
-import { PATIENCE_MS, patientQuery, retrying } from "./retry.ts";
-import { idFrom, signatureFrom, uuidFrom } from "./row-mapping.ts";
+import { RETRY_MS, queryWithRetry, withRetry } from "./retry.ts";
+import { idFromUuid, signatureFrom, uuidFromId } from "./row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "./system-accounts.ts";
 
 /** What the books need. */
-export interface TreasuryBooksOptions {
+export interface TreasuryLedgerOptions {
   pool: Pool;
   /** A UUID that is this process's alone: who leads. */
   instanceId: string;
@@ -46,10 +46,10 @@ export const SUSPENDED = `
   where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`;
 
 /** The treasury's books on PostgreSQL. The rules are in the functions `treasury_*` of the migrations: each does its work once, however often it is sent. */
-export class PostgresTreasuryBooks implements TreasuryBooks {
-  readonly #options: TreasuryBooksOptions;
+export class PostgresTreasuryLedger implements TreasuryBooks {
+  readonly #options: TreasuryLedgerOptions;
 
-  constructor(options: TreasuryBooksOptions) {
+  constructor(options: TreasuryLedgerOptions) {
     this.#options = options;
   }
 
@@ -114,7 +114,7 @@ export class PostgresTreasuryBooks implements TreasuryBooks {
         movement.slot,
         movement.blockTime,
         movement.change,
-        owner && uuidFrom("acct", owner.accountId),
+        owner && uuidFromId("acct", owner.accountId),
         owner?.quoteId,
         // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
         movement.memos?.replaceAll("\0", "").toWellFormed(),
@@ -162,13 +162,13 @@ export class PostgresTreasuryBooks implements TreasuryBooks {
   ): Promise<{ accountId: string; amount: MicroUsd; balance: MicroUsd } | undefined> {
     const text = "select account_id, amount, balance from treasury_reverse($1, $2)";
     let again = false;
-    const { rows } = await retrying(PATIENCE_MS, () => {
+    const { rows } = await withRetry(RETRY_MS, () => {
       const values = [signatureFrom(txSignature), again];
       again = true;
       return this.#options.pool.query<ReversedRow>({ name: "treasury-reverse", text, values });
     });
     const [row] = rows;
-    return row && { accountId: idFrom("acct", row.account_id), amount: row.amount, balance: row.balance };
+    return row && { accountId: idFromUuid("acct", row.account_id), amount: row.amount, balance: row.balance };
   }
 
   async suspended(): Promise<{ count: number; amount: MicroUsd }> {
@@ -177,7 +177,7 @@ export class PostgresTreasuryBooks implements TreasuryBooks {
   }
 
   #query<Row extends object>(name: string, text: string, values: unknown[], forMs?: number): Promise<Row[]> {
-    return patientQuery(this.#options.pool, { name, text, values }, forMs);
+    return queryWithRetry(this.#options.pool, { name, text, values }, forMs);
   }
 }
 

@@ -4,8 +4,8 @@ import type { Clock } from "../domain/clock.ts";
 import { Lru } from "../domain/lru.ts";
 import type { Log } from "./log.ts";
 import type { Notifications } from "./notifications.ts";
-import { patientQuery } from "./retry.ts";
-import { uuidFrom } from "./row-mapping.ts";
+import { queryWithRetry } from "./retry.ts";
+import { uuidFromId } from "./row-mapping.ts";
 
 /** What it needs. */
 export interface UnpaidWorkOptions {
@@ -35,21 +35,21 @@ export class PostgresUnpaidWork implements UnpaidWorkStore {
     this.#options = options;
     options.notifications.subscribe({
       channel: "toolgate_unpaid_work",
-      hear: (payload) => this.#hear(payload),
-      gap: () => void (this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined))),
+      onMessage: (payload) => this.#hear(payload),
+      onGap: () => void (this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined))),
     });
   }
 
   heldMs(accountId: string, tool: string): number {
-    const until = this.#heldUntil.get(`${uuidFrom("acct", accountId)} ${tool}`) ?? 0;
+    const until = this.#heldUntil.get(`${uuidFromId("acct", accountId)} ${tool}`) ?? 0;
     return Math.max(0, until - this.#options.clock.now());
   }
 
   async add(accountId: string, tool: string, charged: number): Promise<void> {
     const { pool, log } = this.#options;
-    const account = uuidFrom("acct", accountId);
+    const account = uuidFromId("acct", accountId);
     try {
-      const [row] = await patientQuery<{ held: bigint }>(pool, {
+      const [row] = await queryWithRetry<{ held: bigint }>(pool, {
         name: "unpaid-work-add",
         text: "select unpaid_work_add($1, $2, $3, $4, $5) as held",
         values: [account, tool, UNPAID_PER_HOUR, charged, CHARGED_FOR_ONE],
@@ -68,7 +68,7 @@ export class PostgresUnpaidWork implements UnpaidWorkStore {
   /** Notifications may have been missed. */
   async #readAll(): Promise<void> {
     try {
-      const rows = await patientQuery<HeldRow>(this.#options.pool, {
+      const rows = await queryWithRetry<HeldRow>(this.#options.pool, {
         name: "unpaid-work-held",
         text: `select encode(uuid_send(account_id), 'hex') as account, tool, ceil(extract(epoch from free_at - now() - $1::interval) * 1000)::bigint as held
                from unpaid_work where free_at > now() + $1::interval order by free_at desc limit ${MOST_HELD}`,

@@ -3,9 +3,9 @@ import type { Usage, UsageQuery, UsageReport, UsageReports } from "../app/statem
 import { invalidField } from "../domain/errors.ts";
 import { errorCodeOf } from "./error-codes.ts";
 import { transferRange, uuidRange } from "./ledger-time.ts";
-import { idFrom, uuidFrom } from "./row-mapping.ts";
+import { idFromUuid, uuidFromId } from "./row-mapping.ts";
 import { inSnapshot } from "./snapshot.ts";
-import { Turns } from "./account-queue.ts";
+import { AccountQueue } from "./account-queue.ts";
 
 /** Which figure of a row is meant: that of a bucket, a tool, a key, an error's code, or of all. */
 const SETS = "grouping sets ((bucket), (tool), (key_id, key_name), (error_code), ())";
@@ -60,14 +60,14 @@ const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 /** Adds up usage on PostgreSQL: charges from the ledger's transfers, failures from the runs, all of one moment. */
 export class PostgresUsageReports implements UsageReports {
   readonly #pool: Pool;
-  readonly #turns = new Turns();
+  readonly #turns = new AccountQueue();
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
   usage(query: UsageQuery): Promise<UsageReport> {
-    return this.#turns.take(query.accountId, () => this.#usage(query));
+    return this.#turns.run(query.accountId, () => this.#usage(query));
   }
 
   async #usage(query: UsageQuery): Promise<UsageReport> {
@@ -117,8 +117,8 @@ function valuesOf(
   span: BucketSpan,
   ids: unknown[],
 ): unknown[] {
-  const key = keyId === undefined ? undefined : uuidFrom("key", keyId);
-  return [uuidFrom("acct", accountId), span.from, span.to, hourly ? "hour" : "day", tool, key, ...ids];
+  const key = keyId === undefined ? undefined : uuidFromId("key", keyId);
+  return [uuidFromId("acct", accountId), span.from, span.to, hourly ? "hour" : "day", tool, key, ...ids];
 }
 
 async function figures(
@@ -166,7 +166,7 @@ function reportOf(
       .sort(mostSpentFirst),
     keys: [...grouped(BY_KEY, ({ key_id }) => key_id)]
       .map(([id, { row, usage }]) => ({
-        keyId: id === null ? undefined : idFrom("key", id),
+        keyId: id === null ? undefined : idFromUuid("key", id),
         name: row.key_name ?? "",
         usage,
       }))

@@ -8,7 +8,7 @@ import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts"
 import { GaslessSponsor, readFeePayer } from "../../src/payments/gasless/index.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
-import { idFrom } from "../../src/postgres/row-mapping.ts";
+import { idFromUuid } from "../../src/postgres/row-mapping.ts";
 import { SolanaRelayChain } from "../../src/solana/index.ts";
 import { SolanaRpc } from "../../src/solana/rpc.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
@@ -99,7 +99,7 @@ export class RelayScene {
   }
 
   quote(price = PRICE): Quote {
-    return this.quotes.issue(idFrom("acct", randomUUID()), price, Buffer.alloc(32));
+    return this.quotes.issue(idFromUuid("acct", randomUUID()), price, Buffer.alloc(32));
   }
 
   /** A payer's transaction, on a blockhash of this moment unless told another. */
@@ -122,7 +122,7 @@ export class RelayScene {
     const { slots } = this.local.chain;
     const blockhash = change.blockhash ?? slots.blockhash(slots.current);
     const bytes = signed(scene, (change.instructions ?? payment)(scene), { blockhash });
-    return { quote, bytes, keyId: change.keyId ?? idFrom("key", randomUUID()) };
+    return { quote, bytes, keyId: change.keyId ?? idFromUuid("key", randomUUID()) };
   }
 
   /** What the paid-call path does with a payment. */

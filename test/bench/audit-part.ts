@@ -1,4 +1,4 @@
-import { auditApart } from "../../src/postgres/audit.ts";
+import { auditDatabase } from "../../src/postgres/audit.ts";
 import { fillLedger } from "../postgres/large-ledger.ts";
 import type { Bench } from "./bench.ts";
 import { median } from "./measure.ts";
@@ -14,7 +14,7 @@ export async function auditOfLedger({ world, plan, scale, signal }: Bench): Prom
   const took: number[] = [];
   for (let round = 0; round < plan.rounds; round++) {
     const began = performance.now();
-    const lines = await auditApart(url, signal);
+    const lines = await auditDatabase(url, signal);
     took.push((performance.now() - began) / 1000);
     const violated = lines.filter(({ violations }) => violations > 0n);
     if (violated.length > 0)

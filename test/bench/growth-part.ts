@@ -1,4 +1,4 @@
-import { auditApart } from "../../src/postgres/audit.ts";
+import { auditDatabase } from "../../src/postgres/audit.ts";
 import type { Bench } from "./bench.ts";
 import { growLedger, type GrownLedger } from "./growth-ledger.ts";
 import { questionsFor, type Question } from "./growth-questions.ts";
@@ -112,7 +112,7 @@ async function auditLines(ledgers: readonly GrownLedger[], signal: AbortSignal):
   let before: { transfers: number; seconds: number } | undefined;
   for (const { transfers, url } of ledgers) {
     const began = performance.now();
-    const wrong = (await auditApart(url, signal)).filter(({ violations }) => violations > 0n);
+    const wrong = (await auditDatabase(url, signal)).filter(({ violations }) => violations > 0n);
     const seconds = (performance.now() - began) / 1000;
     if (wrong.length > 0)
       throw new Error(`the audit found violations: ${wrong.map(({ name }) => name).join(", ")}`);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Pool } from "pg";
 import { openPool } from "../../src/postgres/pool.ts";
-import { Removal } from "../../src/postgres/retention.ts";
+import { Retention } from "../../src/postgres/retention.ts";
 import { query } from "../support/database-server.ts";
 import type { Bench } from "./bench.ts";
 import { askOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
@@ -86,8 +86,8 @@ function removing(
       warn: (problem: object) => problems.push(problem),
       error: (problem: object) => problems.push(problem),
     };
-    const removal = new Removal({ pool, log });
-    const round = removal.round();
+    const removal = new Retention({ pool, log });
+    const round = removal.runOnce();
     const rate = await side();
     removal.stop();
     await round;

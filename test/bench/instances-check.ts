@@ -1,4 +1,4 @@
-import { auditApart } from "../../src/postgres/audit.ts";
+import { auditDatabase } from "../../src/postgres/audit.ts";
 import { query } from "../support/database-server.ts";
 import { PAID_CALL } from "./http-request.ts";
 import type { ServedGateway } from "./world.ts";
@@ -27,7 +27,7 @@ export async function checkBooks(books: Books, answered: number, signal: AbortSi
   if (active !== 0) throw new Error(`${active} calls are still active`);
   const left = startingBalance * BigInt(accounts) - price * BigInt(answered);
   if (BigInt(available) !== left) throw new Error(`the balances add up to ${available}, not to ${left}`);
-  const violated = (await auditApart(url, signal)).filter(({ violations }) => violations > 0n);
+  const violated = (await auditDatabase(url, signal)).filter(({ violations }) => violations > 0n);
   if (violated.length > 0)
     throw new Error(`the audit found violations: ${violated.map(({ name }) => name).join(", ")}`);
 }

@@ -45,7 +45,7 @@ export function operatorFlows(here: () => ConsoleWorld): void {
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
     await world.pay(agent, 750_000n, "<b>to my account</b>");
     world.chain.chain.advance(40);
-    await expect.poll(async () => (await world.postgres.treasuryBooks.suspended()).count, SOON).toBe(1);
+    await expect.poll(async () => (await world.postgres.treasuryLedger.suspended()).count, SOON).toBe(1);
     const { page, leave } = await world.signedIn(operator.wallet);
     await page.goto("operator/payments");
     await page.getByText("<b>to my account</b>").waitFor();

@@ -127,7 +127,7 @@ describe("an account's owner", () => {
   });
 
   it("waits for the figures that they have asked for, and keeps nobody else from theirs", async () => {
-    const { reading, apiKeys } = world.postgres;
+    const { accountQueries: reading, apiKeys } = world.postgres;
     const { accountId } = agent;
     for (const ask of [
       () =>

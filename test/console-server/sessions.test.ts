@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { MOST_SESSIONS } from "../../src/postgres/sessions.ts";
+import { MAX_SESSIONS } from "../../src/postgres/sessions.ts";
 import { answerOf, pageClient, signIn, type SignedInPerson } from "../support/console.ts";
 import { query } from "../support/database-server.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -144,7 +144,7 @@ describe("a session", () => {
     const wallet = Keypair.generate();
     const first = await signIn(world, wallet);
     const { accountId } = first.session;
-    for (let n = 1; n < MOST_SESSIONS; n++)
+    for (let n = 1; n < MAX_SESSIONS; n++)
       await world.postgres.sessions.begin({ accountId, address: "192.0.2.1", userAgent: "" });
     expect(await isIn(first)).toBe(true);
     const last = await signIn(world, wallet);

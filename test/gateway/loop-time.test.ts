@@ -1,7 +1,7 @@
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { DatabaseAwayError } from "../../src/postgres/database-errors.ts";
-import { retrying } from "../../src/postgres/retry.ts";
+import { DatabaseUnavailableError } from "../../src/postgres/database-errors.ts";
+import { withRetry } from "../../src/postgres/retry.ts";
 import { LoopTimer, loopTime } from "../../src/loop-time.ts";
 
 /** The event loop stands still. */
@@ -39,13 +39,13 @@ it("ends in time without a stall, later when refreshed, and never when cleared",
 
 it("asks again for the statement whose answer a stall outlasted", async () => {
   let sent = 0;
-  const answer = retrying(1_500, async () => {
+  const answer = withRetry(1_500, async () => {
     if (++sent > 1) return "stored";
     await turn();
     stall(2_000);
     throw new Error("Query read timeout");
   });
   await expect(answer).resolves.toBe("stored");
-  const away = retrying(0, () => Promise.reject(new Error("Query read timeout")));
-  await expect(away).rejects.toBeInstanceOf(DatabaseAwayError);
+  const away = withRetry(0, () => Promise.reject(new Error("Query read timeout")));
+  await expect(away).rejects.toBeInstanceOf(DatabaseUnavailableError);
 });

@@ -153,8 +153,8 @@ export const KEY_LIMITS: readonly Mutant[] = [
     name: "key-own",
     guard: "An account replaces and revokes its own keys alone.",
     file: API_KEYS,
-    find: 'accountId !== undefined && idFrom("acct", row.account) !== accountId',
-    replace: 'accountId === "" && idFrom("acct", row.account) !== accountId',
+    find: 'accountId !== undefined && idFromUuid("acct", row.account) !== accountId',
+    replace: 'accountId === "" && idFromUuid("acct", row.account) !== accountId',
     tests: KEYS,
   },
   {

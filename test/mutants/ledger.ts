@@ -395,7 +395,7 @@ export const LEDGER: readonly Mutant[] = [
     name: "outage-own-patience",
     guard: "A call that came late in an outage waits as long as the others.",
     file: "src/postgres/batcher.ts",
-    find: "const due = loopTime() + SOON_MS;",
+    find: "const due = loopTime() + DEADLINE_SLACK_MS;",
     replace: "const due = Infinity;",
     tests: ["test/postgres/batcher.test.ts"],
   },

@@ -60,8 +60,8 @@ export const MEMORY: readonly Mutant[] = [
     name: "remembered-deaf",
     guard: "Nothing is told from memory while a refund may not be heard of.",
     file: ANSWERS,
-    find: "notifications.live ? this.#answers.get(nameOf(call)) : undefined",
-    replace: "this.#answers.get(nameOf(call))",
+    find: "notifications.live ? this.#answers.get(cacheKey(call)) : undefined",
+    replace: "this.#answers.get(cacheKey(call))",
     tests: REPEATS,
   },
   {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Turns } from "../../src/postgres/account-queue.ts";
+import { AccountQueue } from "../../src/postgres/account-queue.ts";
 
 /** Work that ends when it is told to. */
 function work() {
@@ -16,13 +16,9 @@ const soon = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("the turns of accounts", () => {
   it("let one of each account work at a time, in the order in which they came", async () => {
-    const turns = new Turns();
+    const turns = new AccountQueue();
     const [first, second, other] = [work(), work(), work()];
-    const answers = [
-      turns.take("a", first.begin),
-      turns.take("a", second.begin),
-      turns.take("b", other.begin),
-    ];
+    const answers = [turns.run("a", first.begin), turns.run("a", second.begin), turns.run("b", other.begin)];
     await soon();
     expect([first.isBegun(), second.isBegun(), other.isBegun()]).toEqual([true, false, true]);
     first.end("first");
@@ -34,10 +30,10 @@ describe("the turns of accounts", () => {
   });
 
   it("go on after work that failed, which only who asked for it hears of", async () => {
-    const turns = new Turns();
+    const turns = new AccountQueue();
     const [bad, good] = [work(), work()];
-    const failed = turns.take("a", bad.begin).catch((error: unknown) => error);
-    const answer = turns.take("a", good.begin);
+    const failed = turns.run("a", bad.begin).catch((error: unknown) => error);
+    const answer = turns.run("a", good.begin);
     bad.fail(new Error("no"));
     good.end("yes");
     expect(await failed).toMatchObject({ message: "no" });
@@ -45,13 +41,13 @@ describe("the turns of accounts", () => {
   });
 
   it("send away whoever has too many that wait, and nobody else", async () => {
-    const turns = new Turns();
+    const turns = new AccountQueue();
     const { begin, end } = work();
-    const waiting = Array.from({ length: 20 }, () => turns.take("a", begin));
-    await expect(turns.take("a", begin)).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    expect(await turns.take("b", async () => "other")).toBe("other");
+    const waiting = Array.from({ length: 20 }, () => turns.run("a", begin));
+    await expect(turns.run("a", begin)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(await turns.run("b", async () => "other")).toBe("other");
     end("all");
     await Promise.all(waiting);
-    expect(await turns.take("a", async () => "again")).toBe("again");
+    expect(await turns.run("a", async () => "again")).toBe("again");
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { TierChange } from "../../src/app/ports.ts";
 import { MAX_MICRO_USD } from "../../src/domain/money.ts";
 import type { Postgres } from "../../src/postgres/index.ts";
-import { lazyOperatorWork } from "../../src/postgres/lazy-operator-stores.ts";
+import { lazyOperatorStores } from "../../src/postgres/lazy-operator-stores.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy } from "./cutting-proxy.ts";
@@ -59,7 +59,7 @@ describe("an account", () => {
   it("is adjusted, blocked and read also when the answer that tells it is lost", async () => {
     const { accountId } = await one.accounts.create(wallet());
     const proxy = await openCuttingProxy(database.url);
-    const { accounts, close } = lazyOperatorWork({
+    const { accounts, close } = lazyOperatorStores({
       url: proxy.url,
       clock: systemClock,
       random: systemRandom,

@@ -136,7 +136,7 @@ describe("an API key", () => {
       clock: systemClock,
       notifications,
       secrets: await openKeySecrets(pool),
-      uses: { note: () => {} },
+      keyUses: { record: () => {} },
     });
     notifications.start();
     try {

@@ -1,7 +1,7 @@
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { AGAIN, Batcher } from "../../src/postgres/batcher.ts";
-import { DatabaseAwayError, DatabaseBusyError } from "../../src/postgres/database-errors.ts";
+import { RETRY, Batcher } from "../../src/postgres/batcher.ts";
+import { DatabaseUnavailableError, DatabaseBusyError } from "../../src/postgres/database-errors.ts";
 
 /** A batcher that writes down its batches and answers each item with itself. */
 function recording(
@@ -10,7 +10,7 @@ function recording(
     keys?: (item: string) => string[];
     lanes?: number;
     lane?: (item: string) => string;
-    run?: (items: readonly string[]) => Promise<(string | typeof AGAIN)[]>;
+    run?: (items: readonly string[]) => Promise<(string | typeof RETRY)[]>;
   } = {},
 ) {
   const batches: string[][] = [];
@@ -79,7 +79,7 @@ describe("a batcher", () => {
   it("takes an item along again until it is answered, but not for ever", async () => {
     let turns = 0;
     const { batcher } = recording({
-      run: (items) => Promise.resolve(items.map((item) => (item === "n" || ++turns < 4 ? AGAIN : item))),
+      run: (items) => Promise.resolve(items.map((item) => (item === "n" || ++turns < 4 ? RETRY : item))),
     });
     expect(await batcher.submit("a")).toBe("a");
     expect(turns).toBe(4);
@@ -92,7 +92,7 @@ describe("a batcher", () => {
     const { batches, batcher } = recording({
       max: 1,
       run: (items) =>
-        away ? Promise.reject(new DatabaseAwayError(new Error("gone"))) : Promise.resolve([...items]),
+        away ? Promise.reject(new DatabaseUnavailableError(new Error("gone"))) : Promise.resolve([...items]),
     });
     const settled = await Promise.allSettled([..."abc"].map((item) => batcher.submit(item)));
     expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
@@ -106,18 +106,18 @@ describe("a batcher", () => {
     const limits: number[] = [];
     const batcher = new Batcher<string, string>({
       max: 10,
-      patienceMs: 1_000,
+      retryMs: 1_000,
       run: async (items, forMs) => {
         limits.push(forMs);
         if (!away) return [...items];
         await sleep(forMs);
-        throw new DatabaseAwayError(new Error("gone"));
+        throw new DatabaseUnavailableError(new Error("gone"));
       },
     });
     const early = batcher.submit("a").catch((error: unknown) => error);
     await sleep(400);
     const late = batcher.submit("b");
-    expect(await early).toBeInstanceOf(DatabaseAwayError);
+    expect(await early).toBeInstanceOf(DatabaseUnavailableError);
     away = false;
     await expect(late).resolves.toBe("b");
     const [first = 0, second = 0] = limits;
@@ -309,7 +309,7 @@ describe("a batcher with several lanes", () => {
     submit("AY");
     fail(1);
     await begun("ax", "bcdefg", "b", "c", "d", "e");
-    fail(0, new DatabaseAwayError(new Error("gone")));
+    fail(0, new DatabaseUnavailableError(new Error("gone")));
     await expect.poll(() => answered.toSorted().join("")).toBe("A!Y!a!f!g!x!");
     for (const nth of [2, 3, 4, 5]) end(nth);
     await expect.poll(() => answered.slice(6).toSorted().join("")).toBe("bcde");

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall, KeyBudget } from "../../src/app/ports.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
 import { callRecord } from "../../src/postgres/ledger-records.ts";
-import { idFrom } from "../../src/postgres/row-mapping.ts";
+import { idFromUuid } from "../../src/postgres/row-mapping.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
@@ -251,9 +251,13 @@ describe("a key's limit per day", () => {
       "select id, key_id, budget_id from run where account_id = $1",
       [uuidOf("acct", account)],
     );
-    const kept = calls.map(({ runId }) => rows.find(({ id }) => idFrom("run", id) === runId)!);
-    expect(kept.map((row) => idFrom("key", row.key_id))).toEqual([key.keyId, key.keyId, plain.keyId]);
-    expect(kept.map((row) => row.budget_id && idFrom("key", row.budget_id))).toEqual([key.keyId, null, null]);
+    const kept = calls.map(({ runId }) => rows.find(({ id }) => idFromUuid("run", id) === runId)!);
+    expect(kept.map((row) => idFromUuid("key", row.key_id))).toEqual([key.keyId, key.keyId, plain.keyId]);
+    expect(kept.map((row) => row.budget_id && idFromUuid("key", row.budget_id))).toEqual([
+      key.keyId,
+      null,
+      null,
+    ]);
   });
 
   it("blocks nobody for good when calls begin, end and are swept all at once", async () => {

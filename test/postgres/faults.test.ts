@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall } from "../../src/app/ports.ts";
 import { uuidOf } from "../../src/domain/ids.ts";
-import { DatabaseAwayError } from "../../src/postgres/database-errors.ts";
+import { DatabaseUnavailableError } from "../../src/postgres/database-errors.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { PostgresReceipts } from "../../src/postgres/receipts.ts";
 import { PostgresRuns } from "../../src/postgres/runs.ts";
-import { PostgresTreasuryBooks } from "../../src/postgres/treasury-ledger.ts";
+import { PostgresTreasuryLedger } from "../../src/postgres/treasury-ledger.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openCuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 import {
@@ -112,7 +112,7 @@ describe("an instance that stalls past its lease", () => {
     await one.ledger.begin(ended);
     await one.ledger.finish(failed(ended));
     await expireLeases(one.pool, kept);
-    await one.leases.beat();
+    await one.leases.renew();
     expect(await two.sweeper.sweep()).toBe(0);
     expect(await one.ledger.finish(completed(kept))).toMatchObject({ kind: "captured" });
   });
@@ -206,7 +206,7 @@ describe("an answer that is lost after the database has committed", () => {
     const account = await makeAccount(one.pool, 5n);
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
-    const books = new PostgresTreasuryBooks(behind);
+    const books = new PostgresTreasuryLedger(behind);
     const reversed = { accountId: account, amount: PRICE, balance: 5n };
     expect(await withCut(() => books.reverse(deposit.txSignature))).toEqual(reversed);
     expect(await books.reverse(deposit.txSignature)).toBeUndefined();
@@ -251,7 +251,7 @@ describe("a database that is away", () => {
     const account = await makeAccount(one.pool, 0n);
     const times = await Promise.all(
       Array.from({ length: 601 }, async () => {
-        await expect(ledger.begin(callOf(account))).rejects.toBeInstanceOf(DatabaseAwayError);
+        await expect(ledger.begin(callOf(account))).rejects.toBeInstanceOf(DatabaseUnavailableError);
         return performance.now();
       }),
     );
@@ -319,7 +319,7 @@ describe("expired keys", () => {
     await one.ledger.begin(callOf(account, { idempotencyKey: "alias", payment }));
     await one.ledger.begin(callOf(account, { idempotencyKey: "running" }));
     await expire(account);
-    expect(await one.sweeper.forget()).toBe(1);
+    expect(await one.sweeper.deleteExpiredClaims()).toBe(1);
     for (const known of [{ payment }, { idempotencyKey: "paid" }, { idempotencyKey: "alias" }]) {
       expect(await one.ledger.begin(callOf(account, known))).toMatchObject({ kind: "replay" });
     }
@@ -337,7 +337,7 @@ describe("expired keys", () => {
     }
     await end(callOf(account, { idempotencyKey: "again" }), failed);
     await expire(account);
-    expect(await one.sweeper.forget()).toBe(0);
+    expect(await one.sweeper.deleteExpiredClaims()).toBe(0);
   });
 
   it("are not those whose payment did not cover the call", async () => {
@@ -347,7 +347,7 @@ describe("expired keys", () => {
     const call = callOf(account, { idempotencyKey: "short", payment: paymentOf(depositOf({ amount: 1n })) });
     expect(await one.ledger.begin(call)).toEqual({ kind: "insufficient", balance: 1n });
     await expire(account);
-    expect(await one.sweeper.forget()).toBe(0);
+    expect(await one.sweeper.deleteExpiredClaims()).toBe(0);
   });
 
   it("are forgotten all at once, however many", async () => {
@@ -357,7 +357,10 @@ describe("expired keys", () => {
        select $1, 'key:' || n, decode(repeat('00', 32), 'hex'), 'retryable', gen_random_uuid(), now() from generate_series(1, 1050) n`,
       [account.slice(5)],
     );
-    const forgotten = await Promise.all([one.sweeper.forget(), two.sweeper.forget()]);
+    const forgotten = await Promise.all([
+      one.sweeper.deleteExpiredClaims(),
+      two.sweeper.deleteExpiredClaims(),
+    ]);
     expect(forgotten.reduce((sum, count) => sum + count)).toBe(1_050);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { uuidFrom } from "../../src/postgres/row-mapping.ts";
+import { uuidFromId } from "../../src/postgres/row-mapping.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
@@ -58,7 +58,7 @@ describe("a run of another instance", () => {
     for (const ending of [failed(call), completed(call, { answer: 1 })]) {
       expect(await two.ledger.finish(ending)).toEqual({ kind: "lost" });
       const { rows } = await two.pool.query("select status from run where id = $1", [
-        uuidFrom("run", call.runId),
+        uuidFromId("run", call.runId),
       ]);
       expect(rows).toEqual([{ status: "active" }]);
     }
@@ -68,10 +68,10 @@ describe("a run of another instance", () => {
 
   it("is not kept alive by the heartbeat of this one", async () => {
     const { account, call } = await begin();
-    two.leases.add(uuidFrom("run", call.runId));
+    two.leases.add(uuidFromId("run", call.runId));
     await expireLeases(one.pool, call);
-    await two.leases.beat();
-    two.leases.remove(uuidFrom("run", call.runId));
+    await two.leases.renew();
+    two.leases.remove(uuidFromId("run", call.runId));
     expect(await two.sweeper.sweep()).toBe(1);
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });

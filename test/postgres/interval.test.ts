@@ -39,7 +39,7 @@ const PARTS = [
 it.each(PARTS)("what the $name missed while the database hung is not made up for", async ({ Part }) => {
   let failures = 0;
   const log = { warn: () => failures++, error: () => {} };
-  const part = new Part({ pool, instanceId: randomUUID(), leases: { runs: [] }, leaseMs: LEASE_MS, log });
+  const part = new Part({ pool, instanceId: randomUUID(), leases: { runIds: [] }, leaseMs: LEASE_MS, log });
   if (part instanceof Leases) part.add(randomUUID());
   part.start();
   await expect.poll(() => failures).toBeGreaterThanOrEqual(2);

@@ -37,7 +37,7 @@ beforeAll(async () => {
     clock,
     notifications,
     secrets,
-    uses: { note: () => {} },
+    keyUses: { record: () => {} },
   });
   notifications.start();
 });

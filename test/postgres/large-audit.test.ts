@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { audit, auditApart } from "../../src/postgres/audit.ts";
+import { audit, auditDatabase } from "../../src/postgres/audit.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openInstance, type Instance } from "./fixture.ts";
 import { fillLedger } from "./large-ledger.ts";
@@ -46,7 +46,7 @@ describe("the audit of a ledger that grew faster than it was analysed", () => {
     caller.abort(reason);
     await expect.poll(underWay).toBe(0);
     expect(await called).toBe(reason);
-    expect(await auditApart(database.url).catch((error: unknown) => error)).toMatchObject({
+    expect(await auditDatabase(database.url).catch((error: unknown) => error)).toMatchObject({
       code: "UNAVAILABLE",
     });
     await locker.end();

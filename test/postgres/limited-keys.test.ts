@@ -93,7 +93,7 @@ describe("a key with limits", () => {
       clock,
       notifications,
       secrets: await openKeySecrets(pool),
-      uses: { note: () => {} },
+      keyUses: { record: () => {} },
     });
     notifications.start();
     try {
@@ -294,16 +294,16 @@ describe("what keys do", () => {
       [3_000, 3_000],
     ] as const) {
       clock.at = at;
-      uses.note(key.keyId);
+      uses.record(key.keyId);
       await uses.flush();
       expect(await lastUsed()).toBe(kept);
     }
     await pool.query("alter table key_use rename to key_use_away");
     clock.at = 4_000;
-    uses.note(key.keyId);
+    uses.record(key.keyId);
     await uses.flush();
     await pool.query("alter table key_use_away rename to key_use");
-    uses.note("ses_00000000000000000000000000000000");
+    uses.record("ses_00000000000000000000000000000000");
     await uses.stop();
     expect(await lastUsed()).toBe(4_000);
   });

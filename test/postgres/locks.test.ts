@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BeginCall, CallPayment } from "../../src/app/ports.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { callRecord } from "../../src/postgres/ledger-records.ts";
-import { signatureFrom, uuidFrom } from "../../src/postgres/row-mapping.ts";
+import { signatureFrom, uuidFromId } from "../../src/postgres/row-mapping.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
@@ -76,7 +76,7 @@ describe("a call that begins", () => {
   it("judges the balance as others left it whom it had to wait for", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const take = "select ledger_adjust($1, $2, 'taken by another', 'test')";
-    const begun = await beginDuring(callOf(account), take, [uuidFrom("acct", account), -PRICE]);
+    const begun = await beginDuring(callOf(account), take, [uuidFromId("acct", account), -PRICE]);
     expect(begun).toEqual({ kind: "insufficient", balance: 0n });
     expect(await one.ledger.balance(account)).toBe(0n);
     await expectCleanAudit(one.pool);
@@ -90,7 +90,7 @@ describe("a call that begins", () => {
     await one.ledger.finish(failed(first));
     // Held up before anything is decided: both have seen by then how the call stands.
     const both = () => Promise.all([one.ledger.begin(retry()), three.ledger.begin(retry())]);
-    const row = [uuidFrom("acct", account)];
+    const row = [uuidFromId("acct", account)];
     const begun = await during("select from account where id = $1 for update", row, both, [one, three]);
     expect(begun.map(({ kind }) => kind).sort()).toEqual(["in_progress", "started"]);
     expect(await one.ledger.balance(account)).toBe(PRICE);
@@ -99,7 +99,7 @@ describe("a call that begins", () => {
   const claim =
     "insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at) values ($1, $2, $3, 'running', $4, now() + '1 hour')";
   const claimOf = ({ accountId, fingerprint, runId }: BeginCall, key: string) => [
-    ...[uuidFrom("acct", accountId), `key:${key}`, fingerprint, uuidFrom("run", runId)],
+    ...[uuidFromId("acct", accountId), `key:${key}`, fingerprint, uuidFromId("run", runId)],
   ];
 
   it("is a repeat of the call that made its claim while it waited for that", async () => {
@@ -108,7 +108,7 @@ describe("a call that begins", () => {
     const begun = await beginDuring(call, claim, claimOf(callOf(account), "claimed meanwhile"));
     expect(begun).toEqual({ kind: "in_progress" });
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
-    await one.pool.query("delete from idempotency where account_id = $1", [uuidFrom("acct", account)]);
+    await one.pool.query("delete from idempotency where account_id = $1", [uuidFromId("acct", account)]);
   });
 
   it("is known by its run, when it is sent a second time", async () => {
@@ -191,7 +191,7 @@ describe("a call that begins", () => {
     await one.ledger.finish(completed(call));
     const lock = "select from idempotency where account_id = $1 for update";
     const again = () => one.ledger.begin(callOf(account, { idempotencyKey: "answered" }));
-    expect(await during(lock, [uuidFrom("acct", account)], again, [])).toMatchObject({ kind: "replay" });
+    expect(await during(lock, [uuidFromId("acct", account)], again, [])).toMatchObject({ kind: "replay" });
   });
 
   const reverse = "select * from treasury_reverse($1)";

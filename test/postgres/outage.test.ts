@@ -1,6 +1,6 @@
 import { DatabaseError } from "pg";
 import { expect, it } from "vitest";
-import { DatabaseAwayError } from "../../src/postgres/database-errors.ts";
+import { DatabaseUnavailableError } from "../../src/postgres/database-errors.ts";
 import { Outage } from "../../src/postgres/outage.ts";
 
 function scene() {
@@ -23,12 +23,12 @@ function sqlError(code: string): DatabaseError {
 
 it("logs an outage when it begins, each minute and when it is over, with how much failed", () => {
   const { lines, log, outage, at } = scene();
-  const [inside, outside] = [outage.quietInside(log), outage.quiet(log)];
+  const [inside, outside] = [outage.withoutConnectionErrors(log), outage.withoutOutageErrors(log)];
   for (let ms = 0; ms <= 90_000; ms += 10_000) {
     at(ms);
     inside.warn({ err: refused() }, "sweep failed");
     outside.error(
-      { err: new Error("a call", { cause: new DatabaseAwayError(refused()) }) },
+      { err: new Error("a call", { cause: new DatabaseUnavailableError(refused()) }) },
       "a request failed",
     );
   }
@@ -51,9 +51,9 @@ it("logs an outage when it begins, each minute and when it is over, with how muc
 
 it("logs every other error, and those of other servers that cannot be reached", () => {
   const { lines, log, outage } = scene();
-  outage.quietInside(log).warn({ err: sqlError("23514") }, "check failed");
-  outage.quiet(log).warn({ err: refused() }, "RPC away");
-  outage.quiet(log).error({ runs: 3 }, "released");
+  outage.withoutConnectionErrors(log).warn({ err: sqlError("23514") }, "check failed");
+  outage.withoutOutageErrors(log).warn({ err: refused() }, "RPC away");
+  outage.withoutOutageErrors(log).error({ runs: 3 }, "released");
   expect(lines.map(([message]) => message)).toEqual(["check failed", "RPC away", "released"]);
 });
 
@@ -61,11 +61,11 @@ it.each(["25006", "53100"])(
   "names a database that takes no writes (%s), once, until none fails for a minute",
   (code) => {
     const { lines, log, outage, at } = scene();
-    const error = new DatabaseAwayError(sqlError(code));
+    const error = new DatabaseUnavailableError(sqlError(code));
     expect(error).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("takes no writes") });
     for (let ms = 0; ms < 50_000; ms += 10_000) {
       at(ms);
-      outage.quiet(log).error({ err: error }, "a request failed");
+      outage.withoutOutageErrors(log).error({ err: error }, "a request failed");
       outage.reached();
     }
     expect(lines).toEqual([

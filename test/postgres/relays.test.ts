@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NewRelayClaim, RelayLimits, RelayState, RelayVerdict } from "../../src/app/relay-ports.ts";
-import { idFrom, uuidFrom } from "../../src/postgres/row-mapping.ts";
+import { idFromUuid, uuidFromId } from "../../src/postgres/row-mapping.ts";
 import { PostgresRelays } from "../../src/postgres/relays.ts";
 import { createTestDatabase, servingUrl, type TestDatabase } from "../support/postgres.ts";
 import {
@@ -56,8 +56,8 @@ function claimOf(change: Partial<NewRelayClaim> = {}): NewRelayClaim {
   return {
     messageHash: randomBytes(32),
     quoteId: `qt_${base58.encode(randomBytes(16))}`,
-    accountId: idFrom("acct", randomUUID()),
-    keyId: idFrom("key", randomUUID()),
+    accountId: idFromUuid("acct", randomUUID()),
+    keyId: idFromUuid("key", randomUUID()),
     txSignature: base58.encode(randomBytes(64)),
     signedTransaction: bytesOf(randomBytes(32)),
     feeLamports: 10_000n,
@@ -100,7 +100,7 @@ async function settled(accountId: string, count: number): Promise<void> {
   await owner.pool.query(
     `insert into relay select hash, 'qt_' || encode(hash, 'hex'), $1::uuid, $1::uuid, signature, bytes, 0, 1, 'confirmed', null, at, at
      from unnest($2::bytea[], $3::bytea[], $4::bytea[]) relayed (hash, signature, bytes), lateral (select now() - interval '3 days' as at) past`,
-    [uuidFrom("acct", accountId), random(32), random(64), random(32).map((payer) => bytesOf(payer))],
+    [uuidFromId("acct", accountId), random(32), random(64), random(32).map((payer) => bytesOf(payer))],
   );
 }
 
@@ -171,7 +171,7 @@ describe("the budget of a day", () => {
   it("is never exceeded, however many claims come at once", async () => {
     const spent = await relays.spentToday();
     const limits = { ...PLENTY, dailyLamports: spent + 7n * 10_000n + 9_999n };
-    const accountId = idFrom("acct", randomUUID());
+    const accountId = idFromUuid("acct", randomUUID());
     await settled(accountId, 40);
     const verdicts = await claimAtOnce(
       Array.from({ length: 40 }, () => claimOf({ accountId })),
@@ -212,7 +212,7 @@ describe("the budget of a day", () => {
 
 describe("the quota of an account", () => {
   it("is never exceeded by however many of its keys at once, and is its own", async () => {
-    const accountId = idFrom("acct", randomUUID());
+    const accountId = idFromUuid("acct", randomUUID());
     await settled(accountId, 10);
     const limits = { ...PLENTY, perAccountHourly: 5 };
     const claims = Array.from({ length: 30 }, () => claimOf({ accountId }));
@@ -235,7 +235,7 @@ describe("the quota of an account", () => {
   });
 
   it("ends earlier where its transactions fail", async () => {
-    const accountId = idFrom("acct", randomUUID());
+    const accountId = idFromUuid("acct", randomUUID());
     const limits = { ...PLENTY, failuresHourly: 2 };
     for (let failures = 0; failures < 2; failures++) {
       const claim = claimOf({ accountId });
@@ -249,7 +249,7 @@ describe("the quota of an account", () => {
 });
 
 describe("what payments that fail can cost", () => {
-  const accountOf = () => idFrom("acct", randomUUID());
+  const accountOf = () => idFromUuid("acct", randomUUID());
 
   it.each(["account", "wallet"] as const)(
     "is two fees for a new %s, however many it sends at once",
@@ -419,7 +419,7 @@ describe("what is unfinished", () => {
     ];
     for (const claim of [ended, open]) await age(claim, "31 days");
     await age(recent, "29 days");
-    expect(await instances[0]!.instance.sweeper.forgetRelays()).toBe(1);
+    expect(await instances[0]!.instance.sweeper.deleteExpiredRelays()).toBe(1);
     expect(await Promise.all([ended, recent, open].map(stateOf))).toEqual([
       undefined,
       "confirmed",

@@ -6,7 +6,7 @@ import { Leases } from "../../src/postgres/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { Notifications } from "../../src/postgres/notifications.ts";
 import { openPool } from "../../src/postgres/pool.ts";
-import { RecentAnswers } from "../../src/postgres/replay-cache.ts";
+import { ReplayCache } from "../../src/postgres/replay-cache.ts";
 import { PostgresRefunds } from "../../src/postgres/refunds.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
@@ -27,7 +27,7 @@ const silent = { warn: () => {}, error: () => {} };
 let database: TestDatabase;
 let pool: Pool;
 let notifications: Notifications;
-let answers: RecentAnswers;
+let answers: ReplayCache;
 let ledger: PostgresLedger;
 let now: number;
 /** How often the ledger asked the database. */
@@ -45,9 +45,9 @@ beforeEach(async () => {
   );
   now = Date.now();
   notifications = new Notifications({ url: database.url, log: silent });
-  answers = new RecentAnswers({ clock: { now: () => now }, notifications });
+  answers = new ReplayCache({ clock: { now: () => now }, notifications });
   const leases = new Leases({ pool: own, instanceId, leaseMs: 15_000, log: silent });
-  ledger = new PostgresLedger({ pool: own, instanceId, leaseMs: 15_000, leases, answers });
+  ledger = new PostgresLedger({ pool: own, instanceId, leaseMs: 15_000, leases, replayCache: answers });
   notifications.start();
   await expect.poll(() => notifications.live).toBe(true);
   return async () => {
@@ -137,27 +137,27 @@ it("asks the database as long as it may have missed a refund, and for what it kn
 it("tells and remembers nothing while the connection on which it hears of refunds is silent", async () => {
   const { call } = await charged();
   const connection = { live: true, subscribe: () => {} };
-  const own = new RecentAnswers({ clock: { now: () => now }, notifications: connection });
-  own.storing(call, "{}")(undefined);
+  const own = new ReplayCache({ clock: { now: () => now }, notifications: connection });
+  own.prepare(call, "{}")(undefined);
   connection.live = false;
-  expect(own.recall(call)).toBeUndefined();
-  own.storing({ ...call, idempotencyKey: "late" }, "{}")(undefined);
+  expect(own.find(call)).toBeUndefined();
+  own.prepare({ ...call, idempotencyKey: "late" }, "{}")(undefined);
   connection.live = true;
-  expect(own.recall(call)).toBeDefined();
-  expect(own.recall({ ...call, idempotencyKey: "late" })).toBeUndefined();
+  expect(own.find(call)).toBeDefined();
+  expect(own.find({ ...call, idempotencyKey: "late" })).toBeUndefined();
 });
 
 it("does not remember an answer whose charge was given back while it was on its way", async () => {
   const { call, finished } = await charged({ idempotencyKey: "first" });
   const receipt = receiptIn(finished);
   const late = { ...call, idempotencyKey: "second" };
-  const remember = answers.storing(late, "{}");
+  const remember = answers.prepare(late, "{}");
   await new PostgresRefunds(pool).refund({ receiptId: receipt.receiptId, reason: "test" });
-  await expect.poll(() => answers.recall(call), { interval: 10 }).toBeUndefined();
+  await expect.poll(() => answers.find(call), { interval: 10 }).toBeUndefined();
   remember(receipt);
-  expect(answers.recall(late)).toBeUndefined();
-  answers.storing(late, "{}")(receipt);
-  expect(answers.recall(late)).toMatchObject({ kind: "replay" });
+  expect(answers.find(late)).toBeUndefined();
+  answers.prepare(late, "{}")(receipt);
+  expect(answers.find(late)).toMatchObject({ kind: "replay" });
 });
 
 it("remembers no answer that was not charged, as its run had been released", async () => {

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { REMOVE } from "../../src/postgres/expired-rows.ts";
+import { DELETE_EXPIRED } from "../../src/postgres/expired-rows.ts";
 import { openPool } from "../../src/postgres/pool.ts";
-import { Removal, restAfter } from "../../src/postgres/retention.ts";
+import { Retention, pauseAfter } from "../../src/postgres/retention.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { makeAccount, openInstance, type Instance } from "./fixture.ts";
 
@@ -44,7 +44,9 @@ describe("what is old", () => {
     await expired(220);
     const left: number[] = [];
     const rest = async () => void left.push(await counted("idempotency"));
-    expect(await new Removal({ pool: instance.pool, log: silent, rest }).remove(["claims"])).toBe(220);
+    expect(
+      await new Retention({ pool: instance.pool, log: silent, pause: rest }).deleteExpired(["claims"]),
+    ).toBe(220);
     expect(left).toEqual([120, 20]);
     expect(await counted("idempotency")).toBe(0);
   });
@@ -56,9 +58,9 @@ describe("what is old", () => {
       await late(1, 1);
       late = async () => {};
     };
-    const removal = new Removal({ pool: instance.pool, log: silent, rest });
-    expect(await removal.remove(["claims"])).toBe(220);
-    expect(await removal.remove(["claims"])).toBe(1);
+    const removal = new Retention({ pool: instance.pool, log: silent, pause: rest });
+    expect(await removal.deleteExpired(["claims"])).toBe(220);
+    expect(await removal.deleteExpired(["claims"])).toBe(1);
   });
 
   it("does not wait for other things of which there are many", async () => {
@@ -71,21 +73,21 @@ describe("what is old", () => {
     );
     const left: number[] = [];
     const rest = async () => void left.push(await counted("console_session"));
-    await new Removal({ pool: instance.pool, log: silent, rest }).round();
+    await new Retention({ pool: instance.pool, log: silent, pause: rest }).runOnce();
     expect(left).toEqual([1, 0, 0]);
   });
 
   it("is left where it is once the instance stops, at once", async () => {
     await expired(220);
     const resting = Promise.withResolvers<void>();
-    const removal = new Removal({
+    const removal = new Retention({
       ...{ pool: instance.pool, log: silent },
-      rest: (_, signal) => {
+      pause: (_, signal) => {
         resting.resolve();
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
       },
     });
-    const round = removal.round();
+    const round = removal.runOnce();
     await resting.promise;
     removal.stop();
     await round;
@@ -95,17 +97,17 @@ describe("what is old", () => {
 
 describe("rests", () => {
   it("leave nearly all of the time to calls", () => {
-    expect(restAfter(10, 1, 0)).toBeCloseTo(190);
+    expect(pauseAfter(10, 1, 0)).toBeCloseTo(190);
   });
 
   it("are longer the more instances there are, so that all of them together take no more than one", () => {
-    expect(restAfter(10, 4, 0)).toBeCloseTo(790);
+    expect(pauseAfter(10, 4, 0)).toBeCloseTo(790);
   });
 
   it("get shorter while there is no end to the work, but leave half of the time", () => {
     const minute = 60_000;
     expect(
-      [0, 9, 10, 20, 30, 40, 600].map((lasted) => Math.round(restAfter(10, 1, lasted * minute))),
+      [0, 9, 10, 20, 30, 40, 600].map((lasted) => Math.round(pauseAfter(10, 1, lasted * minute))),
     ).toEqual([190, 190, 90, 40, 15, 10, 10]);
   });
 
@@ -116,7 +118,7 @@ describe("rests", () => {
     const besides = openPool(database.url, { max: 1, applicationName: `toolgate console ${randomUUID()}` });
     try {
       await Promise.all([...others, ...others, besides].map((pool) => pool.query("select")));
-      for (const statement of Object.values(REMOVE)) {
+      for (const statement of Object.values(DELETE_EXPIRED)) {
         const { rows } = await instance.pool.query<{ instances: bigint }>(statement, ["-infinity", 100]);
         expect(rows[0]?.instances).toBe(2n);
       }

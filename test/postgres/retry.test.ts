@@ -1,7 +1,7 @@
 import { DatabaseError } from "pg";
 import { describe, expect, it, vi } from "vitest";
-import { DatabaseAwayError, DatabaseBusyError } from "../../src/postgres/database-errors.ts";
-import { retrying } from "../../src/postgres/retry.ts";
+import { DatabaseUnavailableError, DatabaseBusyError } from "../../src/postgres/database-errors.ts";
+import { withRetry } from "../../src/postgres/retry.ts";
 
 function databaseError(code: string): DatabaseError {
   const error = new DatabaseError("refused", 0, "error");
@@ -24,20 +24,20 @@ describe("a statement that may happen twice", () => {
       Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
     ];
     const codes = ["40P01", "40001", "57P01", "08006"].map(databaseError);
-    expect(await retrying(60_000, failing(...codes, ...lost, new AggregateError(lost)))).toBe("done");
+    expect(await withRetry(60_000, failing(...codes, ...lost, new AggregateError(lost)))).toBe("done");
   });
 
   it("is not sent again after an error of its own", async () => {
     for (const error of [databaseError("23514"), databaseError("42601"), new TypeError("bug")]) {
-      await expect(retrying(60_000, failing(error))).rejects.toBe(error);
+      await expect(withRetry(60_000, failing(error))).rejects.toBe(error);
     }
   });
 
   it("is UNAVAILABLE when the database stays away for too long", async () => {
     for (const code of ["57P03", "55000", "3D000"]) {
       const away = () => Promise.reject(databaseError(code));
-      await expect(retrying(50, away)).rejects.toBeInstanceOf(DatabaseAwayError);
-      await expect(retrying(50, away)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 2 });
+      await expect(withRetry(50, away)).rejects.toBeInstanceOf(DatabaseUnavailableError);
+      await expect(withRetry(50, away)).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 2 });
     }
   });
 
@@ -47,20 +47,20 @@ describe("a statement that may happen twice", () => {
       vi.setSystemTime(Date.now() - 3_600_000);
       return Promise.reject(new Error("Connection terminated"));
     };
-    await expect(retrying(50, away)).rejects.toBeInstanceOf(DatabaseAwayError);
+    await expect(withRetry(50, away)).rejects.toBeInstanceOf(DatabaseUnavailableError);
     vi.useRealTimers();
   });
 
   it("that is undone every time is UNAVAILABLE, and says what undoes it to the log alone", async () => {
     const cause = databaseError("40P01");
-    const error = await retrying(60_000, () => Promise.reject(cause)).catch((thrown: unknown) => thrown);
+    const error = await withRetry(60_000, () => Promise.reject(cause)).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(DatabaseBusyError);
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds: 1, cause });
   });
 
   it.each(["55P03", "57014"])("that waited for a lock in vain (%s) is not sent again", async (code) => {
     const run = vi.fn(() => Promise.reject(databaseError(code)));
-    await expect(retrying(60_000, run)).rejects.toBeInstanceOf(DatabaseBusyError);
+    await expect(withRetry(60_000, run)).rejects.toBeInstanceOf(DatabaseBusyError);
     expect(run).toHaveBeenCalledOnce();
   });
 });

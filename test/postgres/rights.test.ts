@@ -66,14 +66,14 @@ describe("a role that may read and execute alone", () => {
     const account = await makeAccount(owner.pool, 5n * PRICE);
     const paid = callOf(account, { payment: paymentOf(depositOf({ slot: 2n })), idempotencyKey: "k" });
     expect(await serving.ledger.begin(paid)).toEqual({ kind: "started" });
-    await serving.leases.beat();
+    await serving.leases.renew();
     const end = completed(paid);
     const receiptId = await chargeOf(serving.ledger, end);
     expect(await serving.ledger.begin({ ...paid, runId: newRunId(), idempotencyKey: "l" })).toMatchObject({
       kind: "replay",
     });
     expect(await serving.sweeper.sweep()).toBe(0);
-    expect(await serving.sweeper.forget()).toBe(0);
+    expect(await serving.sweeper.deleteExpiredClaims()).toBe(0);
     const vanished = depositOf();
     expect(await serving.ledger.credit(account, vanished)).toMatchObject({ credited: true });
 

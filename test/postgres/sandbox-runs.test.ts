@@ -270,9 +270,9 @@ describe("what was over two days ago", () => {
         [uuidOf("acct", accountId), hours],
       );
     await age(47);
-    expect(await one.instance.sweeper.forgetExecutions()).toBe(0);
+    expect(await one.instance.sweeper.deleteExpiredExecutions()).toBe(0);
     await age(49);
-    expect(await one.instance.sweeper.forgetExecutions()).toBe(1);
+    expect(await one.instance.sweeper.deleteExpiredExecutions()).toBe(1);
     expect(await one.runs.find(accountId, over.start.runId)).toBeUndefined();
     expect(await one.runs.find(accountId, active.start.runId)).toMatchObject({ status: "running" });
   });

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { uuidFrom } from "../../src/postgres/row-mapping.ts";
+import { uuidFromId } from "../../src/postgres/row-mapping.ts";
 import { SessionLock } from "../../src/postgres/session-lock.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
@@ -72,9 +72,9 @@ describe("a run whose lease has ended", () => {
   it("is released once it has been over for four leases, also while its instance is connected", async () => {
     const { account, call } = await begin();
     const over = "update run set lease_until = now() - $2 * interval '1 millisecond' where id = $1";
-    await other.pool.query(over, [uuidFrom("run", call.runId), 4 * LEASE_MS - 2_000]);
+    await other.pool.query(over, [uuidFromId("run", call.runId), 4 * LEASE_MS - 2_000]);
     expect(await other.sweeper.sweep()).toBe(0);
-    await other.pool.query(over, [uuidFrom("run", call.runId), 4 * LEASE_MS + 100]);
+    await other.pool.query(over, [uuidFromId("run", call.runId), 4 * LEASE_MS + 100]);
     expect(await other.sweeper.sweep()).toBe(1);
     expect(await stalled.ledger.finish(completed(call))).toEqual({ kind: "lost" });
     expect(await other.ledger.balance(account)).toBe(PRICE);
@@ -91,10 +91,10 @@ describe("a run whose lease has ended", () => {
   it("is never released by its own instance while that works on it, and at once when it was let go", async () => {
     const { account, call } = await begin();
     await other.pool.query("update run set lease_until = now() - interval '1 day' where id = $1", [
-      uuidFrom("run", call.runId),
+      uuidFromId("run", call.runId),
     ]);
     expect(await stalled.sweeper.sweep()).toBe(0);
-    stalled.leases.remove(uuidFrom("run", call.runId));
+    stalled.leases.remove(uuidFromId("run", call.runId));
     expect(await stalled.sweeper.sweep()).toBe(1);
     expect(await other.ledger.balance(account)).toBe(PRICE);
   });
@@ -103,19 +103,19 @@ describe("a run whose lease has ended", () => {
 it("keeps a run from before it begins, and lets it go when it does not", async () => {
   const [funded, poor] = [await makeAccount(other.pool, PRICE), await makeAccount(other.pool, 0n)];
   const [call, refused] = [callOf(funded), callOf(poor)];
-  const run = uuidFrom("run", call.runId);
+  const run = uuidFromId("run", call.runId);
   const holder = await other.pool.connect();
   await holder.query("begin");
-  await holder.query("select from account where id = $1 for update", [uuidFrom("acct", funded)]);
+  await holder.query("select from account where id = $1 for update", [uuidFromId("acct", funded)]);
   const begun = Promise.all([stalled.ledger.begin(call), stalled.ledger.begin(refused)]);
   await untilWaiting(other.pool, stalled);
-  expect(stalled.leases.runs).toContain(run);
+  expect(stalled.leases.runIds).toContain(run);
   await holder.query("commit");
   holder.release();
   expect(await begun).toMatchObject([{ kind: "started" }, { kind: "insufficient" }]);
-  expect(stalled.leases.runs).toEqual([run]);
+  expect(stalled.leases.runIds).toEqual([run]);
   await stalled.ledger.finish(completed(call));
-  expect(stalled.leases.runs).toEqual([]);
+  expect(stalled.leases.runIds).toEqual([]);
 });
 
 it("stops while a server that has gone leaves the lock unanswered", async () => {

@@ -140,7 +140,7 @@ describe("a key that is forgotten at the moment that it comes again", () => {
       ]);
       const begun = keys.map((key) => one.ledger.begin(callOf(account, key)));
       await untilWaiting(two.pool, one);
-      expect(await two.sweeper.forget()).toBe(1);
+      expect(await two.sweeper.deleteExpiredClaims()).toBe(1);
       await holder.query("rollback");
       expect(await Promise.all(begun)).toEqual([{ kind: "started" }, { kind: "started" }]);
       expect(await two.ledger.begin(callOf(account, keys[1]))).toEqual({ kind: "in_progress" });

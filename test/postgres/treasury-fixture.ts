@@ -3,13 +3,13 @@ import { base58 } from "@scure/base";
 import type { OwnedMovement } from "../../src/app/treasury-ports.ts";
 import { PostgresRefunds } from "../../src/postgres/refunds.ts";
 import { PostgresSuspense } from "../../src/postgres/suspense.ts";
-import { PostgresTreasuryBooks } from "../../src/postgres/treasury-ledger.ts";
+import { PostgresTreasuryLedger } from "../../src/postgres/treasury-ledger.ts";
 import type { Deposit } from "../../src/app/ports.ts";
 import { openInstance, PRICE, type Instance } from "./fixture.ts";
 
 /** An instance with the treasury's books. */
 export interface Treasurer extends Instance {
-  books: PostgresTreasuryBooks;
+  books: PostgresTreasuryLedger;
   suspense: PostgresSuspense;
   refunds: PostgresRefunds;
 }
@@ -19,7 +19,7 @@ export function openTreasurer(url: string): Treasurer {
   const { pool, instanceId } = instance;
   return {
     ...instance,
-    books: new PostgresTreasuryBooks({ pool, instanceId }),
+    books: new PostgresTreasuryLedger({ pool, instanceId }),
     suspense: new PostgresSuspense(pool),
     refunds: new PostgresRefunds(pool),
   };

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { treasuryDebt } from "../../src/postgres/expected-treasury-balance.ts";
+import { expectedTreasuryBalance } from "../../src/postgres/expected-treasury-balance.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { callOf, depositOf, expectCleanAudit, makeAccount, paymentOf, PRICE } from "./fixture.ts";
 import {
@@ -62,23 +62,23 @@ describe("a movement", () => {
 
   it("that leaves the treasury is the operator's", async () => {
     const { expected = 0n } = (await one.books.watch(token)) ?? {};
-    const debt = await treasuryDebt(database.url);
+    const debt = await expectedTreasuryBalance(database.url);
     const movement = movementOf({ change: -7n });
     expect(await one.books.record(token, movement)).toBe("withdrawn");
     expect(await two.books.record(token, movement)).toBe("known");
     expect(await one.books.watch(token)).toMatchObject({ expected: expected - 7n });
-    expect(await treasuryDebt(database.url)).toBe(debt - 7n);
+    expect(await expectedTreasuryBalance(database.url)).toBe(debt - 7n);
   });
 
   it("that leaves two treasuries in one transaction leaves each of them", async () => {
     const former = await watchedAccount(one, 10n);
-    const debt = await treasuryDebt(database.url);
+    const debt = await expectedTreasuryBalance(database.url);
     const movement = movementOf({ change: -7n });
     expect(await one.books.record(former, movement)).toBe("withdrawn");
     expect(await one.books.record(token, { ...movement, change: -3n })).toBe("withdrawn");
     expect(await one.books.record(former, movement)).toBe("known");
     expect(await one.books.watch(former)).toMatchObject({ expected: 3n });
-    expect(await treasuryDebt(database.url)).toBe(debt - 10n);
+    expect(await expectedTreasuryBalance(database.url)).toBe(debt - 10n);
   });
 
   it("that changes nothing leaves nothing", async () => {

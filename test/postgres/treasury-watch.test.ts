@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { treasuryDebt } from "../../src/postgres/expected-treasury-balance.ts";
+import { expectedTreasuryBalance } from "../../src/postgres/expected-treasury-balance.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { depositOf, expectCleanAudit, makeAccount } from "./fixture.ts";
 import { movementOf, openTreasurer, type Treasurer } from "./treasury-fixture.ts";
@@ -65,14 +65,14 @@ describe("the lead", () => {
 describe("a watch", () => {
   it("begins once, with what the account held as the operator's", async () => {
     const token = newToken();
-    const debt = await treasuryDebt(database.url);
+    const debt = await expectedTreasuryBalance(database.url);
     expect(await one.books.watch(token)).toBeUndefined();
     await Promise.all(
       treasurers.map(({ books }, n) => books.beginWatch(token, { amount: 50n, slot: BigInt(n) })),
     );
     await one.books.beginWatch(token, { amount: 60n, slot: 70n });
     expect(await two.books.watch(token)).toMatchObject({ opening: 50n, expected: 50n });
-    expect(await treasuryDebt(database.url)).toBe(debt + 50n);
+    expect(await expectedTreasuryBalance(database.url)).toBe(debt + 50n);
   });
 
   it("goes on, never back, and tells what its account must hold", async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { grantServing } from "../../src/postgres/grants.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { openOrm } from "../../src/postgres/orm.ts";
-import { idFrom } from "../../src/postgres/row-mapping.ts";
+import { idFromUuid } from "../../src/postgres/row-mapping.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { SERVING } from "../support/template.ts";
@@ -45,7 +45,9 @@ beforeAll(async () => {
   await query(url, BEFORE);
   upgraded = openInstance(url);
   // What an instance that stays open has prepared is good for the new schema too.
-  await expect(upgraded.ledger.begin(callOf(idFrom("acct", account)))).rejects.toThrow("without an answer");
+  await expect(upgraded.ledger.begin(callOf(idFromUuid("acct", account)))).rejects.toThrow(
+    "without an answer",
+  );
   await migrateBesideReader();
   await grantServing(url, SERVING.role);
   fresh = await createTestDatabase();
@@ -99,10 +101,10 @@ describe("a database that was made before keys had limits", () => {
   });
 
   it("lets the calls end that were under way, and others begin", async () => {
-    const accountId = idFrom("acct", account);
+    const accountId = idFromUuid("acct", account);
     expect(await upgraded.sweeper.sweep()).toBe(1);
     expect(await upgraded.ledger.balance(accountId)).toBe(9n * PRICE);
-    const keyId = idFrom("key", account);
+    const keyId = idFromUuid("key", account);
     const call = callOf(accountId, { keyId });
     expect(await upgraded.ledger.begin(call)).toEqual({ kind: "started" });
     expect(await upgraded.ledger.finish(failed(call))).toEqual({ kind: "released" });

@@ -2,7 +2,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { countStolen } from "../bench/machine.ts";
 import { stopOnSignals } from "../tooling/signals.ts";
-import { auditApart } from "../../src/postgres/audit.ts";
+import { auditDatabase } from "../../src/postgres/audit.ts";
 import { keep } from "./keep.ts";
 import { SoakLoad } from "./load.ts";
 import { soakOptions } from "./options.ts";
@@ -58,7 +58,7 @@ async function play(stage: Stage): Promise<SoakResult | undefined> {
   if (signal.aborted) return undefined;
 
   const after = await restingSample(stage, before);
-  const lines = await auditApart(stage.world.databaseUrl, signal);
+  const lines = await auditDatabase(stage.world.databaseUrl, signal);
   const unexpected = Object.fromEntries(load.unexpected);
   const acts = moments.reduce((sum, { answers }) => sum + answers.answers, 0);
   return {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const balance = () => scene.postgres.ledger.balance(agent.accountId);
-const watch = (tokenAccount: string) => scene.postgres.treasuryBooks.watch(tokenAccount);
+const watch = (tokenAccount: string) => scene.postgres.treasuryLedger.watch(tokenAccount);
 
 it("is changed as the page on configuration says, and the books stay right", async () => {
   const next = scene.chain.controls.createWallet({ microUsd: 0n }).publicKey;

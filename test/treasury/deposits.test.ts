@@ -22,7 +22,7 @@ afterEach(async () => {
 afterAll(() => scene.close());
 
 const balance = () => scene.postgres.ledger.balance(agent.accountId);
-const held = async () => (await scene.postgres.treasuryBooks.watch(scene.payTo))?.expected ?? 0n;
+const held = async () => (await scene.postgres.treasuryLedger.watch(scene.payTo))?.expected ?? 0n;
 
 /** Moves USDC between token accounts; `from` signs. */
 function transfer(from: PublicKey, to: PublicKey, amount: bigint): TransactionInstruction {
@@ -72,7 +72,7 @@ it("finalizes a payment that was proved, without crediting it again", async () =
   expect((await gateway.buy(agent, xPayment(tx, quote.quote_id))).status).toBe(200);
   scene.finalize();
   await expect.poll(() => gateway.figure("toolgate_payments_finalized_total"), soon).toBe(before + 1);
-  const unrecorded = await scene.postgres.treasuryBooks.unrecorded(scene.payTo, [tx]);
+  const unrecorded = await scene.postgres.treasuryLedger.unrecorded(scene.payTo, [tx]);
   expect(unrecorded).toEqual([]);
   expect(await balance()).toBe(0n);
 });

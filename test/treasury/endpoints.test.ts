@@ -12,7 +12,7 @@ let agent: Agent;
 beforeAll(async () => {
   scene = await setScene();
   gateway = await scene.start();
-  await vi.waitUntil(() => scene.postgres.treasuryBooks.watch(scene.payTo), soon);
+  await vi.waitUntil(() => scene.postgres.treasuryLedger.watch(scene.payTo), soon);
 });
 beforeEach(async () => {
   agent = await scene.agent();
@@ -66,7 +66,7 @@ describe("a first endpoint", () => {
     );
     await expect.poll(balance, soon).toBe(430n);
     await expect
-      .poll(() => scene.postgres.treasuryBooks.unrecorded(scene.payTo, [lost, told]), soon)
+      .poll(() => scene.postgres.treasuryLedger.unrecorded(scene.payTo, [lost, told]), soon)
       .toEqual([]);
   });
 });

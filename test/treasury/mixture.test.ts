@@ -90,7 +90,7 @@ it("holds what the books say after any mixture of payments, calls, withdrawals, 
   const rules = { memoPrefix: "svc", waitMs: 0, finalizedAbove: 0n, clock: Date, log };
   const chain = openChain({ urls, treasuryOwner, ...rules });
   const treasury = new SolanaTreasury({ ...rules, rpc: chain.rpc, treasury: chain.treasury });
-  const { treasuryBooks: books } = scene.postgres;
+  const { treasuryLedger: books } = scene.postgres;
   const signal = new AbortController().signal;
 
   const mixtures = fc.array(deed, { minLength: 20, maxLength: 20 });

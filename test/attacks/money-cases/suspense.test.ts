@@ -21,7 +21,7 @@ let agent: Agent;
 let offer: Offer;
 beforeAll(async () => {
   world = await startScene();
-  const { treasuryBooks } = world.postgres;
+  const { treasuryLedger: treasuryBooks } = world.postgres;
   if (!(await treasuryBooks.watch(world.gateway.payTo)))
     await treasuryBooks.beginWatch(world.gateway.payTo, { amount: 0n, slot: 0n });
 });
@@ -36,7 +36,7 @@ afterAll(() => world.close());
 
 /** What the watch of the treasury does when it sees the transfer. */
 async function seen(tx: string): Promise<void> {
-  await world.postgres.treasuryBooks.record(world.gateway.payTo, {
+  await world.postgres.treasuryLedger.record(world.gateway.payTo, {
     txSignature: tx,
     slot: BigInt(world.chain.chain.slots.current),
     blockTime: new Date(),

@@ -40,7 +40,7 @@ afterAll(async () => {
 /** A fork without the transaction wins, and the credit is taken back. */
 async function takeBack(tx: string): Promise<void> {
   expect(world.chain.chain.drop(tx)).toBe(true);
-  await world.postgres.treasuryBooks.reverse(tx);
+  await world.postgres.treasuryLedger.reverse(tx);
 }
 
 /** A deposit, as far as the account can tell. */
