@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files that take long, before the others: one of them that began last would keep one core waiting for it alone. The fault lab takes its time where
  * the sandbox's files take the machine: it comes after them. */
 const LONGEST = [
+  "test/check.test.ts",
   "test/browser/console.test.ts",
   "test/sandbox/negative-control.test.ts",
   "test/sandbox/corpus.test.ts",

@@ -1,5 +1,5 @@
-// npm test [-- vitest filter or option …]: the check, then every test; with a filter only the tests it names.
-// The last line is always the count over both: "N passed, N failed".
+// npm test [-- vitest filter or option …]: every test, the check among them; with a filter only those it names.
+// The last line is always the count: "N passed, N failed".
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -8,9 +8,8 @@ import process from "node:process";
 import { ROOT, toolEnvironment } from "./tooling/command.ts";
 import { findLeaks } from "./tooling/leaks.ts";
 import { openMemoryFolder } from "./tooling/memory-folder.ts";
-import { PARTS } from "./tooling/parts.ts";
 import { killDescendants } from "./tooling/process-tree.ts";
-import { paint, runParts } from "./tooling/run-parts.ts";
+import { paint } from "./tooling/run-parts.ts";
 import { stopOnSignals } from "./tooling/signals.ts";
 import { watchedRun } from "./tooling/watched-run.ts";
 
@@ -19,11 +18,6 @@ const LIMITS = { quietMs: 330_000, exitMs: 90_000, leftoversMs: 10_000, totalMs:
 
 const filters = process.argv.slice(2);
 const stop = stopOnSignals();
-
-heading("check");
-const checked =
-  filters.length === 0 ? await runParts(PARTS, process.stdout, stop.signal) : { passed: 0, failed: 0 };
-if (filters.length > 0) process.stdout.write("left out, because only some tests were asked for\n");
 
 heading("tests");
 const record = await mkdtemp(path.join(os.tmpdir(), "toolgate-record-"));
@@ -47,8 +41,8 @@ if (memory !== undefined) await rm(memory, { recursive: true, force: true });
 heading("secrets");
 const kept = await keptSecrets();
 
-const passed = checked.passed + tested.passed + kept.passed;
-const failed = checked.failed + tested.failed + kept.failed;
+const passed = tested.passed + kept.passed;
+const failed = tested.failed + kept.failed;
 const skipped = tested.skipped > 0 ? `, ${tested.skipped} skipped` : "";
 process.stdout.write(`\n${passed} passed, ${failed} failed${skipped}\n`);
 killDescendants();
