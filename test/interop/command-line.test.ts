@@ -210,8 +210,8 @@ describe("the protos, by themselves", () => {
     expect(await run("buf", ["build", "protos"], { cwd: folder })).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("become a TypeScript client by what docs/guides/generate-clients.md says, and it calls", async () => {
-    const page = await readFile(path.join(ROOT, "docs/guides/generate-clients.md"), "utf8");
+  it("become a TypeScript client by what docs/guides/protos.md says, and it calls", async () => {
+    const page = await readFile(path.join(ROOT, "docs/guides/protos.md"), "utf8");
     const section = page.slice(page.indexOf("## TypeScript"), page.indexOf("## Go"));
     const [, template = ""] = /```yaml\n([\s\S]*?)```/.exec(section) ?? [];
     const [, program = ""] = /```ts\n([\s\S]*?)```/.exec(section) ?? [];
