@@ -3,7 +3,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { Suspense } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { Frame } from "./frame.tsx";
-import { PageFailure } from "./page-failure.tsx";
+import { PageFailure } from "./page-error-boundary.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { ROUTES } from "./routes.ts";
 import { queryClient, transport } from "./rpc.ts";

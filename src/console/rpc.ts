@@ -8,7 +8,7 @@ import {
   SessionService,
   type GetSessionResponse,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { forgetAll } from "./forgetting.ts";
+import { forgetAll } from "./session-end.ts";
 
 /** Where the answers of all pages are kept while the page is open. */
 export const queryClient = new QueryClient({

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { forgetWithSession } from "./forgetting.ts";
+import { forgetWithSession } from "./session-end.ts";
 
 /** A secret that was just made: nobody can ask for it again. */
 export interface UnsavedSecret {

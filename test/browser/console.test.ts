@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { activityFlows } from "./activity-flows.ts";
 import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
 import { firstLoad } from "./first-load.ts";
-import { intruderFlows } from "./intruder-flows.ts";
+import { intruderFlows } from "./security-flows.ts";
 import { keyFlows } from "./key-flows.ts";
 import { keyboardFlows } from "./keyboard-flows.ts";
-import { looks } from "./looks.ts";
+import { looks } from "./appearance.ts";
 import { moneyFlows } from "./money-flows.ts";
 import { operatorFlows } from "./operator-flows.ts";
 import { playgroundFlows } from "./playground-flows.ts";
 import { settingsFlows } from "./settings-flows.ts";
 import { signInFlows } from "./sign-in-flows.ts";
-import { troubleFlows } from "./trouble-flows.ts";
+import { troubleFlows } from "./failure-flows.ts";
 import { totals } from "./totals.ts";
 
 // One gateway and one browser for everything: a second browser beside the first would make both slower.

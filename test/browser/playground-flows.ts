@@ -6,7 +6,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
-import { faultsOf } from "./looks.ts";
+import { faultsOf } from "./appearance.ts";
 import { testWallet, type TestWallet } from "./wallet.ts";
 
 const run = promisify(execFile);

@@ -4,7 +4,7 @@ import process from "node:process";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
-import { fillAccount, type Filled } from "./filled-account.ts";
+import { fillAccount, type Filled } from "./seeded-account.ts";
 import { withPalette } from "./palette-png.ts";
 import { testWallet } from "./wallet.ts";
 

@@ -16,7 +16,7 @@ import {
 import { rawRequest } from "../support/raw-http.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { callGrpc, failureOf, grpcClient } from "../transport/grpc-client.ts";
-import { challengeOf, refusalOf } from "./attempts.ts";
+import { challengeOf, refusalOf } from "./anonymous-client.ts";
 
 const FRIEND = "https://friend.example";
 

@@ -9,7 +9,7 @@ import { BUILT_IN_TOOLS } from "../../src/tools/names.ts";
 import { signIn, type SignedInPerson } from "../support/console.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
-import { refusalOf } from "./attempts.ts";
+import { refusalOf } from "./anonymous-client.ts";
 
 /** An account's own keys, made and replaced at the console, and the operator's over gRPC. */
 

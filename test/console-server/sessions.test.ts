@@ -6,7 +6,7 @@ import { MAX_SESSIONS } from "../../src/postgres/sessions.ts";
 import { answerOf, pageClient, signIn, type SignedInPerson } from "../support/console.ts";
 import { query } from "../support/database-server.ts";
 import { startWorld, type World } from "../support/world.ts";
-import { fromAnywhere, refusalOf } from "./attempts.ts";
+import { fromAnywhere, refusalOf } from "./anonymous-client.ts";
 
 let world: World;
 beforeAll(async () => {

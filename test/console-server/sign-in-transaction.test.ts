@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { signed, textOf } from "../support/console.ts";
 import { startWorld, type World } from "../support/world.ts";
-import { challengeOf, refusalOf, visitor } from "./attempts.ts";
+import { challengeOf, refusalOf, visitor } from "./anonymous-client.ts";
 
 let world: World;
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import { BEGINNINGS, FAILURES } from "../../src/transport/console-server/sign-in
 import { answerOf, pageClient, signed, signIn, textOf } from "../support/console.ts";
 import { query } from "../support/database-server.ts";
 import { startWorld, type World } from "../support/world.ts";
-import { challengeOf, fromAnywhere, refusalOf, visitor } from "./attempts.ts";
+import { challengeOf, fromAnywhere, refusalOf, visitor } from "./anonymous-client.ts";
 
 let world: World;
 beforeAll(async () => {

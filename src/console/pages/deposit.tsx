@@ -1,8 +1,8 @@
 import { useParams } from "wouter";
 import { Page } from "../ui/index.ts";
-import { EarlierDeposits } from "./deposit/earlier-deposits.tsx";
+import { EarlierDeposits } from "./deposit/deposit-list.tsx";
 import { NewDeposit } from "./deposit/new-deposit.tsx";
-import { OneDeposit } from "./deposit/one-deposit.tsx";
+import { OneDeposit } from "./deposit/deposit-details.tsx";
 import "./deposit/deposit.css";
 
 /** Putting USDC on the balance: a new deposit, or the one that the address names, so that it is found again after a reload. */

@@ -3,7 +3,7 @@ import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ButtonLink, Page } from "../ui/index.ts";
 import { BalanceCard } from "./overview/balance-card.tsx";
 import { FirstSteps } from "./overview/first-steps.tsx";
-import { LastCalls } from "./overview/last-calls.tsx";
+import { LastCalls } from "./overview/recent-calls.tsx";
 import { UsageCard } from "./overview/usage-card.tsx";
 import "./overview/overview.css";
 

@@ -4,17 +4,17 @@ import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { useCatalogue } from "../catalogue.ts";
 import { formatUsd } from "../format.ts";
 import { Button, Card, EmptyState, Field, Page, Select } from "../ui/index.ts";
-import { Loaded } from "./loaded.tsx";
+import { Loaded } from "./query-result.tsx";
 import { CopyAs } from "./playground/copy-as.tsx";
 import { exampleOf } from "./playground/examples.ts";
 import { KeyCard } from "./playground/key-card.tsx";
 import { ParamsForm } from "./playground/params-form.tsx";
-import type { PlayCall } from "./playground/play-call.ts";
-import { PlayView } from "./playground/play-view.tsx";
+import type { PlayCall } from "./playground/tool-call.ts";
+import { PlayView } from "./playground/call-view.tsx";
 import { usePlaygroundKey } from "./playground/playground-key.ts";
 import { fieldsOf, paramsOf } from "./playground/schema.ts";
-import { usePlay } from "./playground/use-play.ts";
-import { Visit } from "./playground/visit.tsx";
+import { usePlay } from "./playground/use-playground-call.ts";
+import { Visit } from "./playground/call-history-card.tsx";
 import "./playground/playground.css";
 
 /** Where a person makes the calls that agents make, and sees each step of them. */

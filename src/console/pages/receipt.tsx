@@ -5,10 +5,10 @@ import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import type { Run } from "#gen/toolgate/v1/run_pb.ts";
 import { formatUsd } from "../format.ts";
 import { ButtonLink, Card, Columns, Copyable, Facts, Money, Note, Page, Status, Time } from "../ui/index.ts";
-import { Loaded } from "./loaded.tsx";
+import { Loaded } from "./query-result.tsx";
 import { PaymentCard } from "./receipt/payment-card.tsx";
 import { durationWord } from "./run/duration.ts";
-import { paidByWord, receiptWord, runWord } from "./words.ts";
+import { paidByWord, receiptWord, runWord } from "./status-labels.ts";
 
 /** A charged call with all that it rests on: the run, the key, the payment on the chain. */
 export function ReceiptPage() {

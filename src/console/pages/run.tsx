@@ -3,11 +3,11 @@ import { Link, useParams } from "wouter";
 import { HistoryService, type GetRunResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { ButtonLink, Card, Columns, Copyable, Facts, Money, Note, Page, Status } from "../ui/index.ts";
-import { Loaded } from "./loaded.tsx";
+import { Loaded } from "./query-result.tsx";
 import { errorMeaning } from "./run/error-meaning.ts";
 import { ResultCard } from "./run/result-card.tsx";
 import { Timeline } from "./run/timeline.tsx";
-import { runWord } from "./words.ts";
+import { runWord } from "./status-labels.ts";
 import "./run/run.css";
 
 /** One run: when it was what, what it cost, why it failed, and what the tool answered. */

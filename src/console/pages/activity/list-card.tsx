@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Aligned, Card, Pager, Table, type Column } from "../../ui/index.ts";
-import { Loaded } from "../loaded.tsx";
+import { Loaded } from "../query-result.tsx";
 import type { PagedList } from "../paged-list.ts";
 
 /** A list with its filter above it and the ways to its other pages below. */

@@ -6,11 +6,11 @@ import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { counted } from "../../format.ts";
 import { Money, Status, Time, type Column } from "../../ui/index.ts";
 import { usePagedList } from "../paged-list.ts";
-import { paidByWord, receiptWord } from "../words.ts";
+import { paidByWord, receiptWord } from "../status-labels.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { daysProblem, RECEIPT_STATUSES, spanOf, writeFilter, type Filter } from "./filter.ts";
 import { ListCard } from "./list-card.tsx";
-import { NoneFound } from "./none-found.tsx";
+import { NoneFound } from "./empty-list.tsx";
 
 const COLUMNS: readonly Column<Receipt>[] = [
   {

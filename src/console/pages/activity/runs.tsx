@@ -7,11 +7,11 @@ import { counted } from "../../format.ts";
 import { Money, Status, Time, type Column } from "../../ui/index.ts";
 import { usePagedList } from "../paged-list.ts";
 import { durationWord } from "../run/duration.ts";
-import { runWord } from "../words.ts";
+import { runWord } from "../status-labels.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { daysProblem, RUN_STATUSES, spanOf, writeFilter, type Filter } from "./filter.ts";
 import { ListCard } from "./list-card.tsx";
-import { NoneFound } from "./none-found.tsx";
+import { NoneFound } from "./empty-list.tsx";
 
 const COLUMNS: readonly Column<Run>[] = [
   {

@@ -14,7 +14,7 @@ import {
 } from "../../ui/index.ts";
 import { transactionHref } from "../explorer.ts";
 import { usePagedList } from "../paged-list.ts";
-import { entryWord } from "../words.ts";
+import { entryWord } from "../status-labels.ts";
 import { ListCard } from "./list-card.tsx";
 
 const COLUMNS: readonly Column<Entry>[] = [

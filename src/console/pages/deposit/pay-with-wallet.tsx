@@ -6,7 +6,7 @@ import { DepositService, type Deposit } from "#gen/toolgate/console/v1/deposit_s
 import { formatUsd, shortened } from "../../format.ts";
 import { Button, Card, ErrorNote } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
-import { sendSigned } from "../../wallet/send-signed.ts";
+import { sendSigned } from "../../wallet/send-signed-transaction.ts";
 import { signTransaction } from "../../wallet/sign-transaction.ts";
 import { WalletButtons } from "../../wallet/wallet-buttons.tsx";
 import { useWallets } from "../../wallet/wallet-provider.tsx";

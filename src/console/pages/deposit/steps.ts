@@ -1,5 +1,5 @@
 import { DepositState } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import type { Word } from "../words.ts";
+import type { Word } from "../status-labels.ts";
 
 /** How far one step of a deposit is. */
 export type StepState = "done" | "now" | "later" | "failed";

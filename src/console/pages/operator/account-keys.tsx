@@ -14,7 +14,7 @@ import {
   Time,
   type Column,
 } from "../../ui/index.ts";
-import { Loaded } from "../loaded.tsx";
+import { Loaded } from "../query-result.tsx";
 
 /** The keys of an account, which its owner has made. */
 export function AccountKeys({ accountId }: { accountId: string }) {

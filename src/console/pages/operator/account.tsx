@@ -4,7 +4,7 @@ import { useParams } from "wouter";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
 import { formatCount } from "../../format.ts";
 import { Button, ButtonLink, Card, Copyable, Facts, Money, Note, Time } from "../../ui/index.ts";
-import { Loaded } from "../loaded.tsx";
+import { Loaded } from "../query-result.tsx";
 import { Address } from "../on-chain.tsx";
 import { AccountKeys } from "./account-keys.tsx";
 import { AccountState } from "./accounts.tsx";

@@ -11,7 +11,7 @@ import { transport } from "../../rpc.ts";
 import { Copyable, EmptyState, Money, Status, Time, type Column } from "../../ui/index.ts";
 import { ListCard } from "../activity/list-card.tsx";
 import { usePagedList } from "../paged-list.ts";
-import type { Word } from "../words.ts";
+import type { Word } from "../status-labels.ts";
 
 const COLUMNS: readonly Column<FailedPayment>[] = [
   { head: "When", cell: ({ at }) => <Time at={at} /> },

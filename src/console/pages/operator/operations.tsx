@@ -1,6 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
-import { Loaded } from "../loaded.tsx";
+import { Loaded } from "../query-result.tsx";
 import { AuditCard } from "./audit-card.tsx";
 import { ChainCard } from "./chain-card.tsx";
 import { MoneyStats } from "./money-stats.tsx";

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Tabs } from "../../ui/index.ts";
 import { FailedPayments } from "./failed-payments.tsx";
 import { OperatorPage } from "./operator-page.tsx";
-import { Suspense } from "./suspense.tsx";
+import { Suspense } from "./suspense-list.tsx";
 import "./operator.css";
 
 const TABS = [

@@ -4,10 +4,10 @@ import { BalanceService, type GetBalanceResponse } from "#gen/toolgate/console/v
 import { useCatalogue } from "../../catalogue.ts";
 import { counted, formatUsd } from "../../format.ts";
 import { ButtonLink, Card, Money, Note, Stat, Stats } from "../../ui/index.ts";
-import { Loaded } from "../loaded.tsx";
-import { reachOf, type Reach } from "./reach.ts";
-import { windowOf } from "./span.ts";
-import { useHour } from "./use-hour.ts";
+import { Loaded } from "../query-result.tsx";
+import { reachOf, type Reach } from "./affordable-calls.ts";
+import { windowOf } from "./time-range.ts";
+import { useHour } from "./use-current-hour.ts";
 
 /** What can be spent, how far it reaches, and a warning where that is not far. */
 export function BalanceCard() {

@@ -5,11 +5,11 @@ import { useSearchParams } from "wouter";
 import { BalanceService, type GetUsageResponse } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { counted, formatUsd } from "../../format.ts";
 import { ButtonLink, Card, Choice, EmptyState, Skeleton } from "../../ui/index.ts";
-import { Loaded } from "../loaded.tsx";
-import { SPAN_NAMES, SPANS, windowOf, type Span } from "./span.ts";
+import { Loaded } from "../query-result.tsx";
+import { SPAN_NAMES, SPANS, windowOf, type Span } from "./time-range.ts";
 import { UsageChart, type Measure } from "./usage-chart.tsx";
 import { UsageTables } from "./usage-tables.tsx";
-import { useHour } from "./use-hour.ts";
+import { useHour } from "./use-current-hour.ts";
 
 const SPAN_CHOICES = SPANS.map((value) => ({ value, label: value }));
 const MEASURES = [

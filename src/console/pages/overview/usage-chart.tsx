@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { UsageBucket } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { counted, formatCount, formatUsd } from "../../format.ts";
 import { LazyChart } from "../../ui/index.ts";
-import { bucketLabel, bucketTitle } from "./span.ts";
+import { bucketLabel, bucketTitle } from "./time-range.ts";
 
 /** What the bars stand for. */
 export type Measure = "spend" | "calls";

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useSignedIn } from "../../session.tsx";
 import { Code, Tabs } from "../../ui/index.ts";
 import { curlOf, mcpOf, typescriptOf } from "./snippets.ts";
-import type { PlayCall } from "./play-call.ts";
+import type { PlayCall } from "./tool-call.ts";
 
 const TABS = [
   { id: "curl", label: "curl" },

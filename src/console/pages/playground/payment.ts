@@ -3,10 +3,10 @@ import { createClient, type Transport } from "@connectrpc/connect";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { can } from "../../wallet/features.ts";
-import { sendSigned } from "../../wallet/send-signed.ts";
+import { sendSigned } from "../../wallet/send-signed-transaction.ts";
 import { signTransaction } from "../../wallet/sign-transaction.ts";
 import { encodedPayment, fromBase64, post, toBase64, type Exchange } from "./exchange.ts";
-import type { Offer } from "./offer.ts";
+import type { Offer } from "./payment-quote.ts";
 import { objectOf, textOf } from "./schema.ts";
 
 /** How a quote is paid. */

@@ -4,7 +4,7 @@ import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
 import { useCallback, useSyncExternalStore } from "react";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
-import { forgetWithSession } from "../../forgetting.ts";
+import { forgetWithSession } from "../../session-end.ts";
 import { queryClient } from "../../rpc.ts";
 import { useSignedIn } from "../../session.tsx";
 

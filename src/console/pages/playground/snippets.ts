@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { PlayCall } from "./play-call.ts";
+import type { PlayCall } from "./tool-call.ts";
 
 /** Where the key is read from: what is copied is often passed on, and a key is not to be. */
 const KEY_VARIABLE = "TOOLGATE_API_KEY";

@@ -2,7 +2,7 @@ import { timestampMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { formatDuration } from "../../format.ts";
 import { Time } from "../../ui/index.ts";
-import { runWord } from "../words.ts";
+import { runWord } from "../status-labels.ts";
 
 /** When the run was accepted, started and ended, and what lay between. */
 export function Timeline({ run }: { run: Run }) {

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ToolUsageSchema } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { ToolSchema, ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
-import { reachOf } from "../../src/console/pages/overview/reach.ts";
+import { reachOf } from "../../src/console/pages/overview/affordable-calls.ts";
 
 const tool = (name: string, price?: bigint, status: ToolStatus = ToolStatus.ACTIVE) =>
   create(ToolSchema, {

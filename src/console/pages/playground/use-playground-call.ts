@@ -3,11 +3,11 @@ import { useTransport } from "@connectrpc/connect-query";
 import { useCallback } from "react";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { newIdempotencyKey, post, type Exchange } from "./exchange.ts";
-import { useKeptPlays } from "./kept-plays.ts";
-import { offerOf, type Offer } from "./offer.ts";
+import { useKeptPlays } from "./call-history.ts";
+import { offerOf, type Offer } from "./payment-quote.ts";
 import { textOf } from "./schema.ts";
-import { forgetWithSession } from "../../forgetting.ts";
-import type { PlayCall } from "./play-call.ts";
+import { forgetWithSession } from "../../session-end.ts";
+import type { PlayCall } from "./tool-call.ts";
 import { isGasless, payOnChain, signGasless, type PaymentMade } from "./payment.ts";
 
 /** Where agents call. */

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { goTo, settled, type ConsoleWorld } from "./console-world.ts";
-import { fillAccount, type Filled } from "./filled-account.ts";
+import { fillAccount, type Filled } from "./seeded-account.ts";
 import { testWallet } from "./wallet.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { base58 } from "@scure/base";
 import { expect, it } from "vitest";
-import { sendSigned } from "../../src/console/wallet/send-signed.ts";
+import { sendSigned } from "../../src/console/wallet/send-signed-transaction.ts";
 
 const SIGNATURE = Uint8Array.from({ length: 64 }, (_, at) => at + 1);
 const TRANSACTION = Uint8Array.from([1, ...SIGNATURE, 9, 9, 9]);

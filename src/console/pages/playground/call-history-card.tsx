@@ -1,7 +1,7 @@
 import { formatDuration } from "../../format.ts";
 import { Button, Card, Status, Table, Time, type Column } from "../../ui/index.ts";
 import { statusKind } from "./exchange-view.tsx";
-import type { Play } from "./use-play.ts";
+import type { Play } from "./use-playground-call.ts";
 
 /** The calls of this visit, newest first. */
 export function Visit({ plays, onShow }: { plays: readonly Play[]; onShow: (play: Play) => void }) {

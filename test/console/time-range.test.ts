@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bucketLabel, bucketTitle, windowOf } from "../../src/console/pages/overview/span.ts";
+import { bucketLabel, bucketTitle, windowOf } from "../../src/console/pages/overview/time-range.ts";
 
 const at = (text: string) => Date.parse(text);
 

@@ -6,7 +6,7 @@ import { Button, ErrorNote, Note } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { WalletButtons } from "../../wallet/wallet-buttons.tsx";
 import { useWallets } from "../../wallet/wallet-provider.tsx";
-import type { Offer } from "./offer.ts";
+import type { Offer } from "./payment-quote.ts";
 import { isGasless } from "./payment.ts";
 
 /** What the call costs, for how long that is good, and the button that pays it. */

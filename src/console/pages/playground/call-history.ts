@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useSyncExternalStore } from "react";
-import { forgetWithSession } from "../../forgetting.ts";
+import { forgetWithSession } from "../../session-end.ts";
 import { useSignedIn } from "../../session.tsx";
-import type { Play } from "./use-play.ts";
+import type { Play } from "./use-playground-call.ts";
 
 /** The calls of this visit. */
 interface Kept {

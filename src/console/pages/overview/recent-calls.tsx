@@ -2,8 +2,8 @@ import { Link } from "wouter";
 import type { ListRunsResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { Run } from "#gen/toolgate/v1/run_pb.ts";
 import { Aligned, ButtonLink, Card, Money, Status, Table, Time, type Column } from "../../ui/index.ts";
-import { Loaded } from "../loaded.tsx";
-import { runWord } from "../words.ts";
+import { Loaded } from "../query-result.tsx";
+import { runWord } from "../status-labels.ts";
 
 const COLUMNS: readonly Column<Run>[] = [
   {

@@ -14,7 +14,7 @@ import {
   Time,
   type Column,
 } from "../../ui/index.ts";
-import { Loaded } from "../loaded.tsx";
+import { Loaded } from "../query-result.tsx";
 import { usePagedList } from "../paged-list.ts";
 import { stateWord } from "./steps.ts";
 

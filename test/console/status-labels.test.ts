@@ -6,7 +6,7 @@ import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { ERRORS } from "../../src/domain/errors.ts";
 import { durationWord } from "../../src/console/pages/run/duration.ts";
 import { errorMeaning } from "../../src/console/pages/run/error-meaning.ts";
-import { entryWord, paidByWord, receiptWord, runWord } from "../../src/console/pages/words.ts";
+import { entryWord, paidByWord, receiptWord, runWord } from "../../src/console/pages/status-labels.ts";
 
 /** The values of an enumeration that can be sent. */
 const sent = <Value extends number>(values: Record<string, Value>) =>

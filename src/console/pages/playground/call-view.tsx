@@ -1,10 +1,10 @@
 import { Button, Card, ErrorNote, Note } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { ExchangeView } from "./exchange-view.tsx";
-import type { Offer } from "./offer.ts";
-import { OfferCard } from "./offer-card.tsx";
+import type { Offer } from "./payment-quote.ts";
+import { OfferCard } from "./quote-card.tsx";
 import { Outcome } from "./outcome.tsx";
-import type { Play } from "./use-play.ts";
+import type { Play } from "./use-playground-call.ts";
 
 /** A call, step by step, and what the person can do next. */
 export function PlayView({
