@@ -3,7 +3,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { Suspense } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { Frame } from "./frame.tsx";
-import { PageFailure } from "./page-error-boundary.tsx";
+import { PageErrorBoundary } from "./page-error-boundary.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { ROUTES } from "./routes.ts";
 import { queryClient, transport } from "./rpc.ts";
@@ -18,7 +18,7 @@ export function App() {
       <QueryClientProvider client={queryClient}>
         <Router base="/console">
           <WalletProvider>
-            <Door />
+            <SessionContent />
           </WalletProvider>
           <Toasts />
         </Router>
@@ -27,18 +27,18 @@ export function App() {
   );
 }
 
-function Door() {
+function SessionContent() {
   const { data, error, refetch } = useSessionQuery();
   const [location] = useLocation();
   if (data?.session && data.installation) {
     return (
       <SignedInProvider value={{ session: data.session, installation: data.installation }}>
         <Frame>
-          <PageFailure location={location}>
-            <Suspense fallback={<Opening />}>
+          <PageErrorBoundary location={location}>
+            <Suspense fallback={<PageLoading />}>
               <Pages />
             </Suspense>
-          </PageFailure>
+          </PageErrorBoundary>
         </Frame>
       </SignedInProvider>
     );
@@ -61,12 +61,12 @@ function Pages() {
       {ROUTES.map(({ path, page }) => (
         <Route key={path} path={path} component={page} />
       ))}
-      <Route component={NothingHere} />
+      <Route component={NotFoundPage} />
     </Switch>
   );
 }
 
-function Opening() {
+function PageLoading() {
   return (
     <div className="page">
       <Skeleton lines={6} height={20} />
@@ -74,7 +74,7 @@ function Opening() {
   );
 }
 
-function NothingHere() {
+function NotFoundPage() {
   return (
     <Page title="Nothing here">
       <EmptyState

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import Plot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useShownTheme } from "./theme.ts";
+import { useEffectiveTheme } from "./theme.ts";
 
 /** What a chart shows: one figure for each moment. */
 export interface ChartProps {
@@ -16,7 +16,7 @@ export interface ChartProps {
   /** How a moment is written: `formatUtcDay` for days. Moments are shown in UTC. */
   formatTime: (time: Date) => string;
   /** The same where there is room: beside the pointer and in the table; `formatTime` where left out. */
-  formatWhole?: (time: Date) => string;
+  formatFullTime?: (time: Date) => string;
   /** The exact figures as text, for the table that screen readers get; `format` of each where left out. */
   texts?: readonly string[];
   /** `bars` for what was counted in a span, `line` for what had a value at a moment. */
@@ -27,9 +27,18 @@ export interface ChartProps {
 
 /** A chart on a canvas, with its figures as a table that is only heard. */
 export function Chart(props: ChartProps) {
-  const { label, times, texts, values, format, formatTime, formatWhole = formatTime, height = 200 } = props;
+  const {
+    label,
+    times,
+    texts,
+    values,
+    format,
+    formatTime,
+    formatFullTime = formatTime,
+    height = 200,
+  } = props;
   const box = useRef<HTMLDivElement>(null);
-  const theme = useShownTheme();
+  const theme = useEffectiveTheme();
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
@@ -60,7 +69,7 @@ export function Chart(props: ChartProps) {
           <tbody>
             {times.map((time, index) => (
               <tr key={time.getTime()}>
-                <th scope="row">{formatWhole(time)}</th>
+                <th scope="row">{formatFullTime(time)}</th>
                 <td>{texts?.[index] ?? format(values[index] ?? 0)}</td>
               </tr>
             ))}
@@ -76,11 +85,11 @@ function dataOf({ times, values }: ChartProps): Plot.AlignedData {
 }
 
 function optionsOf(
-  { times, format, formatTime, formatWhole = formatTime, kind = "bars", height = 200 }: ChartProps,
+  { times, format, formatTime, formatFullTime = formatTime, kind = "bars", height = 200 }: ChartProps,
   element: HTMLElement,
 ): Plot.Options {
   const style = getComputedStyle(element);
-  const colour = shownColours(element);
+  const colour = resolveColours(element);
   const font = `11px ${style.fontFamily}`;
   const axis = { stroke: colour("--text-faint"), font, ticks: { show: false } };
   const paths = kind === "bars" ? Plot.paths.bars?.({ size: [0.7, 28], radius: 0.2 }) : undefined;
@@ -92,7 +101,7 @@ function optionsOf(
     cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === "line" } },
     tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), "UTC"),
     scales: {
-      x: { range: (_, from, to) => withRoom(times, kind, from, to) },
+      x: { range: (_, from, to) => axisRange(times, kind, from, to) },
       y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] },
     },
     axes: [
@@ -100,8 +109,8 @@ function optionsOf(
         ...axis,
         grid: { show: false },
         size: 26,
-        splits: (plot) => namedMoments(times, plot.width / 76),
-        values: (_, seconds) => seconds.map((at) => axisTime(formatTime, at)),
+        splits: (plot) => axisTicks(times, plot.width / 76),
+        values: (_, seconds) => seconds.map((at) => axisLabel(formatTime, at)),
       },
       {
         ...axis,
@@ -121,12 +130,12 @@ function optionsOf(
         points: { show: false },
       },
     ],
-    plugins: [pointedAt(format, formatWhole)],
+    plugins: [tooltip(format, formatFullTime)],
   };
 }
 
 /** Reads colours as they are shown: a canvas takes no `light-dark()`, which a custom property's own text may be. */
-function shownColours(element: HTMLElement): (name: string) => string {
+function resolveColours(element: HTMLElement): (name: string) => string {
   const probe = document.createElement("span");
   element.append(probe);
   const read = (name: string) => {
@@ -139,7 +148,7 @@ function shownColours(element: HTMLElement): (name: string) => string {
 }
 
 /** The span of the axis, seconds; bars need half of their distance at both ends to be seen whole. */
-function withRoom(
+function axisRange(
   times: readonly Date[],
   kind: ChartProps["kind"],
   from: number,
@@ -152,7 +161,7 @@ function withRoom(
 }
 
 /** The moments that are named below the chart, seconds: of those that it shows, every so-manyth, at most about `most`. */
-function namedMoments(times: readonly Date[], most: number): number[] {
+function axisTicks(times: readonly Date[], most: number): number[] {
   const step = Math.max(1, Math.ceil(times.length / Math.max(1, most)));
   return times
     .filter((_, index) => (times.length - 1 - index) % step === 0)
@@ -160,12 +169,12 @@ function namedMoments(times: readonly Date[], most: number): number[] {
 }
 
 /** A year is known; what is left is short enough for an axis. */
-function axisTime(formatTime: ChartProps["formatTime"], seconds: number): string {
+function axisLabel(formatTime: ChartProps["formatTime"], seconds: number): string {
   return formatTime(new Date(seconds * 1_000)).replace(/^\d{4}-/, "");
 }
 
 /** What is under the pointer, in words. */
-function pointedAt(format: ChartProps["format"], formatTime: ChartProps["formatTime"]): Plot.Plugin {
+function tooltip(format: ChartProps["format"], formatTime: ChartProps["formatTime"]): Plot.Plugin {
   const tip = document.createElement("div");
   tip.className = "chart-tip";
   return {

@@ -11,7 +11,7 @@ export function formatUsd(microUsd: bigint): string {
     .toString()
     .padStart(6, "0")
     .replace(/0{1,4}$/, "");
-  return `${microUsd < 0n ? "-" : ""}$${grouped((size / MICRO).toString())}.${decimals}`;
+  return `${microUsd < 0n ? "-" : ""}$${groupThousands((size / MICRO).toString())}.${decimals}`;
 }
 
 /** How many decimals it is written with, 2 to 6. */
@@ -26,12 +26,12 @@ export function formatSignedUsd(microUsd: bigint): string {
 }
 
 /** Micro-USD as a plain decimal number for a field or a file: `1.25`. */
-export function plainUsd(microUsd: bigint): string {
+export function formatPlainUsd(microUsd: bigint): string {
   return formatUsd(microUsd).replaceAll(/[$,]/g, "");
 }
 
 /** More than anybody has here, micro-USD; well within what the gateway takes as an amount. */
-export const MOST_USD = 1_000_000_000n * MICRO;
+export const MAX_USD = 1_000_000_000n * MICRO;
 
 /**
  * Reads an amount of dollars that a person has typed.
@@ -46,16 +46,16 @@ export function parseUsd(text: string): bigint | undefined {
 
 /** A count with its thousands apart: `12,345`. */
 export function formatCount(count: bigint | number): string {
-  return grouped(count.toString());
+  return groupThousands(count.toString());
 }
 
 /** A count and what is counted: `1 call`, `2 calls`. */
-export function counted(count: bigint | number, one: string, many = `${one}s`): string {
+export function pluralize(count: bigint | number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${BigInt(count) === 1n ? one : many}`;
 }
 
 /** The beginning and the end of an identifier or address that is long: `7xKX…9fQm`, `key_01a2…3d66`. */
-export function shortened(text: string, head = 4, tail = 4): string {
+export function truncateMiddle(text: string, head = 4, tail = 4): string {
   // What kind of identifier it is says nothing about which one it is.
   const start = head + (/^[a-z]+_/.exec(text)?.[0].length ?? 0);
   return text.length <= start + tail + 3 ? text : `${text.slice(0, start)}…${text.slice(-tail)}`;
@@ -89,7 +89,7 @@ const STEPS: readonly [seconds: number, unit: string][] = [
 ];
 
 /** How far a moment is from another one: `just now`, `3 minutes ago`, `in 2 days`; its day where that is long. */
-export function formatDistance(date: Date, now: Date): string {
+export function formatRelativeTime(date: Date, now: Date): string {
   const seconds = Math.round((date.getTime() - now.getTime()) / 1_000);
   const size = Math.abs(seconds);
   if (size < 10) return "just now";
@@ -97,7 +97,7 @@ export function formatDistance(date: Date, now: Date): string {
   for (const [limit, unit] of STEPS) {
     if (size < limit) {
       // What has gone by is told when it is whole; what is to come, to the nearest.
-      const text = counted(seconds < 0 ? Math.floor(size / divisor) : Math.round(size / divisor), unit);
+      const text = pluralize(seconds < 0 ? Math.floor(size / divisor) : Math.round(size / divisor), unit);
       return seconds < 0 ? `${text} ago` : `in ${text}`;
     }
     divisor = limit === 86_400 * 60 ? divisor : limit;
@@ -105,6 +105,6 @@ export function formatDistance(date: Date, now: Date): string {
   return formatUtcDay(date);
 }
 
-function grouped(digits: string): string {
+function groupThousands(digits: string): string {
   return digits.replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }

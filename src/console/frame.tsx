@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
-import { isAt, OPERATOR_PLACES, PLACES, type Place } from "./navigation.ts";
+import { isAt, OPERATOR_NAV_ITEMS, NAV_ITEMS, type NavItem } from "./navigation.ts";
 import { useSignedIn, useSignOut } from "./session.tsx";
-import { shortened } from "./format.ts";
+import { truncateMiddle } from "./format.ts";
 import { Button, CopyButton, Icon } from "./ui/index.ts";
 import { Brand } from "./brand.tsx";
 
@@ -35,11 +35,11 @@ export function Frame({ children }: { children: ReactNode }) {
       <header className="side">
         <Brand />
         <nav aria-label="Console">
-          <Places places={PLACES} location={location} />
+          <NavList items={NAV_ITEMS} location={location} />
           {session.operator && (
             <>
               <p className="nav-head">Operator</p>
-              <Places places={OPERATOR_PLACES} location={location} />
+              <NavList items={OPERATOR_NAV_ITEMS} location={location} />
             </>
           )}
         </nav>
@@ -62,14 +62,14 @@ export function Frame({ children }: { children: ReactNode }) {
   );
 }
 
-function Places({ places, location }: { places: readonly Place[]; location: string }) {
+function NavList({ items, location }: { items: readonly NavItem[]; location: string }) {
   return (
     <ul className="nav">
-      {places.map((place, index) => (
-        <li key={place.href} className={places === PLACES && index < IN_BAR ? "nav-first" : undefined}>
-          <Link href={place.href} aria-current={isAt(location, place) ? "page" : undefined}>
-            <Icon name={place.icon} />
-            {place.label}
+      {items.map((item, index) => (
+        <li key={item.href} className={items === NAV_ITEMS && index < IN_BAR ? "nav-first" : undefined}>
+          <Link href={item.href} aria-current={isAt(location, item) ? "page" : undefined}>
+            <Icon name={item.icon} />
+            {item.label}
           </Link>
         </li>
       ))}
@@ -85,7 +85,7 @@ function Account() {
       <div className="account-wallet">
         <span className="faint">Signed in as</span>
         <span className="copyable">
-          <code title={session.wallet}>{shortened(session.wallet, 5, 5)}</code>
+          <code title={session.wallet}>{truncateMiddle(session.wallet, 5, 5)}</code>
           <CopyButton text={session.wallet} label="wallet address" />
         </span>
       </div>

@@ -1,10 +1,10 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
-import { applyTheme, chosenTheme } from "./theme.ts";
+import { applyTheme, selectedTheme } from "./theme.ts";
 import "./styles/index.css";
 
-applyTheme(chosenTheme());
+applyTheme(selectedTheme());
 const root = document.querySelector("#root");
 if (root) {
   createRoot(root).render(

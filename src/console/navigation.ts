@@ -1,14 +1,14 @@
 import type { IconName } from "./ui/icon.tsx";
 
 /** A place in the navigation. */
-export interface Place {
+export interface NavItem {
   href: string;
   label: string;
   icon: IconName;
 }
 
 /** What everyone sees. The first four stay in sight on a narrow screen. */
-export const PLACES: readonly Place[] = [
+export const NAV_ITEMS: readonly NavItem[] = [
   { href: "/", label: "Overview", icon: "home" },
   { href: "/activity", label: "Activity", icon: "list" },
   { href: "/keys", label: "Keys", icon: "key" },
@@ -18,7 +18,7 @@ export const PLACES: readonly Place[] = [
 ];
 
 /** What the operator sees besides. */
-export const OPERATOR_PLACES: readonly Place[] = [
+export const OPERATOR_NAV_ITEMS: readonly NavItem[] = [
   { href: "/operator", label: "Operations", icon: "gauge" },
   { href: "/operator/accounts", label: "Accounts", icon: "people" },
   { href: "/operator/payments", label: "Payments", icon: "inbox" },
@@ -26,7 +26,7 @@ export const OPERATOR_PLACES: readonly Place[] = [
 ];
 
 /** Whether the address is at the place or below it. */
-export function isAt(location: string, { href }: Place): boolean {
+export function isAt(location: string, { href }: NavItem): boolean {
   if (href === "/" || href === "/operator") return location === href;
   if (href === "/activity" && /^\/(receipts|runs)\//.test(location)) return true;
   return location === href || location.startsWith(`${href}/`);

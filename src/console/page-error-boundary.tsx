@@ -16,7 +16,7 @@ interface State {
  * Stands in for a page that cannot be shown: its script could not be fetched, since the gateway is out of reach or has another version by
  * now, or it threw. The navigation around it stays.
  */
-export class PageFailure extends Component<Props, State> {
+export class PageErrorBoundary extends Component<Props, State> {
   override state: State = { location: this.props.location, failed: false };
 
   static getDerivedStateFromError(): Partial<State> {

@@ -8,7 +8,7 @@ import {
   SessionService,
   type GetSessionResponse,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { forgetAll } from "./session-end.ts";
+import { runSessionEndHandlers } from "./session-end.ts";
 
 /** Where the answers of all pages are kept while the page is open. */
 export const queryClient = new QueryClient({
@@ -24,48 +24,48 @@ export const queryClient = new QueryClient({
 });
 
 /** What is asked while nobody is signed in: what is refused there ends nothing. */
-const SIGNING_IN: ReadonlySet<unknown> = new Set([
+const SIGN_IN_METHODS: ReadonlySet<unknown> = new Set([
   SessionService.method.beginSignIn,
   SessionService.method.buildSignInTransaction,
   SessionService.method.signIn,
 ]);
 
 /** Whether the session is being ended. */
-let ending = false;
+let signingOut = false;
 
 /** From now on, and until the page is another account's, requests of the pages are refused here. */
-export function setEnding(value: boolean): void {
-  ending = value;
+export function setSigningOut(value: boolean): void {
+  signingOut = value;
 }
 
 /**
  * Sends what a page asks only while its session lasts. A page may render once more after it, and would ask for what
  * the gateway refuses.
  */
-const withinSession: Interceptor = (next) => (request) => {
+const requireSession: Interceptor = (next) => (request) => {
   const signedOut = queryClient.getQueryData<GetSessionResponse>(sessionKey)?.session === undefined;
-  if (request.service.typeName !== SessionService.typeName && (ending || signedOut))
+  if (request.service.typeName !== SessionService.typeName && (signingOut || signedOut))
     throw new ConnectError("the session has ended", Code.Canceled);
   return next(request);
 };
 
 /** Whether the session ended without having been asked to. */
-let ended = false;
+let expired = false;
 
 /** How often the page has become somebody else's. */
-let changes = 0;
+let sessionVersion = 0;
 
 /**
  * A session that has ended is found out by whatever asks next: the page then asks for a new sign-in. What was still asked for the one before
  * ends nobody's session.
  */
-const endOfSession: Interceptor = (next) => async (request) => {
-  const asked = changes;
+const detectExpiredSession: Interceptor = (next) => async (request) => {
+  const asked = sessionVersion;
   try {
     return await next(request);
   } catch (error) {
-    if (isUnauthenticated(error) && asked === changes && !SIGNING_IN.has(request.method)) {
-      ended = true;
+    if (isUnauthenticated(error) && asked === sessionVersion && !SIGN_IN_METHODS.has(request.method)) {
+      expired = true;
       changeSession({});
     }
     throw error;
@@ -76,7 +76,7 @@ const endOfSession: Interceptor = (next) => async (request) => {
 export const transport = createConnectTransport({
   baseUrl: `${location.origin}/console/rpc`,
   useHttpGet: true,
-  interceptors: [withinSession, endOfSession],
+  interceptors: [requireSession, detectExpiredSession],
   fetch: (input, init) => fetch(input, { ...init, credentials: "same-origin" }),
 });
 
@@ -93,18 +93,18 @@ const sessionKey = createConnectQueryKey({
  * sent to get them.
  */
 export function changeSession(now: MessageInitShape<typeof GetSessionResponseSchema>): void {
-  changes++;
-  ending = false;
+  sessionVersion++;
+  signingOut = false;
   queryClient.setQueryData(sessionKey, create(GetSessionResponseSchema, now));
   queryClient.removeQueries({ predicate: ({ queryHash }) => queryHash !== hashKey(sessionKey) });
   queryClient.getMutationCache().clear();
-  forgetAll();
-  if (now.session) ended = false;
+  runSessionEndHandlers();
+  if (now.session) expired = false;
 }
 
 /** Whether it was not the person who has ended the last session of this page. */
-export function hasEndedByItself(): boolean {
-  return ended;
+export function hasSessionExpired(): boolean {
+  return expired;
 }
 
 function isUnauthenticated(error: unknown): boolean {

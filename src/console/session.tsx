@@ -5,7 +5,7 @@ import {
   type Installation,
   type Session,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { changeSession, queryClient, setEnding } from "./rpc.ts";
+import { changeSession, queryClient, setSigningOut } from "./rpc.ts";
 
 /** Who is signed in, and where. */
 export interface SignedIn {
@@ -36,24 +36,24 @@ export function useSessionQuery() {
  * What goes with the end of a session: what is still being asked is not waited for, for it would be refused, and all that was shown is
  * forgotten.
  */
-const endingSession = {
+const signOutOptions = {
   onMutate: () => {
-    setEnding(true);
+    setSigningOut(true);
     return queryClient.cancelQueries();
   },
   onSuccess: () => changeSession({}),
   onError: () => {
-    setEnding(false);
+    setSigningOut(false);
     return queryClient.invalidateQueries();
   },
 };
 
 /** Ends the own session. */
 export function useSignOut() {
-  return useMutation(SessionService.method.signOut, endingSession);
+  return useMutation(SessionService.method.signOut, signOutOptions);
 }
 
 /** Ends all sessions of the account. */
 export function useSignOutEverywhere() {
-  return useMutation(SessionService.method.signOutEverywhere, endingSession);
+  return useMutation(SessionService.method.signOutEverywhere, signOutOptions);
 }

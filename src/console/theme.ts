@@ -4,11 +4,11 @@ import { useSyncExternalStore } from "react";
 export type Theme = "system" | "light" | "dark";
 
 const KEY = "toolgate-theme";
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();
 
 /** What was chosen on this device; `system` where nothing was, or nothing can be kept. */
-export function chosenTheme(): Theme {
+export function selectedTheme(): Theme {
   const kept = stored();
   return kept === "light" || kept === "dark" ? kept : "system";
 }
@@ -29,7 +29,7 @@ export function applyTheme(theme: Theme): void {
 }
 
 /** Shows the page so from now on, on this device. */
-export function chooseTheme(theme: Theme): void {
+export function selectTheme(theme: Theme): void {
   try {
     if (theme === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, theme);
@@ -42,23 +42,23 @@ export function chooseTheme(theme: Theme): void {
 
 /** The chosen theme. */
 export function useTheme(): Theme {
-  return useSyncExternalStore(subscribe, chosenTheme);
+  return useSyncExternalStore(subscribe, selectedTheme);
 }
 
 /** The theme that is seen, for what draws its own colours. */
-export function useShownTheme(): "light" | "dark" {
+export function useEffectiveTheme(): "light" | "dark" {
   return useSyncExternalStore(subscribe, () => {
-    const theme = chosenTheme();
+    const theme = selectedTheme();
     if (theme !== "system") return theme;
-    return dark.matches ? "dark" : "light";
+    return darkScheme.matches ? "dark" : "light";
   });
 }
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  dark.addEventListener("change", listener);
+  darkScheme.addEventListener("change", listener);
   return () => {
     listeners.delete(listener);
-    dark.removeEventListener("change", listener);
+    darkScheme.removeEventListener("change", listener);
   };
 }

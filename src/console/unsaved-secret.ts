@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { forgetWithSession } from "./session-end.ts";
+import { onSessionEnd } from "./session-end.ts";
 
 /** A secret that was just made: nobody can ask for it again. */
 export interface UnsavedSecret {
@@ -15,18 +15,18 @@ let unsaved: UnsavedSecret | undefined;
 const listeners = new Set<() => void>();
 
 /** Keeps the secret, in this page's memory alone, until it is said to be saved: whoever leaves the page for another finds it there again. */
-export function keepSecret(secret: UnsavedSecret): void {
-  addEventListener("beforeunload", warn);
+export function storeUnsavedSecret(secret: UnsavedSecret): void {
+  addEventListener("beforeunload", confirmUnload);
   set(secret);
 }
 
 /** Forgets it. */
-export function forgetSecret(): void {
-  removeEventListener("beforeunload", warn);
+export function clearUnsavedSecret(): void {
+  removeEventListener("beforeunload", confirmUnload);
   set(undefined);
 }
 
-forgetWithSession(forgetSecret);
+onSessionEnd(clearUnsavedSecret);
 
 /** The secret that is not saved yet. */
 export function useUnsavedSecret(): UnsavedSecret | undefined {
@@ -44,6 +44,6 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** The browser asks whether to leave, in its own words. */
-function warn(event: BeforeUnloadEvent): void {
+function confirmUnload(event: BeforeUnloadEvent): void {
   event.preventDefault();
 }

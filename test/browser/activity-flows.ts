@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 
 /** How people find what their keys did. */
-export function activityFlows(here: () => ConsoleWorld): void {
+export function activityFlows(getWorld: () => ConsoleWorld): void {
   test("receipts and runs are narrowed, and the address that has it can be opened again", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
     const { key, secret } = await world.postgres.apiKeys.create({
       accountId: agent.accountId,
@@ -13,7 +13,7 @@ export function activityFlows(here: () => ConsoleWorld): void {
     });
     for (const apiKey of [agent.apiKey, agent.apiKey, secret])
       await world.call({ ...agent, apiKey }, "vram_estimate", { parameters_b: 7 });
-    const { page, leave } = await world.signedIn(agent.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("activity");
     const pager = (text: string) => page.getByText(text, { exact: true }).waitFor();
     await pager("3 receipts, all of them");
@@ -40,6 +40,6 @@ export function activityFlows(here: () => ConsoleWorld): void {
     await page.getByText("No runs like that").waitFor();
     expect(await page.getByLabel("Tool", { exact: true }).inputValue()).toBe("echo");
     expect(await page.getByLabel("From (UTC day)").inputValue()).toBe("");
-    await leave();
+    await closeBrowser();
   });
 }

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { goTo, settled, type ConsoleWorld } from "./console-world.ts";
-import { fillAccount, type Filled } from "./seeded-account.ts";
+import { navigate, waitUntilLoaded, type ConsoleWorld } from "./console-world.ts";
+import { seedAccount, type SeededAccount } from "./seeded-account.ts";
 import { testWallet } from "./wallet.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const PAGES: readonly ((filled: Filled) => string)[] = [
+const PAGES: readonly ((filled: SeededAccount) => string)[] = [
   () => "",
   () => "activity",
   ({ receiptId }) => `receipts/${receiptId}`,
@@ -37,12 +37,12 @@ interface Axe {
 }
 
 /** What axe is asked for: what is wrong, and nothing that it would have to fetch for that. */
-const ASKED = { resultTypes: ["violations"], preload: false, elementRef: false };
+const AXE_OPTIONS = { resultTypes: ["violations"], preload: false, elementRef: false };
 
 /** What axe finds on the page as it is, in a line each; `rule`: by that one alone. */
-export async function faultsOf(page: Page, rule?: string): Promise<string[]> {
+export async function axeViolations(page: Page, rule?: string): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
-  const options = rule === undefined ? ASKED : { ...ASKED, runOnly: [rule] };
+  const options = rule === undefined ? AXE_OPTIONS : { ...AXE_OPTIONS, runOnly: [rule] };
   const { violations } = await page.evaluate(
     (asked) => (globalThis as unknown as { axe: Axe }).axe.run(asked),
     options,
@@ -53,75 +53,75 @@ export async function faultsOf(page: Page, rule?: string): Promise<string[]> {
 }
 
 /** Looks at a page in light and in dark, and on a telephone: each page is loaded once, for loading is what takes the time. */
-async function lookAt(page: Page): Promise<string[]> {
-  await settled(page);
-  const faults = await faultsOf(page);
+async function checkPage(page: Page): Promise<string[]> {
+  await waitUntilLoaded(page);
+  const violations = await axeViolations(page);
   // What is dark differs by its colours alone.
   await page.emulateMedia({ colorScheme: "dark" });
-  faults.push(...(await faultsOf(page, "color-contrast")));
+  violations.push(...(await axeViolations(page, "color-contrast")));
   await page.setViewportSize({ width: 390, height: 844 });
   const over = await page
     .locator("html")
     .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
-  if (over > 0) faults.push(`${page.url()}: ${over} px wider than a telephone`);
+  if (over > 0) violations.push(`${page.url()}: ${over} px wider than a telephone`);
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 1_280, height: 800 });
-  return faults;
+  return violations;
 }
 
 /** Looks at what is not there until somebody opens it. */
-async function lookAtWhatOpens(page: Page, { accountId }: Filled): Promise<string[]> {
-  const faults: string[] = [];
+async function checkDialogs(page: Page, { accountId }: SeededAccount): Promise<string[]> {
+  const violations: string[] = [];
   const button = (name: string) => page.getByRole("button", { name, exact: true });
-  await goTo(page, "keys");
-  await settled(page);
+  await navigate(page, "keys");
+  await waitUntilLoaded(page);
   await button("Create key").click();
-  faults.push(...(await faultsOf(page)));
+  violations.push(...(await axeViolations(page)));
   await page.getByLabel("Name").fill("Looked at");
   await button("Create key").click();
   await button("I have saved it").waitFor();
-  faults.push(...(await faultsOf(page)));
+  violations.push(...(await axeViolations(page)));
   await button("I have saved it").click();
   const opens = async (name: string) => {
     await button(name).click();
     await page.getByRole("dialog").waitFor();
-    faults.push(...(await faultsOf(page)));
+    violations.push(...(await axeViolations(page)));
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
   };
   await opens("Rotate Looked at");
   await opens("Revoke Looked at");
-  await goTo(page, `operator/accounts/${accountId}`);
+  await navigate(page, `operator/accounts/${accountId}`);
   await opens("Adjust balance");
   await opens("Block");
-  await goTo(page, "settings");
+  await navigate(page, "settings");
   await opens("Sign out everywhere");
-  return faults;
+  return violations;
 }
 
 /** How the pages look, and whether everybody can use them. */
-export function looks(here: () => ConsoleWorld): void {
+export function appearanceTests(getWorld: () => ConsoleWorld): void {
   test("axe finds nothing to complain of on any page, light or dark, and none is wider than a telephone", async () => {
-    const world = here();
-    const filled = await fillAccount(world);
+    const world = getWorld();
+    const filled = await seedAccount(world);
     const options = { wallets: [testWallet(filled.wallet)] };
-    const stranger = await world.visitor(options);
+    const stranger = await world.browserFor(options);
     await stranger.page.goto("");
-    const faults = await lookAt(stranger.page);
-    await stranger.leave();
-    const { page, leave } = await world.signedIn(filled.wallet, options);
+    const violations = await checkPage(stranger.page);
+    await stranger.closeBrowser();
+    const { page, closeBrowser } = await world.signedInBrowser(filled.wallet, options);
     await page.goto("");
     for (const at of PAGES) {
-      await goTo(page, at(filled));
-      faults.push(...(await lookAt(page)));
+      await navigate(page, at(filled));
+      violations.push(...(await checkPage(page)));
     }
-    faults.push(...(await lookAtWhatOpens(page, filled)));
-    expect(faults).toEqual([]);
+    violations.push(...(await checkDialogs(page, filled)));
+    expect(violations).toEqual([]);
     // It does look: what no page has, it finds.
     await page.locator("main").evaluate((main) => {
       main.append(main.ownerDocument.createElement("button"));
     });
-    expect((await faultsOf(page)).join()).toContain("button-name");
-    await leave();
+    expect((await axeViolations(page)).join()).toContain("button-name");
+    await closeBrowser();
   }, 120_000);
 }

@@ -9,7 +9,7 @@ import { findChromium } from "./chromium.ts";
 import { installWallets, type TestWallet } from "./wallet.ts";
 
 /** What a visitor brings. */
-export interface VisitorOptions extends Pick<
+export interface BrowserOptions extends Pick<
   BrowserContextOptions,
   "colorScheme" | "viewport" | "userAgent"
 > {
@@ -20,19 +20,19 @@ export interface VisitorOptions extends Pick<
 }
 
 /** Somebody with a browser of their own: no cookie and nothing kept is shared with another one. */
-export interface Visitor {
+export interface UserBrowser {
   readonly page: Page;
   readonly context: BrowserContext;
   /** What went wrong in any of their pages so far: errors, violations of the policy, requests to elsewhere. */
-  readonly troubles: readonly string[];
+  readonly problems: readonly string[];
   /** Ends their browser. @throws Error when anything went wrong in it that was not expected */
-  leave(): Promise<void>;
+  closeBrowser(): Promise<void>;
 }
 
 /** A browser for the tests of a file. */
 export interface TestBrowser {
   /** Lets somebody visit `baseUrl`; paths are below it. */
-  visitor(baseUrl: string, options?: VisitorOptions): Promise<Visitor>;
+  openFor(baseUrl: string, options?: BrowserOptions): Promise<UserBrowser>;
   close(): Promise<void>;
 }
 
@@ -48,12 +48,12 @@ export async function openBrowser(): Promise<TestBrowser> {
     chromiumSandbox: false,
   });
   return {
-    visitor: (baseUrl, options = {}) => visit(browser, baseUrl, options),
+    openFor: (baseUrl, options = {}) => openContext(browser, baseUrl, options),
     close: () => browser.close(),
   };
 }
 
-async function visit(browser: Browser, baseUrl: string, options: VisitorOptions): Promise<Visitor> {
+async function openContext(browser: Browser, baseUrl: string, options: BrowserOptions): Promise<UserBrowser> {
   const { wallets = [], expected = [], ...look } = options;
   const context = await browser.newContext({
     baseURL: baseUrl,
@@ -66,23 +66,23 @@ async function visit(browser: Browser, baseUrl: string, options: VisitorOptions)
   });
   // Two noisy cores: only a test's own limit ends a wait.
   context.setDefaultTimeout(20_000);
-  const troubles = collectTroubles(context, new URL(baseUrl).origin, expected);
+  const problems = collectProblems(context, new URL(baseUrl).origin, expected);
   await installWallets(context, wallets);
   return {
     page: await context.newPage(),
     context,
-    troubles,
-    async leave() {
+    problems,
+    async closeBrowser() {
       await context.close();
-      if (troubles.length > 0) throw new Error(`the browser had troubles:\n${troubles.join("\n")}`);
+      if (problems.length > 0) throw new Error(`the browser had problems:\n${problems.join("\n")}`);
     },
   };
 }
 
-function collectTroubles(context: BrowserContext, origin: string, expected: readonly RegExp[]): string[] {
-  const troubles: string[] = [];
+function collectProblems(context: BrowserContext, origin: string, expected: readonly RegExp[]): string[] {
+  const problems: string[] = [];
   const add = (text: string) => {
-    if (!expected.some((pattern) => pattern.test(text))) troubles.push(text);
+    if (!expected.some((pattern) => pattern.test(text))) problems.push(text);
   };
   context.on("console", (message) => {
     // Violations of the policy are errors of the console, too.
@@ -94,5 +94,5 @@ function collectTroubles(context: BrowserContext, origin: string, expected: read
     const url = new URL(request.url());
     if (url.protocol.startsWith("http") && url.origin !== origin) add(`request to elsewhere: ${url.href}`);
   });
-  return troubles;
+  return problems;
 }

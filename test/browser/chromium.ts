@@ -13,7 +13,7 @@ export interface Chromium {
 }
 
 /** Written last: a folder that has it is whole. */
-const WHOLE = "whole";
+const COMPLETE_MARKER = "whole";
 
 /** The package's own font first, so that a page looks the same on every machine; then what the machine has, e.g. of fixed width. */
 const FONTS = `<?xml version="1.0"?>
@@ -22,14 +22,14 @@ const FONTS = `<?xml version="1.0"?>
   <dir prefix="relative">fonts/fonts</dir>
   <dir>/usr/share/fonts</dir>
   <cachedir prefix="xdg">fontconfig</cachedir>
-  ${preferred("system-ui", "Open Sans")}
-  ${preferred("sans-serif", "Open Sans")}
-  ${preferred("ui-monospace", "DejaVu Sans Mono")}
-  ${preferred("monospace", "DejaVu Sans Mono")}
+  ${preferFont("system-ui", "Open Sans")}
+  ${preferFont("sans-serif", "Open Sans")}
+  ${preferFont("ui-monospace", "DejaVu Sans Mono")}
+  ${preferFont("monospace", "DejaVu Sans Mono")}
 </fontconfig>
 `;
 
-function preferred(family: string, font: string): string {
+function preferFont(family: string, font: string): string {
   return `<alias binding="strong"><family>${family}</family><prefer><family>${font}</family></prefer></alias>`;
 }
 
@@ -62,8 +62,8 @@ async function unpacked(): Promise<string> {
     .replace(/build.*$/, "package.json");
   const { version }: { version: string } = JSON.parse(await readFile(manifest, "utf8"));
   const folder = path.join(os.tmpdir(), `toolgate-chromium-${version}-${process.geteuid?.() ?? 0}`);
-  if (await isOurs(folder)) {
-    if (await isThere(path.join(folder, WHOLE))) return folder;
+  if (await isPrivateFolder(folder)) {
+    if (await exists(path.join(folder, COMPLETE_MARKER))) return folder;
     await rm(folder, { recursive: true, force: true });
   }
   const staging = await mkdtemp(`${folder}.new-`);
@@ -72,14 +72,14 @@ async function unpacked(): Promise<string> {
     await rename(staging, folder);
   } catch {
     // Another test file was faster with the same, or the name is somebody else's: in that case ours stays where it is.
-    if (!(await isOurs(folder))) return staging;
+    if (!(await isPrivateFolder(folder))) return staging;
     await rm(staging, { recursive: true, force: true });
   }
   return folder;
 }
 
 /** Whether the folder is one that nobody but this user could have written into. */
-async function isOurs(folder: string): Promise<boolean> {
+async function isPrivateFolder(folder: string): Promise<boolean> {
   const found = await lstat(folder).catch(() => undefined);
   if (found === undefined) return false;
   return (
@@ -92,10 +92,10 @@ async function unpackInto(folder: string): Promise<void> {
   const program = path.join(import.meta.dirname, "unpack-chromium.ts");
   await promisify(execFile)(process.execPath, [program], { env: { ...process.env, TMPDIR: folder } });
   await writeFile(path.join(folder, "fonts.conf"), FONTS);
-  await writeFile(path.join(folder, WHOLE), "");
+  await writeFile(path.join(folder, COMPLETE_MARKER), "");
 }
 
-function isThere(file: string): Promise<boolean> {
+function exists(file: string): Promise<boolean> {
   return access(file).then(
     () => true,
     () => false,

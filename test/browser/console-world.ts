@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { buildConsoleIfOlder } from "../../src/dev/console-build/index.ts";
 import { signIn } from "../support/console.ts";
 import { startWorld, type World } from "../support/world.ts";
-import { openBrowser, type TestBrowser, type Visitor, type VisitorOptions } from "./browser.ts";
+import { openBrowser, type TestBrowser, type UserBrowser, type BrowserOptions } from "./browser.ts";
 
 /** A gateway that serves the console as it is built from the sources, and a browser to visit it with. */
 export interface ConsoleWorld extends World {
@@ -12,16 +12,16 @@ export interface ConsoleWorld extends World {
   /** Where the console is, without a slash at its end. */
   readonly consoleUrl: string;
   /** Somebody with a browser of their own. */
-  visitor(options?: VisitorOptions): Promise<Visitor>;
+  browserFor(options?: BrowserOptions): Promise<UserBrowser>;
   /** Somebody who has signed in before, with this wallet: the session's cookie is in their browser. */
-  signedIn(wallet: Keypair, options?: VisitorOptions): Promise<Visitor>;
+  signedInBrowser(wallet: Keypair, options?: BrowserOptions): Promise<UserBrowser>;
 }
 
 /** How long is waited for what comes soon, however busy the machine is. */
-export const SOON = { interval: 100 };
+export const POLL = { interval: 100 };
 
 /** Goes to another page of the console as a link does: what is loaded stays loaded. */
-export async function goTo(page: Page, at: string): Promise<void> {
+export async function navigate(page: Page, at: string): Promise<void> {
   await page.evaluate((path) => {
     const { history } = globalThis as unknown as {
       history: { pushState(state: null, title: "", url: string): void };
@@ -31,9 +31,9 @@ export async function goTo(page: Page, at: string): Promise<void> {
 }
 
 /** Until the page shows what it was asked for. */
-export async function settled(page: Page): Promise<void> {
+export async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
-  await expect.poll(() => page.locator("[aria-label=Loading]").count(), SOON).toBe(0);
+  await expect.poll(() => page.locator("[aria-label=Loading]").count(), POLL).toBe(0);
 }
 
 /** Starts all of it; `settings` as for {@link startWorld}. Deposits are looked for often. */
@@ -44,20 +44,18 @@ export async function startConsoleWorld(settings: Record<string, string> = {}): 
     openBrowser(),
   ]);
   const { consoleUrl } = world.gateway;
-  const visitor = (options?: VisitorOptions) => browser.visitor(`${consoleUrl}/`, options);
+  const browserFor = (options?: BrowserOptions) => browser.openFor(`${consoleUrl}/`, options);
   return {
     ...world,
     browser,
     consoleUrl,
-    visitor,
-    async signedIn(wallet, options) {
+    browserFor,
+    async signedInBrowser(wallet, options) {
       const { cookie } = await signIn(world, wallet);
-      const somebody = await visitor(options);
+      const user = await browserFor(options);
       const [name = "", value = ""] = cookie.split("=");
-      await somebody.context.addCookies([
-        { name, value, url: consoleUrl, httpOnly: true, sameSite: "Strict" },
-      ]);
-      return somebody;
+      await user.context.addCookies([{ name, value, url: consoleUrl, httpOnly: true, sameSite: "Strict" }]);
+      return user;
     },
     async close() {
       await browser.close();

@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { activityFlows } from "./activity-flows.ts";
 import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
 import { firstLoad } from "./first-load.ts";
-import { intruderFlows } from "./security-flows.ts";
+import { securityFlows } from "./security-flows.ts";
 import { keyFlows } from "./key-flows.ts";
 import { keyboardFlows } from "./keyboard-flows.ts";
-import { looks } from "./appearance.ts";
+import { appearanceTests } from "./appearance.ts";
 import { moneyFlows } from "./money-flows.ts";
 import { operatorFlows } from "./operator-flows.ts";
 import { playgroundFlows } from "./playground-flows.ts";
 import { settingsFlows } from "./settings-flows.ts";
 import { signInFlows } from "./sign-in-flows.ts";
-import { troubleFlows } from "./failure-flows.ts";
-import { totals } from "./totals.ts";
+import { failureFlows } from "./failure-flows.ts";
+import { totalsTests } from "./totals.ts";
 
 // One gateway and one browser for everything: a second browser beside the first would make both slower.
 let world: ConsoleWorld;
@@ -20,19 +20,19 @@ beforeAll(async () => {
   world = await startConsoleWorld();
 });
 afterAll(() => world?.close());
-const here = () => world;
+const getWorld = () => world;
 
 // First, while no other transfer waits for its owner.
-describe("operators", () => operatorFlows(here));
-describe("signing in", () => signInFlows(here));
-describe("keys", () => keyFlows(here));
-describe("money", () => moneyFlows(here));
-describe("activity", () => activityFlows(here));
-describe("the playground", () => playgroundFlows(here));
-describe("settings", () => settingsFlows(here));
-describe("the keyboard", () => keyboardFlows(here));
-describe("trouble", () => troubleFlows(here));
-describe("intruders", () => intruderFlows(here));
-describe("looks", () => looks(here));
-describe("totals", () => totals(here));
-describe("the first load", () => firstLoad(here));
+describe("operators", () => operatorFlows(getWorld));
+describe("signing in", () => signInFlows(getWorld));
+describe("keys", () => keyFlows(getWorld));
+describe("money", () => moneyFlows(getWorld));
+describe("activity", () => activityFlows(getWorld));
+describe("the playground", () => playgroundFlows(getWorld));
+describe("settings", () => settingsFlows(getWorld));
+describe("the keyboard", () => keyboardFlows(getWorld));
+describe("trouble", () => failureFlows(getWorld));
+describe("intruders", () => securityFlows(getWorld));
+describe("looks", () => appearanceTests(getWorld));
+describe("totals", () => totalsTests(getWorld));
+describe("the first load", () => firstLoad(getWorld));

@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 
 /** How long the page takes to come. */
-export function firstLoad(here: () => ConsoleWorld): void {
+export function firstLoad(getWorld: () => ConsoleWorld): void {
   test("the first load is told as so many loads of an empty page", async () => {
-    const world = here();
+    const world = getWorld();
     const empty = createServer((_request, response) => {
       response.setHeader("content-type", "text/html");
       response.end('<!doctype html><title>empty</title><link rel="icon" href="data:,"><h1>Empty</h1>');
@@ -17,7 +17,7 @@ export function firstLoad(here: () => ConsoleWorld): void {
     const loaded = async (url: string) => {
       const times: number[] = [];
       for (let count = 0; count < 3; count++) {
-        const { page, context } = await world.visitor();
+        const { page, context } = await world.browserFor();
         const start = performance.now();
         await page.goto(url);
         await page.getByRole("heading", { level: 1 }).waitFor();

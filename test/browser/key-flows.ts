@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { secret } from "../support/record.ts";
-import { SOON, type ConsoleWorld } from "./console-world.ts";
+import { POLL, type ConsoleWorld } from "./console-world.ts";
 
 /** What people do with keys. */
-export function keyFlows(here: () => ConsoleWorld): void {
+export function keyFlows(getWorld: () => ConsoleWorld): void {
   test("a key is shown until it is saved, works from elsewhere, and is refused once it is revoked", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
-    const { page, leave } = await world.signedIn(agent.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("keys");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name").fill("From outside");
@@ -26,15 +26,15 @@ export function keyFlows(here: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Revoke From outside" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
-    await expect.poll(async () => (await world.call(outside, "get_status", {})).status, SOON).toBe(401);
+    await expect.poll(async () => (await world.call(outside, "get_status", {})).status, POLL).toBe(401);
     expect(await page.content()).not.toContain(apiKey);
-    await leave();
+    await closeBrowser();
   });
 
   test("a key that is rotated stops at once where that is asked for, and the new one takes its place", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
-    const { page, leave } = await world.signedIn(agent.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("keys");
     await page.getByRole("button", { name: "Rotate test" }).click();
     await page.getByLabel("The old key").selectOption({ label: "Stops at once" });
@@ -42,10 +42,10 @@ export function keyFlows(here: () => ConsoleWorld): void {
     const shown = await page.getByRole("region", { name: "API key" }).textContent();
     const rotated = { ...agent, apiKey: secret("an API key", shown?.trim() ?? "") };
     expect(await world.call(rotated, "get_status", {})).toMatchObject({ status: 200 });
-    await expect.poll(async () => (await world.call(agent, "get_status", {})).status, SOON).toBe(401);
+    await expect.poll(async () => (await world.call(agent, "get_status", {})).status, POLL).toBe(401);
     await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Show 1 key that no longer works" }).click();
     expect(await page.getByRole("table").last().textContent()).toContain("test");
-    await leave();
+    await closeBrowser();
   });
 }

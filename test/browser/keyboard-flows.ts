@@ -14,11 +14,11 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
 }
 
 /** What is done without a mouse. */
-export function keyboardFlows(here: () => ConsoleWorld): void {
+export function keyboardFlows(getWorld: () => ConsoleWorld): void {
   test("somebody signs in, creates a key and deposits with the keyboard alone", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
-    const { page, leave } = await world.visitor({ wallets: [testWallet(agent.wallet)] });
+    const { page, closeBrowser } = await world.browserFor({ wallets: [testWallet(agent.wallet)] });
     const press = async (target: Locator) => {
       await tabTo(page, target);
       await page.keyboard.press("Enter");
@@ -47,6 +47,6 @@ export function keyboardFlows(here: () => ConsoleWorld): void {
     await press(button("Pay $1.50"));
     await page.getByText("Credited to your balance").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_500_000n);
-    await leave();
+    await closeBrowser();
   });
 }

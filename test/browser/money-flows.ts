@@ -6,11 +6,13 @@ import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
 /** How money comes in, and what is told of it. */
-export function moneyFlows(here: () => ConsoleWorld): void {
+export function moneyFlows(getWorld: () => ConsoleWorld): void {
   test("a deposit from the page's wallet is followed until it is on the balance", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
-    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [testWallet(agent.wallet)] });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, {
+      wallets: [testWallet(agent.wallet)],
+    });
     await page.goto("deposit");
     await page.getByLabel("Amount in USDC").fill("2.5");
     await page.getByRole("button", { name: "Continue" }).click();
@@ -21,14 +23,14 @@ export function moneyFlows(here: () => ConsoleWorld): void {
     await page.getByRole("navigation").getByRole("link", { name: "Overview" }).click();
     await page.getByText("$2.50").first().waitFor();
     expect(await world.violations()).toEqual([]);
-    await leave();
+    await closeBrowser();
   });
 
   test("the statement as a file adds up to the balance in the ledger", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent({ balance: 5_000_000n });
     for (const count of [1, 2, 3]) await world.call(agent, "vram_estimate", { parameters_b: count });
-    const { page, leave } = await world.signedIn(agent.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("activity");
     await page.getByRole("tab", { name: "Statement" }).click();
     await page.getByRole("button", { name: "Export CSV" }).click();
@@ -46,13 +48,13 @@ export function moneyFlows(here: () => ConsoleWorld): void {
     const balance = await world.postgres.ledger.balance(agent.accountId);
     expect(rows.reduce((sum, row) => sum + micro(row["amount_usdc"]), 0n)).toBe(balance);
     expect(micro(rows.at(-1)?.["balance_usdc"])).toBe(balance);
-    await leave();
+    await closeBrowser();
   });
 
   test("a deposit is paid by another wallet that knows nothing but the link of Solana Pay", async () => {
-    const world = here();
+    const world = getWorld();
     const [agent, other] = [await world.agent(), await world.agent()];
-    const { page, leave } = await world.signedIn(agent.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("deposit");
     await page.getByRole("button", { name: "$25", exact: true }).click();
     await page.getByRole("button", { name: "Continue" }).click();
@@ -62,7 +64,7 @@ export function moneyFlows(here: () => ConsoleWorld): void {
     await page.getByText("Credited to your balance").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(25_000_000n);
     expect(await world.postgres.ledger.balance(other.accountId)).toBe(0n);
-    await leave();
+    await closeBrowser();
   });
 }
 

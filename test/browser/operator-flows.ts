@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { SOON, type ConsoleWorld } from "./console-world.ts";
+import { POLL, type ConsoleWorld } from "./console-world.ts";
 
 /** What operators do. */
-export function operatorFlows(here: () => ConsoleWorld): void {
+export function operatorFlows(getWorld: () => ConsoleWorld): void {
   test("an operator finds an account, adjusts its balance, blocks it and lets it in again, and all of it is in the log", async () => {
-    const world = here();
+    const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
-    const { page, leave } = await world.signedIn(operator.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
     await page.goto("operator/accounts");
     await page.getByLabel("Find").fill(agent.wallet.publicKey.toBase58().slice(0, 12));
     await page.getByRole("table").getByRole("link").first().click();
@@ -26,27 +26,27 @@ export function operatorFlows(here: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Block", exact: true }).click();
     await page.getByLabel("Reason").fill("Asked us to");
     await page.getByRole("dialog").getByRole("button", { name: "Block" }).click();
-    await expect.poll(async () => (await world.call(agent, "get_status", {})).status, SOON).toBe(403);
+    await expect.poll(async () => (await world.call(agent, "get_status", {})).status, POLL).toBe(403);
     await page.getByRole("button", { name: "Unblock" }).click();
     await page.getByLabel("Reason").fill("It is cleared up");
     await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).click();
-    await expect.poll(async () => (await world.call(agent, "get_status", {})).status, SOON).toBe(200);
+    await expect.poll(async () => (await world.call(agent, "get_status", {})).status, POLL).toBe(200);
 
     await page.getByRole("link", { name: "Audit log" }).click();
     const log = page.getByRole("table", { name: "Actions of operators" });
     await log.waitFor();
     expect(await log.getByRole("row").count()).toBe(4);
     expect(await log.textContent()).toContain("Goodwill");
-    await leave();
+    await closeBrowser();
   });
 
   test("an operator gives a transfer of nobody to its owner, and the audit is clean", async () => {
-    const world = here();
+    const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
     await world.pay(agent, 750_000n, "<b>to my account</b>");
     world.chain.chain.advance(40);
-    await expect.poll(async () => (await world.postgres.treasuryLedger.suspended()).count, SOON).toBe(1);
-    const { page, leave } = await world.signedIn(operator.wallet);
+    await expect.poll(async () => (await world.postgres.treasuryLedger.suspended()).count, POLL).toBe(1);
+    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
     await page.goto("operator/payments");
     await page.getByText("<b>to my account</b>").waitFor();
     await page.getByRole("button", { name: "Assign", exact: true }).click();
@@ -58,23 +58,25 @@ export function operatorFlows(here: () => ConsoleWorld): void {
     await page.getByRole("link", { name: "Operations" }).click();
     await page.getByRole("button", { name: "Run now" }).click();
     await page.getByText("clean", { exact: true }).waitFor();
-    await leave();
+    await closeBrowser();
   });
 
   test("who is no operator sees none of it", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
-    const { page, leave } = await world.signedIn(agent.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("operator/accounts");
     await page.getByText("This page is for operators").waitFor();
     expect(await page.getByRole("link", { name: "Audit log" }).count()).toBe(0);
-    await leave();
+    await closeBrowser();
   });
 
   test("a correction whose answer is lost is made once, however often it is asked for", async () => {
-    const world = here();
+    const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
-    const { page, context, leave } = await world.signedIn(operator.wallet, { expected: [/ERR_FAILED/] });
+    const { page, context, closeBrowser } = await world.signedInBrowser(operator.wallet, {
+      expected: [/ERR_FAILED/],
+    });
     await page.goto(`operator/accounts/${agent.accountId}`);
     await page.getByRole("button", { name: "Adjust balance" }).click();
     await page.getByLabel("Amount").fill("0.000001");
@@ -93,6 +95,6 @@ export function operatorFlows(here: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Add $0.000001" }).click();
     await page.getByText("The balance was adjusted by +$0.000001").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1n);
-    await leave();
+    await closeBrowser();
   });
 }

@@ -6,7 +6,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
-import { faultsOf } from "./appearance.ts";
+import { axeViolations } from "./appearance.ts";
 import { testWallet, type TestWallet } from "./wallet.ts";
 
 const run = promisify(execFile);
@@ -29,43 +29,43 @@ async function buy(page: Page, wallet: TestWallet): Promise<void> {
 }
 
 /** What people try in the playground. */
-export function playgroundFlows(here: () => ConsoleWorld): void {
+export function playgroundFlows(getWorld: () => ConsoleWorld): void {
   test("a call without a balance is quoted, paid with a signature alone, answered, and has a receipt", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
-    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
     await buy(page, wallet);
     await page.getByText("paid by a gasless transfer").waitFor();
-    expect(wallet.asked).toEqual(["signTransaction"]);
+    expect(wallet.requests).toEqual(["signTransaction"]);
     await page.getByRole("link", { name: "Open the receipt" }).click();
     await page.getByRole("heading", { name: "Receipt" }).first().waitFor();
     await page.getByText("$0.001").first().waitFor();
     expect(await world.violations()).toEqual([]);
-    await leave();
+    await closeBrowser();
   });
 
   test("a wallet that only sends by itself pays on the chain, and the call waits until that is seen", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet, {
       name: "Sending wallet",
       abilities: ["signIn", "signAndSendTransaction"],
       rpcUrl: world.chain.url,
     });
-    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
     await buy(page, wallet);
     await page.getByText("paid by a transfer on the chain").waitFor();
-    expect(wallet.asked).toEqual(["signAndSendTransaction"]);
-    await leave();
+    expect(wallet.requests).toEqual(["signAndSendTransaction"]);
+    await closeBrowser();
   });
 
   test("the balance pays first, a free tool costs nothing, and what is wrong with the parameters is told", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, leave } = await world.signedIn(agent.wallet, { expected: [/status of 400/] });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { expected: [/status of 400/] });
     await ready(page);
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByText("paid by the balance").waitFor();
@@ -81,19 +81,19 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
     await page.getByText("It was free").waitFor();
     const table = page.getByRole("table", { name: "Calls of this visit" });
     expect(await table.getByRole("row").count()).toBe(4);
-    await leave();
+    await closeBrowser();
   });
 
   test("who declines to pay has paid nothing; a payment that is on its way is waited for, and not made twice", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
-    const wallet = testWallet(agent.wallet, { refuses: true });
-    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected });
+    const wallet = testWallet(agent.wallet, { rejects: true });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
     await buy(page, wallet);
     await page.getByText("You declined in Test wallet").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(0n);
-    wallet.refuses = false;
+    wallet.rejects = false;
     world.chain.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 500 } });
     await page.getByRole("button", { name: "Pay $0.001 with Test wallet" }).click();
     await page.getByText("The payment is on its way: asked").waitFor();
@@ -101,16 +101,16 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
     world.chain.faults.clear("sendTransaction");
     await page.getByText("paid by a gasless transfer").waitFor();
     // It was declined once and signed once.
-    expect(wallet.asked).toEqual(["signTransaction", "signTransaction"]);
-    await leave();
+    expect(wallet.requests).toEqual(["signTransaction", "signTransaction"]);
+    await closeBrowser();
   });
 
   test("an answer that is lost on its way is asked for again with the same payment", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
     const more = [...expected, /ERR_FAILED/];
-    const { page, context, leave } = await world.signedIn(agent.wallet, {
+    const { page, context, closeBrowser } = await world.signedInBrowser(agent.wallet, {
       wallets: [wallet],
       expected: more,
     });
@@ -126,21 +126,21 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
     await buy(page, wallet);
     await page.getByRole("button", { name: "Ask again with the same payment" }).click();
     await page.getByText("paid by a gasless transfer").waitFor();
-    expect(wallet.asked).toEqual(["signTransaction"]);
+    expect(wallet.requests).toEqual(["signTransaction"]);
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(0n);
-    await leave();
+    await closeBrowser();
   });
 
   test("a quote that has expired is not paid: another one is asked for", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
-    const { page, leave } = await world.signedIn(agent.wallet, { wallets: [wallet], expected });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await page.clock.install();
     await ready(page);
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByText("the quote is good for").waitFor();
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
     await page.clock.fastForward("05:01");
     await page.getByText("The quote has expired").waitFor();
     expect(await page.getByRole("button", { name: wallet.name, exact: true }).count()).toBe(0);
@@ -150,14 +150,14 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
     await page.getByRole("button", { name: wallet.name, exact: true }).click();
     await page.getByRole("button", { name: `Pay $0.001 with ${wallet.name}` }).click();
     await page.getByText("paid by a gasless transfer").waitFor();
-    expect(wallet.asked).toEqual(["signTransaction"]);
-    await leave();
+    expect(wallet.requests).toEqual(["signTransaction"]);
+    await closeBrowser();
   });
 
   test("what is copied works elsewhere: the line for a shell, the MCP configuration, the program", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, leave } = await world.signedIn(agent.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     await page.goto("playground?tool=echo");
     await page.getByLabel("message").fill('it\'s "quoted" $HOME `x` \\ ünï');
     const env = { ...process.env, TOOLGATE_API_KEY: agent.apiKey };
@@ -188,6 +188,6 @@ export function playgroundFlows(here: () => ConsoleWorld): void {
     ]);
     expect(fromShell.stdout).toContain(JSON.stringify('it\'s "quoted" $HOME `x` \\ ünï'));
     expect(fromProgram.stdout).toContain("ünï");
-    await leave();
+    await closeBrowser();
   });
 }

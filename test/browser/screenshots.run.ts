@@ -4,7 +4,7 @@ import process from "node:process";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
-import { fillAccount, type Filled } from "./seeded-account.ts";
+import { seedAccount, type SeededAccount } from "./seeded-account.ts";
 import { withPalette } from "./palette-png.ts";
 import { testWallet } from "./wallet.ts";
 
@@ -16,19 +16,19 @@ const WIDE = { width: 1280, height: 860 };
 const NARROW = { width: 390, height: 844 };
 
 /** A page to be seen. */
-interface Sight {
+interface Screenshot {
   readonly name: string;
   /** Below the console's address. */
-  readonly at: (filled: Filled) => string;
+  readonly at: (filled: SeededAccount) => string;
   /** What is done before it is seen. */
   readonly first?: (page: Page) => Promise<void>;
   /** Also on a telephone. */
   readonly narrow?: true;
   /** With an account that has nothing. */
-  readonly penniless?: true;
+  readonly emptyAccount?: true;
 }
 
-const SIGHTS: readonly Sight[] = [
+const SCREENSHOTS: readonly Screenshot[] = [
   { name: "overview", at: () => "", narrow: true },
   { name: "activity", at: () => "activity", narrow: true },
   { name: "statement", at: () => "activity?tab=statement" },
@@ -55,7 +55,7 @@ const SIGHTS: readonly Sight[] = [
   {
     name: "playground-402",
     at: () => "playground",
-    penniless: true,
+    emptyAccount: true,
     first: async (page) => {
       await page.getByRole("button", { name: "Make a playground key" }).click();
       await page.getByText("ends in").waitFor();
@@ -74,10 +74,10 @@ const SIGHTS: readonly Sight[] = [
 ];
 
 let world: ConsoleWorld;
-let filled: Filled;
+let filled: SeededAccount;
 beforeAll(async () => {
   world = await startConsoleWorld();
-  filled = await fillAccount(world);
+  filled = await seedAccount(world);
   if (ONLY === "" && process.env["SCREENSHOTS"] === undefined)
     await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
@@ -87,28 +87,28 @@ afterAll(() => world?.close());
 for (const colorScheme of ["light", "dark"] as const) {
   test(`the pages, ${colorScheme}`, async () => {
     const wallets = [testWallet(filled.wallet)];
-    const stranger = await world.visitor({ colorScheme, wallets, viewport: WIDE });
+    const stranger = await world.browserFor({ colorScheme, wallets, viewport: WIDE });
     if ("sign-in".startsWith(ONLY)) await take(stranger.page, { name: "sign-in", at: () => "" }, colorScheme);
     await stranger.context.close();
     for (const viewport of [WIDE, NARROW]) {
       const look = viewport === NARROW ? `${colorScheme}-narrow` : colorScheme;
-      const sights = SIGHTS.filter(
+      const sights = SCREENSHOTS.filter(
         ({ name, narrow }) => name.startsWith(ONLY) && (viewport === WIDE || narrow),
       );
       for (const penniless of [false, true]) {
         const wallet = penniless ? (await world.agent()).wallet : filled.wallet;
         const options = { wallets: [testWallet(wallet)], expected: [/status of 402/] };
-        const somebody = await world.signedIn(wallet, { colorScheme, viewport, ...options });
+        const somebody = await world.signedInBrowser(wallet, { colorScheme, viewport, ...options });
         for (const sight of sights)
-          if ((sight.penniless ?? false) === penniless) await take(somebody.page, sight, look);
-        expect(somebody.troubles).toEqual([]);
+          if ((sight.emptyAccount ?? false) === penniless) await take(somebody.page, sight, look);
+        expect(somebody.problems).toEqual([]);
         await somebody.context.close();
       }
     }
   });
 }
 
-async function take(page: Page, { name, at, first }: Sight, look: string): Promise<void> {
+async function take(page: Page, { name, at, first }: Screenshot, look: string): Promise<void> {
   await page.goto(at(filled));
   await page.getByRole("heading", { level: 1 }).waitFor();
   await first?.(page);

@@ -5,11 +5,13 @@ import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 
 /** What others try with somebody's session. */
-export function intruderFlows(here: () => ConsoleWorld): void {
+export function securityFlows(getWorld: () => ConsoleWorld): void {
   test("a stolen cookie opens neither the agents' door nor the console's from another origin, and nothing after signing out", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, context, leave } = await world.signedIn(agent.wallet, { expected: [/40[13]/] });
+    const { page, context, closeBrowser } = await world.signedInBrowser(agent.wallet, {
+      expected: [/40[13]/],
+    });
     await page.goto("");
     const [cookie] = await context.cookies();
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
@@ -30,12 +32,12 @@ export function intruderFlows(here: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
     expect(await status(list, own)).toBe(401);
-    await leave();
+    await closeBrowser();
   });
 
   test("a script in the page can make no policy for text that becomes code, and writes no markup without one", async () => {
-    const agent = await here().agent();
-    const { page, leave } = await here().signedIn(agent.wallet, { expected: [/trusted/i] });
+    const agent = await getWorld().agent();
+    const { page, closeBrowser } = await getWorld().signedInBrowser(agent.wallet, { expected: [/trusted/i] });
     await page.goto("");
     const told = await page.evaluate(() => {
       const attempt = (work: () => unknown) => {
@@ -57,13 +59,13 @@ export function intruderFlows(here: () => ConsoleWorld): void {
       ];
     });
     expect(told).toEqual(["TypeError", "TypeError", "TypeError"]);
-    await leave();
+    await closeBrowser();
   });
 
   test("a page of another origin can make the browser do nothing in the console", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
-    const { page, context } = await world.signedIn(agent.wallet);
+    const { page, context } = await world.signedInBrowser(agent.wallet);
     const target = `${world.consoleUrl}/rpc/toolgate.console.v1.KeyService/CreateKey`;
     const elsewhere = createServer((_request, response) => {
       response.setHeader("content-type", "text/html");

@@ -5,7 +5,7 @@ import { signIn } from "../support/console.ts";
 import { memoOf, xPayment, type World } from "../support/world.ts";
 
 /** An account that has been used, by every way there is. */
-export interface Filled {
+export interface SeededAccount {
   readonly accountId: string;
   readonly wallet: Keypair;
   /** A call that was paid on the chain. */
@@ -16,7 +16,7 @@ export interface Filled {
 }
 
 /** Makes an operator's account with a balance, keys, calls from the balance and on the chain, failures, deposits, and money in suspense. */
-export async function fillAccount(world: World): Promise<Filled> {
+export async function seedAccount(world: World): Promise<SeededAccount> {
   const agent = await world.agent({ operator: true });
   const person = await signIn(world, agent.wallet);
   const keys = person.client(KeyService);

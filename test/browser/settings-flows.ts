@@ -1,15 +1,18 @@
 import { expect, test } from "vitest";
 import { query } from "../support/database-server.ts";
-import { goTo, type ConsoleWorld } from "./console-world.ts";
+import { navigate, type ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
 /** What people set, and how they end their sessions. */
-export function settingsFlows(here: () => ConsoleWorld): void {
+export function settingsFlows(getWorld: () => ConsoleWorld): void {
   test("a session is ended from another one, and all of them at once", async () => {
-    const world = here();
+    const world = getWorld();
     const { wallet } = await world.agent();
     const options = { wallets: [testWallet(wallet)], expected: [/status of 401/] };
-    const [first, second] = [await world.signedIn(wallet, options), await world.signedIn(wallet, options)];
+    const [first, second] = [
+      await world.signedInBrowser(wallet, options),
+      await world.signedInBrowser(wallet, options),
+    ];
     await second.page.goto("settings");
     await first.page.goto("settings");
     const end = first.page.getByRole("button", { name: "End", exact: true });
@@ -17,7 +20,7 @@ export function settingsFlows(here: () => ConsoleWorld): void {
     await end.click();
     await first.page.getByText("The session has ended").waitFor();
     const thrownOut = second.page.getByRole("heading", { name: "Sign in with your wallet" });
-    await goTo(second.page, "keys");
+    await navigate(second.page, "keys");
     await thrownOut.waitFor();
     await second.page.getByRole("button", { name: "Test wallet" }).click();
     await second.page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
@@ -25,15 +28,17 @@ export function settingsFlows(here: () => ConsoleWorld): void {
     await first.page.getByRole("button", { name: "Sign out everywhere" }).click();
     await first.page.getByRole("dialog").getByRole("button", { name: "Sign out everywhere" }).click();
     await first.page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
-    await goTo(second.page, "deposit");
+    await navigate(second.page, "deposit");
     await thrownOut.waitFor();
-    await first.leave();
-    await second.leave();
+    await first.closeBrowser();
+    await second.closeBrowser();
   });
 
   test("the theme that was chosen stays on this device, whatever the system has", async () => {
-    const world = here();
-    const { page, leave } = await world.signedIn((await world.agent()).wallet, { colorScheme: "light" });
+    const world = getWorld();
+    const { page, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
+      colorScheme: "light",
+    });
     const paper = () =>
       page.evaluate("getComputedStyle(document.documentElement).backgroundColor").then(String);
     await page.goto("settings");
@@ -46,18 +51,18 @@ export function settingsFlows(here: () => ConsoleWorld): void {
     expect(await paper()).not.toBe(light);
     await page.getByText("As the system", { exact: true }).click();
     await expect.poll(paper).toBe(light);
-    await leave();
+    await closeBrowser();
   });
 
   test("the page warns of a balance below the one that was set", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent({ balance: 2_000_000n });
-    const { page, leave } = await world.signedIn(agent.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
     const warning = page.getByText("The balance is low");
     await page.goto("");
     await page.getByText("Held", { exact: true }).waitFor();
     expect(await warning.count()).toBe(0);
-    await goTo(page, "settings");
+    await navigate(page, "settings");
     const account = `select rate_per_minute, burst from account where id = '${agent.accountId.slice("acct_".length)}'`;
     const [limits] = (await query(world.database.url, account)).rows;
     const [rate, burst] = [limits.rate_per_minute, limits.burst].map((limit) =>
@@ -67,8 +72,8 @@ export function settingsFlows(here: () => ConsoleWorld): void {
     await page.getByLabel("Warn below").fill("2.000001");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved").waitFor();
-    await goTo(page, "");
+    await navigate(page, "");
     await warning.waitFor();
-    await leave();
+    await closeBrowser();
   });
 }

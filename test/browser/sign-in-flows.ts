@@ -1,64 +1,64 @@
 import type { Route } from "playwright-core";
 import { expect, test } from "vitest";
-import { goTo, type ConsoleWorld } from "./console-world.ts";
-import { ledger, testWallet, walletWithoutSignIn } from "./wallet.ts";
+import { navigate, type ConsoleWorld } from "./console-world.ts";
+import { ledgerWallet, testWallet, walletWithoutSignIn } from "./wallet.ts";
 
 /** How people come in, and go. */
-export function signInFlows(here: () => ConsoleWorld): void {
+export function signInFlows(getWorld: () => ConsoleWorld): void {
   test("somebody signs in with a wallet, is still signed in after a reload, and signs out", async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
-    const { page, leave } = await world.visitor({ wallets: [wallet] });
+    const { page, closeBrowser } = await world.browserFor({ wallets: [wallet] });
     await page.goto("");
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    expect(wallet.asked).toEqual(["signIn"]);
+    expect(wallet.requests).toEqual(["signIn"]);
     await page.reload();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
-    await leave();
+    await closeBrowser();
   });
 
   test("a wallet without signIn signs the text as a message, and a Ledger signs a transaction", async () => {
-    const world = here();
+    const world = getWorld();
     const [plain, onLedger] = [
       walletWithoutSignIn((await world.agent()).wallet),
-      ledger((await world.agent()).wallet),
+      ledgerWallet((await world.agent()).wallet),
     ];
-    const { page, leave } = await world.visitor({ wallets: [plain, onLedger] });
+    const { page, closeBrowser } = await world.browserFor({ wallets: [plain, onLedger] });
     await page.goto("");
     await page.getByRole("button", { name: "Plain wallet" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    expect(plain.asked).toEqual(["signMessage"]);
+    expect(plain.requests).toEqual(["signMessage"]);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Ledger" }).click();
     await page.getByRole("button", { name: "Sign a transaction instead" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    expect(onLedger.asked).toEqual(["signTransaction"]);
-    await leave();
+    expect(onLedger.requests).toEqual(["signTransaction"]);
+    await closeBrowser();
   });
 
   test("whoever declines in the wallet is told so and nothing else happens", async () => {
-    const world = here();
-    const wallet = testWallet((await world.agent()).wallet, { refuses: true });
-    const { page, context, leave } = await world.visitor({ wallets: [wallet] });
+    const world = getWorld();
+    const wallet = testWallet((await world.agent()).wallet, { rejects: true });
+    const { page, context, closeBrowser } = await world.browserFor({ wallets: [wallet] });
     await page.goto("");
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByText("You declined in Test wallet").waitFor();
     expect(await context.cookies()).toEqual([]);
-    wallet.refuses = false;
+    wallet.rejects = false;
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    await leave();
+    await closeBrowser();
   });
 
   test("what is still being asked when somebody signs out is given up, and ends nobody's session", async () => {
-    const world = here();
+    const world = getWorld();
     const [first, next] = [await world.agent(), await world.agent()];
     const wallets = [testWallet(first.wallet, { name: "First" }), testWallet(next.wallet, { name: "Next" })];
-    const { page, context, leave } = await world.visitor({ wallets });
+    const { page, context, closeBrowser } = await world.browserFor({ wallets });
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const late: Promise<void>[] = [];
@@ -73,7 +73,7 @@ export function signInFlows(here: () => ConsoleWorld): void {
     });
     await page.goto("");
     await page.getByRole("button", { name: "First" }).click();
-    await goTo(page, "keys");
+    await navigate(page, "keys");
     await expect.poll(() => late.length).toBeGreaterThan(0);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Next" }).waitFor();
@@ -81,18 +81,18 @@ export function signInFlows(here: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
     expect(await page.getByText("Your session has ended").count()).toBe(0);
-    await leave();
+    await closeBrowser();
   });
 
   test("whoever signs in next sees nothing of the one before: no balance, and no secret", async () => {
-    const world = here();
+    const world = getWorld();
     const [rich, next] = [await world.agent({ balance: 7_770_001n }), await world.agent()];
     const wallets = [testWallet(rich.wallet, { name: "Rich" }), testWallet(next.wallet, { name: "Next" })];
-    const { page, context, leave } = await world.visitor({ wallets });
+    const { page, context, closeBrowser } = await world.browserFor({ wallets });
     await page.goto("");
     await page.getByRole("button", { name: "Rich" }).click();
     await page.getByText("$7.770001").first().waitFor();
-    await goTo(page, "keys");
+    await navigate(page, "keys");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name").fill("Of the one before");
     await page.getByRole("button", { name: "Create key" }).click();
@@ -119,6 +119,6 @@ export function signInFlows(here: () => ConsoleWorld): void {
     answer();
     await page.getByRole("table", { name: "API keys" }).waitFor();
     expect(await page.locator("body").innerText()).not.toContain("Of the one before");
-    await leave();
+    await closeBrowser();
   });
 }

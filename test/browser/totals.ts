@@ -7,11 +7,11 @@ import { uuidOf } from "../../src/domain/ids.ts";
 import { openPool } from "../../src/postgres/pool.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/system-accounts.ts";
 import { signIn } from "../support/console.ts";
-import { goTo, SOON, type ConsoleWorld } from "./console-world.ts";
+import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
 import { CALLS, makeManyCalls } from "./many-calls.ts";
 
 /** An amount as the page writes it, micro-USD: by the digits, never by a floating point. */
-function micro(text: string): bigint {
+function parseMicroUsd(text: string): bigint {
   const match = /^(-?)\$([\d,]+)\.(\d{2,6})$/.exec(text.trim());
   if (!match) throw new Error(`${JSON.stringify(text)} is no amount`);
   const [, sign = "", whole = "", decimals = ""] = match;
@@ -19,25 +19,25 @@ function micro(text: string): bigint {
 }
 
 /** A tool, a key or the total: its calls and what they cost, micro-USD. */
-type Part = [name: string, calls: bigint, spent: bigint];
+type UsageRow = [name: string, calls: bigint, spent: bigint];
 
 /** The figure that stands under this label. */
-async function figure(page: Page, label: string): Promise<bigint> {
+async function statValue(page: Page, label: string): Promise<bigint> {
   const stat = page.locator(".stat", { has: page.locator("dt", { hasText: label }) });
-  return micro(await stat.locator(".stat-value").innerText());
+  return parseMicroUsd(await stat.locator(".stat-value").innerText());
 }
 
 /** What a table of the overview says of each tool or key: calls and micro-USD, with the total as its last. */
-async function parts(page: Page, caption: string): Promise<Part[]> {
+async function usageRows(page: Page, caption: string): Promise<UsageRow[]> {
   const cells = await page
     .getByRole("table", { name: caption })
     .locator("tbody tr, tfoot tr")
     .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
   return cells
-    .map(([name = "", calls = "", spent = ""]): Part => [
+    .map(([name = "", calls = "", spent = ""]): UsageRow => [
       name,
       BigInt(calls.replaceAll(",", "")),
-      micro(spent),
+      parseMicroUsd(spent),
     ])
     .sort(byName);
 }
@@ -69,7 +69,7 @@ class Sums {
   }
 
   /** Charges since 00:00 UTC of `days` days ago, or since ever; by tool or key where one is named. */
-  async charged(days: number | undefined, by?: "run.tool" | "api_key.name"): Promise<Part[]> {
+  async charged(days: number | undefined, by?: "run.tool" | "api_key.name"): Promise<UsageRow[]> {
     const { rows } = await this.#pool.query<{ name: string; calls: unknown; spent: unknown }>(
       `select ${by ?? "'Total'"} as name, count(*) as calls, sum(transfer.amount) as spent
        from transfer join run on run.id = encode(transfer.ref, 'hex')::uuid join api_key on api_key.id = run.key_id
@@ -82,13 +82,13 @@ class Sums {
   }
 
   /** As {@link charged}, of all together. */
-  async total(days: number | undefined): Promise<Part> {
+  async total(days: number | undefined): Promise<UsageRow> {
     const [total] = await this.charged(days);
     return total ?? ["Total", 0n, 0n];
   }
 
   /** As {@link charged}, with the total, in the order of the names. */
-  async table(days: number, by: "run.tool" | "api_key.name"): Promise<Part[]> {
+  async table(days: number, by: "run.tool" | "api_key.name"): Promise<UsageRow[]> {
     return [...(await this.charged(days, by)), await this.total(days)].sort(byName);
   }
 
@@ -108,60 +108,62 @@ class Sums {
 }
 
 /** Whether the page adds up. */
-export function totals(here: () => ConsoleWorld): void {
+export function totalsTests(getWorld: () => ConsoleWorld): void {
   test(`after ${CALLS} calls every total on the page is what the ledger's transfers add up to`, async () => {
-    const world = here();
+    const world = getWorld();
     const agent = await world.agent({ operator: true });
     await makeManyCalls(world, agent);
     const sums = new Sums(world.database.url, agent.accountId);
-    const { page, leave } = await world.signedIn(agent.wallet);
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
 
     await page.goto("?span=30d");
     await page.getByRole("table", { name: "By key" }).waitFor();
     const balance = await sums.balance();
-    expect(micro(await page.locator(".balance-figure").innerText())).toBe(balance);
-    expect(await figure(page, "Held")).toBe(0n);
+    expect(parseMicroUsd(await page.locator(".balance-figure").innerText())).toBe(balance);
+    expect(await statValue(page, "Held")).toBe(0n);
     const [, , month] = await sums.total(29);
-    expect(await figure(page, "Last 30 days")).toBe(month);
-    expect(await figure(page, "Spent today")).toBe((await sums.total(0))[2]);
-    expect(await parts(page, "By tool")).toEqual(await sums.table(29, "run.tool"));
-    expect(await parts(page, "By key")).toEqual(await sums.table(29, "api_key.name"));
+    expect(await statValue(page, "Last 30 days")).toBe(month);
+    expect(await statValue(page, "Spent today")).toBe((await sums.total(0))[2]);
+    expect(await usageRows(page, "By tool")).toEqual(await sums.table(29, "run.tool"));
+    expect(await usageRows(page, "By key")).toEqual(await sums.table(29, "api_key.name"));
     // It is not all there is: the days before are left out.
     const [, calls, ever] = await sums.total(undefined);
     expect(ever).toBeGreaterThan(month);
     expect(calls).toBeGreaterThan(1_000n);
 
-    await goTo(page, "keys");
+    await navigate(page, "keys");
     const keys = page.getByRole("table", { name: "API keys" });
     for (const [name, count, spent] of await sums.charged(undefined, "api_key.name")) {
       const row = keys.getByRole("row").filter({ has: page.getByText(name, { exact: true }) });
       const [told = "", made = ""] = (await row.getByRole("cell").nth(3).innerText()).split("\n");
-      expect([micro(told), BigInt(made.replaceAll(/\D/g, ""))], name).toEqual([spent, count]);
+      expect([parseMicroUsd(told), BigInt(made.replaceAll(/\D/g, ""))], name).toEqual([spent, count]);
     }
 
-    await goTo(page, "activity?tab=statement");
+    await navigate(page, "activity?tab=statement");
     const newest = page.getByRole("table", { name: "Statement" }).getByRole("row").nth(1);
-    expect(micro(await newest.getByRole("cell").last().innerText())).toBe(balance);
+    expect(parseMicroUsd(await newest.getByRole("cell").last().innerText())).toBe(balance);
 
-    await turnPages(page);
+    await checkPagination(page);
 
-    await goTo(page, "operator");
-    await expect.poll(() => figure(page, "Owed to accounts"), SOON).toBe(await sums.liabilities());
-    await expect.poll(() => figure(page, "Revenue"), SOON).toBe(await sums.balance(SYSTEM_ACCOUNTS.revenue));
+    await navigate(page, "operator");
+    await expect.poll(() => statValue(page, "Owed to accounts"), POLL).toBe(await sums.liabilities());
+    await expect
+      .poll(() => statValue(page, "Revenue"), POLL)
+      .toBe(await sums.balance(SYSTEM_ACCOUNTS.revenue));
     expect(await world.violations()).toEqual([]);
     await sums.close();
-    await leave();
-    await tellPages(world, agent.wallet);
+    await closeBrowser();
+    await reportPageTimes(world, agent.wallet);
   }, 120_000);
 }
 
 /** A long list is read page by page: the tenth has as many rows as the first, and each takes one request. */
-async function turnPages(page: Page): Promise<void> {
+async function checkPagination(page: Page): Promise<void> {
   let asked = 0;
   page.on("request", (request) => {
     if (request.url().includes("/ListReceipts")) asked++;
   });
-  await goTo(page, "activity");
+  await navigate(page, "activity");
   const table = page.getByRole("table", { name: "Receipts" });
   await page.getByText("25 receipts, page 1", { exact: true }).waitFor();
   const [first] = await table.getByRole("link").all();
@@ -177,13 +179,13 @@ async function turnPages(page: Page): Promise<void> {
   // Another list begins at its first page.
   await page.getByLabel("Status").selectOption("refunded");
   await page.getByText(/^[1-9]\d* receipts?, (page 1|all of them)$/).waitFor();
-  await goTo(page, "activity");
+  await navigate(page, "activity");
   await page.getByText("25 receipts, page 1", { exact: true }).waitFor();
   expect(await table.getByRole("link").first().getAttribute("href")).toBe(newest);
 }
 
 /** How much longer the fiftieth page of the receipts takes than the first: printed only, because the measurement is noisy. */
-async function tellPages(world: ConsoleWorld, wallet: Keypair): Promise<void> {
+async function reportPageTimes(world: ConsoleWorld, wallet: Keypair): Promise<void> {
   const history = (await signIn(world, wallet)).client(HistoryService);
   const took: number[] = [];
   for (let cursor: string | undefined, count = 0; count < 50; count++) {

@@ -14,27 +14,27 @@ export interface TestWallet {
   readonly keypair: Keypair;
   readonly abilities: readonly Ability[];
   /** Whether the person says no to what is asked from now on. */
-  refuses: boolean;
+  rejects: boolean;
   /** What it was asked to do, in order. */
-  readonly asked: Ability[];
+  readonly requests: Ability[];
   /** Where signAndSendTransaction sends to. */
   readonly rpcUrl: string | undefined;
 }
 
 /** What most wallets can do. */
-const USUAL: readonly Ability[] = ["signIn", "signMessage", "signTransaction"];
+const DEFAULT_ABILITIES: readonly Ability[] = ["signIn", "signMessage", "signTransaction"];
 
 /** Makes a wallet around a key; by default one that can do what most can. */
 export function testWallet(
   keypair: Keypair,
   {
     name = "Test wallet",
-    abilities = USUAL,
-    refuses = false,
+    abilities = DEFAULT_ABILITIES,
+    rejects = false,
     rpcUrl,
   }: Partial<Omit<TestWallet, "keypair">> = {},
 ): TestWallet {
-  return { name, keypair, abilities, refuses, asked: [], rpcUrl };
+  return { name, keypair, abilities, rejects, requests: [], rpcUrl };
 }
 
 /** A wallet that knows nothing of signing in: it signs the text as a message. */
@@ -43,7 +43,7 @@ export function walletWithoutSignIn(keypair: Keypair): TestWallet {
 }
 
 /** A wallet on a Ledger: it signs transactions, no messages. */
-export function ledger(keypair: Keypair): TestWallet {
+export function ledgerWallet(keypair: Keypair): TestWallet {
   return testWallet(keypair, { name: "Ledger", abilities: ["signTransaction"] });
 }
 
@@ -70,8 +70,8 @@ async function answer(
   ability: Ability,
   argument: unknown,
 ): Promise<Record<string, number[]>> {
-  wallet.asked.push(ability);
-  if (wallet.refuses) throw Object.assign(new Error("User rejected the request."), { code: 4001 });
+  wallet.requests.push(ability);
+  if (wallet.rejects) throw Object.assign(new Error("User rejected the request."), { code: 4001 });
   const address = wallet.keypair.publicKey.toBase58();
   switch (ability) {
     case "signIn": {

@@ -2,28 +2,28 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { SessionService, type SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { pageClient } from "../support/console.ts";
 
-let visitors = 0;
+let clients = 0;
 
 /** A visitor from an address that nobody else has, so that no limit counts them together. Needs TRUSTED_PROXY_HOPS=1. */
-export function fromAnywhere(): Record<string, string> {
-  visitors++;
-  return { "x-forwarded-for": `198.51.${100 + (visitors >> 8)}.${visitors & 255}` };
+export function uniqueAddress(): Record<string, string> {
+  clients++;
+  return { "x-forwarded-for": `198.51.${100 + (clients >> 8)}.${clients & 255}` };
 }
 
 /** The session service for a visitor from anywhere. */
-export function visitor(gateway: { consoleUrl: string }, headers: Record<string, string> = {}) {
-  return pageClient(gateway, SessionService, { ...fromAnywhere(), ...headers });
+export function anonymousClient(gateway: { consoleUrl: string }, headers: Record<string, string> = {}) {
+  return pageClient(gateway, SessionService, { ...uniqueAddress(), ...headers });
 }
 
 /** A challenge for a visitor. */
-export async function challengeOf(gateway: { consoleUrl: string }): Promise<SignInChallenge> {
-  const { challenge } = await visitor(gateway).beginSignIn({});
+export async function newChallenge(gateway: { consoleUrl: string }): Promise<SignInChallenge> {
+  const { challenge } = await anonymousClient(gateway).beginSignIn({});
   if (!challenge) throw new Error("no challenge was made");
   return challenge;
 }
 
 /** What a refused call was told: the name of its code, and the message. */
-export async function refusalOf(call: Promise<unknown>): Promise<string> {
+export async function errorOf(call: Promise<unknown>): Promise<string> {
   const error = await call.then(
     () => undefined,
     (thrown: unknown) => ConnectError.from(thrown),

@@ -16,7 +16,7 @@ import {
 import { rawRequest } from "../support/raw-http.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { callGrpc, failureOf, grpcClient } from "../transport/grpc-client.ts";
-import { challengeOf, refusalOf } from "./anonymous-client.ts";
+import { newChallenge, errorOf } from "./anonymous-client.ts";
 
 const FRIEND = "https://friend.example";
 
@@ -190,7 +190,7 @@ describe("a session", () => {
   it("is a cookie, not a bearer token", async () => {
     const token = person.cookie.slice(person.cookie.indexOf("=") + 1);
     const headers = { ...pageHeaders(world.gateway), authorization: `Bearer ${token}` };
-    expect(await refusalOf(pageClient(world.gateway, SessionService, headers).listSessions({}))).toMatch(
+    expect(await errorOf(pageClient(world.gateway, SessionService, headers).listSessions({}))).toMatch(
       /^Unauthenticated/,
     );
   });
@@ -198,7 +198,7 @@ describe("a session", () => {
   it("does an operator's work only for an account that has the role", async () => {
     const { accountId } = person.session;
     const service = person.client(AccountService);
-    expect(await refusalOf(service.getAccount({ accountId }))).toMatch(/^PermissionDenied: /);
+    expect(await errorOf(service.getAccount({ accountId }))).toMatch(/^PermissionDenied: /);
     const agent = await world.agent({ operator: true });
     const operator = await signIn(world, agent.wallet);
     expect(operator.session.operator).toBe(true);
@@ -206,7 +206,7 @@ describe("a session", () => {
     expect(account?.wallet).toBe(person.session.wallet);
     // Taken away, it is gone from sessions that began with it.
     await world.postgres.accounts.setOperator(agent.accountId, false);
-    expect(await refusalOf(operator.client(AccountService).getAccount({ accountId }))).toMatch(
+    expect(await errorOf(operator.client(AccountService).getAccount({ accountId }))).toMatch(
       /^PermissionDenied: /,
     );
   });
@@ -218,9 +218,9 @@ describe("an API key", () => {
     const headers = { authorization: `Bearer ${agent.apiKey}` };
     const { accountId } = agent;
     const page = pageClient(world.gateway, SessionService, headers);
-    expect(await refusalOf(page.listSessions({}))).toMatch(/^Unauthenticated: nobody is signed in/);
+    expect(await errorOf(page.listSessions({}))).toMatch(/^Unauthenticated: nobody is signed in/);
     const operator = pageClient(world.gateway, AccountService, headers);
-    expect(await refusalOf(operator.getAccount({ accountId }))).toMatch(/^Unauthenticated/);
+    expect(await errorOf(operator.getAccount({ accountId }))).toMatch(/^Unauthenticated/);
     expect((await page.getSession({})).session).toBeUndefined();
   });
 
@@ -254,7 +254,7 @@ describe("the cookie", () => {
   });
 
   it("goes without Secure on this machine", async () => {
-    const challenge = await challengeOf(world.gateway);
+    const challenge = await newChallenge(world.gateway);
     let cookie = "";
     const page = pageClient(world.gateway, SessionService, {}, (headers) => {
       cookie = headers.get("set-cookie") ?? "";
@@ -267,11 +267,11 @@ describe("the cookie", () => {
 
   it("is given to nobody where it would travel for all to read", async () => {
     const page = await behindProxy({ CONSOLE_URL: "http://gateway.example/console" }, () => {});
-    expect(await refusalOf(page.beginSignIn({}))).toMatch(
+    expect(await errorOf(page.beginSignIn({}))).toMatch(
       /^PermissionDenied: signing in needs https.*CONSOLE_URL/,
     );
-    const request = answerOf(Keypair.generate(), await challengeOf(world.gateway));
-    expect(await refusalOf(page.signIn(request))).toMatch(/^PermissionDenied: signing in needs https/);
+    const request = answerOf(Keypair.generate(), await newChallenge(world.gateway));
+    expect(await errorOf(page.signIn(request))).toMatch(/^PermissionDenied: signing in needs https/);
     expect((await page.getSession({})).session).toBeUndefined();
   });
 });

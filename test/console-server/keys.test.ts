@@ -9,7 +9,7 @@ import { BUILT_IN_TOOLS } from "../../src/tools/names.ts";
 import { signIn, type SignedInPerson } from "../support/console.ts";
 import { startWorld, type Agent, type World } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
-import { refusalOf } from "./anonymous-client.ts";
+import { errorOf } from "./anonymous-client.ts";
 
 /** An account's own keys, made and replaced at the console, and the operator's over gRPC. */
 
@@ -78,8 +78,8 @@ describe("a key that is made at the console", () => {
     const theirs = other.client(KeyService);
     const [known, unknown] = [owner.keyId, `key_${"0".repeat(32)}`];
     for (const keyId of [known, unknown]) {
-      expect(await refusalOf(theirs.revokeKey({ keyId }))).toBe("NotFound: there is no such API key");
-      expect(await refusalOf(theirs.rotateKey({ keyId, overlapSeconds: 0 }))).toBe(
+      expect(await errorOf(theirs.revokeKey({ keyId }))).toBe("NotFound: there is no such API key");
+      expect(await errorOf(theirs.rotateKey({ keyId, overlapSeconds: 0 }))).toBe(
         "NotFound: there is no such API key",
       );
     }
@@ -117,7 +117,7 @@ describe("a key that is made at the console", () => {
     ["a limit below nothing", within({ dayUsdcMicrousd: -1n }), "limits.day_usdc_microusd"],
   ])("is not made with %s, and the field is named", async (_, request, problem) => {
     const before = (await keys.listKeys({})).keys.length;
-    expect(await refusalOf(keys.createKey(request))).toContain(`InvalidArgument: ${problem}`);
+    expect(await errorOf(keys.createKey(request))).toContain(`InvalidArgument: ${problem}`);
     expect((await keys.listKeys({})).keys).toHaveLength(before);
   });
 });

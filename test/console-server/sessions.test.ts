@@ -6,7 +6,7 @@ import { MAX_SESSIONS } from "../../src/postgres/sessions.ts";
 import { answerOf, pageClient, signIn, type SignedInPerson } from "../support/console.ts";
 import { query } from "../support/database-server.ts";
 import { startWorld, type World } from "../support/world.ts";
-import { fromAnywhere, refusalOf } from "./anonymous-client.ts";
+import { uniqueAddress, errorOf } from "./anonymous-client.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -46,7 +46,7 @@ describe("a session", () => {
     expect(await isIn(person)).toBe(true);
     await age(person, "last_used_at = now() - interval '12 hours 1 second'");
     expect(await isIn(person)).toBe(false);
-    expect(await refusalOf(person.client(SessionService).listSessions({}))).toMatch(
+    expect(await errorOf(person.client(SessionService).listSessions({}))).toMatch(
       /^Unauthenticated: nobody is signed in/,
     );
   });
@@ -59,7 +59,7 @@ describe("a session", () => {
     expect(await isIn(person)).toBe(true);
     await age(person, "expires_at = now() - interval '1 second'");
     expect(await isIn(person)).toBe(false);
-    expect(await refusalOf(person.client(SessionService).listSessions({}))).toMatch(/^Unauthenticated/);
+    expect(await errorOf(person.client(SessionService).listSessions({}))).toMatch(/^Unauthenticated/);
   });
 
   it("writes down being used once in a minute", async () => {
@@ -91,7 +91,7 @@ describe("a session", () => {
     });
     expect((await elsewhere.getSession({})).session?.sessionId).toBe(thief.session.sessionId);
     await owner.client(SessionService).revokeSession({ sessionId: thief.session.sessionId });
-    expect(await refusalOf(elsewhere.listSessions({}))).toMatch(/^Unauthenticated/);
+    expect(await errorOf(elsewhere.listSessions({}))).toMatch(/^Unauthenticated/);
     expect(await isIn(owner)).toBe(true);
   });
 
@@ -105,7 +105,7 @@ describe("a session", () => {
     expect(cookie).toBe("toolgate_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict");
     expect(await isIn(person)).toBe(false);
     // Whoever is out already may sign out again.
-    expect(await refusalOf(page.signOut({}))).toBe("no refusal");
+    expect(await errorOf(page.signOut({}))).toBe("no refusal");
   });
 
   it("ends with all others of its account, and with no one else's", async () => {
@@ -133,7 +133,7 @@ describe("a session", () => {
     ]);
     const { sessionId } = one.session;
     for (const id of [sessionId, "ses_nonsense", "acct_1"]) {
-      expect(await refusalOf(stranger.client(SessionService).revokeSession({ sessionId: id }))).toMatch(
+      expect(await errorOf(stranger.client(SessionService).revokeSession({ sessionId: id }))).toMatch(
         /^NotFound/,
       );
     }
@@ -154,7 +154,7 @@ describe("a session", () => {
   it("says where it was begun and with what, without characters that no page shows", async () => {
     let cookie = "";
     const headers: Record<string, string> = {
-      ...fromAnywhere(),
+      ...uniqueAddress(),
       "user-agent": `Browser\u00ff/1${"x".repeat(300)}`,
     };
     const wallet = Keypair.generate();
@@ -188,7 +188,7 @@ describe("a cookie", () => {
   ])("%s is nobody's", async (_name, cookie) => {
     const page = pageClient(world.gateway, SessionService, { cookie });
     expect((await page.getSession({})).session).toBeUndefined();
-    expect(await refusalOf(page.listSessions({}))).toMatch(/^Unauthenticated/);
+    expect(await errorOf(page.listSessions({}))).toMatch(/^Unauthenticated/);
   });
 
   it("that comes twice is nobody's: one was laid over the other", async () => {

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { signed, textOf } from "../support/console.ts";
 import { startWorld, type World } from "../support/world.ts";
-import { challengeOf, refusalOf, visitor } from "./anonymous-client.ts";
+import { newChallenge, errorOf, anonymousClient } from "./anonymous-client.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -64,15 +64,15 @@ function signedBy(payer: Keypair, instructions: TransactionInstruction[], ...sig
 
 /** Answers a new challenge with a transaction. */
 async function told(make: (text: string, challenge: SignInChallenge) => Uint8Array): Promise<string> {
-  const challenge = await challengeOf(world.gateway);
+  const challenge = await newChallenge(world.gateway);
   const transaction = make(textOf(challenge, address), challenge);
   const proof = { case: "transaction" as const, value: transaction };
-  return refusalOf(visitor(world.gateway).signIn({ nonce: challenge.nonce, address, proof }));
+  return errorOf(anonymousClient(world.gateway).signIn({ nonce: challenge.nonce, address, proof }));
 }
 
 /** The transaction that the gateway makes for a challenge. */
 async function built(challenge: SignInChallenge): Promise<VersionedTransaction> {
-  const { transaction } = await visitor(world.gateway).buildSignInTransaction({
+  const { transaction } = await anonymousClient(world.gateway).buildSignInTransaction({
     nonce: challenge.nonce,
     address,
   });
@@ -81,21 +81,21 @@ async function built(challenge: SignInChallenge): Promise<VersionedTransaction> 
 
 describe("a wallet that signs transactions only", () => {
   it("signs in with the one that is made for it, once", async () => {
-    const challenge = await challengeOf(world.gateway);
+    const challenge = await newChallenge(world.gateway);
     const transaction = await built(challenge);
     transaction.sign([person]);
     const proof = { case: "transaction" as const, value: transaction.serialize() };
     const request = { nonce: challenge.nonce, address, proof };
-    const { session } = await visitor(world.gateway).signIn(request);
+    const { session } = await anonymousClient(world.gateway).signIn(request);
     expect(session?.wallet).toBe(address);
-    expect(await refusalOf(visitor(world.gateway).signIn(request))).toMatch(/^Unauthenticated: nonce:/);
+    expect(await errorOf(anonymousClient(world.gateway).signIn(request))).toMatch(/^Unauthenticated: nonce:/);
   });
 
   it("signs what nobody can bring to the chain", async () => {
     const { wallet } = await world.agent();
-    const challenge = await challengeOf(world.gateway);
+    const challenge = await newChallenge(world.gateway);
     const request = { nonce: challenge.nonce, address: wallet.publicKey.toBase58() };
-    const { transaction: bytes } = await visitor(world.gateway).buildSignInTransaction(request);
+    const { transaction: bytes } = await anonymousClient(world.gateway).buildSignInTransaction(request);
     const transaction = VersionedTransaction.deserialize(bytes);
     transaction.sign([wallet]);
     const connection = new Connection(world.chain.url, "confirmed");
@@ -182,11 +182,11 @@ describe("a wallet that signs transactions only", () => {
   });
 
   it("is refused a transaction for a challenge that is unknown, and for an address that is none", async () => {
-    const page = visitor(world.gateway);
+    const page = anonymousClient(world.gateway);
     const unknown = page.buildSignInTransaction({ nonce: "1111111111111111111111", address });
-    expect(await refusalOf(unknown)).toMatch(/^InvalidArgument: nonce:/);
-    const { nonce } = await challengeOf(world.gateway);
+    expect(await errorOf(unknown)).toMatch(/^InvalidArgument: nonce:/);
+    const { nonce } = await newChallenge(world.gateway);
     const nobody = page.buildSignInTransaction({ nonce, address: "0".repeat(40) });
-    expect(await refusalOf(nobody)).toMatch(/^InvalidArgument: address:/);
+    expect(await errorOf(nobody)).toMatch(/^InvalidArgument: address:/);
   });
 });

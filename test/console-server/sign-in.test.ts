@@ -8,7 +8,7 @@ import { BEGINNINGS, FAILURES } from "../../src/transport/console-server/sign-in
 import { answerOf, pageClient, signed, signIn, textOf } from "../support/console.ts";
 import { query } from "../support/database-server.ts";
 import { startWorld, type World } from "../support/world.ts";
-import { challengeOf, fromAnywhere, refusalOf, visitor } from "./anonymous-client.ts";
+import { newChallenge, uniqueAddress, errorOf, anonymousClient } from "./anonymous-client.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -34,8 +34,8 @@ function answer(
 
 /** Answers a new challenge in some way. @returns what was told */
 async function told(make: (challenge: SignInChallenge) => Answer): Promise<string> {
-  const challenge = await challengeOf(world.gateway);
-  return refusalOf(visitor(world.gateway).signIn(make(challenge)));
+  const challenge = await newChallenge(world.gateway);
+  return errorOf(anonymousClient(world.gateway).signIn(make(challenge)));
 }
 
 /** Changes what the database keeps of a challenge. */
@@ -80,7 +80,7 @@ describe("signing in with a wallet", () => {
   });
 
   it("asks for a text that names the console, for five minutes", async () => {
-    const challenge = await challengeOf(world.gateway);
+    const challenge = await newChallenge(world.gateway);
     const { host, href } = new URL(world.gateway.consoleUrl);
     expect(challenge).toMatchObject({ domain: host, uri: href, version: "1", chainId: "mainnet" });
     expect(challenge.nonce).toMatch(/^[1-9A-HJ-NP-Za-km-z]{22}$/);
@@ -114,18 +114,18 @@ describe("signing in with a wallet", () => {
     const page = pageClient({ consoleUrl: `${other.baseUrl}/console` }, SessionService, {
       origin: new URL(world.gateway.consoleUrl).origin,
     });
-    const request = answerOf(victim, await challengeOf(world.gateway));
+    const request = answerOf(victim, await newChallenge(world.gateway));
     const answers = await Promise.allSettled([
       ...Array.from({ length: 3 }, () => page.signIn(request)),
-      ...Array.from({ length: 3 }, () => visitor(world.gateway).signIn(request)),
+      ...Array.from({ length: 3 }, () => anonymousClient(world.gateway).signIn(request)),
     ]);
     expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    const late = answerOf(victim, await challengeOf(world.gateway));
+    const late = answerOf(victim, await newChallenge(world.gateway));
     expect((await page.signIn(late)).session?.wallet).toBe(addressOf(victim));
     // Another console on the same database has challenges of its own.
     const stranger = await world.startAnother();
-    const foreign = answerOf(victim, await challengeOf(stranger));
-    expect(await refusalOf(page.signIn(foreign))).toMatch(/^Unauthenticated: nonce:/);
+    const foreign = answerOf(victim, await newChallenge(stranger));
+    expect(await errorOf(page.signIn(foreign))).toMatch(/^Unauthenticated: nonce:/);
   });
 });
 
@@ -205,24 +205,26 @@ describe("a sign-in is refused", () => {
 
   it("for a nonce that was never given", async () => {
     for (const nonce of ["1111111111111111111111", "\0", `${"1".repeat(21)}\0`]) {
-      const request = { ...answerOf(victim, await challengeOf(world.gateway)), nonce };
-      expect(await refusalOf(visitor(world.gateway).signIn(request))).toMatch(/^Unauthenticated: nonce:/);
+      const request = { ...answerOf(victim, await newChallenge(world.gateway)), nonce };
+      expect(await errorOf(anonymousClient(world.gateway).signIn(request))).toMatch(
+        /^Unauthenticated: nonce:/,
+      );
       const { address } = request;
-      const built = visitor(world.gateway).buildSignInTransaction({ nonce, address });
-      expect(await refusalOf(built)).toMatch(/^InvalidArgument: nonce:/);
+      const built = anonymousClient(world.gateway).buildSignInTransaction({ nonce, address });
+      expect(await errorOf(built)).toMatch(/^InvalidArgument: nonce:/);
     }
   });
 
   it("the second time that a challenge is answered, also when the first answer was wrong", async () => {
-    const challenge = await challengeOf(world.gateway);
-    const page = visitor(world.gateway);
+    const challenge = await newChallenge(world.gateway);
+    const page = anonymousClient(world.gateway);
     await page.signIn(answerOf(victim, challenge));
-    expect(await refusalOf(page.signIn(answerOf(victim, challenge)))).toMatch(/^Unauthenticated: nonce:/);
+    expect(await errorOf(page.signIn(answerOf(victim, challenge)))).toMatch(/^Unauthenticated: nonce:/);
 
-    const spoilt = await challengeOf(world.gateway);
+    const spoilt = await newChallenge(world.gateway);
     const text = textOf(spoilt, addressOf(victim));
-    await refusalOf(page.signIn(answer(spoilt, { address: victim, text, signer: attacker })));
-    expect(await refusalOf(page.signIn(answerOf(victim, spoilt)))).toMatch(/^Unauthenticated: nonce:/);
+    await errorOf(page.signIn(answer(spoilt, { address: victim, text, signer: attacker })));
+    expect(await errorOf(page.signIn(answerOf(victim, spoilt)))).toMatch(/^Unauthenticated: nonce:/);
   });
 
   it("once the challenge is over, and before it begins, by this server's clock", async () => {
@@ -231,8 +233,8 @@ describe("a sign-in is refused", () => {
       { issuedAt: at(-301_000), expirationTime: at(-1_000) },
       { issuedAt: at(120_000), expirationTime: at(420_000) },
     ]) {
-      const challenge = await keep(await challengeOf(world.gateway), changed);
-      const refusal = await refusalOf(visitor(world.gateway).signIn(answerOf(victim, challenge)));
+      const challenge = await keep(await newChallenge(world.gateway), changed);
+      const refusal = await errorOf(anonymousClient(world.gateway).signIn(answerOf(victim, challenge)));
       expect(refusal).toMatch(/^Unauthenticated: nonce: the challenge is unknown, was used or is over/);
     }
   });
@@ -240,8 +242,10 @@ describe("a sign-in is refused", () => {
   it("for an address that is none, by name", async () => {
     const secondForm = new PublicKey(Buffer.from(`f0${"ff".repeat(30)}7f`, "hex")).toBase58();
     for (const address of ["0".repeat(40), secondForm]) {
-      const request = { ...answerOf(victim, await challengeOf(world.gateway)), address };
-      expect(await refusalOf(visitor(world.gateway).signIn(request))).toMatch(/^InvalidArgument: address:/);
+      const request = { ...answerOf(victim, await newChallenge(world.gateway)), address };
+      expect(await errorOf(anonymousClient(world.gateway).signIn(request))).toMatch(
+        /^InvalidArgument: address:/,
+      );
     }
   });
 });
@@ -260,18 +264,18 @@ describe("the library's own check", () => {
   const inputOf = ({ $typeName: _, ...input }: SignInChallenge) => input;
 
   it("accepts what is accepted here", async () => {
-    const challenge = await challengeOf(world.gateway);
+    const challenge = await newChallenge(world.gateway);
     const request = answerOf(victim, challenge);
     expect(verifySignIn(inputOf(challenge), outputOf(request, victim))).toBe(true);
-    await visitor(world.gateway).signIn(request);
+    await anonymousClient(world.gateway).signIn(request);
   });
 
   it("accepts an impersonation, which is refused here", async () => {
-    const challenge = await challengeOf(world.gateway);
+    const challenge = await newChallenge(world.gateway);
     const text = textOf(challenge, addressOf(victim));
     const forged = answer(challenge, { address: victim, text, signer: attacker });
     expect(verifySignIn(inputOf(challenge), outputOf(forged, attacker))).toBe(true);
-    expect(await refusalOf(visitor(world.gateway).signIn(forged))).toMatch(
+    expect(await errorOf(anonymousClient(world.gateway).signIn(forged))).toMatch(
       /^Unauthenticated: message.signature/,
     );
   });
@@ -281,7 +285,7 @@ describe("an address", () => {
   /** How often something can be asked, with the same refusal or none, before one is asked to wait; it must be at some time. */
   async function timesUntilLimited(ask: () => Promise<unknown>, refusal: RegExp): Promise<number> {
     for (let times = 0; times < 1_000; times++) {
-      const told = await refusalOf(ask());
+      const told = await errorOf(ask());
       if (told.startsWith("ResourceExhausted: too many")) return times;
       expect(told).toMatch(refusal);
     }
@@ -289,16 +293,16 @@ describe("an address", () => {
   }
 
   it("is asked to wait when it begins to sign in too often, and others are not", async () => {
-    const page = pageClient(world.gateway, SessionService, fromAnywhere());
+    const page = pageClient(world.gateway, SessionService, uniqueAddress());
     const times = await timesUntilLimited(() => page.beginSignIn({}), /^no refusal$/);
     expect(times).toBeGreaterThanOrEqual(BEGINNINGS.burst);
     expect(times).toBeLessThan(BEGINNINGS.burst * 3);
-    expect(await refusalOf(visitor(world.gateway).beginSignIn({}))).toBe("no refusal");
+    expect(await errorOf(anonymousClient(world.gateway).beginSignIn({}))).toBe("no refusal");
   });
 
   it("is asked to wait when its sign-ins fail too often", async () => {
-    const page = pageClient(world.gateway, SessionService, fromAnywhere());
-    const request = { ...answerOf(victim, await challengeOf(world.gateway)), nonce: "never given" };
+    const page = pageClient(world.gateway, SessionService, uniqueAddress());
+    const request = { ...answerOf(victim, await newChallenge(world.gateway)), nonce: "never given" };
     const times = await timesUntilLimited(() => page.signIn(request), /^Unauthenticated: nonce:/);
     expect(times).toBeGreaterThanOrEqual(FAILURES.burst);
     expect(times).toBeLessThan(FAILURES.burst * 3);

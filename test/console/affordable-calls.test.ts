@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ToolUsageSchema } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { ToolSchema, ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
-import { reachOf } from "../../src/console/pages/overview/affordable-calls.ts";
+import { affordableCalls } from "../../src/console/pages/overview/affordable-calls.ts";
 
 const tool = (name: string, price?: bigint, status: ToolStatus = ToolStatus.ACTIVE) =>
   create(ToolSchema, {
@@ -19,7 +19,7 @@ const VRAM = tool("vram_estimate", 2_000n);
 
 describe("how far a balance reaches", () => {
   it("is told by the tool that is used most at its average cost, and by the cheapest one", () => {
-    const reach = reachOf(
+    const reach = affordableCalls(
       1_000_000n,
       [CHAT, VRAM, tool("weather", 5_000n)],
       [used("weather", 1n, 5_000n), used("inference_chat", 3n, 10_000n)],
@@ -31,25 +31,29 @@ describe("how far a balance reaches", () => {
   });
 
   it("is told once where the most used tool is the cheapest, at its price of today", () => {
-    const reach = reachOf(10_000n, [CHAT, VRAM], [used("vram_estimate", 10n, 90_000n)]);
+    const reach = affordableCalls(10_000n, [CHAT, VRAM], [used("vram_estimate", 10n, 90_000n)]);
     expect(reach).toEqual([{ tool: "vram_estimate", calls: 5n, basis: "price" }]);
   });
 
   it("rounds down: what is left over buys no call", () => {
-    expect(reachOf(3_999n, [VRAM], [])).toEqual([{ tool: "vram_estimate", calls: 1n, basis: "price" }]);
-    expect(reachOf(1_999n, [VRAM], [])).toEqual([{ tool: "vram_estimate", calls: 0n, basis: "price" }]);
-  });
-
-  it("does not count on free tools, nor on tools that cannot be called", () => {
-    expect(reachOf(9_000n, [tool("free", 0n), tool("soon", 1n, ToolStatus.COMING_SOON), VRAM], [])).toEqual([
-      { tool: "vram_estimate", calls: 4n, basis: "price" },
+    expect(affordableCalls(3_999n, [VRAM], [])).toEqual([
+      { tool: "vram_estimate", calls: 1n, basis: "price" },
+    ]);
+    expect(affordableCalls(1_999n, [VRAM], [])).toEqual([
+      { tool: "vram_estimate", calls: 0n, basis: "price" },
     ]);
   });
 
+  it("does not count on free tools, nor on tools that cannot be called", () => {
+    expect(
+      affordableCalls(9_000n, [tool("free", 0n), tool("soon", 1n, ToolStatus.COMING_SOON), VRAM], []),
+    ).toEqual([{ tool: "vram_estimate", calls: 4n, basis: "price" }]);
+  });
+
   it("is nothing where there is no balance, and nothing where nothing has a price", () => {
-    expect(reachOf(0n, [VRAM], [])).toEqual([]);
-    expect(reachOf(-5n, [VRAM], [used("vram_estimate", 1n, 2_000n)])).toEqual([]);
-    expect(reachOf(9_000n, [CHAT], [])).toEqual([]);
-    expect(reachOf(9_000n, [CHAT], [used("inference_chat", 0n, 0n)])).toEqual([]);
+    expect(affordableCalls(0n, [VRAM], [])).toEqual([]);
+    expect(affordableCalls(-5n, [VRAM], [used("vram_estimate", 1n, 2_000n)])).toEqual([]);
+    expect(affordableCalls(9_000n, [CHAT], [])).toEqual([]);
+    expect(affordableCalls(9_000n, [CHAT], [used("inference_chat", 0n, 0n)])).toEqual([]);
   });
 });

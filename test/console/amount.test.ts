@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAmount } from "../../src/console/pages/deposit/amount.ts";
+import { parseAmount } from "../../src/console/pages/deposit/amount.ts";
 
 describe("an amount to deposit", () => {
   it.each([
@@ -14,7 +14,7 @@ describe("an amount to deposit", () => {
     ["999999.999999", 999_999_999_999n],
     ["1000000", 1_000_000_000_000n],
   ])("reads %j to the micro-USD", (text, microUsd) => {
-    expect(readAmount(text)).toEqual({ microUsd });
+    expect(parseAmount(text)).toEqual({ microUsd });
   });
 
   it.each([
@@ -36,6 +36,6 @@ describe("an amount to deposit", () => {
     ["1000000.000001", /most/],
     ["99999999999999999999", /most/],
   ])("refuses %j and says what to do", (text, problem) => {
-    expect(readAmount(text)).toEqual({ problem: expect.stringMatching(problem) });
+    expect(parseAmount(text)).toEqual({ problem: expect.stringMatching(problem) });
   });
 });

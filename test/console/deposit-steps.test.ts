@@ -3,8 +3,8 @@ import { DepositState } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import {
   headline,
   isPayable,
-  lookAgainAfter,
-  stateWord,
+  pollIntervalMs,
+  depositStateLabel,
   stepsOf,
 } from "../../src/console/pages/deposit/steps.ts";
 
@@ -24,12 +24,12 @@ describe("the steps of a deposit", () => {
   it("never show a transaction that failed as done", () => {
     expect(states(DepositState.FAILED)).toEqual(["failed", "later", "later", "later"]);
     expect(headline(DepositState.FAILED)).toMatch(/failed/);
-    expect(stateWord(DepositState.FAILED)).toEqual({ word: "failed", kind: "bad" });
+    expect(depositStateLabel(DepositState.FAILED)).toEqual({ word: "failed", kind: "bad" });
   });
 
   it("never show a payment that does not name the deposit as credited to it", () => {
     expect(states(DepositState.UNASSIGNED)).toEqual(["done", "later", "later", "failed"]);
-    expect(stateWord(DepositState.UNASSIGNED).kind).toBe("warn");
+    expect(depositStateLabel(DepositState.UNASSIGNED).kind).toBe("warn");
   });
 
   it("show a state that the page does not know as waiting", () => {
@@ -39,14 +39,14 @@ describe("the steps of a deposit", () => {
 
 describe("a deposit that is looked at", () => {
   it("is looked at again until it is credited", () => {
-    expect(lookAgainAfter(DepositState.CREDITED)).toBe(false);
+    expect(pollIntervalMs(DepositState.CREDITED)).toBe(false);
     for (const state of [
       DepositState.WAITING,
       DepositState.SEEN,
       DepositState.CONFIRMED,
       DepositState.FINALIZED,
     ]) {
-      expect(lookAgainAfter(state)).toBeGreaterThan(0);
+      expect(pollIntervalMs(state)).toBeGreaterThan(0);
     }
   });
 
@@ -63,6 +63,6 @@ describe("a deposit that is looked at", () => {
   });
 
   it("is looked at again after it failed: another transaction may follow", () => {
-    expect(lookAgainAfter(DepositState.FAILED)).toBeGreaterThan(0);
+    expect(pollIntervalMs(DepositState.FAILED)).toBeGreaterThan(0);
   });
 });

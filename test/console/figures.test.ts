@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  counted,
+  pluralize,
   formatCount,
-  formatDistance,
+  formatRelativeTime,
   formatDuration,
   formatSignedUsd,
   formatUsd,
   formatUtc,
   formatUtcDay,
   parseUsd,
-  plainUsd,
+  formatPlainUsd,
 } from "../../src/console/format.ts";
 
 describe("amounts on the page", () => {
@@ -18,7 +18,7 @@ describe("amounts on the page", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 17n }), (microUsd) => {
         expect(parseUsd(formatUsd(microUsd))).toBe(microUsd);
-        expect(parseUsd(plainUsd(microUsd))).toBe(microUsd);
+        expect(parseUsd(formatPlainUsd(microUsd))).toBe(microUsd);
       }),
     );
   });
@@ -47,7 +47,7 @@ describe("amounts on the page", () => {
 describe("counts and times on the page", () => {
   it("have their thousands apart and the right number", () => {
     expect([formatCount(0), formatCount(999n), formatCount(1_234_567)]).toEqual(["0", "999", "1,234,567"]);
-    expect([counted(1n, "call"), counted(2, "call"), counted(0, "entry", "entries")]).toEqual([
+    expect([pluralize(1n, "call"), pluralize(2, "call"), pluralize(0, "entry", "entries")]).toEqual([
       "1 call",
       "2 calls",
       "0 entries",
@@ -70,7 +70,7 @@ describe("counts and times on the page", () => {
     [-86_400 * 61, "2025-12-30"],
   ])("%s seconds from now is %s", (seconds, text) => {
     const now = new Date("2026-03-01T12:00:00Z");
-    expect(formatDistance(new Date(now.getTime() + seconds * 1_000), now)).toBe(text);
+    expect(formatRelativeTime(new Date(now.getTime() + seconds * 1_000), now)).toBe(text);
   });
 
   it("have durations in the unit that fits", () => {

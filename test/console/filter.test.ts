@@ -1,10 +1,10 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import {
-  daysProblem,
-  narrows,
+  dateRangeError,
+  isFiltered,
   readFilter,
-  spanOf,
+  timestampRange,
   statementHref,
   writeFilter,
 } from "../../src/console/pages/activity/filter.ts";
@@ -38,7 +38,7 @@ describe("the filter in the address", () => {
     "?from=2026-2-3",
   ])("%j narrows nothing", (search) => {
     expect(readFilter(search)).toEqual(NONE);
-    expect(narrows(readFilter(search))).toBe(false);
+    expect(isFiltered(readFilter(search))).toBe(false);
   });
 
   it("takes only the statuses of the tab it is for", () => {
@@ -49,23 +49,23 @@ describe("the filter in the address", () => {
   it("leaves the address bare where nothing is narrowed", () => {
     expect(writeFilter(NONE)).toBe("");
     expect(writeFilter({ ...NONE, tab: "runs" })).toBe("?tab=runs");
-    expect(narrows({ ...NONE, tab: "runs" })).toBe(false);
-    expect(narrows({ ...NONE, key: "key_1" })).toBe(true);
+    expect(isFiltered({ ...NONE, tab: "runs" })).toBe(false);
+    expect(isFiltered({ ...NONE, key: "key_1" })).toBe(true);
   });
 });
 
 describe("the days of a filter", () => {
   it("are UTC, and the last one is in the span", () => {
-    const { from, to } = spanOf({ from: "2026-02-28", to: "2026-02-28" });
+    const { from, to } = timestampRange({ from: "2026-02-28", to: "2026-02-28" });
     expect(from && timestampDate(from).toISOString()).toBe("2026-02-28T00:00:00.000Z");
     expect(to && timestampDate(to).toISOString()).toBe("2026-03-01T00:00:00.000Z");
-    expect(spanOf({ from: "", to: "" })).toEqual({});
+    expect(timestampRange({ from: "", to: "" })).toEqual({});
   });
 
   it("are wrong when the first is after the last, and only then", () => {
-    expect(daysProblem({ from: "2026-03-02", to: "2026-03-01" })).toMatch(/after/);
-    expect(daysProblem({ from: "2026-03-01", to: "2026-03-01" })).toBeUndefined();
-    expect(daysProblem({ from: "2026-03-02", to: "" })).toBeUndefined();
+    expect(dateRangeError({ from: "2026-03-02", to: "2026-03-01" })).toMatch(/after/);
+    expect(dateRangeError({ from: "2026-03-01", to: "2026-03-01" })).toBeUndefined();
+    expect(dateRangeError({ from: "2026-03-02", to: "" })).toBeUndefined();
   });
 
   it("make a statement's address that ends before the day after the last", () => {

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ToolSchema, ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
-import { firstCallOf } from "../../src/console/pages/keys/first-call.ts";
+import { firstCallFor } from "../../src/console/pages/keys/first-call.ts";
 
 const ALL = ["inference:write", "compute:read", "compute:run", "billing:read"];
 const tool = (name: string, status = ToolStatus.ACTIVE): Tool => create(ToolSchema, { name, status });
@@ -17,8 +17,8 @@ describe("the call that a new key is tried with", () => {
     ["a key without the scope of the usual call", ["inference:write"], [], "echo"],
     ["a key of a tool that is none of the gateway's own", ALL, ["sun_times"], "sun_times"],
   ])("is one that %s may make", (_name, scopes, tools, expected) => {
-    expect(firstCallOf({ scopes, tools }, CATALOGUE).tool).toBe(expected);
+    expect(firstCallFor({ scopes, tools }, CATALOGUE).tool).toBe(expected);
     // While the catalogue is on its way, too.
-    expect(firstCallOf({ scopes, tools }, []).tool).toBe(expected);
+    expect(firstCallFor({ scopes, tools }, []).tool).toBe(expected);
   });
 });

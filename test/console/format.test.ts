@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decimalsOf, formatUsd, shortened } from "../../src/console/format.ts";
+import { decimalsOf, formatUsd, truncateMiddle } from "../../src/console/format.ts";
 
 describe("an amount", () => {
   it.each([
@@ -18,8 +18,8 @@ describe("an amount", () => {
 
 describe("a long identifier", () => {
   it("keeps what kind it is, its beginning and its end", () => {
-    expect(shortened("key_01a201c51e9873a690b5f5b40d113d66")).toBe("key_01a2…3d66");
-    expect(shortened("EzVQet7L9DL2pFhaPhwCVjC2unt4T1fxjd6otGZ4tHe7")).toBe("EzVQ…tHe7");
-    expect(shortened("key_a1")).toBe("key_a1");
+    expect(truncateMiddle("key_01a201c51e9873a690b5f5b40d113d66")).toBe("key_01a2…3d66");
+    expect(truncateMiddle("EzVQet7L9DL2pFhaPhwCVjC2unt4T1fxjd6otGZ4tHe7")).toBe("EzVQ…tHe7");
+    expect(truncateMiddle("key_a1")).toBe("key_a1");
   });
 });

@@ -2,23 +2,23 @@ import { describe, expect, it } from "vitest";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { create } from "@bufbuild/protobuf";
 import { CreateKeyRequestSchema, KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import { leftToday, stateOf } from "../../src/console/pages/keys/key-state.ts";
-import { emptyForm, faultsOf, requestOf } from "../../src/console/pages/keys/new-key.ts";
-import { SCOPES, USUAL_SCOPES } from "../../src/console/pages/keys/scopes.ts";
-import { SCOPES as KNOWN, DEFAULT_SCOPES } from "../../src/domain/scope.ts";
+import { remainingToday, keyState } from "../../src/console/pages/keys/key-state.ts";
+import { emptyForm, validate, toRequest } from "../../src/console/pages/keys/new-key.ts";
+import { SCOPES, DEFAULT_SCOPES } from "../../src/console/pages/keys/scopes.ts";
+import { SCOPES as ALL_SCOPES, DEFAULT_SCOPES as SERVER_DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
-const GOOD = { ...emptyForm(USUAL_SCOPES), name: " agent " };
+const GOOD = { ...emptyForm(DEFAULT_SCOPES), name: " agent " };
 
 describe("the form for a new key", () => {
   it("offers the scopes that keys have, and those first that a key has by itself", () => {
-    expect(SCOPES.map(({ scope }) => scope)).toEqual(KNOWN);
-    expect(USUAL_SCOPES).toEqual(DEFAULT_SCOPES);
+    expect(SCOPES.map(({ scope }) => scope)).toEqual(ALL_SCOPES);
+    expect(DEFAULT_SCOPES).toEqual(SERVER_DEFAULT_SCOPES);
   });
 
   it("asks for a key without limits where none are filled in", () => {
-    const request = create(CreateKeyRequestSchema, requestOf(GOOD, NOW));
-    expect(faultsOf(GOOD, NOW)).toEqual({});
+    const request = create(CreateKeyRequestSchema, toRequest(GOOD, NOW));
+    expect(validate(GOOD, NOW)).toEqual({});
     expect(request.name).toBe("agent");
     expect(request.limits).toMatchObject({ tools: [] });
     expect(request.limits?.expiresAt ?? request.limits?.callUsdcMicrousd).toBeUndefined();
@@ -28,14 +28,14 @@ describe("the form for a new key", () => {
     const form = { ...GOOD, perCall: "0.000001", perDay: "$2.50", ends: "date", endDate: "2026-03-01" };
     const { limits } = create(
       CreateKeyRequestSchema,
-      requestOf({ ...form, someTools: true, tools: ["echo"] }, NOW),
+      toRequest({ ...form, onlySelectedTools: true, tools: ["echo"] }, NOW),
     );
     expect(limits).toMatchObject({ callUsdcMicrousd: 1n, dayUsdcMicrousd: 2_500_000n, tools: ["echo"] });
     expect(timestampDate(limits!.expiresAt!).toISOString()).toBe("2026-03-02T00:00:00.000Z");
   });
 
   it("forgets the chosen tools where all are allowed after all", () => {
-    expect(requestOf({ ...GOOD, someTools: false, tools: ["echo"] }, NOW).limits?.tools).toEqual([]);
+    expect(toRequest({ ...GOOD, onlySelectedTools: false, tools: ["echo"] }, NOW).limits?.tools).toEqual([]);
   });
 
   it.each([
@@ -49,7 +49,7 @@ describe("the form for a new key", () => {
     ["endDate", { ends: "date", endDate: "" }],
     ["tools", { someTools: true }],
   ])("says what is wrong with %s: %j", (field, part) => {
-    expect(Object.keys(faultsOf({ ...GOOD, ...part }, NOW))).toEqual([field]);
+    expect(Object.keys(validate({ ...GOOD, ...part }, NOW))).toEqual([field]);
   });
 });
 
@@ -64,7 +64,7 @@ describe("a key in the list", () => {
       key({ expiresAt: inDays(2) }),
       key({ expiresAt: inDays(0) }),
       key({ expiresAt: inDays(30) }, { revokedAt: inDays(-1) }),
-    ].map((use) => stateOf(use, NOW));
+    ].map((use) => keyState(use, NOW));
     expect(states).toEqual(["good", "good", "ending", "expired", "revoked"]);
   });
 
@@ -73,11 +73,11 @@ describe("a key in the list", () => {
       key: { limits: { dayUsdcMicrousd: 100n } },
       dayUsedUsdcMicrousd: 30n,
     });
-    expect(leftToday(limited, 1_000n)).toBe(70n);
-    expect(leftToday(limited, 50n)).toBe(50n);
-    expect(leftToday(limited, -5n)).toBe(0n);
-    expect(leftToday(limited, undefined)).toBe(70n);
-    expect(leftToday(key({}), 50n)).toBe(50n);
-    expect(leftToday(create(KeyWithUseSchema, { ...limited, dayUsedUsdcMicrousd: 130n }), 50n)).toBe(0n);
+    expect(remainingToday(limited, 1_000n)).toBe(70n);
+    expect(remainingToday(limited, 50n)).toBe(50n);
+    expect(remainingToday(limited, -5n)).toBe(0n);
+    expect(remainingToday(limited, undefined)).toBe(70n);
+    expect(remainingToday(key({}), 50n)).toBe(50n);
+    expect(remainingToday(create(KeyWithUseSchema, { ...limited, dayUsedUsdcMicrousd: 130n }), 50n)).toBe(0n);
   });
 });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { fieldsOf, jsonOf, paramsOf, textOfValue } from "../../src/console/pages/playground/schema.ts";
+import {
+  fieldsFromSchema,
+  parseJson,
+  paramsFromTexts,
+  formatValue,
+} from "../../src/console/pages/playground/schema.ts";
 
 const SCHEMA = {
   type: "object",
@@ -15,7 +20,7 @@ const SCHEMA = {
     odd: true,
   },
 };
-const FIELDS = fieldsOf(SCHEMA);
+const FIELDS = fieldsFromSchema(SCHEMA);
 const NEEDED = { prompt: "p", count: "1", mode: "fast" };
 
 describe("the form of a tool", () => {
@@ -35,7 +40,7 @@ describe("the form of a tool", () => {
 
   it("has no field where there is no schema, or one without properties", () => {
     for (const schema of [undefined, {}, { properties: [] }, { properties: "all" }])
-      expect(fieldsOf(schema)).toEqual([]);
+      expect(fieldsFromSchema(schema)).toEqual([]);
   });
 });
 
@@ -49,7 +54,7 @@ describe("what is typed into it", () => {
       messages: '[{"a":null}]',
       label: "",
     };
-    expect(paramsOf(FIELDS, texts)).toEqual({
+    expect(paramsFromTexts(FIELDS, texts)).toEqual({
       params: {
         prompt: "p",
         count: -7,
@@ -58,14 +63,14 @@ describe("what is typed into it", () => {
         deep: false,
         messages: [{ a: null }],
       },
-      faults: {},
+      fieldErrors: {},
     });
   });
 
   it("may be an empty text where a text must be given, and nothing else may be empty there", () => {
-    expect(paramsOf(FIELDS, {})).toEqual({
+    expect(paramsFromTexts(FIELDS, {})).toEqual({
       params: { prompt: "" },
-      faults: { count: "Fill this in", mode: "Fill this in" },
+      fieldErrors: { count: "Fill this in", mode: "Fill this in" },
     });
   });
 
@@ -78,9 +83,9 @@ describe("what is typed into it", () => {
     ["temperature", "Infinity", "Enter a number"],
     ["messages", "[", "This is not JSON"],
   ])("is told when it is wrong: %s %j", (name, text, told) => {
-    const { params, faults } = paramsOf(FIELDS, { ...NEEDED, [name]: text });
-    expect(faults[name]).toContain(told);
-    expect(Object.keys(faults)).toEqual([name]);
+    const { params, fieldErrors } = paramsFromTexts(FIELDS, { ...NEEDED, [name]: text });
+    expect(fieldErrors[name]).toContain(told);
+    expect(Object.keys(fieldErrors)).toEqual([name]);
     expect(params).not.toHaveProperty(name);
   });
 });
@@ -88,12 +93,14 @@ describe("what is typed into it", () => {
 describe("JSON that is typed", () => {
   it("is read with every kind of value, and shown as it was read", () => {
     for (const value of [null, true, 0.1, "", [], { a: [1, { b: "ü" }] }])
-      expect(jsonOf(JSON.stringify(value))).toEqual({ value });
-    expect(textOfValue({ a: 1 })).toBe('{\n  "a": 1\n}');
-    expect([textOfValue("as it is"), textOfValue(undefined)]).toEqual(["as it is", ""]);
+      expect(parseJson(JSON.stringify(value))).toEqual({ value });
+    expect(formatValue({ a: 1 })).toBe('{\n  "a": 1\n}');
+    expect([formatValue("as it is"), formatValue(undefined)]).toEqual(["as it is", ""]);
   });
 
   it("is told about in words without those of the parser's message", () => {
-    expect(jsonOf("{'a': 1}")).toMatchObject({ fault: expect.not.stringContaining("cannot decode message") });
+    expect(parseJson("{'a': 1}")).toMatchObject({
+      error: expect.not.stringContaining("cannot decode message"),
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { base58 } from "@scure/base";
 import { expect, it } from "vitest";
-import { sendSigned } from "../../src/console/wallet/send-signed-transaction.ts";
+import { sendSignedTransaction } from "../../src/console/wallet/send-signed-transaction.ts";
 
 const SIGNATURE = Uint8Array.from({ length: 64 }, (_, at) => at + 1);
 const TRANSACTION = Uint8Array.from([1, ...SIGNATURE, 9, 9, 9]);
@@ -24,7 +24,7 @@ it("sends a signed transaction again while nobody can tell whether it was sent",
     new TypeError("Failed to fetch"),
     new ConnectError("no answer", Code.Unavailable),
   ]);
-  expect(await sendSigned(send, TRANSACTION, 0)).toBe(txSignature);
+  expect(await sendSignedTransaction(send, TRANSACTION, 0)).toBe(txSignature);
   expect(sent).toEqual([TRANSACTION, TRANSACTION, TRANSACTION]);
 });
 
@@ -32,14 +32,14 @@ it("takes one for sent of which nobody ever tells, so that no other one is signe
   const { sent, send } = sender(
     Array.from({ length: 9 }, () => new ConnectError("no answer", Code.Unavailable)),
   );
-  expect(await sendSigned(send, TRANSACTION, 0)).toBe(txSignature);
+  expect(await sendSignedTransaction(send, TRANSACTION, 0)).toBe(txSignature);
   expect(sent).toHaveLength(5);
 });
 
 it("tells what was refused, and does not send it again", async () => {
   for (const code of [Code.InvalidArgument, Code.FailedPrecondition, Code.NotFound, Code.Unauthenticated]) {
     const { sent, send } = sender([new ConnectError("refused", code)]);
-    await expect(sendSigned(send, TRANSACTION, 0)).rejects.toMatchObject({ code });
+    await expect(sendSignedTransaction(send, TRANSACTION, 0)).rejects.toMatchObject({ code });
     expect(sent).toHaveLength(1);
   }
 });
@@ -50,7 +50,7 @@ it("does not take a later answer, such as that the quote has expired, for what b
     unknown,
     ...Array.from({ length: 4 }, () => new ConnectError("expired", Code.FailedPrecondition)),
   ];
-  expect(await sendSigned(sender(later).send, TRANSACTION, 0)).toBe(txSignature);
+  expect(await sendSignedTransaction(sender(later).send, TRANSACTION, 0)).toBe(txSignature);
   const refused = new ConnectError("the network refuses it", Code.InvalidArgument);
-  await expect(sendSigned(sender([unknown, refused]).send, TRANSACTION, 0)).rejects.toBe(refused);
+  await expect(sendSignedTransaction(sender([unknown, refused]).send, TRANSACTION, 0)).rejects.toBe(refused);
 });

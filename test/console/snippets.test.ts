@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { curlOf, mcpOf, typescriptOf } from "../../src/console/pages/playground/snippets.ts";
+import { curlSnippet, mcpSnippet, typescriptSnippet } from "../../src/console/pages/playground/snippets.ts";
 
 const BASE = "https://gate.example";
 const params = JSON.parse(
@@ -12,7 +12,7 @@ const CALL = { tool: "it's", params };
 describe("a call as a line for a shell", () => {
   it("comes to the program word for word, whatever is in it, with the key of the environment", () => {
     // The shell does the work; what would be called says what it was called with.
-    const script = `curl() { for word; do printf '%s\\0' "$word"; done; }\n${curlOf(BASE, CALL)}`;
+    const script = `curl() { for word; do printf '%s\\0' "$word"; done; }\n${curlSnippet(BASE, CALL)}`;
     const env = { TOOLGATE_API_KEY: "sk-agent-x y" };
     const words = execFileSync("sh", ["-c", script], { env, encoding: "utf8" }).split("\0").slice(0, -1);
     expect(words.slice(0, 3)).toEqual(["-sS", "-i", `${BASE}/v1/mcp/tools/call`]);
@@ -23,7 +23,7 @@ describe("a call as a line for a shell", () => {
 
 describe("the configuration for MCP hosts", () => {
   it("names the gateway and the variable that has the key, and no key", () => {
-    expect(JSON.parse(mcpOf(BASE))).toEqual({
+    expect(JSON.parse(mcpSnippet(BASE))).toEqual({
       mcpServers: {
         toolgate: {
           type: "http",
@@ -37,13 +37,13 @@ describe("the configuration for MCP hosts", () => {
 
 describe("a call as a program", () => {
   it("calls the tool with the same parameters, also with one that would set the prototype", () => {
-    const call = /callTool\(([\s\S]*)\);\n/.exec(typescriptOf(BASE, CALL))?.[1];
+    const call = /callTool\(([\s\S]*)\);\n/.exec(typescriptSnippet(BASE, CALL))?.[1];
     const [tool, given] = runInNewContext(`[${call}]`);
     expect(tool).toBe("it's");
     expect(JSON.stringify(given)).toBe(JSON.stringify(params));
   });
 
   it("reads the key from the environment", () => {
-    expect(typescriptOf(BASE, CALL)).toContain('apiKey: process.env["TOOLGATE_API_KEY"]');
+    expect(typescriptSnippet(BASE, CALL)).toContain('apiKey: process.env["TOOLGATE_API_KEY"]');
   });
 });

@@ -4,9 +4,14 @@ import { EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { PaidBy, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { ERRORS } from "../../src/domain/errors.ts";
-import { durationWord } from "../../src/console/pages/run/duration.ts";
+import { durationLabel } from "../../src/console/pages/run/duration.ts";
 import { errorMeaning } from "../../src/console/pages/run/error-meaning.ts";
-import { entryWord, paidByWord, receiptWord, runWord } from "../../src/console/pages/status-labels.ts";
+import {
+  entryKindLabel,
+  paymentMethodLabel,
+  receiptStatusLabel,
+  runStatusLabel,
+} from "../../src/console/pages/status-labels.ts";
 
 /** The values of an enumeration that can be sent. */
 const sent = <Value extends number>(values: Record<string, Value>) =>
@@ -15,10 +20,10 @@ const sent = <Value extends number>(values: Record<string, Value>) =>
 describe("a status of the services", () => {
   it("has a word of its own, each of them", () => {
     for (const words of [
-      sent<ReceiptStatus>(ReceiptStatus).map((status) => receiptWord(status).word),
-      sent<RunStatus>(RunStatus).map((status) => runWord(status).word),
-      sent<PaidBy>(PaidBy).map(paidByWord),
-      sent<EntryKind>(EntryKind).map(entryWord),
+      sent<ReceiptStatus>(ReceiptStatus).map((status) => receiptStatusLabel(status).text),
+      sent<RunStatus>(RunStatus).map((status) => runStatusLabel(status).text),
+      sent<PaidBy>(PaidBy).map(paymentMethodLabel),
+      sent<EntryKind>(EntryKind).map(entryKindLabel),
     ]) {
       expect(words).not.toContain("unknown");
       expect(words).not.toContain("Entry");
@@ -27,12 +32,12 @@ describe("a status of the services", () => {
   });
 
   it("is only shown as good where it is", () => {
-    expect(receiptWord(ReceiptStatus.REVERSED).kind).toBe("bad");
-    expect(receiptWord(ReceiptStatus.REFUNDED).kind).toBe("off");
-    expect(runWord(RunStatus.FAILED).kind).toBe("bad");
-    expect(runWord(RunStatus.ACTIVE).kind).toBe("wait");
-    expect(receiptWord(99 as never).kind).toBe("off");
-    expect(runWord(99 as never).kind).toBe("off");
+    expect(receiptStatusLabel(ReceiptStatus.REVERSED).kind).toBe("bad");
+    expect(receiptStatusLabel(ReceiptStatus.REFUNDED).kind).toBe("off");
+    expect(runStatusLabel(RunStatus.FAILED).kind).toBe("bad");
+    expect(runStatusLabel(RunStatus.ACTIVE).kind).toBe("wait");
+    expect(receiptStatusLabel(99 as never).kind).toBe("off");
+    expect(runStatusLabel(99 as never).kind).toBe("off");
   });
 });
 
@@ -47,9 +52,9 @@ describe("the error of a run", () => {
 describe("how long a run took", () => {
   it("is the time from its start to its end", () => {
     const startedAt = timestampFromMs(1_000);
-    expect(durationWord({ startedAt, endedAt: timestampFromMs(1_820) })).toBe("820 ms");
-    expect(durationWord({ startedAt, endedAt: timestampFromMs(3_400) })).toBe("2.4 s");
-    expect(durationWord({ startedAt })).toBe("—");
-    expect(durationWord({ endedAt: startedAt })).toBe("—");
+    expect(durationLabel({ startedAt, endedAt: timestampFromMs(1_820) })).toBe("820 ms");
+    expect(durationLabel({ startedAt, endedAt: timestampFromMs(3_400) })).toBe("2.4 s");
+    expect(durationLabel({ startedAt })).toBe("—");
+    expect(durationLabel({ endedAt: startedAt })).toBe("—");
   });
 });

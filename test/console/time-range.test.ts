@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { bucketLabel, bucketTitle, windowOf } from "../../src/console/pages/overview/time-range.ts";
+import { bucketLabel, bucketTitle, usageWindow } from "../../src/console/pages/overview/time-range.ts";
 
 const at = (text: string) => Date.parse(text);
 
 describe("a span of the overview", () => {
   it("of 24 hours begins 23 whole hours before this one", () => {
-    expect(windowOf("24h", at("2026-03-01T14:05:09Z"))).toEqual({
+    expect(usageWindow("24h", at("2026-03-01T14:05:09Z"))).toEqual({
       from: new Date("2026-02-28T15:00:00Z"),
       hourly: true,
     });
@@ -13,14 +13,14 @@ describe("a span of the overview", () => {
 
   it("of days begins at midnight UTC and has today in it", () => {
     const now = at("2026-03-01T00:00:00Z");
-    expect(windowOf("7d", now)).toEqual({ from: new Date("2026-02-23T00:00:00Z"), hourly: false });
-    expect(windowOf("30d", now)).toEqual({ from: new Date("2026-01-31T00:00:00Z"), hourly: false });
+    expect(usageWindow("7d", now)).toEqual({ from: new Date("2026-02-23T00:00:00Z"), hourly: false });
+    expect(usageWindow("30d", now)).toEqual({ from: new Date("2026-01-31T00:00:00Z"), hourly: false });
   });
 
   it("stays the same question until the next hour begins", () => {
-    const first = windowOf("24h", at("2026-03-01T14:00:00.000Z"));
-    expect(windowOf("24h", at("2026-03-01T14:59:59.999Z"))).toEqual(first);
-    expect(windowOf("24h", at("2026-03-01T15:00:00.000Z"))).not.toEqual(first);
+    const first = usageWindow("24h", at("2026-03-01T14:00:00.000Z"));
+    expect(usageWindow("24h", at("2026-03-01T14:59:59.999Z"))).toEqual(first);
+    expect(usageWindow("24h", at("2026-03-01T15:00:00.000Z"))).not.toEqual(first);
   });
 });
 

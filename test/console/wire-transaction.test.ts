@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { PublicKey, TransactionInstruction, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
 import { describe, expect, it } from "vitest";
-import { withSignature } from "../../src/console/wallet/wire-transaction.ts";
+import { addSignature } from "../../src/console/wallet/wire-transaction.ts";
 
 /** A signer of the development wallet's kind: only its public key and a function leave it. */
 function signer() {
@@ -37,7 +37,7 @@ describe.each(["legacy", "v0"] as const)("the development wallet, given a %s tra
     const [payer, other] = [signer(), signer()];
     const unsigned = transactionOf([payer, other], form);
     let wire: Uint8Array = unsigned.serialize();
-    for (const { bytes, sign } of [other, payer]) wire = await withSignature(wire, bytes, sign);
+    for (const { bytes, sign } of [other, payer]) wire = await addSignature(wire, bytes, sign);
     const signed = VersionedTransaction.deserialize(wire);
     const message = unsigned.message.serialize();
     expect(Buffer.from(signed.message.serialize())).toEqual(Buffer.from(message));
@@ -50,6 +50,6 @@ describe.each(["legacy", "v0"] as const)("the development wallet, given a %s tra
   it("does not sign what is not its own to sign", async () => {
     const [payer, stranger] = [signer(), signer()];
     const wire = transactionOf([payer], form).serialize();
-    await expect(withSignature(wire, stranger.bytes, stranger.sign)).rejects.toThrow("not for this account");
+    await expect(addSignature(wire, stranger.bytes, stranger.sign)).rejects.toThrow("not for this account");
   });
 });

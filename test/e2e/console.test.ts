@@ -47,7 +47,7 @@ it("signs in, makes a key, deposits, buys, and takes its books along", async () 
     .toMatch(/Development wallet[\s\S]*--account acct_\w{32}/);
   const consoleUrl = /http:\S+\/console/.exec(output)?.[0] ?? "";
   const wallet = /signs in with (\w{32,44})/.exec(output)?.[1] ?? "";
-  const { page, leave } = await browser.visitor(`${consoleUrl}/`);
+  const { page, closeBrowser } = await browser.openFor(`${consoleUrl}/`);
   await page.goto("");
   await page.getByRole("button", { name: "Development wallet" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -92,7 +92,7 @@ it("signs in, makes a key, deposits, buys, and takes its books along", async () 
   await promisify(execFile)(process.execPath, ["src/main.ts", ...grant.split(" ")], { env });
   await page.reload();
   await page.getByText("Owed to accounts").waitFor();
-  await leave();
+  await closeBrowser();
 });
 
 async function newKey(page: Page): Promise<string> {

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { useLocation, useSearch } from "wouter";
 import { Page, Tabs } from "../ui/index.ts";
 import { ExportStatement } from "./activity/export-statement.tsx";
-import { readFilter, withoutLimits, writeFilter, type Filter, type Tab } from "./activity/filter.ts";
+import { readFilter, clearFilter, writeFilter, type Filter, type Tab } from "./activity/filter.ts";
 import { Receipts } from "./activity/receipts.tsx";
 import { Runs } from "./activity/runs.tsx";
 import { Statement } from "./activity/statement.tsx";
@@ -41,5 +41,5 @@ export function ActivityPage() {
 
 /** The same tool, key and days on another tab; its statuses are others. The statement is narrowed by nothing. */
 function onTab(filter: Filter, tab: Tab): Filter {
-  return tab === "statement" ? { ...withoutLimits(filter), tab } : { ...filter, tab, status: "" };
+  return tab === "statement" ? { ...clearFilter(filter), tab } : { ...filter, tab, status: "" };
 }

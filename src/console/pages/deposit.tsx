@@ -1,8 +1,8 @@
 import { useParams } from "wouter";
 import { Page } from "../ui/index.ts";
-import { EarlierDeposits } from "./deposit/deposit-list.tsx";
+import { DepositList } from "./deposit/deposit-list.tsx";
 import { NewDeposit } from "./deposit/new-deposit.tsx";
-import { OneDeposit } from "./deposit/deposit-details.tsx";
+import { DepositDetails } from "./deposit/deposit-details.tsx";
 import "./deposit/deposit.css";
 
 /** Putting USDC on the balance: a new deposit, or the one that the address names, so that it is found again after a reload. */
@@ -15,8 +15,8 @@ export function DepositPage() {
       title="Deposit"
       lead="USDC on Solana, credited once it is final: usually within half a minute."
     >
-      {id === undefined ? <NewDeposit /> : <OneDeposit id={id} />}
-      <EarlierDeposits current={id} />
+      {id === undefined ? <NewDeposit /> : <DepositDetails id={id} />}
+      <DepositList current={id} />
     </Page>
   );
 }

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import { counted } from "../format.ts";
+import { pluralize } from "../format.ts";
 import { Button, Card, ErrorNote, Page } from "../ui/index.ts";
 import { CreateKey } from "./keys/create-key.tsx";
-import { works } from "./keys/key-state.ts";
+import { isKeyActive } from "./keys/key-state.ts";
 import { KeyTable } from "./keys/key-table.tsx";
 import { NewSecret } from "./keys/new-secret.tsx";
 import { RevokeDialog } from "./keys/revoke-dialog.tsx";
@@ -38,7 +38,7 @@ export function KeysPage() {
       {creating && !secret && <CreateKey onDone={() => setCreating(false)} />}
       {keys.error && <ErrorNote error={keys.error} onRetry={() => void keys.refetch()} />}
       {(all || !keys.error) && (
-        <KeyLists
+        <KeyTables
           all={all}
           balance={balance}
           now={now}
@@ -53,14 +53,14 @@ export function KeysPage() {
   );
 }
 
-function KeyLists({
+function KeyTables({
   all,
   now,
   ...rest
 }: Omit<Parameters<typeof KeyTable>[0], "keys"> & { all: readonly KeyWithUse[] | undefined }) {
   const [showEnded, setShowEnded] = useState(false);
-  const good = all?.filter((use) => works(use, now));
-  const ended = all?.filter((use) => !works(use, now)) ?? [];
+  const good = all?.filter((use) => isKeyActive(use, now));
+  const ended = all?.filter((use) => !isKeyActive(use, now)) ?? [];
   return (
     <>
       <Card flush>
@@ -70,7 +70,7 @@ function KeyLists({
         <div className="stack">
           <div>
             <Button small tone="quiet" aria-expanded={showEnded} onClick={() => setShowEnded(!showEnded)}>
-              {showEnded ? "Hide" : "Show"} {counted(ended.length, "key")} that no longer{" "}
+              {showEnded ? "Hide" : "Show"} {pluralize(ended.length, "key")} that no longer{" "}
               {ended.length === 1 ? "works" : "work"}
             </Button>
           </div>

@@ -3,16 +3,16 @@ import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ButtonLink, Page } from "../ui/index.ts";
 import { BalanceCard } from "./overview/balance-card.tsx";
 import { FirstSteps } from "./overview/first-steps.tsx";
-import { LastCalls } from "./overview/recent-calls.tsx";
+import { RecentCalls } from "./overview/recent-calls.tsx";
 import { UsageCard } from "./overview/usage-card.tsx";
 import "./overview/overview.css";
 
 /** How many of the last calls are shown. */
-const LAST = 6;
+const RECENT_CALLS = 6;
 
 /** What there is, what was spent, and what was called last; for a new account, how to begin. */
 export function OverviewPage() {
-  const runs = useQuery(HistoryService.method.listRuns, { limit: LAST }, { refetchInterval: 15_000 });
+  const runs = useQuery(HistoryService.method.listRuns, { limit: RECENT_CALLS }, { refetchInterval: 15_000 });
   const isNew = runs.data?.items.length === 0;
   return (
     <Page
@@ -26,7 +26,7 @@ export function OverviewPage() {
       <BalanceCard />
       {isNew && <FirstSteps />}
       <UsageCard />
-      {!isNew && <LastCalls asked={runs} />}
+      {!isNew && <RecentCalls query={runs} />}
     </Page>
   );
 }

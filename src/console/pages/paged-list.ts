@@ -8,7 +8,7 @@ interface ListPage<Item> {
 }
 
 /** Which page is asked for. */
-export interface PageAsked {
+export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string;
 }
@@ -29,10 +29,10 @@ export interface PagedList<Item> {
 }
 
 /** Items of a page. */
-const LIMIT = 25;
+const PAGE_SIZE = 25;
 
 /** How far back in which list: where each page but the first begins. */
-interface Place {
+interface Position {
   readonly list: string;
   readonly cursors: readonly string[];
 }
@@ -44,18 +44,18 @@ interface Place {
  */
 export function usePagedList<Item>(
   key: readonly string[],
-  ask: (page: PageAsked, signal: AbortSignal) => Promise<ListPage<Item>>,
+  ask: (page: PageRequest, signal: AbortSignal) => Promise<ListPage<Item>>,
   enabled = true,
 ): PagedList<Item> {
   const list = JSON.stringify(key);
-  const [place, setPlace] = useState<Place>({ list, cursors: [] });
+  const [place, setPlace] = useState<Position>({ list, cursors: [] });
   // Another list begins at its first page, also when it was left at another one before.
   if (place.list !== list) setPlace({ list, cursors: [] });
   const cursors = place.list === list ? place.cursors : [];
   const cursor = cursors.at(-1);
   const { data, error, isPlaceholderData, refetch } = useQuery({
     queryKey: ["list", ...key, cursor ?? ""],
-    queryFn: ({ signal }) => ask({ limit: LIMIT, ...(cursor !== undefined && { cursor }) }, signal),
+    queryFn: ({ signal }) => ask({ limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) }, signal),
     placeholderData: keepPreviousData,
     enabled,
   });

@@ -4,17 +4,17 @@ import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { useCatalogue } from "../catalogue.ts";
 import { formatUsd } from "../format.ts";
 import { Button, Card, EmptyState, Field, Page, Select } from "../ui/index.ts";
-import { Loaded } from "./query-result.tsx";
+import { QueryResult } from "./query-result.tsx";
 import { CopyAs } from "./playground/copy-as.tsx";
-import { exampleOf } from "./playground/examples.ts";
+import { exampleFor } from "./playground/examples.ts";
 import { KeyCard } from "./playground/key-card.tsx";
 import { ParamsForm } from "./playground/params-form.tsx";
-import type { PlayCall } from "./playground/tool-call.ts";
-import { PlayView } from "./playground/call-view.tsx";
+import type { ToolCall } from "./playground/tool-call.ts";
+import { CallView } from "./playground/call-view.tsx";
 import { usePlaygroundKey } from "./playground/playground-key.ts";
-import { fieldsOf, paramsOf } from "./playground/schema.ts";
-import { usePlay } from "./playground/use-playground-call.ts";
-import { Visit } from "./playground/call-history-card.tsx";
+import { fieldsFromSchema, paramsFromTexts } from "./playground/schema.ts";
+import { usePlaygroundCall } from "./playground/use-playground-call.ts";
+import { CallHistoryCard } from "./playground/call-history-card.tsx";
 import "./playground/playground.css";
 
 /** Where a person makes the calls that agents make, and sees each step of them. */
@@ -25,16 +25,16 @@ export function PlaygroundPage() {
       title="Playground"
       lead="Real calls of real tools. The balance pays first, where it covers the price; where it does not, the gateway answers 402 with a quote, and your wallet pays this one call."
     >
-      <Loaded asked={catalogue} lines={6} box>
-        {({ tools }) => <Ground tools={tools.filter(({ status }) => status === ToolStatus.ACTIVE)} />}
-      </Loaded>
+      <QueryResult query={catalogue} lines={6} box>
+        {({ tools }) => <PlaygroundForm tools={tools.filter(({ status }) => status === ToolStatus.ACTIVE)} />}
+      </QueryResult>
     </Page>
   );
 }
 
-function Ground({ tools }: { tools: readonly Tool[] }) {
+function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
   const [search, setSearch] = useSearchParams();
-  const { play, history, run, pay, again, show } = usePlay();
+  const { record, history, run, pay, again, show } = usePlaygroundCall();
   const { key } = usePlaygroundKey();
   const tool =
     tools.find(({ name }) => name === search.get("tool")) ??
@@ -60,18 +60,18 @@ function Ground({ tools }: { tools: readonly Tool[] }) {
             tool={tool}
             tools={tools}
             ready={key !== undefined}
-            busy={play?.doing !== undefined}
+            busy={record?.progress !== undefined}
             onTool={(name) => setSearch({ tool: name }, { replace: true })}
             onRun={(call) => key && run(call, key.secret)}
           />
         </div>
         <div className="stack play-side">
-          {play ? (
-            <PlayView
-              play={play}
-              onPay={(offer, wallet) => void pay(play, offer, wallet)}
-              onAgain={() => again(play)}
-              onNewQuote={() => key && run(play.call, key.secret)}
+          {record ? (
+            <CallView
+              record={record}
+              onPay={(quote, wallet) => void pay(record, quote, wallet)}
+              onAgain={() => again(record)}
+              onNewQuote={() => key && run(record.call, key.secret)}
             />
           ) : (
             <Card>
@@ -82,7 +82,7 @@ function Ground({ tools }: { tools: readonly Tool[] }) {
           )}
         </div>
       </div>
-      <Visit plays={history} onShow={show} />
+      <CallHistoryCard records={history} onShow={show} />
     </>
   );
 }
@@ -100,16 +100,16 @@ function CallCard({
   ready: boolean;
   busy: boolean;
   onTool: (name: string) => void;
-  onRun: (call: PlayCall) => void;
+  onRun: (call: ToolCall) => void;
 }) {
-  const fields = fieldsOf(tool.inputSchema);
-  const [texts, setTexts] = useState(() => exampleOf(tool.name, tool.inputSchema));
-  const [told, setTold] = useState(false);
-  const { params, faults } = paramsOf(fields, texts);
+  const fields = fieldsFromSchema(tool.inputSchema);
+  const [texts, setTexts] = useState(() => exampleFor(tool.name, tool.inputSchema));
+  const [submitted, setSubmitted] = useState(false);
+  const { params, fieldErrors } = paramsFromTexts(fields, texts);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    setTold(true);
-    if (ready && Object.keys(faults).length === 0) onRun({ tool: tool.name, params });
+    setSubmitted(true);
+    if (ready && Object.keys(fieldErrors).length === 0) onRun({ tool: tool.name, params });
   };
   return (
     <Card title="Call">
@@ -119,12 +119,17 @@ function CallCard({
             <Select
               {...control}
               value={tool.name}
-              options={tools.map((one) => ({ value: one.name, label: `${one.name} · ${priceOf(one)}` }))}
+              options={tools.map((one) => ({ value: one.name, label: `${one.name} · ${priceLabel(one)}` }))}
               onChange={({ target }) => onTool(target.value)}
             />
           )}
         </Field>
-        <ParamsForm fields={fields} texts={texts} faults={told ? faults : {}} onChange={setTexts} />
+        <ParamsForm
+          fields={fields}
+          texts={texts}
+          fieldErrors={submitted ? fieldErrors : {}}
+          onChange={setTexts}
+        />
         <div className="row">
           <Button type="submit" tone="primary" icon="play" busy={busy} disabled={!ready}>
             Run
@@ -137,7 +142,7 @@ function CallCard({
   );
 }
 
-function priceOf({ billable, price }: Tool): string {
+function priceLabel({ billable, price }: Tool): string {
   if (!billable) return "free";
   return price ? formatUsd(price.priceUsdcMicrousd) : "priced by the call";
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Card, ErrorNote, Skeleton } from "../ui/index.ts";
 
 /** What a page asks the gateway for, as far as its states matter. */
-interface Asked<Data> {
+interface Query<Data> {
   readonly data: Data | undefined;
   readonly error: unknown;
   readonly refetch: () => unknown;
@@ -12,15 +12,15 @@ interface Asked<Data> {
  * Shows what was asked for, once it is there; its place until then, and what went wrong with a button to try again. What is there stays when
  * it cannot be asked for anew, below a word that it may be old.
  */
-export function Loaded<Data>({
-  asked,
+export function QueryResult<Data>({
+  query,
   lines = 3,
   height = 20,
   pad = false,
   box = false,
   children,
 }: {
-  asked: Asked<Data>;
+  query: Query<Data>;
   /** How tall its place is while it loads. */
   lines?: number;
   height?: number;
@@ -30,7 +30,7 @@ export function Loaded<Data>({
   box?: boolean;
   children: (data: Data) => ReactNode;
 }) {
-  const { data, error, refetch } = asked;
+  const { data, error, refetch } = query;
   const inset = (content: ReactNode) => (pad ? <div className="pad">{content}</div> : content);
   const failed =
     error !== null &&

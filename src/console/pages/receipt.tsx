@@ -5,35 +5,35 @@ import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import type { Run } from "#gen/toolgate/v1/run_pb.ts";
 import { formatUsd } from "../format.ts";
 import { ButtonLink, Card, Columns, Copyable, Facts, Money, Note, Page, Status, Time } from "../ui/index.ts";
-import { Loaded } from "./query-result.tsx";
+import { QueryResult } from "./query-result.tsx";
 import { PaymentCard } from "./receipt/payment-card.tsx";
-import { durationWord } from "./run/duration.ts";
-import { paidByWord, receiptWord, runWord } from "./status-labels.ts";
+import { durationLabel } from "./run/duration.ts";
+import { paymentMethodLabel, receiptStatusLabel, runStatusLabel } from "./status-labels.ts";
 
 /** A charged call with all that it rests on: the run, the key, the payment on the chain. */
 export function ReceiptPage() {
   const { id } = useParams<{ id: string }>();
-  const asked = useQuery(HistoryService.method.getReceipt, { receiptId: id });
+  const query = useQuery(HistoryService.method.getReceipt, { receiptId: id });
   return (
     <Page
       title="Receipt"
       lead={<Copyable text={id} label="receipt id" />}
       actions={<ButtonLink href="/activity">All receipts</ButtonLink>}
     >
-      <Loaded asked={asked} lines={8} height={24} box>
-        {(data) => data.receipt && <Shown answer={data} receipt={data.receipt} />}
-      </Loaded>
+      <QueryResult query={query} lines={8} height={24} box>
+        {(data) => data.receipt && <ReceiptDetails answer={data} receipt={data.receipt} />}
+      </QueryResult>
     </Page>
   );
 }
 
-function Shown({ answer, receipt }: { answer: GetReceiptResponse; receipt: Receipt }) {
+function ReceiptDetails({ answer, receipt }: { answer: GetReceiptResponse; receipt: Receipt }) {
   return (
     <>
-      <Trouble receipt={receipt} />
+      <ReceiptNote receipt={receipt} />
       <Columns>
-        <Charge receipt={receipt} />
-        <Call receipt={receipt} run={answer.run} keyId={answer.keyId} keyName={answer.keyName} />
+        <ChargeCard receipt={receipt} />
+        <CallCard receipt={receipt} run={answer.run} keyId={answer.keyId} keyName={answer.keyName} />
       </Columns>
       <PaymentCard receipt={receipt} payment={answer.payment} />
     </>
@@ -41,7 +41,7 @@ function Shown({ answer, receipt }: { answer: GetReceiptResponse; receipt: Recei
 }
 
 /** A charge that no longer stands is told before anything else. */
-function Trouble({ receipt }: { receipt: Receipt }) {
+function ReceiptNote({ receipt }: { receipt: Receipt }) {
   if (receipt.status === ReceiptStatus.REVERSED) {
     return (
       <Note tone="bad" title="Reversed: the payment of this call has vanished from the chain">
@@ -61,8 +61,8 @@ function Trouble({ receipt }: { receipt: Receipt }) {
   return null;
 }
 
-function Charge({ receipt }: { receipt: Receipt }) {
-  const { word, kind } = receiptWord(receipt.status);
+function ChargeCard({ receipt }: { receipt: Receipt }) {
+  const { text, kind } = receiptStatusLabel(receipt.status);
   return (
     <Card title="Charge">
       <Facts
@@ -78,10 +78,10 @@ function Charge({ receipt }: { receipt: Receipt }) {
           [
             "Status",
             <Status key="status" kind={kind}>
-              {word}
+              {text}
             </Status>,
           ],
-          ["Paid by", paidByWord(receipt.paidBy)],
+          ["Paid by", paymentMethodLabel(receipt.paidBy)],
           ["Charged at", <Time key="time" at={receipt.createdAt} />],
           [
             "Quote",
@@ -95,7 +95,7 @@ function Charge({ receipt }: { receipt: Receipt }) {
   );
 }
 
-function Call({
+function CallCard({
   receipt,
   run,
   keyId,
@@ -106,7 +106,7 @@ function Call({
   keyId: string;
   keyName: string;
 }) {
-  const word = run && runWord(run.status);
+  const outcome = run && runStatusLabel(run.status);
   return (
     <Card title="Call">
       <Facts
@@ -120,13 +120,13 @@ function Call({
           ],
           [
             "Outcome",
-            word && (
-              <Status key="status" kind={word.kind}>
-                {word.word}
+            outcome && (
+              <Status key="status" kind={outcome.kind}>
+                {outcome.text}
               </Status>
             ),
           ],
-          ["Took", run && durationWord(run)],
+          ["Took", run && durationLabel(run)],
           ["Key", keyId === "" ? "not recorded" : <KeyName key="key" keyId={keyId} name={keyName} />],
         ]}
       />

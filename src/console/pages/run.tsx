@@ -3,17 +3,17 @@ import { Link, useParams } from "wouter";
 import { HistoryService, type GetRunResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { ButtonLink, Card, Columns, Copyable, Facts, Money, Note, Page, Status } from "../ui/index.ts";
-import { Loaded } from "./query-result.tsx";
+import { QueryResult } from "./query-result.tsx";
 import { errorMeaning } from "./run/error-meaning.ts";
 import { ResultCard } from "./run/result-card.tsx";
 import { Timeline } from "./run/timeline.tsx";
-import { runWord } from "./status-labels.ts";
+import { runStatusLabel } from "./status-labels.ts";
 import "./run/run.css";
 
 /** One run: when it was what, what it cost, why it failed, and what the tool answered. */
 export function RunPage() {
   const { id } = useParams<{ id: string }>();
-  const asked = useQuery(
+  const query = useQuery(
     HistoryService.method.getRun,
     { runId: id },
     { refetchInterval: ({ state }) => (state.data?.run?.status === RunStatus.ACTIVE ? 2_000 : false) },
@@ -24,14 +24,14 @@ export function RunPage() {
       lead={<Copyable text={id} label="run id" />}
       actions={<ButtonLink href="/activity?tab=runs">All runs</ButtonLink>}
     >
-      <Loaded asked={asked} lines={8} height={24} box>
-        {(data) => data.run && <Shown answer={data} run={data.run} />}
-      </Loaded>
+      <QueryResult query={query} lines={8} height={24} box>
+        {(data) => data.run && <RunDetails answer={data} run={data.run} />}
+      </QueryResult>
     </Page>
   );
 }
 
-function Shown({ answer, run }: { answer: GetRunResponse; run: Run }) {
+function RunDetails({ answer, run }: { answer: GetRunResponse; run: Run }) {
   return (
     <>
       {run.error && (
@@ -41,7 +41,7 @@ function Shown({ answer, run }: { answer: GetRunResponse; run: Run }) {
         </Note>
       )}
       <Columns>
-        <Call answer={answer} run={run} />
+        <CallCard answer={answer} run={run} />
         <Card title="Timeline" note="UTC">
           <Timeline run={run} />
         </Card>
@@ -51,8 +51,8 @@ function Shown({ answer, run }: { answer: GetRunResponse; run: Run }) {
   );
 }
 
-function Call({ answer: { keyId, keyName, idempotencyKey }, run }: { answer: GetRunResponse; run: Run }) {
-  const { word, kind } = runWord(run.status);
+function CallCard({ answer: { keyId, keyName, idempotencyKey }, run }: { answer: GetRunResponse; run: Run }) {
+  const { text, kind } = runStatusLabel(run.status);
   return (
     <Card title="Call">
       <Facts
@@ -61,7 +61,7 @@ function Call({ answer: { keyId, keyName, idempotencyKey }, run }: { answer: Get
           [
             "Status",
             <Status key="status" kind={kind}>
-              {word}
+              {text}
             </Status>,
           ],
           ["Cost", <Cost key="cost" run={run} />],

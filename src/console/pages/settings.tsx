@@ -2,7 +2,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { formatCount } from "../format.ts";
 import { useSignedIn } from "../session.tsx";
-import { chooseTheme, useTheme, type Theme } from "../theme.ts";
+import { selectTheme, useTheme, type Theme } from "../theme.ts";
 import { Card, Choice, Columns, Copyable, Facts, Page } from "../ui/index.ts";
 import { LowBalanceCard } from "./settings/low-balance-card.tsx";
 import { SessionsCard } from "./settings/sessions-card.tsx";
@@ -23,7 +23,7 @@ export function SettingsPage() {
         <LowBalanceCard />
         <Card title="Appearance" note="on this device">
           <div>
-            <Choice label="Theme" options={THEMES} value={theme} onChange={chooseTheme} />
+            <Choice label="Theme" options={THEMES} value={theme} onChange={selectTheme} />
           </div>
         </Card>
       </Columns>

@@ -4,7 +4,7 @@ import type { Wallet } from "@wallet-standard/base";
 import { useEffect, useState } from "react";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { Brand } from "../brand.tsx";
-import { changeSession, hasEndedByItself } from "../rpc.ts";
+import { changeSession, hasSessionExpired } from "../rpc.ts";
 import { Button, Checkbox, ErrorNote, Note } from "../ui/index.ts";
 import { signInWithMessage, signInWithTransaction } from "../wallet/sign-in.ts";
 import { WalletButtons } from "../wallet/wallet-buttons.tsx";
@@ -14,7 +14,7 @@ import { useWallets } from "../wallet/wallet-provider.tsx";
 /** What is seen until somebody is signed in. */
 export function SignInPage() {
   const [ledger, setLedger] = useState(false);
-  const [ended] = useState(hasEndedByItself);
+  const [ended] = useState(hasSessionExpired);
   const { signIn, error, busy, unable } = useSignIn();
   useEffect(() => {
     document.title = "Sign in · Toolgate";
@@ -32,7 +32,7 @@ export function SignInPage() {
         </div>
         {ended && <Note title="Your session has ended">Sign in again: you come back to the same page.</Note>}
         <WalletButtons busy={busy} onChoose={(wallet) => void signIn(wallet, ledger)} />
-        <Failure error={error} unable={unable} onTransaction={(wallet) => void signIn(wallet, true)} />
+        <SignInError error={error} unable={unable} onTransaction={(wallet) => void signIn(wallet, true)} />
         <Checkbox
           label="My wallet is a Ledger, or cannot sign messages"
           hint="You then sign a transaction that holds the text. It is never sent."
@@ -79,7 +79,7 @@ function useSignIn() {
   return { signIn, error, busy, unable };
 }
 
-function Failure({
+function SignInError({
   error,
   unable,
   onTransaction,

@@ -3,43 +3,43 @@ import { PaidBy, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 
 /** A status as it is shown: its word, and which picture and colour go with it. */
-export interface Word {
-  readonly word: string;
+export interface StatusLabel {
+  readonly text: string;
   readonly kind: "ok" | "bad" | "warn" | "wait" | "off";
 }
 
 /** Whether a charge stands. */
-export function receiptWord(status: ReceiptStatus): Word {
+export function receiptStatusLabel(status: ReceiptStatus): StatusLabel {
   switch (status) {
     case ReceiptStatus.FINAL:
-      return { word: "final", kind: "ok" };
+      return { text: "final", kind: "ok" };
     case ReceiptStatus.REFUNDED:
-      return { word: "refunded", kind: "off" };
+      return { text: "refunded", kind: "off" };
     case ReceiptStatus.REVERSED:
-      return { word: "reversed", kind: "bad" };
+      return { text: "reversed", kind: "bad" };
     default:
-      return { word: "unknown", kind: "off" };
+      return { text: "unknown", kind: "off" };
   }
 }
 
 /** Where a run is in its life. */
-export function runWord(status: RunStatus): Word {
+export function runStatusLabel(status: RunStatus): StatusLabel {
   switch (status) {
     case RunStatus.ACTIVE:
-      return { word: "running", kind: "wait" };
+      return { text: "running", kind: "wait" };
     case RunStatus.COMPLETED:
-      return { word: "completed", kind: "ok" };
+      return { text: "completed", kind: "ok" };
     case RunStatus.FAILED:
-      return { word: "failed", kind: "bad" };
+      return { text: "failed", kind: "bad" };
     case RunStatus.CANCELLED:
-      return { word: "cancelled", kind: "off" };
+      return { text: "cancelled", kind: "off" };
     default:
-      return { word: "unknown", kind: "off" };
+      return { text: "unknown", kind: "off" };
   }
 }
 
 /** Where the money of a call came from. */
-export function paidByWord(paidBy: PaidBy): string {
+export function paymentMethodLabel(paidBy: PaidBy): string {
   switch (paidBy) {
     case PaidBy.BALANCE:
       return "balance";
@@ -53,7 +53,7 @@ export function paidByWord(paidBy: PaidBy): string {
 }
 
 /** What an entry of the ledger is, as a statement says it. */
-export function entryWord(kind: EntryKind): string {
+export function entryKindLabel(kind: EntryKind): string {
   switch (kind) {
     case EntryKind.DEPOSIT:
       return "Deposit";

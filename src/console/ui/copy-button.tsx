@@ -1,8 +1,8 @@
 import { useEffect, useState } from "react";
-import { shortened } from "../format.ts";
+import { truncateMiddle } from "../format.ts";
 import { classes } from "./classes.ts";
 import { Icon } from "./icon.tsx";
-import { tell } from "./toast.tsx";
+import { showToast } from "./toast.tsx";
 
 /** Copies `text`. `label` says what it is, e.g. "API key"; with `children` they are the button's face instead of the picture alone. */
 export function CopyButton({ text, label, children }: { text: string; label: string; children?: string }) {
@@ -16,9 +16,9 @@ export function CopyButton({ text, label, children }: { text: string; label: str
     try {
       await navigator.clipboard.writeText(text);
       setCopied(true);
-      tell(`${label} copied`, "quiet");
+      showToast(`${label} copied`, "quiet");
     } catch {
-      tell("The browser does not let the page copy: select the text and copy it yourself", "bad");
+      showToast("The browser does not let the page copy: select the text and copy it yourself", "bad");
     }
   };
   return (
@@ -39,7 +39,7 @@ export function CopyButton({ text, label, children }: { text: string; label: str
 export function Copyable({ text, label, short = false }: { text: string; label: string; short?: boolean }) {
   return (
     <span className="copyable">
-      <code title={text}>{short ? shortened(text) : text}</code>
+      <code title={text}>{short ? truncateMiddle(text) : text}</code>
       <CopyButton text={text} label={label} />
     </span>
   );

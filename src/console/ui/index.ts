@@ -17,5 +17,5 @@ export { Status } from "./status.tsx";
 export { Table, type Column } from "./table.tsx";
 export { Tabs } from "./tabs.tsx";
 export { Time } from "./time.tsx";
-export { tell, Toasts } from "./toast.tsx";
+export { showToast, Toasts } from "./toast.tsx";
 export { Code } from "./code.tsx";

@@ -23,7 +23,7 @@ export function Money({
   return (
     <span className={classes("money", strong && "strong", microUsd < 0n && "money-below")}>
       {text}
-      {aligned && <Room decimals={decimalsOf(microUsd)} />}
+      {aligned && <DecimalPadding decimals={decimalsOf(microUsd)} />}
     </span>
   );
 }
@@ -34,13 +34,13 @@ export function SignedMoney({ microUsd, aligned = false }: { microUsd: bigint; a
   return (
     <span className={classes("money", microUsd > 0n && "money-added")}>
       {text}
-      {aligned && <Room decimals={decimalsOf(microUsd)} />}
+      {aligned && <DecimalPadding decimals={decimalsOf(microUsd)} />}
     </span>
   );
 }
 
 /** Room for the decimals that are not written: as wide as they were, and neither read out nor copied. */
-function Room({ decimals }: { decimals: number }) {
+function DecimalPadding({ decimals }: { decimals: number }) {
   const missing = use(Decimals) - decimals;
   return missing > 0 ? <span className="money-room" data-room={"0".repeat(missing)} /> : null;
 }

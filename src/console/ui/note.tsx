@@ -35,7 +35,7 @@ export function Note({
 /** An error with what to do, and the request's id for whoever is asked. Shows nothing while there is none. `onRetry` offers to try again. */
 export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   if (error === undefined || error === null) return null;
-  const { title, advice, requestId } = explained(error);
+  const { title, advice, requestId } = describeError(error);
   return (
     <Note
       tone="bad"
@@ -58,7 +58,7 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
   );
 }
 
-function explained(error: unknown): {
+function describeError(error: unknown): {
   title: string;
   advice?: string | undefined;
   requestId?: string | undefined;

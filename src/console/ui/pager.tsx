@@ -28,10 +28,10 @@ export function Pager({
       </span>
       {!onlyOne && (
         <span className="pager-ways">
-          <Button small disabled={busy || !newer} onClick={turning(newer)}>
+          <Button small disabled={busy || !newer} onClick={goAndScroll(newer)}>
             Newer
           </Button>
-          <Button small disabled={busy || !older} onClick={turning(older)}>
+          <Button small disabled={busy || !older} onClick={goAndScroll(older)}>
             Older
           </Button>
         </span>
@@ -41,7 +41,7 @@ export function Pager({
 }
 
 /** Turns the page, and shows it from its top. */
-function turning(turn: (() => void) | undefined) {
+function goAndScroll(turn: (() => void) | undefined) {
   return (event: MouseEvent<HTMLButtonElement>) => {
     turn?.();
     event.currentTarget.closest(".card")?.scrollIntoView({ block: "start" });

@@ -10,7 +10,7 @@ export interface Column<Row> {
   /** Figures stand at the right. */
   align?: "end";
   /** Below the column, e.g. its sum; a table with a foot in any column has a last row for it. */
-  foot?: ReactNode;
+  footer?: ReactNode;
   /** The heading is for screen readers only, e.g. of a column of buttons. */
   hideHead?: boolean;
 }
@@ -81,20 +81,20 @@ export function Table<Row>({
             </tr>
           ))}
         </tbody>
-        <Foot columns={columns} />
+        <TableFooter columns={columns} />
       </table>
     </div>
   );
 }
 
-function Foot<Row>({ columns }: { columns: readonly Column<Row>[] }) {
-  if (columns.every(({ foot }) => foot === undefined)) return null;
+function TableFooter<Row>({ columns }: { columns: readonly Column<Row>[] }) {
+  if (columns.every(({ footer }) => footer === undefined)) return null;
   return (
     <tfoot role="rowgroup">
       <tr role="row">
-        {columns.map(({ head, foot, align }) => (
+        {columns.map(({ head, footer, align }) => (
           <td key={head} role="cell" className={align === "end" ? "end" : undefined} data-label={head}>
-            {foot}
+            {footer}
           </td>
         ))}
       </tr>

@@ -1,7 +1,7 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useSyncExternalStore } from "react";
-import { formatDistance, formatUtc } from "../format.ts";
+import { formatRelativeTime, formatUtc } from "../format.ts";
 
 /**
  * A moment: in UTC, as everything is counted; or, `relative`, how long ago it is. Where the pointer rests it also says the local time.
@@ -16,19 +16,19 @@ export function Time({
   relative?: boolean;
   none?: string;
 }) {
-  const now = useNow();
+  const now = useClock();
   if (at === undefined) return <span className="faint">{none}</span>;
   const date = at instanceof Date ? at : timestampDate(at);
   const local = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
   return (
     <time dateTime={date.toISOString()} title={`${formatUtc(date)} UTC\n${local} (local)`} className="time">
-      {relative ? formatDistance(date, new Date(now)) : `${formatUtc(date)} UTC`}
+      {relative ? formatRelativeTime(date, new Date(now)) : `${formatUtc(date)} UTC`}
     </time>
   );
 }
 
 /** What is a while ago is a while longer ago a while later: one clock for all of them, to ten seconds, and never behind, ms. */
-function useNow(): number {
+function useClock(): number {
   return useSyncExternalStore(subscribe, () => Math.ceil(Date.now() / 10_000) * 10_000);
 }
 

@@ -19,7 +19,7 @@ function change(next: readonly Toast[]): void {
 }
 
 /** Tells what has happened in a line that goes away by itself, and by voice to those who do not see it. `quiet`: by voice alone. */
-export function tell(text: string, tone: Tone = "ok"): void {
+export function showToast(text: string, tone: Tone = "ok"): void {
   latest += 1;
   const toast = { id: latest, text, tone };
   change([...toasts.slice(-2), toast]);

@@ -1,5 +1,5 @@
 import type { Wallet, WalletAccount } from "@wallet-standard/base";
-import { can, CHAIN } from "./features.ts";
+import { hasFeature, CHAIN } from "./features.ts";
 import { WalletError } from "./wallet-error.ts";
 
 /** A wallet that has shown an account. */
@@ -13,7 +13,8 @@ export interface ConnectedWallet {
  * @throws WalletError
  */
 export async function connect(wallet: Wallet, silent = false): Promise<ConnectedWallet> {
-  if (!can(wallet, "standard:connect")) throw new WalletError("unable", `${wallet.name} cannot be connected`);
+  if (!hasFeature(wallet, "standard:connect"))
+    throw new WalletError("unable", `${wallet.name} cannot be connected`);
   try {
     const { accounts } = await wallet.features["standard:connect"].connect({ silent });
     const account = [...accounts, ...wallet.accounts].find(({ chains }) => chains.includes(CHAIN));

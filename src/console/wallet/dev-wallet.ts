@@ -4,7 +4,7 @@ import type { SolanaSignInInput } from "@solana/wallet-standard-features";
 import { base58 } from "@scure/base";
 import type { Wallet, WalletAccount } from "@wallet-standard/base";
 import { CHAIN } from "./features.ts";
-import { withSignature } from "./wire-transaction.ts";
+import { addSignature } from "./wire-transaction.ts";
 
 const ICON =
   "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAzMiAzMiI+PHJlY3Qgd2lkdGg9IjMyIiBoZWlnaHQ9IjMyIiByeD0iOCIgZmlsbD0iIzcxNzc4NSIvPjxwYXRoIGQ9Ik0xMSAxMWwtNSA1IDUgNU0yMSAxMWw1IDUtNSA1TTE4IDlsLTQgMTQiIGZpbGw9Im5vbmUiIHN0cm9rZT0iI2ZmZiIgc3Ryb2tlLXdpZHRoPSIyLjUiIHN0cm9rZS1saW5lY2FwPSJyb3VuZCIgc3Ryb2tlLWxpbmVqb2luPSJyb3VuZCIvPjwvc3ZnPg==";
@@ -18,7 +18,7 @@ const PKCS8 = Uint8Array.from([48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34
  */
 export async function registerDevWallet(): Promise<void> {
   const response = await fetch("/console/dev-wallet.json", { credentials: "same-origin" });
-  const secretKey = bytesOf(await response.json());
+  const secretKey = readSecretKey(await response.json());
   const key = await crypto.subtle.importKey(
     "pkcs8",
     Uint8Array.from([...PKCS8, ...secretKey.subarray(0, 32)]),
@@ -29,12 +29,12 @@ export async function registerDevWallet(): Promise<void> {
   const publicKey = secretKey.slice(32);
   const sign = async (bytes: Uint8Array) =>
     new Uint8Array(await crypto.subtle.sign("Ed25519", key, Uint8Array.from(bytes)));
-  const wallet = walletOf(publicKey, sign);
+  const wallet = createWallet(publicKey, sign);
   const wallets = getWallets();
   if (!wallets.get().some(({ name }) => name === wallet.name)) wallets.register(wallet);
 }
 
-function walletOf(publicKey: Uint8Array, sign: (bytes: Uint8Array) => Promise<Uint8Array>): Wallet {
+function createWallet(publicKey: Uint8Array, sign: (bytes: Uint8Array) => Promise<Uint8Array>): Wallet {
   const features = ["solana:signIn", "solana:signMessage", "solana:signTransaction"] as const;
   const account: WalletAccount = { address: base58.encode(publicKey), publicKey, chains: [CHAIN], features };
   const signMessage = async (message: Uint8Array) => ({
@@ -71,7 +71,7 @@ function walletOf(publicKey: Uint8Array, sign: (bytes: Uint8Array) => Promise<Ui
         signTransaction: (...inputs: readonly { transaction: Uint8Array }[]) =>
           Promise.all(
             inputs.map(async ({ transaction }) => ({
-              signedTransaction: await withSignature(transaction, publicKey, sign),
+              signedTransaction: await addSignature(transaction, publicKey, sign),
             })),
           ),
       },
@@ -79,7 +79,7 @@ function walletOf(publicKey: Uint8Array, sign: (bytes: Uint8Array) => Promise<Ui
   };
 }
 
-function bytesOf(answer: unknown): Uint8Array {
+function readSecretKey(answer: unknown): Uint8Array {
   const key =
     typeof answer === "object" && answer !== null && "secret_key" in answer ? answer.secret_key : undefined;
   if (!Array.isArray(key) || key.length !== 64) throw new Error("the gateway has no development wallet");

@@ -24,7 +24,7 @@ type Features = StandardConnectFeature &
   SolanaSignAndSendTransactionFeature;
 
 /** Whether the wallet has the feature. That it has the feature's form is what Wallet Standard says. */
-export function can<Name extends keyof Features>(
+export function hasFeature<Name extends keyof Features>(
   wallet: Wallet,
   name: Name,
 ): wallet is Wallet & { features: Pick<Features, Name> } {
@@ -32,6 +32,6 @@ export function can<Name extends keyof Features>(
 }
 
 /** Whether it is a wallet for Solana that the console can talk to at all. */
-export function isUsable(wallet: Wallet): boolean {
-  return wallet.chains.includes(CHAIN) && can(wallet, "standard:connect");
+export function isSupportedWallet(wallet: Wallet): boolean {
+  return wallet.chains.includes(CHAIN) && hasFeature(wallet, "standard:connect");
 }

@@ -8,7 +8,7 @@ import {
   type SignInRequest,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { connect } from "./connect.ts";
-import { can, CHAIN } from "./features.ts";
+import { hasFeature, CHAIN } from "./features.ts";
 import { WalletError } from "./wallet-error.ts";
 
 /** What a challenge is answered with. */
@@ -19,14 +19,14 @@ type Proof = Pick<SignInRequest, "nonce" | "address" | "proof">;
  * @throws WalletError of kind `unable` when it can sign no messages: then {@link signInWithTransaction} is left
  */
 export async function signInWithMessage(wallet: Wallet, challenge: SignInChallenge): Promise<Proof> {
-  const input = inputOf(challenge);
+  const input = signInInput(challenge);
   try {
-    if (can(wallet, "solana:signIn")) {
+    if (hasFeature(wallet, "solana:signIn")) {
       const [output] = await wallet.features["solana:signIn"].signIn(input);
       if (!output) throw new WalletError("failed", `${wallet.name} has signed nothing`);
-      return proofOf(challenge, output.account.address, output);
+      return messageProof(challenge, output.account.address, output);
     }
-    if (!can(wallet, "solana:signMessage"))
+    if (!hasFeature(wallet, "solana:signMessage"))
       throw new WalletError("unable", `${wallet.name} cannot sign messages`);
     const { account } = await connect(wallet);
     const text = createSignInMessageText({ ...input, domain: challenge.domain, address: account.address });
@@ -35,7 +35,7 @@ export async function signInWithMessage(wallet: Wallet, challenge: SignInChallen
       message: new TextEncoder().encode(text),
     });
     if (!output) throw new WalletError("failed", `${wallet.name} has signed nothing`);
-    return proofOf(challenge, account.address, output);
+    return messageProof(challenge, account.address, output);
   } catch (error) {
     throw WalletError.of(error, wallet.name);
   }
@@ -51,7 +51,7 @@ export async function signInWithTransaction(
   challenge: SignInChallenge,
   build: (address: string) => Promise<Uint8Array>,
 ): Promise<Proof> {
-  if (!can(wallet, "solana:signTransaction"))
+  if (!hasFeature(wallet, "solana:signTransaction"))
     throw new WalletError(
       "unable",
       `${wallet.name} can sign neither messages nor transactions for this page: choose another wallet`,
@@ -72,12 +72,12 @@ export async function signInWithTransaction(
   }
 }
 
-function inputOf(challenge: SignInChallenge): SolanaSignInInput {
+function signInInput(challenge: SignInChallenge): SolanaSignInInput {
   const { domain, statement, uri, version, chainId, nonce, issuedAt, expirationTime } = challenge;
   return { domain, statement, uri, version, chainId, nonce, issuedAt, expirationTime };
 }
 
-function proofOf(
+function messageProof(
   { nonce }: SignInChallenge,
   address: string,
   { signedMessage, signature }: { signedMessage: Uint8Array; signature: Uint8Array },

@@ -1,6 +1,6 @@
 import { base58 } from "@scure/base";
 import type { ConnectedWallet } from "./connect.ts";
-import { can, CHAIN } from "./features.ts";
+import { hasFeature, CHAIN } from "./features.ts";
 import { WalletError } from "./wallet-error.ts";
 
 /** What comes of asking a wallet to sign: the signed transaction, to be sent through the gateway; or its signature, where the wallet has sent it. */
@@ -15,14 +15,14 @@ export async function signTransaction(
   transaction: Uint8Array,
 ): Promise<Signed> {
   try {
-    if (can(wallet, "solana:signTransaction")) {
+    if (hasFeature(wallet, "solana:signTransaction")) {
       const [output] = await wallet.features["solana:signTransaction"].signTransaction({
         account,
         transaction,
         chain: CHAIN,
       });
       if (output) return { kind: "signed", transaction: output.signedTransaction };
-    } else if (can(wallet, "solana:signAndSendTransaction")) {
+    } else if (hasFeature(wallet, "solana:signAndSendTransaction")) {
       const [output] = await wallet.features["solana:signAndSendTransaction"].signAndSendTransaction({
         account,
         transaction,

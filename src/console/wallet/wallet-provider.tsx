@@ -2,7 +2,7 @@ import { getWallets } from "@wallet-standard/app";
 import type { Wallet } from "@wallet-standard/base";
 import { createContext, use, useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import { connect, type ConnectedWallet } from "./connect.ts";
-import { can, CHAIN, isUsable } from "./features.ts";
+import { hasFeature, CHAIN, isSupportedWallet } from "./features.ts";
 
 /** The wallets of this browser, and the one that is connected. */
 export interface Wallets {
@@ -21,7 +21,7 @@ const KEY = "toolgate-wallet";
 
 /** Looks for wallets for as long as the page is open. */
 export function WalletProvider({ children }: { children: ReactNode }) {
-  const wallets = useInstalled();
+  const wallets = useInstalledWallets();
   const [connected, setConnected] = useState<ConnectedWallet>();
   const remember = useCallback((wallet: Wallet) => {
     try {
@@ -41,7 +41,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
     },
     [remember],
   );
-  useReconnected(wallets, connected, setConnected);
+  useAutoConnect(wallets, connected, setConnected);
   useAccountChanges(connected, setConnected);
   const value = useMemo(
     () => ({ wallets, connected, connect: connectWallet, remember }),
@@ -57,11 +57,11 @@ export function useWallets(): Wallets {
   return wallets;
 }
 
-function useInstalled(): readonly Wallet[] {
+function useInstalledWallets(): readonly Wallet[] {
   const [installed, setInstalled] = useState<readonly Wallet[]>([]);
   useEffect(() => {
     const known = getWallets();
-    const look = () => setInstalled(known.get().filter(isUsable));
+    const look = () => setInstalled(known.get().filter(isSupportedWallet));
     look();
     const ends = [known.on("register", look), known.on("unregister", look)];
     if (document.querySelector("meta[name=toolgate-dev-wallet]")) void addDevWallet();
@@ -78,7 +78,7 @@ async function addDevWallet(): Promise<void> {
 }
 
 /** Connects the wallet of the last visit, if it lets that happen without a question. */
-function useReconnected(
+function useAutoConnect(
   wallets: readonly Wallet[],
   connected: ConnectedWallet | undefined,
   setConnected: (connected: ConnectedWallet) => void,
@@ -97,7 +97,7 @@ function useAccountChanges(
 ): void {
   const wallet = connected?.wallet;
   useEffect(() => {
-    if (!wallet || !can(wallet, "standard:events")) return undefined;
+    if (!wallet || !hasFeature(wallet, "standard:events")) return undefined;
     return wallet.features["standard:events"].on("change", ({ accounts }) => {
       if (!accounts) return;
       const account = accounts.find(({ chains }) => chains.includes(CHAIN));

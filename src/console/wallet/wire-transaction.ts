@@ -8,17 +8,17 @@ const ADDRESS = 32;
  * message. A signer's signature stands where its address stands in the message.
  * @throws Error when the address is not one that has to sign
  */
-export async function withSignature(
+export async function addSignature(
   transaction: Uint8Array,
   publicKey: Uint8Array,
   sign: (message: Uint8Array) => Promise<Uint8Array>,
 ): Promise<Uint8Array> {
-  const [count, start] = shortLength(transaction, 0);
+  const [count, start] = readCompactU16(transaction, 0);
   const message = transaction.slice(start + count * SIGNATURE);
   // A message with a version has it in front, marked by the highest bit.
   const header = ((message[0] ?? 0) & 0x80) === 0 ? 0 : 1;
   const signers = message[header] ?? 0;
-  const [, addresses] = shortLength(message, header + 3);
+  const [, addresses] = readCompactU16(message, header + 3);
   for (let index = 0; index < Math.min(signers, count); index += 1) {
     const address = message.subarray(addresses + index * ADDRESS, addresses + (index + 1) * ADDRESS);
     if (!address.every((byte, at) => byte === publicKey[at])) continue;
@@ -30,7 +30,7 @@ export async function withSignature(
 }
 
 /** A length of one to three bytes, seven bits in each, and where it ends. */
-function shortLength(bytes: Uint8Array, at: number): [length: number, end: number] {
+function readCompactU16(bytes: Uint8Array, at: number): [length: number, end: number] {
   let length = 0;
   for (let index = 0; index < 3; index += 1) {
     const byte = bytes[at + index] ?? 0;

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 import { Button, ButtonLink, EmptyState } from "../../ui/index.ts";
-import { narrows, withoutLimits, type Filter } from "./filter.ts";
+import { isFiltered, clearFilter, type Filter } from "./filter.ts";
 
 /** What stands where a list has nothing: either nothing happened yet, or the filter leaves nothing. */
-export function NoneFound({
+export function EmptyList({
   what,
   filter,
   onFilter,
@@ -14,11 +14,11 @@ export function NoneFound({
   onFilter: (filter: Filter) => void;
   children: ReactNode;
 }) {
-  if (narrows(filter)) {
+  if (isFiltered(filter)) {
     return (
       <EmptyState
         title={`No ${what} like that`}
-        action={<Button onClick={() => onFilter(withoutLimits(filter))}>Show all</Button>}
+        action={<Button onClick={() => onFilter(clearFilter(filter))}>Show all</Button>}
       >
         Nothing matches the filter. Days are counted in UTC, and both of them are included.
       </EmptyState>

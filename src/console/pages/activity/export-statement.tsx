@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { Button, Dialog, Field, Input } from "../../ui/index.ts";
-import { daysProblem, isoDay, statementHref } from "./filter.ts";
+import { dateRangeError, isoDay, statementHref } from "./filter.ts";
 
 /** Saves the statement of some days as a file: every entry with the balance after it. */
 export function ExportStatement() {
   const [open, setOpen] = useState(false);
   const [days, setDays] = useState({ from: "", to: "" });
-  const problem = daysProblem(days);
+  const problem = dateRangeError(days);
   const close = () => setOpen(false);
   return (
     <>

@@ -1,9 +1,9 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { useCatalogue } from "../../catalogue.ts";
-import { shortened } from "../../format.ts";
+import { truncateMiddle } from "../../format.ts";
 import { Button, Field, Input, Select } from "../../ui/index.ts";
-import { daysProblem, narrows, withoutLimits, type Filter } from "./filter.ts";
+import { dateRangeError, isFiltered, clearFilter, type Filter } from "./filter.ts";
 
 /** What a list is narrowed to: `statuses` are those that it knows. */
 export function FilterBar({
@@ -15,8 +15,8 @@ export function FilterBar({
   statuses: readonly string[];
   onFilter: (filter: Filter) => void;
 }) {
-  const tools = useTools(filter.tool);
-  const keys = useKeys(filter.key);
+  const tools = useToolOptions(filter.tool);
+  const keys = useKeyOptions(filter.key);
   return (
     <form
       className="filter"
@@ -24,33 +24,33 @@ export function FilterBar({
       aria-label="Narrow the list"
       onSubmit={(event) => event.preventDefault()}
     >
-      <Choose
+      <FilterSelect
         label="Status"
         value={filter.status}
         options={statuses.map((status) => ({ value: status, label: status }))}
         onChange={(status) => onFilter({ ...filter, status })}
       />
-      <Choose
+      <FilterSelect
         label="Tool"
         value={filter.tool}
         options={tools}
         onChange={(tool) => onFilter({ ...filter, tool })}
       />
-      <Choose
+      <FilterSelect
         label="Key"
         value={filter.key}
         options={keys}
         onChange={(key) => onFilter({ ...filter, key })}
       />
-      <Day label="From" value={filter.from} onChange={(from) => onFilter({ ...filter, from })} />
-      <Day
+      <DayInput label="From" value={filter.from} onChange={(from) => onFilter({ ...filter, from })} />
+      <DayInput
         label="To"
         value={filter.to}
-        problem={daysProblem(filter)}
+        problem={dateRangeError(filter)}
         onChange={(to) => onFilter({ ...filter, to })}
       />
-      {narrows(filter) && (
-        <Button tone="quiet" icon="cross" onClick={() => onFilter(withoutLimits(filter))}>
+      {isFiltered(filter) && (
+        <Button tone="quiet" icon="cross" onClick={() => onFilter(clearFilter(filter))}>
           Clear
         </Button>
       )}
@@ -63,7 +63,7 @@ interface Option {
   label: string;
 }
 
-function Choose({
+function FilterSelect({
   label,
   value,
   options,
@@ -88,7 +88,7 @@ function Choose({
   );
 }
 
-function Day({
+function DayInput({
   label,
   value,
   problem,
@@ -114,22 +114,22 @@ function Day({
 }
 
 /** The tools of the catalogue; and the one that is chosen, which may have left it. */
-function useTools(chosen: string): readonly Option[] {
+function useToolOptions(chosen: string): readonly Option[] {
   const { data } = useCatalogue();
   const options = (data?.tools ?? []).map(({ name }) => ({ value: name, label: name }));
-  return withChosen(options, chosen, chosen);
+  return withSelected(options, chosen, chosen);
 }
 
 /** The account's keys, revoked ones too; and the one that is chosen, while they are not known yet. */
-function useKeys(chosen: string): readonly Option[] {
+function useKeyOptions(chosen: string): readonly Option[] {
   const { data } = useQuery(KeyService.method.listKeys, {});
   const options = (data?.keys ?? []).flatMap(({ key }) =>
-    key ? [{ value: key.keyId, label: key.name === "" ? shortened(key.keyId) : key.name }] : [],
+    key ? [{ value: key.keyId, label: key.name === "" ? truncateMiddle(key.keyId) : key.name }] : [],
   );
-  return withChosen(options, chosen, shortened(chosen));
+  return withSelected(options, chosen, truncateMiddle(chosen));
 }
 
-function withChosen(options: readonly Option[], value: string, label: string): readonly Option[] {
+function withSelected(options: readonly Option[], value: string, label: string): readonly Option[] {
   return value === "" || options.some((option) => option.value === value)
     ? options
     : [...options, { value, label }];

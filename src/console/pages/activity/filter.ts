@@ -48,8 +48,8 @@ export function readFilter(search: string): Filter {
     status: statuses?.has(status) === true ? status : "",
     tool: params.get("tool") ?? "",
     key: params.get("key") ?? "",
-    from: day(params.get("from")),
-    to: day(params.get("to")),
+    from: parseDay(params.get("from")),
+    to: parseDay(params.get("to")),
   };
 }
 
@@ -65,22 +65,25 @@ export function writeFilter(filter: Filter): string {
 }
 
 /** Whether anything is left out. */
-export function narrows(filter: Filter): boolean {
+export function isFiltered(filter: Filter): boolean {
   return writeFilter({ ...filter, tab: "receipts" }) !== "";
 }
 
 /** The filter without what narrows it. */
-export function withoutLimits(filter: Filter): Filter {
+export function clearFilter(filter: Filter): Filter {
   return { tab: filter.tab, status: "", tool: "", key: "", from: "", to: "" };
 }
 
 /** What is wrong with its days; undefined when nothing is. */
-export function daysProblem({ from, to }: Pick<Filter, "from" | "to">): string | undefined {
+export function dateRangeError({ from, to }: Pick<Filter, "from" | "to">): string | undefined {
   return from !== "" && to !== "" && from > to ? "The first day is after the last one." : undefined;
 }
 
 /** The span of the days as the services take it: from the first moment on, before the moment after the last day. */
-export function spanOf({ from, to }: Pick<Filter, "from" | "to">): { from?: Timestamp; to?: Timestamp } {
+export function timestampRange({ from, to }: Pick<Filter, "from" | "to">): {
+  from?: Timestamp;
+  to?: Timestamp;
+} {
   return {
     ...(from === "" ? {} : { from: timestampFromDate(new Date(from)) }),
     ...(to === "" ? {} : { to: timestampFromDate(new Date(Date.parse(to) + DAY_MS)) }),
@@ -101,7 +104,7 @@ export function isoDay(moment: number): string {
   return new Date(moment).toISOString().slice(0, 10);
 }
 
-function day(text: string | null): string {
+function parseDay(text: string | null): string {
   if (text === null || !DAY.test(text)) return "";
   // 30 February parses nowhere, or as 2 March: either way it is not what comes back.
   const moment = Date.parse(text);

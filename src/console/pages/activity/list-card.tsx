@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Aligned, Card, Pager, Table, type Column } from "../../ui/index.ts";
-import { Loaded } from "../query-result.tsx";
+import { QueryResult } from "../query-result.tsx";
 import type { PagedList } from "../paged-list.ts";
 
 /** A list with its filter above it and the ways to its other pages below. */
@@ -30,7 +30,7 @@ export function ListCard<Row>({
   return (
     <Card flush>
       {filter}
-      <Loaded asked={{ data: rows, error, refetch: retry }} lines={8} pad>
+      <QueryResult query={{ data: rows, error, refetch: retry }} lines={8} pad>
         {(loaded) => (
           <Aligned amounts={loaded.flatMap(amounts)}>
             <Table
@@ -42,10 +42,10 @@ export function ListCard<Row>({
             />
           </Aligned>
         )}
-      </Loaded>
+      </QueryResult>
       {(page > 1 || (rows?.length ?? 0) > 0 || older) && (
         <Pager
-          shown={rows?.length === 0 ? noneOn(page) : rows && shown(rows.length)}
+          shown={rows?.length === 0 ? emptyPageLabel(page) : rows && shown(rows.length)}
           page={page}
           newer={newer}
           older={older}
@@ -57,6 +57,6 @@ export function ListCard<Row>({
 }
 
 /** A narrowed list is looked through in steps: there may be some further back. */
-function noneOn(page: number): string {
+function emptyPageLabel(page: number): string {
   return page === 1 ? "None among the newest" : "None here";
 }

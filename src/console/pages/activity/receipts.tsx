@@ -3,14 +3,14 @@ import { useTransport } from "@connectrpc/connect-query";
 import { Link } from "wouter";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
-import { counted } from "../../format.ts";
+import { pluralize } from "../../format.ts";
 import { Money, Status, Time, type Column } from "../../ui/index.ts";
 import { usePagedList } from "../paged-list.ts";
-import { paidByWord, receiptWord } from "../status-labels.ts";
+import { paymentMethodLabel, receiptStatusLabel } from "../status-labels.ts";
 import { FilterBar } from "./filter-bar.tsx";
-import { daysProblem, RECEIPT_STATUSES, spanOf, writeFilter, type Filter } from "./filter.ts";
+import { dateRangeError, RECEIPT_STATUSES, timestampRange, writeFilter, type Filter } from "./filter.ts";
 import { ListCard } from "./list-card.tsx";
-import { NoneFound } from "./empty-list.tsx";
+import { EmptyList } from "./empty-list.tsx";
 
 const COLUMNS: readonly Column<Receipt>[] = [
   {
@@ -24,9 +24,11 @@ const COLUMNS: readonly Column<Receipt>[] = [
   { head: "Tool", cell: ({ tool }) => tool },
   {
     head: "Status",
-    cell: ({ status }) => <Status kind={receiptWord(status).kind}>{receiptWord(status).word}</Status>,
+    cell: ({ status }) => (
+      <Status kind={receiptStatusLabel(status).kind}>{receiptStatusLabel(status).text}</Status>
+    ),
   },
-  { head: "Paid by", cell: ({ paidBy }) => paidByWord(paidBy) },
+  { head: "Paid by", cell: ({ paidBy }) => paymentMethodLabel(paidBy) },
   {
     head: "Charged",
     align: "end",
@@ -54,11 +56,11 @@ export function Receipts({ filter, onFilter }: { filter: Filter; onFilter: (filt
         {
           ...page,
           status: RECEIPT_STATUSES.get(filter.status) ?? ReceiptStatus.UNSPECIFIED,
-          filter: { tool: filter.tool, keyId: filter.key, ...spanOf(filter) },
+          filter: { tool: filter.tool, keyId: filter.key, ...timestampRange(filter) },
         },
         { signal },
       ),
-    daysProblem(filter) === undefined,
+    dateRangeError(filter) === undefined,
   );
   return (
     <ListCard
@@ -67,12 +69,12 @@ export function Receipts({ filter, onFilter }: { filter: Filter; onFilter: (filt
       columns={COLUMNS}
       rowKey={({ receiptId }) => receiptId}
       amounts={({ debitedUsdcMicrousd, refundedUsdcMicrousd }) => [debitedUsdcMicrousd, refundedUsdcMicrousd]}
-      shown={(rows) => counted(rows, "receipt")}
+      shown={(rows) => pluralize(rows, "receipt")}
       filter={<FilterBar filter={filter} statuses={[...RECEIPT_STATUSES.keys()]} onFilter={onFilter} />}
       empty={
-        <NoneFound what="receipts" filter={filter} onFilter={onFilter}>
+        <EmptyList what="receipts" filter={filter} onFilter={onFilter}>
           Every paid call that succeeds has one, with what it cost and how it was paid.
-        </NoneFound>
+        </EmptyList>
       }
     />
   );

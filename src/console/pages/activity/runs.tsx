@@ -3,15 +3,15 @@ import { useTransport } from "@connectrpc/connect-query";
 import { Link } from "wouter";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
-import { counted } from "../../format.ts";
+import { pluralize } from "../../format.ts";
 import { Money, Status, Time, type Column } from "../../ui/index.ts";
 import { usePagedList } from "../paged-list.ts";
-import { durationWord } from "../run/duration.ts";
-import { runWord } from "../status-labels.ts";
+import { durationLabel } from "../run/duration.ts";
+import { runStatusLabel } from "../status-labels.ts";
 import { FilterBar } from "./filter-bar.tsx";
-import { daysProblem, RUN_STATUSES, spanOf, writeFilter, type Filter } from "./filter.ts";
+import { dateRangeError, RUN_STATUSES, timestampRange, writeFilter, type Filter } from "./filter.ts";
 import { ListCard } from "./list-card.tsx";
-import { NoneFound } from "./empty-list.tsx";
+import { EmptyList } from "./empty-list.tsx";
 
 const COLUMNS: readonly Column<Run>[] = [
   {
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Run>[] = [
   { head: "Tool", cell: ({ tool }) => tool },
   {
     head: "Status",
-    cell: ({ status }) => <Status kind={runWord(status).kind}>{runWord(status).word}</Status>,
+    cell: ({ status }) => <Status kind={runStatusLabel(status).kind}>{runStatusLabel(status).text}</Status>,
   },
   {
     head: "Error",
@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<Run>[] = [
         <span className="faint none">—</span>
       ),
   },
-  { head: "Took", align: "end", cell: (run) => <span className="time">{durationWord(run)}</span> },
+  { head: "Took", align: "end", cell: (run) => <span className="time">{durationLabel(run)}</span> },
   {
     head: "Cost",
     align: "end",
@@ -57,11 +57,11 @@ export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: 
         {
           ...page,
           status: RUN_STATUSES.get(filter.status) ?? RunStatus.UNSPECIFIED,
-          filter: { tool: filter.tool, keyId: filter.key, ...spanOf(filter) },
+          filter: { tool: filter.tool, keyId: filter.key, ...timestampRange(filter) },
         },
         { signal },
       ),
-    daysProblem(filter) === undefined,
+    dateRangeError(filter) === undefined,
   );
   return (
     <ListCard
@@ -70,13 +70,13 @@ export function Runs({ filter, onFilter }: { filter: Filter; onFilter: (filter: 
       columns={COLUMNS}
       rowKey={({ runId }) => runId}
       amounts={({ spentUsdcMicrousd }) => [spentUsdcMicrousd]}
-      shown={(rows) => counted(rows, "run")}
+      shown={(rows) => pluralize(rows, "run")}
       filter={<FilterBar filter={filter} statuses={[...RUN_STATUSES.keys()]} onFilter={onFilter} />}
       empty={
-        <NoneFound what="runs" filter={filter} onFilter={onFilter}>
+        <EmptyList what="runs" filter={filter} onFilter={onFilter}>
           Paid calls are recorded, and free ones that carry an idempotency key: how they ended, how long they
           took, why they failed.
-        </NoneFound>
+        </EmptyList>
       }
     />
   );

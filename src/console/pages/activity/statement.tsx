@@ -2,7 +2,7 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { Link } from "wouter";
 import { BalanceService, type Entry } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { counted, shortened } from "../../format.ts";
+import { pluralize, truncateMiddle } from "../../format.ts";
 import {
   ButtonLink,
   EmptyState,
@@ -14,13 +14,13 @@ import {
 } from "../../ui/index.ts";
 import { transactionHref } from "../explorer.ts";
 import { usePagedList } from "../paged-list.ts";
-import { entryWord } from "../status-labels.ts";
+import { entryKindLabel } from "../status-labels.ts";
 import { ListCard } from "./list-card.tsx";
 
 const COLUMNS: readonly Column<Entry>[] = [
-  { head: "Entry", cell: ({ kind }) => <span className="entry-kind">{entryWord(kind)}</span> },
+  { head: "Entry", cell: ({ kind }) => <span className="entry-kind">{entryKindLabel(kind)}</span> },
   { head: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { head: "For", cell: (entry) => <Reason entry={entry} /> },
+  { head: "For", cell: (entry) => <EntryReference entry={entry} /> },
   {
     head: "Amount",
     align: "end",
@@ -34,13 +34,13 @@ const COLUMNS: readonly Column<Entry>[] = [
 ];
 
 /** What the entry came of: the call, the transaction, or what the operator wrote. */
-function Reason({ entry: { tool, receiptId, txSignature, note } }: { entry: Entry }) {
+function EntryReference({ entry: { tool, receiptId, txSignature, note } }: { entry: Entry }) {
   return (
     <span className="row">
       {receiptId !== undefined && <Link href={`/receipts/${receiptId}`}>{tool ?? "receipt"}</Link>}
       {txSignature !== undefined && (
         <ExternalLink href={transactionHref(txSignature)}>
-          <code>{shortened(txSignature)}</code>
+          <code>{truncateMiddle(txSignature)}</code>
         </ExternalLink>
       )}
       {note !== undefined && <span>{note}</span>}
@@ -61,7 +61,7 @@ export function Statement() {
       columns={COLUMNS}
       rowKey={({ transferId }) => transferId.toString()}
       amounts={({ amountUsdcMicrousd, balanceUsdcMicrousd }) => [amountUsdcMicrousd, balanceUsdcMicrousd]}
-      shown={(rows) => counted(rows, "entry", "entries")}
+      shown={(rows) => pluralize(rows, "entry", "entries")}
       empty={
         <EmptyState title="No entries yet" action={<ButtonLink href="/deposit">Deposit</ButtonLink>}>
           Deposits, charges and refunds are listed here, each with the balance after it.

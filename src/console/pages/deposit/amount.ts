@@ -1,9 +1,9 @@
 /** What a person typed as an amount: micro-USD, or what is wrong with it and what to do. */
-export type Amount = { readonly microUsd: bigint } | { readonly problem: string };
+export type ParsedAmount = { readonly microUsd: bigint } | { readonly problem: string };
 
 /** The least and the most that a deposit may be, micro-USD (CreateDepositRequest). */
-const LEAST = 10_000n;
-const MOST = 1_000_000_000_000n;
+const MIN_DEPOSIT = 10_000n;
+const MAX_DEPOSIT = 1_000_000_000_000n;
 
 /** Offered with one press, micro-USD. */
 export const PRESETS: readonly bigint[] = [5_000_000n, 10_000_000n, 25_000_000n, 100_000_000n];
@@ -14,7 +14,7 @@ const DECIMAL = /^(\d*)(?:\.(\d*))?$/;
  * Reads an amount of USDC exactly: text to micro-USD, no float between. A comma is refused, because half of the world means a decimal point
  * by it and the other half thousands.
  */
-export function readAmount(text: string): Amount {
+export function parseAmount(text: string): ParsedAmount {
   const digits = text.trim().replace(/^\$/, "").trim();
   if (digits === "") return { problem: "Say how much USDC to deposit." };
   if (digits.includes(","))
@@ -25,11 +25,11 @@ export function readAmount(text: string): Amount {
   if (match === null || whole + fraction === "")
     return { problem: "That is no amount. Write it like 25 or 12.50" };
   if (fraction.length > 6) return { problem: "USDC has six decimals, not more." };
-  return within(BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0")));
+  return checkRange(BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0")));
 }
 
-function within(microUsd: bigint): Amount {
-  if (microUsd < LEAST) return { problem: "The least is 0.01 USDC." };
-  if (microUsd > MOST) return { problem: "The most is 1,000,000 USDC at once." };
+function checkRange(microUsd: bigint): ParsedAmount {
+  if (microUsd < MIN_DEPOSIT) return { problem: "The least is 0.01 USDC." };
+  if (microUsd > MAX_DEPOSIT) return { problem: "The most is 1,000,000 USDC at once." };
   return { microUsd };
 }

@@ -4,33 +4,33 @@ import { useEffect, useRef } from "react";
 import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { formatUsd } from "../../format.ts";
 import { ButtonLink, Card, Copyable, Note, Time } from "../../ui/index.ts";
-import { Loaded } from "../query-result.tsx";
+import { QueryResult } from "../query-result.tsx";
 import { Transaction } from "../on-chain.tsx";
-import { PayElsewhere } from "./pay-from-another-wallet.tsx";
+import { PayFromAnotherWallet } from "./pay-from-another-wallet.tsx";
 import { PayWithWallet } from "./pay-with-wallet.tsx";
 import { Progress } from "./progress.tsx";
-import { isPayable, lookAgainAfter } from "./steps.ts";
+import { isPayable, pollIntervalMs } from "./steps.ts";
 
 /** A deposit that was begun: how far it has come and, until a payment is on its way, how to pay it. */
-export function OneDeposit({ id }: { id: string }) {
-  const asked = useQuery(
+export function DepositDetails({ id }: { id: string }) {
+  const query = useQuery(
     DepositService.method.getDeposit,
     { depositId: id },
-    // Only while the page is looked at: in the background nothing is asked.
+    // Only while the page is looked at: in the background nothing is query.
     {
       staleTime: 0,
-      refetchInterval: ({ state }) => lookAgainAfter(state.data?.deposit?.state ?? DepositState.WAITING),
+      refetchInterval: ({ state }) => pollIntervalMs(state.data?.deposit?.state ?? DepositState.WAITING),
     },
   );
-  useFreshBalance(asked.data?.deposit?.state);
+  useRefreshOnStateChange(query.data?.deposit?.state);
   return (
-    <Loaded asked={asked} lines={8} height={28} box>
-      {({ deposit }) => deposit && <Shown deposit={deposit} onSent={() => void asked.refetch()} />}
-    </Loaded>
+    <QueryResult query={query} lines={8} height={28} box>
+      {({ deposit }) => deposit && <DepositView deposit={deposit} onSent={() => void query.refetch()} />}
+    </QueryResult>
   );
 }
 
-function Shown({ deposit, onSent }: { deposit: Deposit; onSent: () => void }) {
+function DepositView({ deposit, onSent }: { deposit: Deposit; onSent: () => void }) {
   const { state, amountUsdcMicrousd, depositId, createdAt, txSignature } = deposit;
   return (
     <>
@@ -48,7 +48,7 @@ function Shown({ deposit, onSent }: { deposit: Deposit; onSent: () => void }) {
       {isPayable(state) && (
         <div className="pay-ways">
           <PayWithWallet deposit={deposit} onSent={onSent} />
-          <PayElsewhere deposit={deposit} />
+          <PayFromAnotherWallet deposit={deposit} />
         </div>
       )}
     </>
@@ -95,7 +95,7 @@ function Outcome({
           {failure !== undefined && <p>{failure}</p>}
           <p>
             Nothing is lost: tell the operator its signature. Do not pay again for the same amount before you
-            have asked.
+            have query.
           </p>
         </Note>
       );
@@ -104,8 +104,8 @@ function Outcome({
   }
 }
 
-/** What was asked before the deposit got further is asked anew. */
-function useFreshBalance(state: DepositState | undefined): void {
+/** What was query before the deposit got further is query anew. */
+function useRefreshOnStateChange(state: DepositState | undefined): void {
   const queries = useQueryClient();
   const before = useRef(state);
   useEffect(() => {

@@ -2,7 +2,7 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { Link } from "wouter";
 import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import { counted } from "../../format.ts";
+import { pluralize } from "../../format.ts";
 import {
   ButtonLink,
   Card,
@@ -14,9 +14,9 @@ import {
   Time,
   type Column,
 } from "../../ui/index.ts";
-import { Loaded } from "../query-result.tsx";
+import { QueryResult } from "../query-result.tsx";
 import { usePagedList } from "../paged-list.ts";
-import { stateWord } from "./steps.ts";
+import { depositStateLabel } from "./steps.ts";
 
 const COLUMNS: readonly Column<Deposit>[] = [
   {
@@ -29,7 +29,9 @@ const COLUMNS: readonly Column<Deposit>[] = [
   },
   {
     head: "Status",
-    cell: ({ state }) => <Status kind={stateWord(state).kind}>{stateWord(state).word}</Status>,
+    cell: ({ state }) => (
+      <Status kind={depositStateLabel(state).kind}>{depositStateLabel(state).text}</Status>
+    ),
   },
   {
     head: "Asked for",
@@ -49,7 +51,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
 ];
 
 /** The account's deposits; those that never came can still be paid. */
-export function EarlierDeposits({ current }: { current: string | undefined }) {
+export function DepositList({ current }: { current: string | undefined }) {
   const transport = useTransport();
   const list = usePagedList(["deposits"], (page, signal) =>
     createClient(DepositService, transport).listDeposits(page, { signal }),
@@ -66,7 +68,7 @@ export function EarlierDeposits({ current }: { current: string | undefined }) {
         )
       }
     >
-      <Loaded asked={{ data: list.rows, error: list.error, refetch: list.retry }} lines={4} pad>
+      <QueryResult query={{ data: list.rows, error: list.error, refetch: list.retry }} lines={4} pad>
         {(rows) => (
           <Table
             caption="Deposits"
@@ -81,10 +83,10 @@ export function EarlierDeposits({ current }: { current: string | undefined }) {
             }
           />
         )}
-      </Loaded>
+      </QueryResult>
       {(list.page > 1 || (list.rows?.length ?? 0) > 0) && (
         <Pager
-          shown={list.rows && counted(list.rows.length, "deposit")}
+          shown={list.rows && pluralize(list.rows.length, "deposit")}
           page={list.page}
           newer={list.newer}
           older={list.older}

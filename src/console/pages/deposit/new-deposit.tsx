@@ -3,9 +3,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 import { useLocation } from "wouter";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import { formatUsd, plainUsd } from "../../format.ts";
+import { formatUsd, formatPlainUsd } from "../../format.ts";
 import { Button, Card, ErrorNote, Field, Input } from "../../ui/index.ts";
-import { PRESETS, readAmount } from "./amount.ts";
+import { PRESETS, parseAmount } from "./amount.ts";
 
 /** Asks how much, and begins the deposit. */
 export function NewDeposit() {
@@ -25,7 +25,7 @@ export function NewDeposit() {
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const amount = readAmount(text);
+    const amount = parseAmount(text);
     if ("problem" in amount) setProblem(amount.problem);
     else create.mutate({ amountUsdcMicrousd: amount.microUsd });
   };
@@ -64,5 +64,5 @@ export function NewDeposit() {
 }
 
 function plainAmount(microUsd: bigint): string {
-  return plainUsd(microUsd).replace(/\.00$/, "");
+  return formatPlainUsd(microUsd).replace(/\.00$/, "");
 }

@@ -1,10 +1,10 @@
 import type { Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import { plainUsd } from "../../format.ts";
+import { formatPlainUsd } from "../../format.ts";
 import { Card, Copyable, Facts, Note } from "../../ui/index.ts";
 import { QrCode } from "./qr-code.tsx";
 
 /** Pays from a wallet that is somewhere else: by its camera, by a link, or by hand. */
-export function PayElsewhere({ deposit }: { deposit: Deposit }) {
+export function PayFromAnotherWallet({ deposit }: { deposit: Deposit }) {
   const { solanaPayUrl, recipient, amountUsdcMicrousd, memo, usdcMint } = deposit;
   return (
     <Card title="Pay from another wallet">
@@ -20,7 +20,7 @@ export function PayElsewhere({ deposit }: { deposit: Deposit }) {
           <Facts
             facts={[
               ["To", <Copyable key="to" text={recipient} label="address" />],
-              ["USDC", <Copyable key="amount" text={plainUsd(amountUsdcMicrousd)} label="amount" />],
+              ["USDC", <Copyable key="amount" text={formatPlainUsd(amountUsdcMicrousd)} label="amount" />],
               ["Memo", <Copyable key="memo" text={memo} label="memo" />],
               ["Token", <Copyable key="mint" text={usdcMint} label="mint of USDC" />],
             ]}

@@ -3,10 +3,10 @@ import { useMutation as useWork } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Wallet } from "@wallet-standard/base";
 import { DepositService, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import { formatUsd, shortened } from "../../format.ts";
+import { formatUsd, truncateMiddle } from "../../format.ts";
 import { Button, Card, ErrorNote } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
-import { sendSigned } from "../../wallet/send-signed-transaction.ts";
+import { sendSignedTransaction } from "../../wallet/send-signed-transaction.ts";
 import { signTransaction } from "../../wallet/sign-transaction.ts";
 import { WalletButtons } from "../../wallet/wallet-buttons.tsx";
 import { useWallets } from "../../wallet/wallet-provider.tsx";
@@ -29,7 +29,7 @@ export function PayWithWallet({ deposit, onSent }: { deposit: Deposit; onSent: (
             <img src={connected.wallet.icon} alt="" width="32" height="32" />
             <span>
               <strong>{connected.wallet.name}</strong>
-              <code className="faint">{shortened(connected.account.address, 6, 6)}</code>
+              <code className="faint">{truncateMiddle(connected.account.address, 6, 6)}</code>
             </span>
             <Button small tone="quiet" disabled={paying.isPending} onClick={() => setChoosing(true)}>
               Another wallet
@@ -75,7 +75,10 @@ function usePayment(depositId: string, onSent: () => void) {
       const { transaction } = await build.mutateAsync({ depositId, payer: connected.account.address });
       const signed = await signTransaction(connected, transaction);
       if (signed.kind === "sent") return;
-      await sendSigned((transaction) => send.mutateAsync({ transaction, depositId }), signed.transaction);
+      await sendSignedTransaction(
+        (transaction) => send.mutateAsync({ transaction, depositId }),
+        signed.transaction,
+      );
     },
     onSuccess: onSent,
   });

@@ -2,7 +2,7 @@ import type { Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { Icon } from "../../ui/index.ts";
 import { headline, stepsOf, type StepState } from "./steps.ts";
 
-const SAID: Readonly<Record<StepState, string>> = {
+const STEP_STATE_LABELS: Readonly<Record<StepState, string>> = {
   done: "done",
   now: "under way",
   later: "not yet",
@@ -25,7 +25,7 @@ export function Progress({ deposit }: { deposit: Deposit }) {
             </span>
             <span className="progress-name">
               {name}
-              <span className="hidden">: {SAID[state]}</span>
+              <span className="hidden">: {STEP_STATE_LABELS[state]}</span>
             </span>
             <span className="progress-text">{text}</span>
           </li>

@@ -3,7 +3,7 @@ import { encode } from "uqr";
 
 /** A QR code, black on white whatever the page looks like: cameras do not all read the reverse. */
 export function QrCode({ text, label }: { text: string; label: string }) {
-  const { size, path } = useMemo(() => drawn(text), [text]);
+  const { size, path } = useMemo(() => qrPath(text), [text]);
   return (
     <svg
       className="qr"
@@ -19,7 +19,7 @@ export function QrCode({ text, label }: { text: string; label: string }) {
 }
 
 /** All dark runs of the code as one path. The border is the four modules that the standard asks for (ISO/IEC 18004). */
-function drawn(text: string): { size: number; path: string } {
+function qrPath(text: string): { size: number; path: string } {
   const { size, data } = encode(text, { ecc: "M", border: 4 });
   let path = "";
   for (const [y, row] of data.entries()) {

@@ -1,5 +1,5 @@
 import { DepositState } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import type { Word } from "../status-labels.ts";
+import type { StatusLabel } from "../status-labels.ts";
 
 /** How far one step of a deposit is. */
 export type StepState = "done" | "now" | "later" | "failed";
@@ -67,22 +67,22 @@ export function headline(state: DepositState): string {
 }
 
 /** One word for lists. */
-export function stateWord(state: DepositState): Word {
+export function depositStateLabel(state: DepositState): StatusLabel {
   switch (state) {
     case DepositState.SEEN:
-      return { word: "seen", kind: "wait" };
+      return { text: "seen", kind: "wait" };
     case DepositState.CONFIRMED:
-      return { word: "confirmed", kind: "wait" };
+      return { text: "confirmed", kind: "wait" };
     case DepositState.FINALIZED:
-      return { word: "finalized", kind: "wait" };
+      return { text: "finalized", kind: "wait" };
     case DepositState.CREDITED:
-      return { word: "credited", kind: "ok" };
+      return { text: "credited", kind: "ok" };
     case DepositState.FAILED:
-      return { word: "failed", kind: "bad" };
+      return { text: "failed", kind: "bad" };
     case DepositState.UNASSIGNED:
-      return { word: "unassigned", kind: "warn" };
+      return { text: "unassigned", kind: "warn" };
     default:
-      return { word: "waiting", kind: "off" };
+      return { text: "waiting", kind: "off" };
   }
 }
 
@@ -95,7 +95,7 @@ export function isPayable(state: DepositState): boolean {
  * How long to wait before the next look, ms; false when there is nothing more to see. A payment on its way is watched closely; one that may
  * never come less so, and neither is one that failed given up: another may follow.
  */
-export function lookAgainAfter(state: DepositState): number | false {
+export function pollIntervalMs(state: DepositState): number | false {
   if (state === DepositState.CREDITED) return false;
   return isPayable(state) ? 2_000 : 1_000;
 }

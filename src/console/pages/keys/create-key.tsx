@@ -3,8 +3,15 @@ import { ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 import { useCatalogue } from "../../catalogue.ts";
 import { formatUtcDay } from "../../format.ts";
 import { Button, Card, Checkbox, Choice, ErrorNote, Field, Input, Select, Skeleton } from "../../ui/index.ts";
-import { emptyForm, ENDS, faultsOf, requestOf, type Faults, type NewKeyForm } from "./new-key.ts";
-import { SCOPES, USUAL_SCOPES } from "./scopes.ts";
+import {
+  emptyForm,
+  EXPIRY_OPTIONS,
+  validate,
+  toRequest,
+  type FieldErrors,
+  type NewKeyForm,
+} from "./new-key.ts";
+import { SCOPES, DEFAULT_SCOPES } from "./scopes.ts";
 import { useCreateKey } from "./use-keys.ts";
 
 /** What changes in the form. */
@@ -12,25 +19,25 @@ type Change = (change: Partial<NewKeyForm>) => void;
 
 /** The form for a new key. `onDone` is called when it is made, or not wanted after all. */
 export function CreateKey({ onDone }: { onDone: () => void }) {
-  const [form, setForm] = useState(() => emptyForm(USUAL_SCOPES));
-  const [faults, setFaults] = useState<Faults>({});
+  const [form, setForm] = useState(() => emptyForm(DEFAULT_SCOPES));
+  const [fieldErrors, setFieldErrors] = useState<FieldErrors>({});
   const { create, error, isPending } = useCreateKey();
   const change: Change = (part) => {
     setForm({ ...form, ...part });
-    setFaults({});
+    setFieldErrors({});
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const now = new Date();
-    const found = faultsOf(form, now);
-    setFaults(found);
-    if (Object.keys(found).length === 0) create(requestOf(form, now), onDone);
+    const found = validate(form, now);
+    setFieldErrors(found);
+    if (Object.keys(found).length === 0) create(toRequest(form, now), onDone);
   };
   return (
     <Card title="New key">
       <form className="stack key-form" onSubmit={submit} noValidate>
         <div className="form-columns">
-          <Field label="Name" error={faults.name} hint="For example the agent that will use it">
+          <Field label="Name" error={fieldErrors.name} hint="For example the agent that will use it">
             {(control) => (
               <Input
                 {...control}
@@ -43,16 +50,28 @@ export function CreateKey({ onDone }: { onDone: () => void }) {
               />
             )}
           </Field>
-          <End form={form} faults={faults} change={change} />
-          <Amount label="At most per call" name="perCall" form={form} faults={faults} change={change}>
+          <ExpiryField form={form} fieldErrors={fieldErrors} change={change} />
+          <AmountField
+            label="At most per call"
+            name="perCall"
+            form={form}
+            fieldErrors={fieldErrors}
+            change={change}
+          >
             A call that costs more is refused
-          </Amount>
-          <Amount label="At most per day" name="perDay" form={form} faults={faults} change={change}>
+          </AmountField>
+          <AmountField
+            label="At most per day"
+            name="perDay"
+            form={form}
+            fieldErrors={fieldErrors}
+            change={change}
+          >
             Taken from the balance; starts anew at 00:00 UTC
-          </Amount>
+          </AmountField>
         </div>
-        <Scopes form={form} faults={faults} change={change} />
-        <Tools form={form} faults={faults} change={change} />
+        <Scopes form={form} fieldErrors={fieldErrors} change={change} />
+        <Tools form={form} fieldErrors={fieldErrors} change={change} />
         <ErrorNote error={error} />
         <div className="actions">
           <Button type="submit" tone="primary" busy={isPending}>
@@ -69,20 +88,20 @@ export function CreateKey({ onDone }: { onDone: () => void }) {
 
 interface PartProps {
   form: NewKeyForm;
-  faults: Faults;
+  fieldErrors: FieldErrors;
   change: Change;
 }
 
-function Amount({
+function AmountField({
   label,
   name,
   form,
-  faults,
+  fieldErrors,
   change,
   children,
 }: PartProps & { label: string; name: "perCall" | "perDay"; children: string }) {
   return (
-    <Field label={label} optional error={faults[name]} hint={children}>
+    <Field label={label} optional error={fieldErrors[name]} hint={children}>
       {(control) => (
         <Input
           {...control}
@@ -97,30 +116,34 @@ function Amount({
   );
 }
 
-const END_HINTS: Readonly<Record<string, string>> = {
+const EXPIRY_HINTS: Readonly<Record<string, string>> = {
   "": "It works until you revoke it",
   date: "With the end of that day, UTC",
 };
 
-function End({ form, faults, change }: PartProps) {
+function ExpiryField({ form, fieldErrors, change }: PartProps) {
   const [today] = useState(() => formatUtcDay(new Date()));
   return (
-    <Field label="Ends" error={faults.endDate} hint={END_HINTS[form.ends] ?? "It stops working then"}>
+    <Field
+      label="Ends"
+      error={fieldErrors.endDate}
+      hint={EXPIRY_HINTS[form.expires] ?? "It stops working then"}
+    >
       {(control) => (
         <div className="row row-even">
           <Select
             {...control}
-            options={ENDS}
-            value={form.ends}
-            onChange={({ target }) => change({ ends: target.value })}
+            options={EXPIRY_OPTIONS}
+            value={form.expires}
+            onChange={({ target }) => change({ expires: target.value })}
           />
-          {form.ends === "date" && (
+          {form.expires === "date" && (
             <Input
               type="date"
               aria-label="Last day"
               min={today}
-              value={form.endDate}
-              onChange={({ target }) => change({ endDate: target.value })}
+              value={form.expiryDate}
+              onChange={({ target }) => change({ expiryDate: target.value })}
             />
           )}
         </div>
@@ -129,7 +152,7 @@ function End({ form, faults, change }: PartProps) {
   );
 }
 
-function Scopes({ form, faults, change }: PartProps) {
+function Scopes({ form, fieldErrors, change }: PartProps) {
   return (
     <fieldset className="group">
       <legend className="legend">What it may do</legend>
@@ -148,30 +171,30 @@ function Scopes({ form, faults, change }: PartProps) {
           />
         ))}
       </div>
-      <Fault text={faults.scopes} />
+      <FieldError text={fieldErrors.scopes} />
     </fieldset>
   );
 }
 
-const ALLOWED = [
+const ALLOWED_TOOLS = [
   { value: "all", label: "All tools" },
   { value: "some", label: "Only some" },
 ] as const;
 
-function Tools({ form, faults, change }: PartProps) {
+function Tools({ form, fieldErrors, change }: PartProps) {
   return (
     <fieldset className="group">
       <legend className="legend">Which tools it may call</legend>
       <div>
         <Choice
           label="Which tools"
-          options={ALLOWED}
-          value={form.someTools ? "some" : "all"}
-          onChange={(value) => change({ someTools: value === "some" })}
+          options={ALLOWED_TOOLS}
+          value={form.onlySelectedTools ? "some" : "all"}
+          onChange={(value) => change({ onlySelectedTools: value === "some" })}
         />
       </div>
-      {form.someTools && <ToolList form={form} change={change} />}
-      <Fault text={faults.tools} />
+      {form.onlySelectedTools && <ToolList form={form} change={change} />}
+      <FieldError text={fieldErrors.tools} />
     </fieldset>
   );
 }
@@ -197,7 +220,7 @@ function ToolList({ form, change }: Pick<PartProps, "form" | "change">) {
   );
 }
 
-function Fault({ text }: { text: string | undefined }) {
+function FieldError({ text }: { text: string | undefined }) {
   return text === undefined ? null : (
     <p className="hint hint-bad" role="alert">
       {text}

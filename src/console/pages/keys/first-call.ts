@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
-import { exampleOf } from "../playground/examples.ts";
-import { fieldsOf, paramsOf } from "../playground/schema.ts";
+import { exampleFor } from "../playground/examples.ts";
+import { fieldsFromSchema, paramsFromTexts } from "../playground/schema.ts";
 
 /** A call to try a key with. */
 interface FirstCall {
@@ -10,7 +10,7 @@ interface FirstCall {
 }
 
 /** What a key may do, as far as it matters here. */
-interface Rights {
+interface Permissions {
   readonly scopes: readonly string[];
   /** The only tools that it may call; empty: all. */
   readonly tools: readonly string[];
@@ -28,12 +28,12 @@ const SCOPE_OF: Readonly<Record<string, string>> = {
 const PREFERRED = ["vram_estimate", "echo", "get_status"];
 
 /** A call that a key with these rights may make, with parameters that work where the tool's example or schema has any. */
-export function firstCallOf({ scopes, tools }: Rights, catalogue: readonly Tool[]): FirstCall {
+export function firstCallFor({ scopes, tools }: Permissions, catalogue: readonly Tool[]): FirstCall {
   const may = (tool: string) =>
     (tools.length === 0 || tools.includes(tool)) &&
     (SCOPE_OF[tool] === undefined || scopes.includes(SCOPE_OF[tool]));
   const active = catalogue.filter(({ status }) => status === ToolStatus.ACTIVE).map(({ name }) => name);
   const tool = [...PREFERRED, ...active, ...tools].find(may) ?? "get_status";
   const schema = catalogue.find(({ name }) => name === tool)?.inputSchema;
-  return { tool, params: paramsOf(fieldsOf(schema), exampleOf(tool, schema)).params };
+  return { tool, params: paramsFromTexts(fieldsFromSchema(schema), exampleFor(tool, schema)).params };
 }

@@ -8,7 +8,7 @@ export type KeyState = "good" | "ending" | "expired" | "revoked";
 const SOON_MS = 7 * 86_400_000;
 
 /** Whether the key works at that moment. */
-export function stateOf({ key }: Pick<KeyWithUse, "key">, now: Date): KeyState {
+export function keyState({ key }: Pick<KeyWithUse, "key">, now: Date): KeyState {
   if (key?.revokedAt) return "revoked";
   const end = key?.limits?.expiresAt;
   if (!end) return "good";
@@ -18,8 +18,8 @@ export function stateOf({ key }: Pick<KeyWithUse, "key">, now: Date): KeyState {
 }
 
 /** Whether calls can be made with the key. */
-export function works(key: Pick<KeyWithUse, "key">, now: Date): boolean {
-  const state = stateOf(key, now);
+export function isKeyActive(key: Pick<KeyWithUse, "key">, now: Date): boolean {
+  const state = keyState(key, now);
   return state === "good" || state === "ending";
 }
 
@@ -27,7 +27,7 @@ export function works(key: Pick<KeyWithUse, "key">, now: Date): boolean {
  * What the key can still take today, micro-USD: its limit per day less what it has taken, and never more than the balance has.
  * @param balance undefined while it is not known
  */
-export function leftToday(
+export function remainingToday(
   use: Pick<KeyWithUse, "key" | "dayUsedUsdcMicrousd">,
   balance: bigint | undefined,
 ): bigint | undefined {

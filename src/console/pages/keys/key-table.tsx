@@ -1,9 +1,9 @@
 import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { counted, formatUsd } from "../../format.ts";
+import { pluralize, formatUsd } from "../../format.ts";
 import { Button, EmptyState, Money, Status, Table, Time, type Column } from "../../ui/index.ts";
-import { leftToday, stateOf, works } from "./key-state.ts";
+import { remainingToday, keyState, isKeyActive } from "./key-state.ts";
 
 /** What can be done with a key. */
 export interface KeyActions {
@@ -35,7 +35,7 @@ export function KeyTable({
       head: "Actions",
       hideHead: true,
       align: "end",
-      cell: (use) => works(use, now) && <Actions use={use} onRotate={onRotate} onRevoke={onRevoke} />,
+      cell: (use) => isKeyActive(use, now) && <Actions use={use} onRotate={onRotate} onRevoke={onRevoke} />,
     },
   ];
   return (
@@ -44,7 +44,7 @@ export function KeyTable({
       columns={columns}
       rows={keys}
       rowKey={({ key }) => key?.keyId ?? ""}
-      dim={(use) => !works(use, now)}
+      dim={(use) => !isKeyActive(use, now)}
       empty={
         <EmptyState
           title="No key yet"
@@ -67,15 +67,15 @@ function Name({ use, now }: { use: KeyWithUse; now: Date }) {
     <div className="key-name">
       <span className="row">
         <strong>{key?.name === "" ? "unnamed" : key?.name}</strong>
-        <State use={use} now={now} />
+        <KeyStatus use={use} now={now} />
       </span>
       <code>{key?.prefix}…</code>
     </div>
   );
 }
 
-function State({ use, now }: { use: KeyWithUse; now: Date }) {
-  switch (stateOf(use, now)) {
+function KeyStatus({ use, now }: { use: KeyWithUse; now: Date }) {
+  switch (keyState(use, now)) {
     case "good":
       return null;
     case "ending":
@@ -99,7 +99,7 @@ function Limits({ use, now }: { use: KeyWithUse; now: Date }) {
   if (limits && limits.tools.length > 0)
     lines.push(<span title={limits.tools.join("\n")}>{toolsText(limits.tools)}</span>);
   // An end that is near, or past, is told beside the name.
-  if (limits?.expiresAt && stateOf(use, now) === "good") {
+  if (limits?.expiresAt && keyState(use, now) === "good") {
     lines.push(
       <>
         ends <Time at={limits.expiresAt} relative />
@@ -117,14 +117,14 @@ function Limits({ use, now }: { use: KeyWithUse; now: Date }) {
 }
 
 function toolsText(tools: readonly string[]): string {
-  return tools.length > 2 ? counted(tools.length, "tool") : `only ${tools.join(", ")}`;
+  return tools.length > 2 ? pluralize(tools.length, "tool") : `only ${tools.join(", ")}`;
 }
 
 /** What it has taken of what it may take; and what is left of that, where the balance has as much. */
 function Today({ use, balance, now }: { use: KeyWithUse; balance: bigint | undefined; now: Date }) {
   const limit = use.key?.limits?.dayUsdcMicrousd;
-  if (!works(use, now)) return <span className="faint">—</span>;
-  const left = leftToday(use, balance);
+  if (!isKeyActive(use, now)) return <span className="faint">—</span>;
+  const left = remainingToday(use, balance);
   const short = limit !== undefined && left !== undefined && left < limit - use.dayUsedUsdcMicrousd;
   return (
     <div className="today">
@@ -161,7 +161,7 @@ function Spent({ use: { key, spentUsdcMicrousd, chargedCalls } }: { use: KeyWith
     <div className="today">
       <Money microUsd={spentUsdcMicrousd} />
       <Link className="hint" href={`/activity?key=${key?.keyId ?? ""}`}>
-        {counted(chargedCalls, "call")}
+        {pluralize(chargedCalls, "call")}
       </Link>
     </div>
   );

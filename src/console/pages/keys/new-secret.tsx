@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from "react";
 import { useCatalogue } from "../../catalogue.ts";
 import { useSignedIn } from "../../session.tsx";
 import { Button, Code, Note, Tabs } from "../../ui/index.ts";
-import { forgetSecret, type UnsavedSecret } from "../../unsaved-secret.ts";
-import { firstCallOf } from "./first-call.ts";
+import { clearUnsavedSecret, type UnsavedSecret } from "../../unsaved-secret.ts";
+import { firstCallFor } from "./first-call.ts";
 
 type Use = "curl" | "mcp";
 
@@ -17,7 +17,7 @@ export function NewSecret({ secret: key }: { secret: UnsavedSecret }) {
   const { name, secret } = key;
   const { installation } = useSignedIn();
   const catalogue = useCatalogue();
-  const call = firstCallOf(key, catalogue.data?.tools ?? []);
+  const call = firstCallFor(key, catalogue.data?.tools ?? []);
   const [use, setUse] = useState<Use>("curl");
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus(), [secret]);
@@ -41,7 +41,7 @@ export function NewSecret({ secret: key }: { secret: UnsavedSecret }) {
         Whoever has the key can spend your balance within its limits. Keep it where only your agent reads it.
       </Note>
       <div className="actions">
-        <Button tone="primary" icon="check" onClick={forgetSecret}>
+        <Button tone="primary" icon="check" onClick={clearUnsavedSecret}>
           I have saved it
         </Button>
       </div>

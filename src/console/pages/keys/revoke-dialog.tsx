@@ -1,5 +1,5 @@
 import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import { Button, Dialog, ErrorNote, tell } from "../../ui/index.ts";
+import { Button, Dialog, ErrorNote, showToast } from "../../ui/index.ts";
 import { useRevokeKey } from "./use-keys.ts";
 
 /** Asks whether a key is to stop for good. */
@@ -14,7 +14,7 @@ export function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; on
       { keyId: use?.key?.keyId ?? "" },
       {
         onSuccess: () => {
-          tell(`“${use?.key?.name ?? ""}” is revoked`);
+          showToast(`“${use?.key?.name ?? ""}” is revoked`);
           close();
         },
       },

@@ -8,6 +8,6 @@ export const SCOPES = [
 ] as const;
 
 /** What a new key has unless its owner says otherwise. */
-export const USUAL_SCOPES: readonly string[] = SCOPES.map(({ scope }) => scope).filter(
+export const DEFAULT_SCOPES: readonly string[] = SCOPES.map(({ scope }) => scope).filter(
   (scope) => scope !== "billing:write",
 );

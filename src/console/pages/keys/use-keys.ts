@@ -4,7 +4,7 @@ import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { type CreateKeyResponse, KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import type { ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { queryClient } from "../../rpc.ts";
-import { keepSecret, type UnsavedSecret } from "../../unsaved-secret.ts";
+import { storeUnsavedSecret, type UnsavedSecret } from "../../unsaved-secret.ts";
 
 const LIST = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
 
@@ -20,15 +20,15 @@ async function refreshKeys(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: LIST });
 }
 
-function unsaved(key: ApiKey | undefined, secret: string): UnsavedSecret {
+function unsavedSecret(key: ApiKey | undefined, secret: string): UnsavedSecret {
   const { keyId = "", name = "", scopes = [], limits } = key ?? {};
   return { keyId, name, secret, scopes, tools: limits?.tools ?? [] };
 }
 
 /** What comes back holds the secret: it goes to where it is shown, and is kept nowhere else. */
-function keeping(reset: () => void, done: () => void) {
+function onSecretReceived(reset: () => void, done: () => void) {
   return ({ key, secret }: Pick<CreateKeyResponse, "key" | "secret">) => {
-    keepSecret(unsaved(key, secret));
+    storeUnsavedSecret(unsavedSecret(key, secret));
     reset();
     void refreshKeys();
     done();
@@ -40,7 +40,7 @@ export function useCreateKey() {
   const { mutate, reset, error, isPending } = useMutation(KeyService.method.createKey, { gcTime: 0 });
   const create = useCallback(
     (request: Parameters<typeof mutate>[0], done: () => void) => {
-      mutate(request, { onSuccess: keeping(reset, done) });
+      mutate(request, { onSuccess: onSecretReceived(reset, done) });
     },
     [mutate, reset],
   );
@@ -52,7 +52,7 @@ export function useRotateKey() {
   const { mutate, reset, error, isPending } = useMutation(KeyService.method.rotateKey, { gcTime: 0 });
   const rotate = useCallback(
     (request: Parameters<typeof mutate>[0], done: () => void) => {
-      mutate(request, { onSuccess: keeping(reset, done) });
+      mutate(request, { onSuccess: onSecretReceived(reset, done) });
     },
     [mutate, reset],
   );

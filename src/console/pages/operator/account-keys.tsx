@@ -10,15 +10,15 @@ import {
   ErrorNote,
   Status,
   Table,
-  tell,
+  showToast,
   Time,
   type Column,
 } from "../../ui/index.ts";
-import { Loaded } from "../query-result.tsx";
+import { QueryResult } from "../query-result.tsx";
 
 /** The keys of an account, which its owner has made. */
 export function AccountKeys({ accountId }: { accountId: string }) {
-  const asked = useQuery(KeyService.method.listKeys, { accountId });
+  const query = useQuery(KeyService.method.listKeys, { accountId });
   const [revoking, setRevoking] = useState<ApiKey>();
   const columns: readonly Column<ApiKey>[] = [
     { head: "Key", cell: (key) => <KeyName apiKey={key} /> },
@@ -39,7 +39,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
   ];
   return (
     <Card title="Keys" flush>
-      <Loaded asked={asked} lines={3} pad>
+      <QueryResult query={query} lines={3} pad>
         {({ keys }) => (
           <Table
             caption="Keys of the account"
@@ -50,8 +50,8 @@ export function AccountKeys({ accountId }: { accountId: string }) {
             empty={<EmptyState title="It has no key" />}
           />
         )}
-      </Loaded>
-      {revoking && <Revoke apiKey={revoking} onClose={() => setRevoking(undefined)} />}
+      </QueryResult>
+      {revoking && <RevokeDialog apiKey={revoking} onClose={() => setRevoking(undefined)} />}
     </Card>
   );
 }
@@ -68,7 +68,7 @@ function KeyName({ apiKey: { name, prefix, revokedAt } }: { apiKey: ApiKey }) {
   );
 }
 
-function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const queryKey = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
   const { mutate, error, isPending } = useMutation(KeyService.method.revokeKey, {
     onSuccess: () => queryClient.invalidateQueries({ queryKey }),
@@ -78,7 +78,7 @@ function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
       { keyId: apiKey.keyId },
       {
         onSuccess: () => {
-          tell(`“${apiKey.name}” is revoked`);
+          showToast(`“${apiKey.name}” is revoked`);
           onClose();
         },
       },

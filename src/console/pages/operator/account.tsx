@@ -4,7 +4,7 @@ import { useParams } from "wouter";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
 import { formatCount } from "../../format.ts";
 import { Button, ButtonLink, Card, Copyable, Facts, Money, Note, Time } from "../../ui/index.ts";
-import { Loaded } from "../query-result.tsx";
+import { QueryResult } from "../query-result.tsx";
 import { Address } from "../on-chain.tsx";
 import { AccountKeys } from "./account-keys.tsx";
 import { AccountState } from "./accounts.tsx";
@@ -19,18 +19,18 @@ export function AccountPage() {
   const { id } = useParams<{ id: string }>();
   return (
     <OperatorPage title="Account" actions={<ButtonLink href="/operator/accounts">All accounts</ButtonLink>}>
-      <OneAccount accountId={id} key={id} />
+      <AccountDetails accountId={id} key={id} />
     </OperatorPage>
   );
 }
 
-function OneAccount({ accountId }: { accountId: string }) {
-  const asked = useQuery(AccountService.method.getAccount, { accountId });
+function AccountDetails({ accountId }: { accountId: string }) {
+  const query = useQuery(AccountService.method.getAccount, { accountId });
   return (
     <>
-      <Loaded asked={asked} lines={6} box>
-        {({ account }) => account && <Details account={account} />}
-      </Loaded>
+      <QueryResult query={query} lines={6} box>
+        {({ account }) => account && <DetailsCard account={account} />}
+      </QueryResult>
       <AccountKeys accountId={accountId} />
     </>
   );
@@ -38,7 +38,7 @@ function OneAccount({ accountId }: { accountId: string }) {
 
 type Open = "adjust" | "tier" | "block";
 
-function Details({ account }: { account: Account }) {
+function DetailsCard({ account }: { account: Account }) {
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const blocked = account.blockedReason !== undefined;
@@ -70,8 +70,8 @@ function Details({ account }: { account: Account }) {
           ["State", <AccountState key="state" account={account} />],
           ["Account", <Copyable key="account" text={account.accountId} label="account" />],
           ["Wallet", <Address key="wallet" address={account.wallet} label="wallet" />],
-          ["Rate of each key", rateOf(account.ratePerMinute, account.burst)],
-          ["Rate of all keys", rateOf(account.accountRatePerMinute, account.accountBurst)],
+          ["Rate of each key", rateLabel(account.ratePerMinute, account.burst)],
+          ["Rate of all keys", rateLabel(account.accountRatePerMinute, account.accountBurst)],
           ["Created", <Time key="created" at={account.createdAt} />],
         ]}
       />
@@ -83,6 +83,6 @@ function Details({ account }: { account: Account }) {
   );
 }
 
-function rateOf(ratePerMinute: number, burst: number): string {
+function rateLabel(ratePerMinute: number, burst: number): string {
   return `${formatCount(ratePerMinute)} requests a minute, ${formatCount(burst)} at once`;
 }

@@ -2,7 +2,7 @@ import { createClient } from "@connectrpc/connect";
 import { useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
-import { counted, formatCount, shortened } from "../../format.ts";
+import { pluralize, formatCount, truncateMiddle } from "../../format.ts";
 import { transport } from "../../rpc.ts";
 import { EmptyState, Field, Input, Money, Status, Time, type Column } from "../../ui/index.ts";
 import { ListCard } from "../activity/list-card.tsx";
@@ -15,11 +15,11 @@ const COLUMNS: readonly Column<Account>[] = [
     head: "Account",
     cell: ({ accountId }) => (
       <Link className="row-link" href={`/operator/accounts/${accountId}`}>
-        {shortened(accountId, 10, 6)}
+        {truncateMiddle(accountId, 10, 6)}
       </Link>
     ),
   },
-  { head: "Wallet", cell: ({ wallet }) => <code title={wallet}>{shortened(wallet, 6, 6)}</code> },
+  { head: "Wallet", cell: ({ wallet }) => <code title={wallet}>{truncateMiddle(wallet, 6, 6)}</code> },
   { head: "State", cell: (account) => <AccountState account={account} /> },
   { head: "Rate", align: "end", cell: ({ ratePerMinute }) => `${formatCount(ratePerMinute)} / min` },
   { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
@@ -54,7 +54,7 @@ function Accounts() {
       columns={COLUMNS}
       rowKey={({ accountId }) => accountId}
       amounts={({ balanceUsdcMicrousd }) => [balanceUsdcMicrousd]}
-      shown={(rows) => counted(rows, "account")}
+      shown={(rows) => pluralize(rows, "account")}
       filter={
         <div className="search-row">
           <Field

@@ -1,7 +1,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useMemo } from "react";
 import { OperationsService, type OperatorAction } from "#gen/toolgate/v1/operations_service_pb.ts";
-import { counted, shortened } from "../../format.ts";
+import { pluralize, truncateMiddle } from "../../format.ts";
 import { transport } from "../../rpc.ts";
 import { EmptyState, Status, Time, type Column } from "../../ui/index.ts";
 import { ListCard } from "../activity/list-card.tsx";
@@ -11,10 +11,10 @@ import "./operator.css";
 
 const COLUMNS: readonly Column<OperatorAction>[] = [
   { head: "When", cell: ({ at }) => <Time at={at} /> },
-  { head: "What", cell: (action) => <What action={action} /> },
-  { head: "To", cell: ({ target }) => <code title={target}>{shortened(target, 14, 6)}</code> },
+  { head: "What", cell: (action) => <ActionName action={action} /> },
+  { head: "To", cell: ({ target }) => <code title={target}>{truncateMiddle(target, 14, 6)}</code> },
   { head: "With", cell: ({ details }) => <Details json={details} /> },
-  { head: "Who", cell: (action) => <Who action={action} /> },
+  { head: "Who", cell: (action) => <Actor action={action} /> },
 ];
 
 /** What operators did. */
@@ -39,7 +39,7 @@ function Actions() {
       columns={COLUMNS}
       rowKey={({ actionId }) => actionId}
       amounts={() => []}
-      shown={(rows) => counted(rows, "action")}
+      shown={(rows) => pluralize(rows, "action")}
       empty={
         <EmptyState title="No operator has done anything yet">
           Blocks, adjustments and assignments are listed here.
@@ -49,7 +49,7 @@ function Actions() {
   );
 }
 
-function What({ action: { action, failure } }: { action: OperatorAction }) {
+function ActionName({ action: { action, failure } }: { action: OperatorAction }) {
   return (
     <div className="lines">
       <code>{action}</code>
@@ -71,12 +71,12 @@ function Details({ json }: { json: string }) {
   );
 }
 
-function Who({ action: { accountId, actor } }: { action: OperatorAction }) {
+function Actor({ action: { accountId, actor } }: { action: OperatorAction }) {
   return (
     <div className="lines">
-      <span>{accountId === "" ? "command line" : shortened(accountId, 10, 4)}</span>
+      <span>{accountId === "" ? "command line" : truncateMiddle(accountId, 10, 4)}</span>
       <code className="faint" title={actor}>
-        {shortened(actor, 12, 4)}
+        {truncateMiddle(actor, 12, 4)}
       </code>
     </div>
   );

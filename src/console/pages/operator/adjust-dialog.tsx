@@ -1,44 +1,44 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
-import { formatSignedUsd, formatUsd, MOST_USD, parseUsd } from "../../format.ts";
-import { Button, Choice, Dialog, ErrorNote, Field, Input, Note, tell } from "../../ui/index.ts";
+import { formatSignedUsd, formatUsd, MAX_USD, parseUsd } from "../../format.ts";
+import { Button, Choice, Dialog, ErrorNote, Field, Input, Note, showToast } from "../../ui/index.ts";
 import { ReasonField } from "./reason-field.tsx";
 import { refreshAccounts } from "./refresh-account.ts";
 
-const WAYS = [
+const DIRECTIONS = [
   { value: "add", label: "Add" },
   { value: "take", label: "Take away" },
 ] as const;
 
 /** Asks for a correction of a balance, and then once more with the amount typed again. A repeat of one that was not answered is the same one. */
 export function AdjustDialog({ account, onClose }: { account: Account; onClose: () => void }) {
-  const [way, setWay] = useState<(typeof WAYS)[number]["value"]>("add");
+  const [direction, setDirection] = useState<(typeof DIRECTIONS)[number]["value"]>("add");
   const [text, setText] = useState("");
   const [reason, setReason] = useState("");
-  const [told, setTold] = useState(false);
-  const [sure, setSure] = useState(false);
-  // One for this correction, whatever happens on the way.
-  const [idempotencyKey] = useState(newKey);
+  const [submitted, setSubmitted] = useState(false);
+  const [confirming, setConfirming] = useState(false);
+  // One for this correction, whatever happens on the direction.
+  const [idempotencyKey] = useState(newIdempotencyKey);
   const { mutate, error, isPending } = useMutation(AccountService.method.adjustBalance, {
     onSuccess: refreshAccounts,
   });
   const size = parseUsd(text);
-  const faults = {
-    amount: faultOf(size),
+  const fieldErrors = {
+    amount: amountError(size),
     reason: reason.trim() === "" ? "Say why" : undefined,
   };
-  const amount = way === "add" ? (size ?? 0n) : -(size ?? 0n);
+  const amount = direction === "add" ? (size ?? 0n) : -(size ?? 0n);
   const next = () => {
-    setTold(true);
-    if (faults.amount === undefined && faults.reason === undefined) setSure(true);
+    setSubmitted(true);
+    if (fieldErrors.amount === undefined && fieldErrors.reason === undefined) setConfirming(true);
   };
   const adjust = () => {
     mutate(
       { accountId: account.accountId, amountUsdcMicrousd: amount, reason: reason.trim(), idempotencyKey },
       {
         onSuccess: () => {
-          tell(`The balance was adjusted by ${formatSignedUsd(amount)}`);
+          showToast(`The balance was adjusted by ${formatSignedUsd(amount)}`);
           onClose();
         },
       },
@@ -47,16 +47,16 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
   return (
     <Dialog
       open
-      title={sure ? `Adjust the balance by ${formatSignedUsd(amount)}?` : "Adjust the balance"}
+      title={confirming ? `Adjust the balance by ${formatSignedUsd(amount)}?` : "Adjust the balance"}
       onClose={onClose}
       actions={
         <>
-          <Button tone="quiet" onClick={sure ? () => setSure(false) : onClose}>
-            {sure ? "Back" : "Cancel"}
+          <Button tone="quiet" onClick={confirming ? () => setConfirming(false) : onClose}>
+            {confirming ? "Back" : "Cancel"}
           </Button>
-          {sure ? (
+          {confirming ? (
             <Button tone={amount < 0n ? "danger" : "primary"} busy={isPending} onClick={adjust}>
-              {way === "add" ? "Add" : "Take"} {formatUsd(size ?? 0n)}
+              {direction === "add" ? "Add" : "Take"} {formatUsd(size ?? 0n)}
             </Button>
           ) : (
             <Button tone="primary" onClick={next}>
@@ -66,12 +66,12 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
         </>
       }
     >
-      {sure ? (
-        <Consequence account={account} amount={amount} reason={reason.trim()} />
+      {confirming ? (
+        <Preview account={account} amount={amount} reason={reason.trim()} />
       ) : (
         <>
-          <Choice label="Which way" options={WAYS} value={way} onChange={setWay} />
-          <Field label="Amount" error={told ? faults.amount : undefined} hint="US dollars">
+          <Choice label="Which direction" options={DIRECTIONS} value={direction} onChange={setDirection} />
+          <Field label="Amount" error={submitted ? fieldErrors.amount : undefined} hint="US dollars">
             {(control) => (
               <Input
                 {...control}
@@ -85,7 +85,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
           <ReasonField
             hint="Its owner reads this in the statement"
             value={reason}
-            error={told ? faults.reason : undefined}
+            error={submitted ? fieldErrors.reason : undefined}
             onChange={setReason}
           />
         </>
@@ -95,7 +95,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
   );
 }
 
-function Consequence({ account, amount, reason }: { account: Account; amount: bigint; reason: string }) {
+function Preview({ account, amount, reason }: { account: Account; amount: bigint; reason: string }) {
   const balance = account.balanceUsdcMicrousd;
   return (
     <Note tone="warn" title={`${formatUsd(balance)} becomes ${formatUsd(balance + amount)}`}>
@@ -107,12 +107,12 @@ function Consequence({ account, amount, reason }: { account: Account; amount: bi
   );
 }
 
-function faultOf(size: bigint | undefined): string | undefined {
+function amountError(size: bigint | undefined): string | undefined {
   if (size === undefined || size === 0n) return "Enter an amount of dollars, with at most six decimals";
-  return size > MOST_USD ? "At most $1,000,000,000" : undefined;
+  return size > MAX_USD ? "At most $1,000,000,000" : undefined;
 }
 
-function newKey(): string {
+function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -1,27 +1,27 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { TreasuryService, type SuspendedTransfer } from "#gen/toolgate/v1/treasury_service_pb.ts";
-import { formatUsd, shortened } from "../../format.ts";
+import { formatUsd, truncateMiddle } from "../../format.ts";
 import { queryClient } from "../../rpc.ts";
-import { Button, Choice, Dialog, ErrorNote, Field, Input, tell } from "../../ui/index.ts";
+import { Button, Choice, Dialog, ErrorNote, Field, Input, showToast } from "../../ui/index.ts";
 import { ReasonField } from "./reason-field.tsx";
 
-const OWNERS = [
+const RECIPIENTS = [
   { value: "account", label: "An account" },
   { value: "operator", label: "The operator" },
 ] as const;
 
 /** Asks whose a transfer is. It can be given once. */
 export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfer; onClose: () => void }) {
-  const [owner, setOwner] = useState<(typeof OWNERS)[number]["value"]>("account");
+  const [owner, setOwner] = useState<(typeof RECIPIENTS)[number]["value"]>("account");
   const [account, setAccount] = useState("");
   const [reason, setReason] = useState("");
-  const [told, setTold] = useState(false);
+  const [submitted, setSubmitted] = useState(false);
   const { mutate, error, isPending } = useMutation(TreasuryService.method.assignSuspense, {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ["list", "suspense"] }),
   });
   const accountId = account.trim();
-  const faults = {
+  const fieldErrors = {
     account:
       owner === "account" && !accountId.startsWith("acct_")
         ? "Enter an account’s identifier, acct_…"
@@ -30,8 +30,8 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
   };
   const amount = formatUsd(transfer.amountUsdcMicrousd);
   const assign = () => {
-    setTold(true);
-    if (faults.account !== undefined || faults.reason !== undefined) return;
+    setSubmitted(true);
+    if (fieldErrors.account !== undefined || fieldErrors.reason !== undefined) return;
     mutate(
       {
         txSignature: transfer.txSignature,
@@ -41,7 +41,9 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       },
       {
         onSuccess: () => {
-          tell(owner === "account" ? `${amount} is on the account’s balance` : `${amount} is the operator’s`);
+          showToast(
+            owner === "account" ? `${amount} is on the account’s balance` : `${amount} is the operator’s`,
+          );
           onClose();
         },
       },
@@ -64,12 +66,16 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       }
     >
       <p className="soft">
-        Transaction <code>{shortened(transfer.txSignature, 6, 6)}</code>. It is given once, and cannot be
+        Transaction <code>{truncateMiddle(transfer.txSignature, 6, 6)}</code>. It is given once, and cannot be
         taken back here.
       </p>
-      <Choice label="Owner" options={OWNERS} value={owner} onChange={setOwner} />
+      <Choice label="Owner" options={RECIPIENTS} value={owner} onChange={setOwner} />
       {owner === "account" ? (
-        <Field label="Account" hint="Its balance is credited" error={told ? faults.account : undefined}>
+        <Field
+          label="Account"
+          hint="Its balance is credited"
+          error={submitted ? fieldErrors.account : undefined}
+        >
           {(control) => (
             <Input
               {...control}
@@ -85,7 +91,7 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
       <ReasonField
         hint="Kept in the ledger"
         value={reason}
-        error={told ? faults.reason : undefined}
+        error={submitted ? fieldErrors.reason : undefined}
         onChange={setReason}
       />
       <ErrorNote error={error} />

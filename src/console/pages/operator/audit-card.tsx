@@ -10,7 +10,7 @@ import {
   ErrorNote,
   Status,
   Table,
-  tell,
+  showToast,
   Time,
   type Column,
 } from "../../ui/index.ts";
@@ -39,7 +39,7 @@ export function AuditCard({ last }: { last: LastAudit | undefined }) {
       {},
       {
         onSuccess: ({ clean }) => {
-          tell(clean ? "The ledger adds up" : "The audit found violations", clean ? "ok" : "bad");
+          showToast(clean ? "The ledger adds up" : "The audit found violations", clean ? "ok" : "bad");
           const queryKey = createConnectQueryKey({
             schema: OperationsService.method.getStatus,
             cardinality: "finite",

@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
-import { Button, Dialog, ErrorNote, tell } from "../../ui/index.ts";
+import { Button, Dialog, ErrorNote, showToast } from "../../ui/index.ts";
 import { ReasonField } from "./reason-field.tsx";
 import { refreshAccounts } from "./refresh-account.ts";
 
@@ -9,18 +9,18 @@ import { refreshAccounts } from "./refresh-account.ts";
 export function BlockDialog({ account, onClose }: { account: Account; onClose: () => void }) {
   const blocked = account.blockedReason === undefined;
   const [reason, setReason] = useState("");
-  const [told, setTold] = useState(false);
+  const [submitted, setSubmitted] = useState(false);
   const { mutate, error, isPending } = useMutation(AccountService.method.setBlocked, {
     onSuccess: refreshAccounts,
   });
   const submit = () => {
-    setTold(true);
+    setSubmitted(true);
     if (reason.trim() === "") return;
     mutate(
       { accountId: account.accountId, blocked, reason: reason.trim() },
       {
         onSuccess: () => {
-          tell(blocked ? "The account is blocked" : "The account may call again");
+          showToast(blocked ? "The account is blocked" : "The account may call again");
           onClose();
         },
       },
@@ -50,7 +50,7 @@ export function BlockDialog({ account, onClose }: { account: Account; onClose: (
       <ReasonField
         hint={blocked ? "Its owner reads this" : "Kept in the log"}
         value={reason}
-        error={told && reason.trim() === "" ? "Say why" : undefined}
+        error={submitted && reason.trim() === "" ? "Say why" : undefined}
         onChange={setReason}
       />
       <ErrorNote error={error} />

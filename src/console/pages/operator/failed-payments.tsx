@@ -6,12 +6,12 @@ import {
   OperationsService,
   type FailedPayment,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
-import { counted, shortened } from "../../format.ts";
+import { pluralize, truncateMiddle } from "../../format.ts";
 import { transport } from "../../rpc.ts";
 import { Copyable, EmptyState, Money, Status, Time, type Column } from "../../ui/index.ts";
 import { ListCard } from "../activity/list-card.tsx";
 import { usePagedList } from "../paged-list.ts";
-import type { Word } from "../status-labels.ts";
+import type { StatusLabel } from "../status-labels.ts";
 
 const COLUMNS: readonly Column<FailedPayment>[] = [
   { head: "When", cell: ({ at }) => <Time at={at} /> },
@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<FailedPayment>[] = [
   {
     head: "Account",
     cell: ({ accountId }) => (
-      <Link href={`/operator/accounts/${accountId}`}>{shortened(accountId, 10, 4)}</Link>
+      <Link href={`/operator/accounts/${accountId}`}>{truncateMiddle(accountId, 10, 4)}</Link>
     ),
   },
   {
@@ -44,18 +44,18 @@ export function FailedPayments() {
       columns={COLUMNS}
       rowKey={({ txSignature, quoteId, kind }) => `${txSignature}-${quoteId}-${kind}`}
       amounts={({ amountUsdcMicrousd: amount }) => (amount === undefined ? [] : [amount])}
-      shown={(rows) => counted(rows, "payment")}
+      shown={(rows) => pluralize(rows, "payment")}
       empty={<EmptyState title="None">Every payment has bought what it was for.</EmptyState>}
     />
   );
 }
 
 function Kind({ payment: { kind, reason } }: { payment: FailedPayment }) {
-  const word = kindWord(kind);
+  const label = failedPaymentLabel(kind);
   return (
     <div className="lines">
       <span>
-        <Status kind={word.kind}>{word.word}</Status>
+        <Status kind={label.kind}>{label.text}</Status>
       </span>
       {reason !== "" && <span className="hint">{reason}</span>}
     </div>
@@ -66,15 +66,15 @@ function Signature({ text }: { text: string }) {
   return text === "" ? <span className="faint">none</span> : <Copyable text={text} label="signature" short />;
 }
 
-function kindWord(kind: FailedPaymentKind): Word {
+function failedPaymentLabel(kind: FailedPaymentKind): StatusLabel {
   switch (kind) {
     case FailedPaymentKind.REVERSED:
-      return { word: "vanished, taken back", kind: "bad" };
+      return { text: "vanished, taken back", kind: "bad" };
     case FailedPaymentKind.UNUSED:
-      return { word: "credited, bought nothing", kind: "warn" };
+      return { text: "credited, bought nothing", kind: "warn" };
     case FailedPaymentKind.RELAY:
-      return { word: "relayed, failed", kind: "off" };
+      return { text: "relayed, failed", kind: "off" };
     default:
-      return { word: "unknown", kind: "off" };
+      return { text: "unknown", kind: "off" };
   }
 }

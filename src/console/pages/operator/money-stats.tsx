@@ -1,6 +1,6 @@
 import type { GetStatusResponse } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { Link } from "wouter";
-import { counted, formatCount, formatUsd } from "../../format.ts";
+import { pluralize, formatCount, formatUsd } from "../../format.ts";
 import { Stat, Stats } from "../../ui/index.ts";
 
 /** What is owed, earned and waiting. */
@@ -22,7 +22,7 @@ export function MoneyStats({ status }: { status: GetStatusResponse }) {
         value={formatUsd(status.suspenseUsdcMicrousd)}
         note={
           <Link href="/operator/payments">
-            {counted(status.suspenseCount, "transfer that waits", "transfers that wait")}
+            {pluralize(status.suspenseCount, "transfer that waits", "transfers that wait")}
           </Link>
         }
       />

@@ -1,6 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
-import { Loaded } from "../query-result.tsx";
+import { QueryResult } from "../query-result.tsx";
 import { AuditCard } from "./audit-card.tsx";
 import { ChainCard } from "./chain-card.tsx";
 import { MoneyStats } from "./money-stats.tsx";
@@ -24,7 +24,7 @@ export function OperationsPage() {
 function State() {
   const status = useQuery(OperationsService.method.getStatus, {}, { refetchInterval: 4_000 });
   return (
-    <Loaded asked={status} lines={10} box>
+    <QueryResult query={status} lines={10} box>
       {(now) => (
         <>
           <MoneyStats status={now} />
@@ -36,6 +36,6 @@ function State() {
           <AuditCard last={now.audit} />
         </>
       )}
-    </Loaded>
+    </QueryResult>
   );
 }

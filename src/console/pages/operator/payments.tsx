@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Tabs } from "../../ui/index.ts";
 import { FailedPayments } from "./failed-payments.tsx";
 import { OperatorPage } from "./operator-page.tsx";
-import { Suspense } from "./suspense-list.tsx";
+import { SuspenseList } from "./suspense-list.tsx";
 import "./operator.css";
 
 const TABS = [
@@ -20,7 +20,7 @@ export function PaymentsPage() {
       lead="Transfers to the treasury that named no quote and no deposit of ours, and payments that did not buy what they were for."
     >
       <Tabs label="Payments" tabs={TABS} current={tab} onChange={setTab}>
-        {tab === "failed" ? <FailedPayments /> : <Suspense key={tab} open={tab === "open"} />}
+        {tab === "failed" ? <FailedPayments /> : <SuspenseList key={tab} open={tab === "open"} />}
       </Tabs>
     </OperatorPage>
   );

@@ -6,7 +6,7 @@ import {
   TreasuryService,
   type SuspendedTransfer,
 } from "#gen/toolgate/v1/treasury_service_pb.ts";
-import { counted, shortened } from "../../format.ts";
+import { pluralize, truncateMiddle } from "../../format.ts";
 import { transport } from "../../rpc.ts";
 import { Button, Copyable, EmptyState, Money, Time, type Column } from "../../ui/index.ts";
 import { ListCard } from "../activity/list-card.tsx";
@@ -14,7 +14,7 @@ import { usePagedList } from "../paged-list.ts";
 import { AssignDialog } from "./assign-dialog.tsx";
 
 /** Transfers that belong to nobody yet, or were given to their owner. */
-export function Suspense({ open }: { open: boolean }) {
+export function SuspenseList({ open }: { open: boolean }) {
   const client = useMemo(() => createClient(TreasuryService, transport), []);
   const status = open ? SuspenseStatus.OPEN : SuspenseStatus.ASSIGNED;
   const list = usePagedList(["suspense", String(status)], (page, signal) =>
@@ -49,7 +49,7 @@ export function Suspense({ open }: { open: boolean }) {
             </Button>
           ),
         }
-      : { head: "Given to", cell: (transfer) => <Owner transfer={transfer} /> },
+      : { head: "Given to", cell: (transfer) => <AssignedTo transfer={transfer} /> },
   ];
   return (
     <>
@@ -59,7 +59,7 @@ export function Suspense({ open }: { open: boolean }) {
         columns={columns}
         rowKey={({ txSignature }) => txSignature}
         amounts={({ amountUsdcMicrousd }) => [amountUsdcMicrousd]}
-        shown={(rows) => counted(rows, "transfer")}
+        shown={(rows) => pluralize(rows, "transfer")}
         empty={
           <EmptyState title={open ? "Nothing waits" : "Nothing was assigned yet"}>
             {open
@@ -78,11 +78,11 @@ function Memos({ text }: { text: string | undefined }) {
   return text === undefined ? <span className="faint">none</span> : <bdi className="memo">{text}</bdi>;
 }
 
-function Owner({ transfer: { owner, reason } }: { transfer: SuspendedTransfer }) {
+function AssignedTo({ transfer: { owner, reason } }: { transfer: SuspendedTransfer }) {
   return (
     <div className="lines">
       {owner.case === "accountId" ? (
-        <Link href={`/operator/accounts/${owner.value}`}>{shortened(owner.value, 10, 4)}</Link>
+        <Link href={`/operator/accounts/${owner.value}`}>{truncateMiddle(owner.value, 10, 4)}</Link>
       ) : (
         "the operator"
       )}

@@ -4,13 +4,13 @@ import type { MinuteOfCalls } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { formatCount, formatUsd, formatUtc } from "../../format.ts";
 import { Card, Choice, EmptyState, LazyChart } from "../../ui/index.ts";
 
-const SHOWN = [
+const METRICS = [
   { value: "calls", label: "Calls" },
   { value: "failed", label: "Failed" },
   { value: "charged", label: "Charged" },
 ] as const;
 
-type Shown = (typeof SHOWN)[number]["value"];
+type Metric = (typeof METRICS)[number]["value"];
 
 /** The calls of the last hour by minute. */
 export function ThroughputCard({
@@ -20,20 +20,20 @@ export function ThroughputCard({
   minutes: readonly MinuteOfCalls[];
   activeRuns: bigint;
 }) {
-  const [shown, setShown] = useState<Shown>("calls");
+  const [shown, setShown] = useState<Metric>("calls");
   // The chart is drawn anew only when its figures are others.
-  const key = minutes.map((minute) => `${figureOf(shown, minute)}@${minute.start?.seconds ?? 0n}`).join();
+  const key = minutes.map((minute) => `${metricValue(shown, minute)}@${minute.start?.seconds ?? 0n}`).join();
   const props = useMemo(
-    () => chartOf(shown, minutes),
+    () => chartProps(shown, minutes),
     // oxlint-disable-next-line react-hooks/exhaustive-deps
     [key, shown],
   );
-  const total = minutes.reduce((sum, minute) => sum + figureOf(shown, minute), 0n);
+  const total = minutes.reduce((sum, minute) => sum + metricValue(shown, minute), 0n);
   return (
     <Card
       title="Throughput"
       note="last 60 minutes, UTC"
-      actions={<Choice label="What is shown" options={SHOWN} value={shown} onChange={setShown} />}
+      actions={<Choice label="What is shown" options={METRICS} value={shown} onChange={setShown} />}
     >
       <p className="throughput-total">
         <strong>{shown === "charged" ? formatUsd(total) : formatCount(total)}</strong>{" "}
@@ -47,13 +47,13 @@ export function ThroughputCard({
   );
 }
 
-function figureOf(shown: Shown, { completed, failed, chargedUsdcMicrousd }: MinuteOfCalls): bigint {
+function metricValue(shown: Metric, { completed, failed, chargedUsdcMicrousd }: MinuteOfCalls): bigint {
   if (shown === "charged") return chargedUsdcMicrousd;
   return BigInt(shown === "failed" ? failed : completed + failed);
 }
 
-function chartOf(shown: Shown, minutes: readonly MinuteOfCalls[]) {
-  const figures = minutes.map((minute) => figureOf(shown, minute));
+function chartProps(shown: Metric, minutes: readonly MinuteOfCalls[]) {
+  const figures = minutes.map((minute) => metricValue(shown, minute));
   const write = (figure: bigint) => (shown === "charged" ? formatUsd(figure) : formatCount(figure));
   return {
     label: `${shown === "charged" ? "Charged" : shown === "failed" ? "Failed calls" : "Calls"} by minute, last 60 minutes`,
@@ -62,7 +62,7 @@ function chartOf(shown: Shown, minutes: readonly MinuteOfCalls[]) {
     texts: figures.map(write),
     format: (value: number) => (Number.isInteger(value) ? write(BigInt(value)) : ""),
     formatTime: (time: Date) => formatUtc(time).slice(11, 16),
-    formatWhole: (time: Date) => `${formatUtc(time).slice(0, 16)} UTC`,
+    formatFullTime: (time: Date) => `${formatUtc(time).slice(0, 16)} UTC`,
     height: 180,
   };
 }

@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
-import { Button, Dialog, ErrorNote, Field, Input, tell } from "../../ui/index.ts";
+import { Button, Dialog, ErrorNote, Field, Input, showToast } from "../../ui/index.ts";
 import { refreshAccounts } from "./refresh-account.ts";
 
 const FIELDS = [
@@ -33,7 +33,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
     onSuccess: refreshAccounts,
   });
   const submit = () => {
-    if (FIELDS.some(({ name, most }) => faultOf(limits[name], most) !== undefined)) return;
+    if (FIELDS.some(({ name, most }) => rangeError(limits[name], most) !== undefined)) return;
     const [accountRate, accountBurst] = [Number(limits.accountRate), Number(limits.accountBurst)];
     mutate(
       {
@@ -46,7 +46,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
       },
       {
         onSuccess: () => {
-          tell("The rate is set");
+          showToast("The rate is set");
           onClose();
         },
       },
@@ -69,7 +69,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
       }
     >
       {FIELDS.map(({ name, label, hint, most }) => (
-        <Field key={name} label={label} hint={hint} error={faultOf(limits[name], most)}>
+        <Field key={name} label={label} hint={hint} error={rangeError(limits[name], most)}>
           {(control) => (
             <Input
               {...control}
@@ -85,7 +85,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
   );
 }
 
-function faultOf(text: string, most: number): string | undefined {
+function rangeError(text: string, most: number): string | undefined {
   const number = /^\d{1,9}$/.test(text.trim()) ? Number(text) : 0;
   return number >= 1 && number <= most ? undefined : `Enter a whole number from 1 to ${most}`;
 }

@@ -12,7 +12,7 @@ export function TreasuryCard({
   feePayer: FeePayerStatus | undefined;
 }) {
   return (
-    <Card title="Treasury" actions={treasury && <Holds treasury={treasury} />}>
+    <Card title="Treasury" actions={treasury && <ReconciliationStatus treasury={treasury} />}>
       {treasury && treasury.problem !== "" && <Note tone="bad" title={treasury.problem} />}
       {treasury && (
         <Facts
@@ -45,7 +45,7 @@ export function TreasuryCard({
   );
 }
 
-function Holds({
+function ReconciliationStatus({
   treasury: { problem, heldUsdcMicrousd: held, expectedUsdcMicrousd: expected },
 }: {
   treasury: TreasuryStatus;

@@ -3,7 +3,7 @@ import type { Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 
 /** How many calls of a tool a balance pays for. */
-export interface Reach {
+export interface AffordableCalls {
   readonly tool: string;
   readonly calls: bigint;
   /** Whether the tool has one price, or this is what its calls have cost on average. */
@@ -15,11 +15,11 @@ export interface Reach {
  * Both are told, the used one first; one when they are the same, none where nothing has a price yet.
  * @param balance micro-USD
  */
-export function reachOf(
+export function affordableCalls(
   balance: bigint,
   tools: readonly Tool[],
   used: readonly ToolUsage[],
-): readonly Reach[] {
+): readonly AffordableCalls[] {
   if (balance <= 0n) return [];
   const reaches = [mostUsed(balance, tools, used), cheapest(balance, tools)].filter(
     (reach) => reach !== undefined,
@@ -27,7 +27,11 @@ export function reachOf(
   return reaches.filter((reach, index) => reaches.findIndex(({ tool }) => tool === reach.tool) === index);
 }
 
-function mostUsed(balance: bigint, tools: readonly Tool[], used: readonly ToolUsage[]): Reach | undefined {
+function mostUsed(
+  balance: bigint,
+  tools: readonly Tool[],
+  used: readonly ToolUsage[],
+): AffordableCalls | undefined {
   const most = used
     .filter(({ usage }) => usage !== undefined && usage.chargedCalls > 0n && usage.spentUsdcMicrousd > 0n)
     .toSorted((a, b) => Number((b.usage?.chargedCalls ?? 0n) - (a.usage?.chargedCalls ?? 0n)))[0];
@@ -39,7 +43,7 @@ function mostUsed(balance: bigint, tools: readonly Tool[], used: readonly ToolUs
   return { tool: most.tool, calls: (balance * chargedCalls) / spentUsdcMicrousd, basis: "average" };
 }
 
-function cheapest(balance: bigint, tools: readonly Tool[]): Reach | undefined {
+function cheapest(balance: bigint, tools: readonly Tool[]): AffordableCalls | undefined {
   let best: { tool: string; price: bigint } | undefined;
   for (const { name, status, price } of tools) {
     if (status !== ToolStatus.ACTIVE || price === undefined || price.priceUsdcMicrousd <= 0n) continue;

@@ -2,21 +2,21 @@ import { useQuery } from "@connectrpc/connect-query";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { BalanceService, type GetBalanceResponse } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { useCatalogue } from "../../catalogue.ts";
-import { counted, formatUsd } from "../../format.ts";
+import { pluralize, formatUsd } from "../../format.ts";
 import { ButtonLink, Card, Money, Note, Stat, Stats } from "../../ui/index.ts";
-import { Loaded } from "../query-result.tsx";
-import { reachOf, type Reach } from "./affordable-calls.ts";
-import { windowOf } from "./time-range.ts";
-import { useHour } from "./use-current-hour.ts";
+import { QueryResult } from "../query-result.tsx";
+import { affordableCalls, type AffordableCalls } from "./affordable-calls.ts";
+import { usageWindow } from "./time-range.ts";
+import { useCurrentHour } from "./use-current-hour.ts";
 
 /** What can be spent, how far it reaches, and a warning where that is not far. */
 export function BalanceCard() {
   const balance = useQuery(BalanceService.method.getBalance, {}, { refetchInterval: 10_000 });
   return (
-    <Loaded asked={balance} lines={4} height={24} box>
+    <QueryResult query={balance} lines={4} height={24} box>
       {(data) => (
         <>
-          <Warning balance={data} />
+          <BalanceWarning balance={data} />
           <Card>
             <div className="balance">
               <div>
@@ -24,7 +24,7 @@ export function BalanceCard() {
                 <p className="balance-figure">
                   <Figure microUsd={data.balanceUsdcMicrousd} />
                 </p>
-                <Reaches balance={data.balanceUsdcMicrousd} />
+                <AffordableCallsList balance={data.balanceUsdcMicrousd} />
               </div>
               <Stats>
                 <Stat
@@ -47,7 +47,7 @@ export function BalanceCard() {
           </Card>
         </>
       )}
-    </Loaded>
+    </QueryResult>
   );
 }
 
@@ -63,7 +63,7 @@ function Figure({ microUsd }: { microUsd: bigint }) {
   );
 }
 
-function Warning({ balance }: { balance: GetBalanceResponse }) {
+function BalanceWarning({ balance }: { balance: GetBalanceResponse }) {
   const deposit = (
     <ButtonLink href="/deposit" small>
       Deposit
@@ -91,26 +91,26 @@ function Warning({ balance }: { balance: GetBalanceResponse }) {
 }
 
 /** "About N calls of …", at today's prices and at what your own calls have cost. */
-function Reaches({ balance }: { balance: bigint }) {
+function AffordableCallsList({ balance }: { balance: bigint }) {
   const catalogue = useCatalogue();
-  const { from, hourly } = windowOf("30d", useHour());
+  const { from, hourly } = usageWindow("30d", useCurrentHour());
   const usage = useQuery(BalanceService.method.getUsage, { from: timestampFromDate(from), hourly });
   if (balance <= 0n)
     return <p className="balance-reach">Paid calls are answered with a quote to pay, until you deposit.</p>;
-  const reaches = reachOf(balance, catalogue.data?.tools ?? [], usage.data?.tools ?? []);
+  const reaches = affordableCalls(balance, catalogue.data?.tools ?? [], usage.data?.tools ?? []);
   // The place is kept: what stands below must not jump.
   if (reaches.length === 0) return <p className="balance-reach">&nbsp;</p>;
   return (
     <ul className="balance-reach">
       {reaches.map((reach) => (
         <li key={reach.tool}>
-          about <strong>{counted(reach.calls, "call")}</strong> of <code>{reach.tool}</code> {basis(reach)}
+          about <strong>{pluralize(reach.calls, "call")}</strong> of <code>{reach.tool}</code> {basis(reach)}
         </li>
       ))}
     </ul>
   );
 }
 
-function basis({ basis }: Reach): string {
+function basis({ basis }: AffordableCalls): string {
   return basis === "average" ? "at your average cost" : "at its price";
 }

@@ -2,8 +2,8 @@ import { Link } from "wouter";
 import type { ListRunsResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { Run } from "#gen/toolgate/v1/run_pb.ts";
 import { Aligned, ButtonLink, Card, Money, Status, Table, Time, type Column } from "../../ui/index.ts";
-import { Loaded } from "../query-result.tsx";
-import { runWord } from "../status-labels.ts";
+import { QueryResult } from "../query-result.tsx";
+import { runStatusLabel } from "../status-labels.ts";
 
 const COLUMNS: readonly Column<Run>[] = [
   {
@@ -17,10 +17,10 @@ const COLUMNS: readonly Column<Run>[] = [
   {
     head: "Status",
     cell: ({ status, error }) => {
-      const { word, kind } = runWord(status);
+      const { text, kind } = runStatusLabel(status);
       return (
         <span>
-          <Status kind={kind}>{word}</Status> {error && <code className="faint">{error.code}</code>}
+          <Status kind={kind}>{text}</Status> {error && <code className="faint">{error.code}</code>}
         </span>
       );
     },
@@ -34,10 +34,10 @@ const COLUMNS: readonly Column<Run>[] = [
 ];
 
 /** What was called last, whether it was charged or not. */
-export function LastCalls({
-  asked,
+export function RecentCalls({
+  query,
 }: {
-  asked: { data: ListRunsResponse | undefined; error: unknown; refetch: () => unknown };
+  query: { data: ListRunsResponse | undefined; error: unknown; refetch: () => unknown };
 }) {
   return (
     <Card
@@ -49,7 +49,7 @@ export function LastCalls({
         </ButtonLink>
       }
     >
-      <Loaded asked={asked} lines={6} pad>
+      <QueryResult query={query} lines={6} pad>
         {({ items }) => (
           <Aligned amounts={items.map(({ spentUsdcMicrousd }) => spentUsdcMicrousd)}>
             <Table
@@ -61,7 +61,7 @@ export function LastCalls({
             />
           </Aligned>
         )}
-      </Loaded>
+      </QueryResult>
     </Card>
   );
 }

@@ -1,21 +1,21 @@
 /** The spans of time that the overview can show. */
-export const SPANS = ["24h", "7d", "30d"] as const;
+export const TIME_RANGES = ["24h", "7d", "30d"] as const;
 
 /** One of them. */
-export type Span = (typeof SPANS)[number];
+export type TimeRange = (typeof TIME_RANGES)[number];
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 /** What the buttons say. */
-export const SPAN_NAMES: Readonly<Record<Span, string>> = {
+export const TIME_RANGE_NAMES: Readonly<Record<TimeRange, string>> = {
   "24h": "24 hours",
   "7d": "7 days",
   "30d": "30 days",
 };
 
 /** A span as a question to the ledger: from the first moment of an hour or a day (UTC) on, until now. */
-export interface Window {
+export interface UsageWindow {
   readonly from: Date;
   readonly hourly: boolean;
 }
@@ -24,7 +24,7 @@ export interface Window {
  * The window of a span that ends now. Whole buckets, the running one included: 24 hours are 24 bars, the last of them this hour. It stays the
  * same until the next hour or day begins, so that a page which asks again asks the same question.
  */
-export function windowOf(span: Span, now: number): Window {
+export function usageWindow(span: TimeRange, now: number): UsageWindow {
   if (span === "24h") return { from: new Date(floor(now, HOUR) - 23 * HOUR), hourly: true };
   const days = span === "7d" ? 7 : 30;
   return { from: new Date(floor(now, DAY) - (days - 1) * DAY), hourly: false };

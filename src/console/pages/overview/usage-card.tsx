@@ -3,15 +3,15 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { BalanceService, type GetUsageResponse } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { counted, formatUsd } from "../../format.ts";
+import { pluralize, formatUsd } from "../../format.ts";
 import { ButtonLink, Card, Choice, EmptyState, Skeleton } from "../../ui/index.ts";
-import { Loaded } from "../query-result.tsx";
-import { SPAN_NAMES, SPANS, windowOf, type Span } from "./time-range.ts";
+import { QueryResult } from "../query-result.tsx";
+import { TIME_RANGE_NAMES, TIME_RANGES, usageWindow, type TimeRange } from "./time-range.ts";
 import { UsageChart, type Measure } from "./usage-chart.tsx";
 import { UsageTables } from "./usage-tables.tsx";
-import { useHour } from "./use-current-hour.ts";
+import { useCurrentHour } from "./use-current-hour.ts";
 
-const SPAN_CHOICES = SPANS.map((value) => ({ value, label: value }));
+const TIME_RANGE_OPTIONS = TIME_RANGES.map((value) => ({ value, label: value }));
 const MEASURES = [
   { value: "spend", label: "Spend" },
   { value: "calls", label: "Calls" },
@@ -21,8 +21,8 @@ const MEASURES = [
 export function UsageCard() {
   const [params, setParams] = useSearchParams();
   const [measure, setMeasure] = useState<Measure>("spend");
-  const span = SPANS.find((name) => name === params.get("span")) ?? "7d";
-  const { from, hourly } = windowOf(span, useHour());
+  const span = TIME_RANGES.find((name) => name === params.get("span")) ?? "7d";
+  const { from, hourly } = usageWindow(span, useCurrentHour());
   const usage = useQuery(
     BalanceService.method.getUsage,
     { from: timestampFromDate(from), hourly },
@@ -31,22 +31,22 @@ export function UsageCard() {
   return (
     <Card
       title="Usage"
-      note={`last ${SPAN_NAMES[span]}, UTC`}
+      note={`last ${TIME_RANGE_NAMES[span]}, UTC`}
       actions={
         <>
           <Choice label="What the chart shows" options={MEASURES} value={measure} onChange={setMeasure} />
           <Choice
             label="Span of time"
-            options={SPAN_CHOICES}
+            options={TIME_RANGE_OPTIONS}
             value={span}
             onChange={(value) => setParams({ span: value }, { replace: true })}
           />
         </>
       }
     >
-      <Loaded asked={usage} lines={7} height={36}>
+      <QueryResult query={usage} lines={7} height={36}>
         {(data) => <Usage usage={data} span={span} hourly={hourly} measure={measure} />}
-      </Loaded>
+      </QueryResult>
     </Card>
   );
 }
@@ -58,7 +58,7 @@ function Usage({
   measure,
 }: {
   usage: GetUsageResponse;
-  span: Span;
+  span: TimeRange;
   hourly: boolean;
   measure: Measure;
 }) {
@@ -67,7 +67,7 @@ function Usage({
   if (total.chargedCalls === 0n && total.failedCalls === 0n) {
     return (
       <EmptyState
-        title={`No paid call in the last ${SPAN_NAMES[span]}`}
+        title={`No paid call in the last ${TIME_RANGE_NAMES[span]}`}
         action={<ButtonLink href="/playground">Try a tool in the playground</ButtonLink>}
       >
         What your keys spend shows here within seconds, by tool and by key.
@@ -78,12 +78,12 @@ function Usage({
     <>
       <p className="usage-total">
         <strong className="money">{formatUsd(total.spentUsdcMicrousd)}</strong> for{" "}
-        {counted(total.chargedCalls, "call")}
+        {pluralize(total.chargedCalls, "call")}
         {total.failedCalls > 0n && (
           <span className="faint"> · {total.failedCalls.toString()} failed or cancelled, not charged</span>
         )}
       </p>
-      <UsageChart buckets={usage.buckets} hourly={hourly} measure={measure} span={SPAN_NAMES[span]} />
+      <UsageChart buckets={usage.buckets} hourly={hourly} measure={measure} span={TIME_RANGE_NAMES[span]} />
       <UsageTables usage={usage} total={total} />
     </>
   );

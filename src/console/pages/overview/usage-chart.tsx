@@ -1,7 +1,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useMemo } from "react";
 import type { UsageBucket } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { counted, formatCount, formatUsd } from "../../format.ts";
+import { pluralize, formatCount, formatUsd } from "../../format.ts";
 import { LazyChart } from "../../ui/index.ts";
 import { bucketLabel, bucketTitle } from "./time-range.ts";
 
@@ -26,7 +26,7 @@ export function UsageChart({
     const figures = buckets.map(
       ({ usage }) => (measure === "spend" ? usage?.spentUsdcMicrousd : usage?.chargedCalls) ?? 0n,
     );
-    const write = (figure: bigint) => (measure === "spend" ? formatUsd(figure) : counted(figure, "call"));
+    const write = (figure: bigint) => (measure === "spend" ? formatUsd(figure) : pluralize(figure, "call"));
     return {
       label: `${measure === "spend" ? "Spent" : "Charged calls"} by ${hourly ? "hour" : "day"}, last ${span}, UTC`,
       times,
@@ -36,7 +36,7 @@ export function UsageChart({
       format: (value: number) =>
         measure === "spend" ? formatUsd(BigInt(Math.round(value))) : formatCount(Math.round(value)),
       formatTime: (time: Date) => bucketLabel(time, hourly),
-      formatWhole: (time: Date) => bucketTitle(time, hourly),
+      formatFullTime: (time: Date) => bucketTitle(time, hourly),
     };
   }, [buckets, hourly, measure, span]);
   return <LazyChart {...chart} height={190} />;

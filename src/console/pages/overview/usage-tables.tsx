@@ -5,7 +5,7 @@ import { Aligned, Columns, Money, Table, type Column } from "../../ui/index.ts";
 import { writeFilter } from "../activity/filter.ts";
 
 /** A tool or a key, and what was used of it. */
-interface Part {
+interface UsageRow {
   readonly id: string;
   readonly name: string;
   readonly href: string | undefined;
@@ -35,8 +35,8 @@ export function UsageTables({ usage, total }: { usage: GetUsageResponse; total: 
     <div className="usage-tables">
       <Aligned amounts={[...tools, ...keys, { usage: total }].map(({ usage }) => usage.spentUsdcMicrousd)}>
         <Columns>
-          <PartTable what="Tool" parts={tools} total={total} />
-          <PartTable what="Key" parts={keys} total={total} />
+          <UsageTable what="Tool" parts={tools} total={total} />
+          <UsageTable what="Key" parts={keys} total={total} />
         </Columns>
       </Aligned>
       {usage.failures.length > 0 && <Failures failures={usage.failures} />}
@@ -44,11 +44,11 @@ export function UsageTables({ usage, total }: { usage: GetUsageResponse; total: 
   );
 }
 
-function PartTable({ what, parts, total }: { what: string; parts: readonly Part[]; total: Usage }) {
+function UsageTable({ what, parts, total }: { what: string; parts: readonly UsageRow[]; total: Usage }) {
   return (
     <Table
       caption={`By ${what.toLowerCase()}`}
-      columns={partColumns(what, total)}
+      columns={usageColumns(what, total)}
       rows={parts}
       rowKey={({ id }) => id}
       empty={<p className="faint">Nothing was charged.</p>}
@@ -57,26 +57,26 @@ function PartTable({ what, parts, total }: { what: string; parts: readonly Part[
   );
 }
 
-function partColumns(what: string, total: Usage): readonly Column<Part>[] {
+function usageColumns(what: string, total: Usage): readonly Column<UsageRow>[] {
   return [
-    { head: what, cell: (part) => <Name part={part} total={total} />, foot: "Total" },
+    { head: what, cell: (part) => <Name part={part} total={total} />, footer: "Total" },
     {
       head: "Calls",
       align: "end",
       cell: ({ usage }) => formatCount(usage.chargedCalls),
-      foot: formatCount(total.chargedCalls),
+      footer: formatCount(total.chargedCalls),
     },
     {
       head: "Spent",
       align: "end",
       cell: ({ usage }) => <Money microUsd={usage.spentUsdcMicrousd} aligned />,
-      foot: <Money microUsd={total.spentUsdcMicrousd} aligned />,
+      footer: <Money microUsd={total.spentUsdcMicrousd} aligned />,
     },
   ];
 }
 
 /** The name, with its share of what was spent as a line below: the figure beside it says the same. */
-function Name({ part, total }: { part: Part; total: Usage }) {
+function Name({ part, total }: { part: UsageRow; total: Usage }) {
   const permille =
     total.spentUsdcMicrousd > 0n
       ? Number((part.usage.spentUsdcMicrousd * 1_000n) / total.spentUsdcMicrousd)

@@ -1,26 +1,33 @@
 import { formatDuration } from "../../format.ts";
 import { Button, Card, Status, Table, Time, type Column } from "../../ui/index.ts";
 import { statusKind } from "./exchange-view.tsx";
-import type { Play } from "./use-playground-call.ts";
+import type { CallRecord } from "./use-playground-call.ts";
 
 /** The calls of this visit, newest first. */
-export function Visit({ plays, onShow }: { plays: readonly Play[]; onShow: (play: Play) => void }) {
-  if (plays.length === 0) return null;
-  const columns: readonly Column<Play>[] = [
+export function CallHistoryCard({
+  records,
+  onShow,
+}: {
+  records: readonly CallRecord[];
+  onShow: (record: CallRecord) => void;
+}) {
+  if (records.length === 0) return null;
+  const columns: readonly Column<CallRecord>[] = [
     {
       head: "Tool",
-      cell: (play) => (
-        <Button small tone="quiet" className="play-show" onClick={() => onShow(play)}>
-          {play.call.tool}
+      cell: (record) => (
+        <Button small tone="quiet" className="play-show" onClick={() => onShow(record)}>
+          {record.call.tool}
         </Button>
       ),
     },
     { head: "When", cell: ({ startedAt }) => <Time at={startedAt} relative /> },
-    { head: "Answer", cell: ({ last }) => <Answered play={last?.answer.status} /> },
+    { head: "Answer", cell: ({ lastExchange }) => <ResponseStatus status={lastExchange?.response.status} /> },
     {
       head: "Took",
       align: "end",
-      cell: ({ last }) => (last ? formatDuration(last.answer.durationMs) : <span className="faint">—</span>),
+      cell: ({ lastExchange }) =>
+        lastExchange ? formatDuration(lastExchange.response.durationMs) : <span className="faint">—</span>,
     },
   ];
   return (
@@ -28,7 +35,7 @@ export function Visit({ plays, onShow }: { plays: readonly Play[]; onShow: (play
       <Table
         caption="Calls of this visit"
         columns={columns}
-        rows={plays}
+        rows={records}
         rowKey={({ startedAt }) => startedAt.toISOString()}
         empty={null}
       />
@@ -36,10 +43,10 @@ export function Visit({ plays, onShow }: { plays: readonly Play[]; onShow: (play
   );
 }
 
-function Answered({ play }: { play: number | undefined }) {
-  return play === undefined ? (
+function ResponseStatus({ status }: { status: number | undefined }) {
+  return status === undefined ? (
     <Status kind="bad">none</Status>
   ) : (
-    <Status kind={statusKind(play)}>{play}</Status>
+    <Status kind={statusKind(status)}>{status}</Status>
   );
 }

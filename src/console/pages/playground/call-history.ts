@@ -1,25 +1,25 @@
 import { useCallback, useEffect, useSyncExternalStore } from "react";
-import { forgetWithSession } from "../../session-end.ts";
+import { onSessionEnd } from "../../session-end.ts";
 import { useSignedIn } from "../../session.tsx";
-import type { Play } from "./use-playground-call.ts";
+import type { CallRecord } from "./use-playground-call.ts";
 
 /** The calls of this visit. */
-interface Kept {
+interface CallHistory {
   /** Whose they are: whoever signs in next does not find them, nor do answers that come late. */
   readonly sessionId: string;
-  readonly play?: Play;
+  readonly record?: CallRecord;
   /** Newest first. */
-  readonly history: readonly Play[];
+  readonly history: readonly CallRecord[];
 }
 
 /** How many are kept. */
-const MOST = 20;
+const MAX_RECORDS = 20;
 
 /** In this page's memory alone: who looks at a receipt, and comes back, finds what happened. */
-let kept: Kept | undefined;
+let kept: CallHistory | undefined;
 const listeners = new Set<() => void>();
 
-function set(next: Kept | undefined): void {
+function set(next: CallHistory | undefined): void {
   kept = next;
   for (const listener of listeners) listener();
 }
@@ -29,10 +29,10 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-forgetWithSession(() => set(undefined));
+onSessionEnd(() => set(undefined));
 
 /** The calls of this visit; `show` is what is looked at, `end` adds one that is over for now. */
-export function useKeptPlays() {
+export function useCallHistory() {
   const { sessionId } = useSignedIn().session;
   const all = useSyncExternalStore(subscribe, () => kept);
   const mine = all?.sessionId === sessionId ? all : undefined;
@@ -40,18 +40,18 @@ export function useKeptPlays() {
     if (kept?.sessionId !== sessionId) set({ sessionId, history: [] });
   }, [sessionId]);
   const show = useCallback(
-    (play: Play) => {
-      if (kept?.sessionId === sessionId) set({ ...kept, play });
+    (record: CallRecord) => {
+      if (kept?.sessionId === sessionId) set({ ...kept, record });
     },
     [sessionId],
   );
   const end = useCallback(
-    (play: Play) => {
+    (record: CallRecord) => {
       if (kept?.sessionId !== sessionId) return;
-      const others = kept.history.filter(({ startedAt }) => startedAt !== play.startedAt);
-      set({ sessionId, play, history: [play, ...others].slice(0, MOST) });
+      const others = kept.history.filter(({ startedAt }) => startedAt !== record.startedAt);
+      set({ sessionId, record, history: [record, ...others].slice(0, MAX_RECORDS) });
     },
     [sessionId],
   );
-  return { play: mine?.play, history: mine?.history ?? [], show, end };
+  return { record: mine?.record, history: mine?.history ?? [], show, end };
 }

@@ -1,38 +1,40 @@
 import { Button, Card, ErrorNote, Note } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { ExchangeView } from "./exchange-view.tsx";
-import type { Offer } from "./payment-quote.ts";
-import { OfferCard } from "./quote-card.tsx";
+import type { PaymentQuote } from "./payment-quote.ts";
+import { QuoteCard } from "./quote-card.tsx";
 import { Outcome } from "./outcome.tsx";
-import type { Play } from "./use-playground-call.ts";
+import type { CallRecord } from "./use-playground-call.ts";
 
 /** A call, step by step, and what the person can do next. */
-export function PlayView({
-  play,
+export function CallView({
+  record,
   onPay,
   onAgain,
   onNewQuote,
 }: {
-  play: Play;
-  onPay: (offer: Offer, wallet: ConnectedWallet) => void;
+  record: CallRecord;
+  onPay: (quote: PaymentQuote, wallet: ConnectedWallet) => void;
   onAgain: () => void;
   onNewQuote: () => void;
 }) {
-  const { steps, doing, offer, payment, last, error } = play;
+  const { steps, progress, quote, payment, lastExchange, error } = record;
   const isOpen =
-    doing === undefined && payment !== undefined && (last === undefined || last.answer.status >= 500);
+    progress === undefined &&
+    payment !== undefined &&
+    (lastExchange === undefined || lastExchange.response.status >= 500);
   return (
-    <Card title="What happened" note={play.call.tool}>
+    <Card title="What happened" note={record.call.tool}>
       <ol className="play-steps">
         {steps.map(({ title, text, exchange }, index) => (
           <li key={index}>
             <h3>{title}</h3>
             {text !== undefined && <p className="soft play-text">{text}</p>}
-            {exchange && <ExchangeView exchange={exchange} open={index === steps.length - 1 && !offer} />}
+            {exchange && <ExchangeView exchange={exchange} open={index === steps.length - 1 && !quote} />}
           </li>
         ))}
       </ol>
-      <div role="status">{doing !== undefined && <p className="play-doing">{doing}</p>}</div>
+      <div role="status">{progress !== undefined && <p className="play-progress">{progress}</p>}</div>
       <ErrorNote error={error} />
       {(isOpen || (error !== undefined && payment !== undefined)) && (
         <Note
@@ -47,15 +49,15 @@ export function PlayView({
           That pays nothing twice: a payment that nothing was bought with is on your balance.
         </Note>
       )}
-      {offer && (
-        <OfferCard
-          offer={offer}
-          busy={doing !== undefined}
-          onPay={(wallet) => onPay(offer, wallet)}
+      {quote && (
+        <QuoteCard
+          quote={quote}
+          busy={progress !== undefined}
+          onPay={(wallet) => onPay(quote, wallet)}
           onNewQuote={onNewQuote}
         />
       )}
-      {doing === undefined && last && <Outcome exchange={last} />}
+      {progress === undefined && lastExchange && <Outcome exchange={lastExchange} />}
     </Card>
   );
 }

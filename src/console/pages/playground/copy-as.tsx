@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { useSignedIn } from "../../session.tsx";
 import { Code, Tabs } from "../../ui/index.ts";
-import { curlOf, mcpOf, typescriptOf } from "./snippets.ts";
-import type { PlayCall } from "./tool-call.ts";
+import { curlSnippet, mcpSnippet, typescriptSnippet } from "./snippets.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 const TABS = [
   { id: "curl", label: "curl" },
@@ -11,12 +11,14 @@ const TABS = [
 ] as const;
 
 /** The same call from elsewhere. */
-export function CopyAs({ call }: { call: PlayCall }) {
+export function CopyAs({ call }: { call: ToolCall }) {
   const { baseUrl } = useSignedIn().installation;
   const [tab, setTab] = useState<(typeof TABS)[number]["id"]>("curl");
-  const text = { curl: curlOf(baseUrl, call), mcp: mcpOf(baseUrl), typescript: typescriptOf(baseUrl, call) }[
-    tab
-  ];
+  const text = {
+    curl: curlSnippet(baseUrl, call),
+    mcp: mcpSnippet(baseUrl),
+    typescript: typescriptSnippet(baseUrl, call),
+  }[tab];
   const label = { curl: "curl command", mcp: "MCP configuration", typescript: "TypeScript program" }[tab];
   return (
     <Tabs label="Copy as" tabs={TABS} current={tab} onChange={setTab}>

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { objectOf, textOfValue, type ParamTexts } from "./schema.ts";
+import { asObject, formatValue, type ParamTexts } from "./schema.ts";
 
 /** What the gateway's own tools are shown with: something that works, and costs little. */
 const EXAMPLES: Readonly<Record<string, JsonObject>> = {
@@ -13,16 +13,16 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
 };
 
 /** What a tool's form is filled with at first: its example, else what its schema names as example, default or only choice of what is required. */
-export function exampleOf(tool: string, schema: JsonObject | undefined): ParamTexts {
+export function exampleFor(tool: string, schema: JsonObject | undefined): ParamTexts {
   const own = EXAMPLES[tool] ?? {};
   const required = schema?.["required"];
   const texts: Record<string, string> = {};
-  for (const [name, value] of Object.entries(objectOf(schema?.["properties"]))) {
-    const { examples, default: usual, enum: choices } = objectOf(value);
+  for (const [name, value] of Object.entries(asObject(schema?.["properties"]))) {
+    const { examples, default: usual, enum: choices } = asObject(value);
     const isRequired = Array.isArray(required) && required.includes(name);
     const first = (list: typeof examples) => (Array.isArray(list) ? list[0] : undefined);
     const chosen = own[name] ?? (isRequired ? (first(examples) ?? usual ?? first(choices)) : undefined);
-    if (chosen !== undefined) texts[name] = textOfValue(chosen);
+    if (chosen !== undefined) texts[name] = formatValue(chosen);
   }
   return texts;
 }

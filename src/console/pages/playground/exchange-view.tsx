@@ -2,18 +2,18 @@ import { formatDuration } from "../../format.ts";
 import { Code, Status } from "../../ui/index.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** A request and its answer, as they went over the wire but for the key. */
+/** A request and its response, as they went over the wire but for the key. */
 export function ExchangeView({ exchange, open }: { exchange: Exchange; open: boolean }) {
-  const { method, path, headers, body, answer } = exchange;
-  const answered = answer.body === undefined ? "(no JSON)" : JSON.stringify(answer.body, undefined, 2);
+  const { method, path, headers, body, response } = exchange;
+  const answered = response.body === undefined ? "(no JSON)" : JSON.stringify(response.body, undefined, 2);
   return (
     <details className="exchange" open={open}>
       <summary>
         <code>
           {method} {path}
         </code>
-        <Status kind={statusKind(answer.status)}>{answer.status}</Status>
-        <span className="faint">{formatDuration(answer.durationMs)}</span>
+        <Status kind={statusKind(response.status)}>{response.status}</Status>
+        <span className="faint">{formatDuration(response.durationMs)}</span>
       </summary>
       <div className="exchange-sides">
         <div>
@@ -23,7 +23,7 @@ export function ExchangeView({ exchange, open }: { exchange: Exchange; open: boo
         <div>
           <h3>Answer</h3>
           <Code
-            text={`HTTP ${answer.status}\n${linesOf(answer.headers)}\n\n${answered}`}
+            text={`HTTP ${response.status}\n${linesOf(response.headers)}\n\n${answered}`}
             label="answer"
             wrap
           />
@@ -33,7 +33,7 @@ export function ExchangeView({ exchange, open }: { exchange: Exchange; open: boo
   );
 }
 
-/** Which picture goes with a status. A 402 is an offer, not a fault. */
+/** Which picture goes with a status. A 402 is a quote, not a fault. */
 export function statusKind(status: number): "ok" | "warn" | "bad" {
   if (status < 300) return "ok";
   return status === 402 || status === 503 ? "warn" : "bad";

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { jsonOf } from "./schema.ts";
+import { parseJson } from "./schema.ts";
 
 /** A request as it went out, and what came back. */
 export interface Exchange {
@@ -8,21 +8,21 @@ export interface Exchange {
   /** Without the key's secret. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
-  readonly answer: Answer;
+  readonly response: ExchangeResponse;
 }
 
 /** What came back. */
-export interface Answer {
+export interface ExchangeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** The parsed body; undefined where it was not JSON. */
   readonly body: JsonValue | undefined;
-  /** From the request to the end of the answer, ms. */
+  /** From the request to the end of the response, ms. */
   readonly durationMs: number;
 }
 
 /** Headers of answers that are worth a look. */
-const SHOWN = ["x-request-id", "retry-after", "x-ratelimit-remaining", "payment-response"] as const;
+const SHOWN_HEADERS = ["x-request-id", "retry-after", "x-ratelimit-remaining", "payment-response"] as const;
 
 /**
  * POSTs JSON to this gateway the way an agent does: with a key, without the console's cookie.
@@ -47,24 +47,24 @@ export async function post(
   return {
     method: "POST",
     path,
-    headers: { Authorization: `Bearer ${masked(key)}`, "Content-Type": "application/json", ...headers },
+    headers: { Authorization: `Bearer ${maskSecret(key)}`, "Content-Type": "application/json", ...headers },
     body,
-    answer: {
+    response: {
       status: response.status,
       headers: Object.fromEntries(
-        SHOWN.flatMap((name) => {
+        SHOWN_HEADERS.flatMap((name) => {
           const value = response.headers.get(name);
           return value === null ? [] : [[name, value]];
         }),
       ),
-      body: parsed(text),
+      body: parseBody(text),
       durationMs: performance.now() - started,
     },
   };
 }
 
 /** A key so that it can be recognised and not used. */
-export function masked(key: string): string {
+export function maskSecret(key: string): string {
   return `${key.slice(0, 13)}…`;
 }
 
@@ -92,7 +92,7 @@ export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (character) => character.codePointAt(0) ?? 0);
 }
 
-function parsed(text: string): JsonValue | undefined {
-  const read = jsonOf(text);
+function parseBody(text: string): JsonValue | undefined {
+  const read = parseJson(text);
   return "value" in read ? read.value : undefined;
 }

@@ -1,11 +1,11 @@
 import { useState, type FormEvent } from "react";
 import { formatUsd } from "../../format.ts";
 import { Button, Card, ErrorNote, Field, Input, Time } from "../../ui/index.ts";
-import { masked } from "./exchange.ts";
+import { maskSecret } from "./exchange.ts";
 import { PLAYGROUND_LIMITS, usePlaygroundKey } from "./playground-key.ts";
 
 /** The form of every API key. */
-const KEY = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
+const KEY_PATTERN = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
 
 /** With which key calls are made: one that is made for this, or one that is pasted. */
 export function KeyCard() {
@@ -14,7 +14,7 @@ export function KeyCard() {
     return (
       <Card title="API key">
         <div className="row">
-          <code>{masked(key.secret)}</code>
+          <code>{maskSecret(key.secret)}</code>
           {key.expiresAt && (
             <span className="faint">
               ends <Time at={key.expiresAt} relative />
@@ -43,25 +43,25 @@ export function KeyCard() {
         </span>
       </div>
       <ErrorNote error={error} />
-      <Paste onTake={take} />
+      <PasteKeyForm onTake={take} />
     </Card>
   );
 }
 
-function Paste({ onTake }: { onTake: (secret: string) => void }) {
+function PasteKeyForm({ onTake }: { onTake: (secret: string) => void }) {
   const [text, setText] = useState("");
-  const [fault, setFault] = useState<string>();
+  const [fieldError, setFieldError] = useState<string>();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const secret = text.trim();
-    if (KEY.test(secret)) onTake(secret);
-    else setFault("A key begins with sk-agent- and has 59 characters");
+    if (KEY_PATTERN.test(secret)) onTake(secret);
+    else setFieldError("A key begins with sk-agent- and has 59 characters");
   };
   return (
     <details className="play-more">
       <summary>Or paste a key of yours</summary>
       <form className="stack" onSubmit={submit} noValidate>
-        <Field label="API key to use" error={fault} hint="It stays in this page’s memory.">
+        <Field label="API key to use" error={fieldError} hint="It stays in this page’s memory.">
           {(control) => (
             <Input
               {...control}
@@ -71,7 +71,7 @@ function Paste({ onTake }: { onTake: (secret: string) => void }) {
               value={text}
               onChange={({ target }) => {
                 setText(target.value);
-                setFault(undefined);
+                setFieldError(undefined);
               }}
             />
           )}

@@ -2,18 +2,18 @@ import { Link } from "wouter";
 import { formatUsd } from "../../format.ts";
 import { ButtonLink, Code, Note } from "../../ui/index.ts";
 import type { Exchange } from "./exchange.ts";
-import { objectOf, textOf } from "./schema.ts";
+import { asObject, asText } from "./schema.ts";
 
 /** What came of a call: its result and receipt, or why there is none. */
 export function Outcome({ exchange }: { exchange: Exchange }) {
-  const { status, body } = exchange.answer;
-  const answer = objectOf(body);
+  const { status, body } = exchange.response;
+  const answer = asObject(body);
   if (status === 402 && answer["code"] === "PAYMENT_REQUIRED") return null;
   if (status !== 200) {
-    const code = textOf(answer["code"]);
+    const code = asText(answer["code"]);
     return (
       <Note tone="bad" title={`${status} ${code}`.trim()}>
-        {textOf(answer["message"]) || "The gateway said nothing more."}
+        {asText(answer["message"]) || "The gateway said nothing more."}
         {code === "UNAUTHORIZED" && (
           <p>
             The key has ended, or is none of this gateway’s. Make another one, or look at{" "}
@@ -23,8 +23,8 @@ export function Outcome({ exchange }: { exchange: Exchange }) {
       </Note>
     );
   }
-  const receipt = objectOf(answer["receipt"]);
-  const receiptId = textOf(receipt["receipt_id"]);
+  const receipt = asObject(answer["receipt"]);
+  const receiptId = asText(receipt["receipt_id"]);
   const debited = receipt["debited_usdc_microusd"];
   return (
     <>
@@ -33,7 +33,7 @@ export function Outcome({ exchange }: { exchange: Exchange }) {
       ) : (
         <Note
           tone="ok"
-          title={`Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, paid by ${paidBy(receipt["paid_by"])}`}
+          title={`Charged ${typeof debited === "number" ? formatUsd(BigInt(debited)) : ""}, paid by ${paymentMethod(receipt["paid_by"])}`}
           action={
             <ButtonLink small href={`/receipts/${receiptId}`}>
               Open the receipt
@@ -51,7 +51,7 @@ export function Outcome({ exchange }: { exchange: Exchange }) {
   );
 }
 
-function paidBy(way: unknown): string {
+function paymentMethod(way: unknown): string {
   switch (way) {
     case "balance":
       return "the balance";

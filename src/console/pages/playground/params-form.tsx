@@ -6,12 +6,12 @@ import type { ParamField, ParamTexts } from "./schema.ts";
 export function ParamsForm({
   fields,
   texts,
-  faults,
+  fieldErrors,
   onChange,
 }: {
   fields: readonly ParamField[];
   texts: ParamTexts;
-  faults: Readonly<Record<string, string>>;
+  fieldErrors: Readonly<Record<string, string>>;
   onChange: (texts: ParamTexts) => void;
 }) {
   // What is in sight stays there while it is emptied.
@@ -24,7 +24,7 @@ export function ParamsForm({
       key={field.name}
       field={field}
       text={texts[field.name] ?? ""}
-      fault={faults[field.name]}
+      fieldError={fieldErrors[field.name]}
       onChange={(text) => onChange({ ...texts, [field.name]: text })}
     />
   );
@@ -35,7 +35,7 @@ export function ParamsForm({
       {folded.length > 0 && (
         <details
           className="play-more"
-          open={shown.length === 0 || folded.some(({ name }) => faults[name] !== undefined)}
+          open={shown.length === 0 || folded.some(({ name }) => fieldErrors[name] !== undefined)}
         >
           <summary>
             {shown.length === 0 ? "Parameters" : "More parameters"} ({folded.length})
@@ -50,17 +50,17 @@ export function ParamsForm({
 function Param({
   field: { name, kind, required, description, options },
   text,
-  fault,
+  fieldError,
   onChange,
 }: {
   field: ParamField;
   text: string;
-  fault: string | undefined;
+  fieldError: string | undefined;
   onChange: (text: string) => void;
 }) {
   const hint = kind === "json" ? `${description}${description === "" ? "" : ". "}As JSON` : description;
   return (
-    <Field label={name} optional={!required} error={fault} {...(hint !== "" && { hint })}>
+    <Field label={name} optional={!required} error={fieldError} {...(hint !== "" && { hint })}>
       {(control) => {
         const common = { ...control, required, value: text };
         switch (kind) {

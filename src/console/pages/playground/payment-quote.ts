@@ -1,10 +1,10 @@
 import { fromJson } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
-import type { Answer } from "./exchange.ts";
+import type { ExchangeResponse } from "./exchange.ts";
 
 /** What a 402 answer offers. */
-export interface Offer {
+export interface PaymentQuote {
   readonly quoteId: string;
   readonly price: bigint;
   readonly expiresAt: Date;
@@ -12,8 +12,8 @@ export interface Offer {
   readonly gasless: boolean;
 }
 
-/** The offer of an answer; undefined where it has none. */
-export function offerOf({ status, body }: Answer): Offer | undefined {
+/** The quote of an response; undefined where it has none. */
+export function quoteFromResponse({ status, body }: ExchangeResponse): PaymentQuote | undefined {
   if (status !== 402 || body === undefined) return undefined;
   try {
     const { quote, paymentInstructions } = fromJson(PaymentRequiredSchema, body, {

@@ -2,15 +2,15 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { createClient, type Transport } from "@connectrpc/connect";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
-import { can } from "../../wallet/features.ts";
-import { sendSigned } from "../../wallet/send-signed-transaction.ts";
+import { hasFeature } from "../../wallet/features.ts";
+import { sendSignedTransaction } from "../../wallet/send-signed-transaction.ts";
 import { signTransaction } from "../../wallet/sign-transaction.ts";
 import { encodedPayment, fromBase64, post, toBase64, type Exchange } from "./exchange.ts";
-import type { Offer } from "./payment-quote.ts";
-import { objectOf, textOf } from "./schema.ts";
+import type { PaymentQuote } from "./payment-quote.ts";
+import { asObject, asText } from "./schema.ts";
 
 /** How a quote is paid. */
-export interface PaymentMade {
+export interface SignedPayment {
   /** What the call is repeated with. */
   readonly xPayment: string;
   /** The same, to be read. */
@@ -20,8 +20,8 @@ export interface PaymentMade {
 }
 
 /** Whether this wallet can leave the sending, and the fee, to the gateway. */
-export function isGasless(offer: Offer, { wallet }: ConnectedWallet): boolean {
-  return offer.gasless && can(wallet, "solana:signTransaction");
+export function isGasless(quote: PaymentQuote, { wallet }: ConnectedWallet): boolean {
+  return quote.gasless && hasFeature(wallet, "solana:signTransaction");
 }
 
 /**
@@ -29,18 +29,18 @@ export function isGasless(offer: Offer, { wallet }: ConnectedWallet): boolean {
  * @throws WalletError, Error when the gateway builds none
  */
 export async function signGasless(
-  offer: Offer,
+  quote: PaymentQuote,
   connected: ConnectedWallet,
   key: string,
-): Promise<PaymentMade> {
-  const asked = { quote_id: offer.quoteId, payer: connected.account.address };
+): Promise<SignedPayment> {
+  const asked = { quote_id: quote.quoteId, payer: connected.account.address };
   const exchange = await post("/v1/payments/transaction", key, asked);
-  const { transaction, message } = objectOf(exchange.answer.body);
-  if (exchange.answer.status !== 200 || typeof transaction !== "string") throw new Error(textOf(message));
+  const { transaction, message } = asObject(exchange.response.body);
+  if (exchange.response.status !== 200 || typeof transaction !== "string") throw new Error(asText(message));
   const signed = await signTransaction(connected, fromBase64(transaction));
   if (signed.kind !== "signed")
     throw new Error(`${connected.wallet.name} has sent the transaction instead of signing it`);
-  const proof = { transaction: toBase64(signed.transaction), quote_id: offer.quoteId };
+  const proof = { transaction: toBase64(signed.transaction), quote_id: quote.quoteId };
   return { xPayment: encodedPayment(proof), proof, exchange };
 }
 
@@ -49,18 +49,21 @@ export async function signGasless(
  * @throws WalletError, ConnectError
  */
 export async function payOnChain(
-  offer: Offer,
+  quote: PaymentQuote,
   connected: ConnectedWallet,
   transport: Transport,
-): Promise<PaymentMade> {
+): Promise<SignedPayment> {
   const deposits = createClient(DepositService, transport);
-  const asked = { quoteId: offer.quoteId, payer: connected.account.address };
+  const asked = { quoteId: quote.quoteId, payer: connected.account.address };
   const { transaction } = await deposits.buildQuoteTransaction(asked);
   const signed = await signTransaction(connected, transaction);
   const tx =
     signed.kind === "sent"
       ? signed.signature
-      : await sendSigned((transaction) => deposits.sendTransaction({ transaction }), signed.transaction);
-  const proof = { tx, quote_id: offer.quoteId };
+      : await sendSignedTransaction(
+          (transaction) => deposits.sendTransaction({ transaction }),
+          signed.transaction,
+        );
+  const proof = { tx, quote_id: quote.quoteId };
   return { xPayment: encodedPayment(proof), proof };
 }

@@ -4,7 +4,7 @@ import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
 import { useCallback, useSyncExternalStore } from "react";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
-import { forgetWithSession } from "../../session-end.ts";
+import { onSessionEnd } from "../../session-end.ts";
 import { queryClient } from "../../rpc.ts";
 import { useSignedIn } from "../../session.tsx";
 
@@ -12,7 +12,7 @@ import { useSignedIn } from "../../session.tsx";
 export const PLAYGROUND_LIMITS = { perCall: 100_000n, perDay: 1_000_000n, lifeMs: 3_600_000 } as const;
 
 /** A key that calls are made with. */
-interface UsedKey {
+interface PlaygroundKey {
   /** Who has put it there: whoever signs in next does not find it. */
   readonly sessionId: string;
   readonly secret: string;
@@ -21,10 +21,10 @@ interface UsedKey {
 }
 
 /** In this page's memory alone. */
-let used: UsedKey | undefined;
+let used: PlaygroundKey | undefined;
 const listeners = new Set<() => void>();
 
-function set(key: UsedKey | undefined): void {
+function set(key: PlaygroundKey | undefined): void {
   used = key;
   for (const listener of listeners) listener();
 }
@@ -34,7 +34,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-forgetWithSession(() => set(undefined));
+onSessionEnd(() => set(undefined));
 
 /** The key that calls are made with, and how to come by one. */
 export function usePlaygroundKey() {

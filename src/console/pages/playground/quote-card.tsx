@@ -6,24 +6,24 @@ import { Button, ErrorNote, Note } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { WalletButtons } from "../../wallet/wallet-buttons.tsx";
 import { useWallets } from "../../wallet/wallet-provider.tsx";
-import type { Offer } from "./payment-quote.ts";
+import type { PaymentQuote } from "./payment-quote.ts";
 import { isGasless } from "./payment.ts";
 
 /** What the call costs, for how long that is good, and the button that pays it. */
-export function OfferCard({
-  offer,
+export function QuoteCard({
+  quote,
   busy,
   onPay,
   onNewQuote,
 }: {
-  offer: Offer;
+  quote: PaymentQuote;
   busy: boolean;
   onPay: (wallet: ConnectedWallet) => void;
   onNewQuote: () => void;
 }) {
   const { connected, connect } = useWallets();
   const connecting = useMutation({ mutationFn: (wallet: Wallet) => connect(wallet) });
-  const left = useTimeLeft(offer.expiresAt);
+  const left = useTimeLeft(quote.expiresAt);
   if (left <= 0) {
     return (
       <Note
@@ -40,9 +40,9 @@ export function OfferCard({
     );
   }
   return (
-    <div className="offer">
-      <div className="offer-price">
-        <strong>{formatUsd(offer.price)}</strong>
+    <div className="quote">
+      <div className="quote-price">
+        <strong>{formatUsd(quote.price)}</strong>
         <span className="faint">
           for this call · the quote is good for <span className="time">{formatDuration(left)}</span>
         </span>
@@ -50,10 +50,10 @@ export function OfferCard({
       {connected ? (
         <>
           <Button tone="primary" icon="wallet" busy={busy} onClick={() => onPay(connected)}>
-            Pay {formatUsd(offer.price)} with {connected.wallet.name}
+            Pay {formatUsd(quote.price)} with {connected.wallet.name}
           </Button>
           <p className="hint">
-            {isGasless(offer, connected)
+            {isGasless(quote, connected)
               ? "The wallet signs a transfer of USDC. The gateway sends it and pays the chain’s fee."
               : "The wallet pays the chain’s fee, a fraction of a cent in SOL."}
           </p>

@@ -18,24 +18,24 @@ export interface ParamField {
 export type ParamTexts = Readonly<Record<string, string>>;
 
 /** The fields of a tool's form, those that have to be filled in first. */
-export function fieldsOf(schema: JsonObject | undefined): readonly ParamField[] {
-  const required = listOf(schema?.["required"]);
-  return Object.entries(objectOf(schema?.["properties"]))
-    .map(([name, value]) => fieldOf(name, objectOf(value), required.includes(name)))
+export function fieldsFromSchema(schema: JsonObject | undefined): readonly ParamField[] {
+  const required = asList(schema?.["required"]);
+  return Object.entries(asObject(schema?.["properties"]))
+    .map(([name, value]) => toField(name, asObject(value), required.includes(name)))
     .sort((a, b) => Number(b.required) - Number(a.required));
 }
 
-function fieldOf(name: string, schema: JsonObject, required: boolean): ParamField {
-  const options = listOf(schema["enum"]);
-  const description = textOf(schema["description"]);
-  return { name, kind: kindOf(schema, options), required, description, options };
+function toField(name: string, schema: JsonObject, required: boolean): ParamField {
+  const options = asList(schema["enum"]);
+  const description = asText(schema["description"]);
+  return { name, kind: fieldKind(schema, options), required, description, options };
 }
 
-function kindOf(schema: JsonObject, options: readonly string[]): FieldKind {
+function fieldKind(schema: JsonObject, options: readonly string[]): FieldKind {
   if (options.length > 0) return "choice";
   switch (schema["type"]) {
     case "string":
-      return /code|prompt|source|script/i.test(textOf(schema["title"]) + textOf(schema["description"]))
+      return /code|prompt|source|script/i.test(asText(schema["title"]) + asText(schema["description"]))
         ? "text"
         : "line";
     case "integer":
@@ -48,70 +48,70 @@ function kindOf(schema: JsonObject, options: readonly string[]): FieldKind {
 }
 
 /** What the fields say as the call's `params`, or what is wrong with which of them. */
-export function paramsOf(
+export function paramsFromTexts(
   fields: readonly ParamField[],
   texts: ParamTexts,
-): { params: JsonObject; faults: Readonly<Record<string, string>> } {
+): { params: JsonObject; fieldErrors: Readonly<Record<string, string>> } {
   const params: JsonObject = {};
-  const faults: Record<string, string> = {};
+  const fieldErrors: Record<string, string> = {};
   for (const field of fields) {
     const text = texts[field.name] ?? "";
     if (text === "") {
-      if (field.required && !["line", "text"].includes(field.kind)) faults[field.name] = "Fill this in";
+      if (field.required && !["line", "text"].includes(field.kind)) fieldErrors[field.name] = "Fill this in";
       else if (field.required) params[field.name] = "";
       continue;
     }
-    const value = valueOf(field.kind, text);
-    if ("fault" in value) faults[field.name] = value.fault;
+    const value = parseValue(field.kind, text);
+    if ("error" in value) fieldErrors[field.name] = value.error;
     else params[field.name] = value.value;
   }
-  return { params, faults };
+  return { params, fieldErrors };
 }
 
-function valueOf(kind: FieldKind, text: string): { value: JsonValue } | { fault: string } {
+function parseValue(kind: FieldKind, text: string): { value: JsonValue } | { error: string } {
   switch (kind) {
     case "integer":
-      return /^-?\d{1,16}$/.test(text.trim()) ? { value: Number(text) } : { fault: "Enter a whole number" };
+      return /^-?\d{1,16}$/.test(text.trim()) ? { value: Number(text) } : { error: "Enter a whole number" };
     case "number":
       return text.trim() !== "" && Number.isFinite(Number(text))
         ? { value: Number(text) }
-        : { fault: "Enter a number" };
+        : { error: "Enter a number" };
     case "boolean":
       return { value: text === "true" };
     case "json":
-      return jsonOf(text);
+      return parseJson(text);
     default:
       return { value: text };
   }
 }
 
 /** Reads JSON, e.g. what a person has typed. */
-export function jsonOf(text: string): { value: JsonValue } | { fault: string } {
+export function parseJson(text: string): { value: JsonValue } | { error: string } {
   try {
     return { value: toJson(ValueSchema, fromJsonString(ValueSchema, text)) };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    return { fault: `This is not JSON: ${said.replace(/^cannot decode message \S+ from JSON: /, "")}` };
+    return { error: `This is not JSON: ${said.replace(/^cannot decode message \S+ from JSON: /, "")}` };
   }
 }
 
 /** A value as its field shows it. */
-export function textOfValue(value: JsonValue | undefined): string {
+export function formatValue(value: JsonValue | undefined): string {
   if (value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value, undefined, 2);
 }
 
 /** An object, or an empty one in the place of anything else. */
-export function objectOf(value: JsonValue | undefined): JsonObject {
+export function asObject(value: JsonValue | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }
 
 /** A text, or an empty one in the place of anything else. */
-export function textOf(value: JsonValue | undefined): string {
+export function asText(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-function listOf(value: JsonValue | undefined): string[] {
+function asList(value: JsonValue | undefined): string[] {
   return Array.isArray(value)
     ? value.map((one) => (typeof one === "string" ? one : JSON.stringify(one)))
     : [];

@@ -1,21 +1,21 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { PlayCall } from "./tool-call.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 /** Where the key is read from: what is copied is often passed on, and a key is not to be. */
 const KEY_VARIABLE = "TOOLGATE_API_KEY";
 
 /** The call as a line for a shell. */
-export function curlOf(baseUrl: string, { tool, params }: PlayCall): string {
+export function curlSnippet(baseUrl: string, { tool, params }: ToolCall): string {
   return [
-    `curl -sS -i ${quoted(`${baseUrl}/v1/mcp/tools/call`)} \\`,
+    `curl -sS -i ${shellQuote(`${baseUrl}/v1/mcp/tools/call`)} \\`,
     `  -H "Authorization: Bearer $${KEY_VARIABLE}" \\`,
     "  -H 'Content-Type: application/json' \\",
-    `  -d ${quoted(JSON.stringify({ tool, params }))}`,
+    `  -d ${shellQuote(JSON.stringify({ tool, params }))}`,
   ].join("\n");
 }
 
 /** What an MCP client needs to have this tool, and all others. */
-export function mcpOf(baseUrl: string): string {
+export function mcpSnippet(baseUrl: string): string {
   const headers = { Authorization: `Bearer \${${KEY_VARIABLE}}` };
   return JSON.stringify(
     { mcpServers: { toolgate: { type: "http", url: `${baseUrl}/mcp`, headers } } },
@@ -25,7 +25,7 @@ export function mcpOf(baseUrl: string): string {
 }
 
 /** The call as a program. */
-export function typescriptOf(baseUrl: string, { tool, params }: PlayCall): string {
+export function typescriptSnippet(baseUrl: string, { tool, params }: ToolCall): string {
   return [
     'import process from "node:process";',
     'import { ToolgateClient } from "toolgate/client";',
@@ -46,6 +46,6 @@ function literal(params: JsonObject): string {
 }
 
 /** A word of a POSIX shell, whatever is in it. */
-function quoted(text: string): string {
+function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

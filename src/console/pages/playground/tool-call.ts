@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 
 /** A call as it was asked for. */
-export interface PlayCall {
+export interface ToolCall {
   readonly tool: string;
   readonly params: JsonObject;
 }

@@ -3,140 +3,157 @@ import { useTransport } from "@connectrpc/connect-query";
 import { useCallback } from "react";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { newIdempotencyKey, post, type Exchange } from "./exchange.ts";
-import { useKeptPlays } from "./call-history.ts";
-import { offerOf, type Offer } from "./payment-quote.ts";
-import { textOf } from "./schema.ts";
-import { forgetWithSession } from "../../session-end.ts";
-import type { PlayCall } from "./tool-call.ts";
-import { isGasless, payOnChain, signGasless, type PaymentMade } from "./payment.ts";
+import { useCallHistory } from "./call-history.ts";
+import { quoteFromResponse, type PaymentQuote } from "./payment-quote.ts";
+import { asText } from "./schema.ts";
+import { onSessionEnd } from "../../session-end.ts";
+import type { ToolCall } from "./tool-call.ts";
+import { isGasless, payOnChain, signGasless, type SignedPayment } from "./payment.ts";
 
 /** Where agents call. */
 const CALL_PATH = "/v1/mcp/tools/call";
 
 /** One thing that has happened. */
-export interface PlayStep {
+export interface CallStep {
   readonly title: string;
   readonly exchange?: Exchange;
   readonly text?: string;
 }
 
 /** A call from its first request to its result. */
-export interface Play {
-  readonly call: PlayCall;
+export interface CallRecord {
+  readonly call: ToolCall;
   readonly body: JsonObject;
   readonly key: string;
   readonly startedAt: Date;
-  readonly steps: readonly PlayStep[];
+  readonly steps: readonly CallStep[];
   /** What is being done; undefined while it is the person's turn, or all is over. */
-  readonly doing?: string | undefined;
+  readonly progress?: string | undefined;
   /** What is to be paid, until it is. */
-  readonly offer?: Offer | undefined;
+  readonly quote?: PaymentQuote | undefined;
   /** What was paid with: whatever comes, it is not paid twice. */
-  readonly payment?: PaymentMade | undefined;
+  readonly payment?: SignedPayment | undefined;
   /** The last answer to the call itself. */
-  readonly last?: Exchange | undefined;
+  readonly lastExchange?: Exchange | undefined;
   readonly error?: unknown;
 }
 
 /** How often a call is repeated with a payment that is on its way, and how long it is waited in between at most, ms. */
-const REPEATS = 40;
-const PAUSE = 3_000;
+const MAX_ATTEMPTS = 40;
+const MAX_RETRY_DELAY_MS = 3_000;
 
 /** Ends what is under way: one call at a time. It goes on while another page of the console is looked at. */
-const ending: { current?: AbortController } = {};
-forgetWithSession(() => ending.current?.abort());
+const running: { current?: AbortController } = {};
+onSessionEnd(() => running.current?.abort());
 
 /** Makes calls, one after the other, and keeps those of this visit. */
-export function usePlay() {
+export function usePlaygroundCall() {
   const transport = useTransport();
-  const { play, history, show: setPlay, end } = useKeptPlays();
+  const { record, history, show: setRecord, end } = useCallHistory();
 
   /** Sends the call, with the payment where there is one, until it is answered for good. */
   const send = useCallback(
-    async (from: Play, signal: AbortSignal) => {
-      let now: Play = { ...from, error: undefined, offer: undefined, doing: "Waiting for the answer …" };
-      setPlay(now);
+    async (from: CallRecord, signal: AbortSignal) => {
+      let now: CallRecord = {
+        ...from,
+        error: undefined,
+        quote: undefined,
+        progress: "Waiting for the answer …",
+      };
+      setRecord(now);
       try {
         const headers = now.payment ? { "X-Payment": now.payment.xPayment } : {};
         let exchange = await post(CALL_PATH, now.key, now.body, headers, signal);
-        for (let count = 1; count < REPEATS && now.payment && isUnderWay(exchange); count++) {
-          setPlay({ ...now, doing: `The payment is on its way: asked ${count} times …` });
+        for (let count = 1; count < MAX_ATTEMPTS && now.payment && isPending(exchange); count++) {
+          setRecord({ ...now, progress: `The payment is on its way: asked ${count} times …` });
           await pause(exchange, signal);
           exchange = await post(CALL_PATH, now.key, now.body, headers, signal);
         }
         const title = now.payment ? "The call again, with the payment" : "The call";
-        now = { ...now, steps: [...now.steps, { title, exchange }], last: exchange, doing: undefined };
-        end({ ...now, offer: offerOf(exchange.answer) ?? refusedOffer(from, exchange) });
+        now = {
+          ...now,
+          steps: [...now.steps, { title, exchange }],
+          lastExchange: exchange,
+          progress: undefined,
+        };
+        end({ ...now, quote: quoteFromResponse(exchange.response) ?? reusableQuote(from, exchange) });
       } catch (error) {
-        if (!signal.aborted) end({ ...now, error, doing: undefined });
+        if (!signal.aborted) end({ ...now, error, progress: undefined });
       }
     },
-    [end, setPlay],
+    [end, setRecord],
   );
 
   const run = useCallback(
-    (call: PlayCall, key: string) => {
-      ending.current?.abort();
-      ending.current = new AbortController();
+    (call: ToolCall, key: string) => {
+      running.current?.abort();
+      running.current = new AbortController();
       const body = { tool: call.tool, params: call.params, idempotency_key: newIdempotencyKey() };
-      void send({ call, body, key, startedAt: new Date(), steps: [] }, ending.current.signal);
+      void send({ call, body, key, startedAt: new Date(), steps: [] }, running.current.signal);
     },
     [send],
   );
 
   const pay = useCallback(
-    async (from: Play, offer: Offer, wallet: ConnectedWallet) => {
-      const signal = ending.current?.signal ?? AbortSignal.abort();
-      const gasless = isGasless(offer, wallet);
-      setPlay({ ...from, error: undefined, doing: `Look at ${wallet.wallet.name}: it asks you to confirm.` });
+    async (from: CallRecord, quote: PaymentQuote, wallet: ConnectedWallet) => {
+      const signal = running.current?.signal ?? AbortSignal.abort();
+      const gasless = isGasless(quote, wallet);
+      setRecord({
+        ...from,
+        error: undefined,
+        progress: `Look at ${wallet.wallet.name}: it asks you to confirm.`,
+      });
       try {
         const payment = gasless
-          ? await signGasless(offer, wallet, from.key)
-          : await payOnChain(offer, wallet, transport);
+          ? await signGasless(quote, wallet, from.key)
+          : await payOnChain(quote, wallet, transport);
         if (signal.aborted) return;
         const title = gasless
           ? `${wallet.wallet.name} signs the payment`
           : `${wallet.wallet.name} pays on the chain`;
         const text = gasless
           ? "The gateway built the transaction and pays its fee. Signed and unsent, it goes along with the call."
-          : `Transaction ${textOf(payment.proof["tx"])}. The wallet pays the fee; the call names the transaction.`;
+          : `Transaction ${asText(payment.proof["tx"])}. The wallet pays the fee; the call names the transaction.`;
         const step = { title, text, ...(payment.exchange && { exchange: payment.exchange }) };
         await send({ ...from, payment, steps: [...from.steps, step] }, signal);
       } catch (error) {
-        if (!signal.aborted) setPlay({ ...from, error, doing: undefined });
+        if (!signal.aborted) setRecord({ ...from, error, progress: undefined });
       }
     },
-    [send, setPlay, transport],
+    [send, setRecord, transport],
   );
 
   /** The same call with the same payment once more: nothing is paid twice by it. */
   const again = useCallback(
-    (from: Play) => {
-      ending.current?.abort();
-      ending.current = new AbortController();
-      void send(from, ending.current.signal);
+    (from: CallRecord) => {
+      running.current?.abort();
+      running.current = new AbortController();
+      void send(from, running.current.signal);
     },
     [send],
   );
-  return { play, history, run, pay, again, show: setPlay };
+  return { record, history, run, pay, again, show: setRecord };
 }
 
 /** Whether the same call with the same payment may be answered otherwise in a moment. */
-function isUnderWay({ answer }: Exchange): boolean {
-  return [402, 409, 503].includes(answer.status) && "retry-after" in answer.headers;
+function isPending({ response }: Exchange): boolean {
+  return [402, 409, 503].includes(response.status) && "retry-after" in response.headers;
 }
 
 /** A signature that was refused has paid nothing, so that its quote can still be paid: not so a transfer, which has moved money. */
-function refusedOffer({ payment, steps }: Play, { answer }: Exchange): Offer | undefined {
-  if (answer.status !== 402 || payment === undefined || "tx" in payment.proof) return undefined;
+function reusableQuote({ payment, steps }: CallRecord, { response }: Exchange): PaymentQuote | undefined {
+  if (response.status !== 402 || payment === undefined || "tx" in payment.proof) return undefined;
   const first = steps[0]?.exchange;
-  return first && offerOf(first.answer);
+  return first && quoteFromResponse(first.response);
 }
 
-async function pause({ answer }: Exchange, signal: AbortSignal): Promise<void> {
-  const asked = Number(answer.headers["retry-after"]) * 1_000;
+async function pause({ response }: Exchange, signal: AbortSignal): Promise<void> {
+  const asked = Number(response.headers["retry-after"]) * 1_000;
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, Math.min(Number.isFinite(asked) ? asked : PAUSE, PAUSE));
+    const timer = setTimeout(
+      resolve,
+      Math.min(Number.isFinite(asked) ? asked : MAX_RETRY_DELAY_MS, MAX_RETRY_DELAY_MS),
+    );
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
       reject(new Error("left"));

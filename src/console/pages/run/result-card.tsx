@@ -3,7 +3,7 @@ import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { Card, Code } from "../../ui/index.ts";
 
 /** Longer results begin folded. */
-const LONG = 4_000;
+const MAX_OPEN_LENGTH = 4_000;
 
 /** What the tool answered, where it is kept. */
 export function ResultCard({ status, result }: { status: RunStatus; result: JsonObject | undefined }) {
@@ -21,7 +21,7 @@ export function ResultCard({ status, result }: { status: RunStatus; result: Json
   const text = JSON.stringify(result, undefined, 2);
   return (
     <Card title="Result">
-      <details className="result" open={text.length <= LONG}>
+      <details className="result" open={text.length <= MAX_OPEN_LENGTH}>
         <summary>JSON, {text.split("\n").length} lines</summary>
         <Code text={text} label="result as JSON" />
       </details>

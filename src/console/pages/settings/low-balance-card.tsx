@@ -1,9 +1,9 @@
 import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState, type FormEvent } from "react";
 import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { formatUsd, MOST_USD, parseUsd, plainUsd } from "../../format.ts";
+import { formatUsd, MAX_USD, parseUsd, formatPlainUsd } from "../../format.ts";
 import { queryClient } from "../../rpc.ts";
-import { Button, Card, ErrorNote, Field, Input, Skeleton, tell } from "../../ui/index.ts";
+import { Button, Card, ErrorNote, Field, Input, Skeleton, showToast } from "../../ui/index.ts";
 
 const BALANCE = createConnectQueryKey({ schema: BalanceService.method.getBalance, cardinality: "finite" });
 
@@ -15,7 +15,7 @@ export function LowBalanceCard() {
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton lines={2} height={24} />}
       {data && (
-        <Threshold
+        <ThresholdForm
           key={String(data.lowBalanceUsdcMicrousd)}
           now={data.lowBalanceUsdcMicrousd}
           balance={data.balanceUsdcMicrousd}
@@ -25,13 +25,13 @@ export function LowBalanceCard() {
   );
 }
 
-function Threshold({ now, balance }: { now: bigint | undefined; balance: bigint }) {
-  const before = now === undefined ? "" : plainUsd(now);
+function ThresholdForm({ now, balance }: { now: bigint | undefined; balance: bigint }) {
+  const before = now === undefined ? "" : formatPlainUsd(now);
   const [text, setText] = useState(before);
-  const [fault, setFault] = useState<string>();
+  const [fieldError, setFieldError] = useState<string>();
   const { mutate, error, isPending } = useMutation(BalanceService.method.setLowBalance, {
     onSuccess: async () => {
-      tell("Saved");
+      showToast("Saved");
       await queryClient.invalidateQueries({ queryKey: BALANCE });
     },
   });
@@ -39,15 +39,15 @@ function Threshold({ now, balance }: { now: bigint | undefined; balance: bigint 
     event.preventDefault();
     const amount = parseUsd(text);
     if (text.trim() !== "" && amount === undefined)
-      return setFault("An amount in dollars, such as 5 or 2.50");
-    if (amount !== undefined && amount > MOST_USD) return setFault("At most $1,000,000,000");
+      return setFieldError("An amount in dollars, such as 5 or 2.50");
+    if (amount !== undefined && amount > MAX_USD) return setFieldError("At most $1,000,000,000");
     mutate(amount === undefined ? {} : { lowBalanceUsdcMicrousd: amount });
   };
   return (
     <form className="stack" onSubmit={save} noValidate>
       <Field
         label="Warn below"
-        error={fault}
+        error={fieldError}
         hint={`Empty: never. The balance is ${formatUsd(balance)} now.`}
       >
         {(control) => (
@@ -60,7 +60,7 @@ function Threshold({ now, balance }: { now: bigint | undefined; balance: bigint 
               value={text}
               onChange={({ target }) => {
                 setText(target.value);
-                setFault(undefined);
+                setFieldError(undefined);
               }}
             />
             <Button type="submit" busy={isPending} disabled={text.trim() === before}>

@@ -11,7 +11,7 @@ import {
   ErrorNote,
   Status,
   Table,
-  tell,
+  showToast,
   Time,
   type Column,
 } from "../../ui/index.ts";
@@ -25,7 +25,7 @@ export function SessionsCard() {
   const [asking, setAsking] = useState(false);
   const revoke = useMutation(SessionService.method.revokeSession, {
     onSuccess: async () => {
-      tell("The session has ended");
+      showToast("The session has ended");
       await queryClient.invalidateQueries({ queryKey: LIST });
     },
   });
