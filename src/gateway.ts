@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { ProofLimit } from "./app/proof-limit.ts";
+import { ChainLookupLimit } from "./app/proof-limit.ts";
 import type { CallToolDeps } from "./app/call-tool.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/errors.ts";
@@ -78,7 +78,7 @@ export async function startGateway(
   });
   const stopping = new AbortController();
   const parts = await openToolParts(config, postgres, metrics, log);
-  const proofs = new ProofLimit(systemClock, metrics, async (accountId) => {
+  const proofs = new ChainLookupLimit(systemClock, metrics, async (accountId) => {
     const { items } = await postgres.receipts.list({
       accountId,
       limit: 1,

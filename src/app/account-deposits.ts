@@ -5,7 +5,7 @@ import { newId } from "../domain/ids.ts";
 import { depositMemo, parseMemo } from "../domain/memo.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import type { Quote, Quotes } from "../domain/quote.ts";
-import type { DepositLooks, DepositStatus } from "./deposit-looks.ts";
+import type { DepositTracker, TrackedDeposit } from "./deposit-looks.ts";
 import type { Deposits, ReadSignedPayment, WalletPayments } from "./deposit-ports.ts";
 import type { Page } from "./ports.ts";
 
@@ -16,7 +16,7 @@ const DAY_MS = 24 * 3_600_000;
 /** What deposits need. */
 export interface AccountDepositsDeps {
   readonly deposits: Deposits;
-  readonly looks: DepositLooks;
+  readonly tracker: DepositTracker;
   readonly payments: WalletPayments;
   readonly readSigned: ReadSignedPayment;
   readonly quotes: Pick<Quotes, "open">;
@@ -34,8 +34,8 @@ export class AccountDeposits {
   }
 
   /** Begins a deposit. @throws ToolgateError INVALID_REQUEST when too many wait */
-  async create(accountId: string, amount: MicroUsd): Promise<DepositStatus> {
-    const { deposits, looks, clock, random } = this.#deps;
+  async create(accountId: string, amount: MicroUsd): Promise<TrackedDeposit> {
+    const { deposits, tracker, clock, random } = this.#deps;
     const now = clock.now();
     const depositId = newId("dep", { now: () => now }, random);
     // Nobody has a key to it: it is there to be found.
@@ -44,7 +44,7 @@ export class AccountDeposits {
       { depositId, accountId, amount, reference, createdAt: new Date(now) },
       { waiting: MOST_WAITING, since: new Date(now - DAY_MS) },
     );
-    if (begun) return looks.lastOf(begun);
+    if (begun) return tracker.lastKnown(begun);
     throw new ToolgateError(
       "INVALID_REQUEST",
       `${MOST_WAITING} deposits that were begun within a day are waiting for their transfers; use one of them`,
@@ -52,8 +52,8 @@ export class AccountDeposits {
   }
 
   /** After a look at the chain. @throws ToolgateError NOT_FOUND */
-  async get(accountId: string, depositId: string, signal: AbortSignal): Promise<DepositStatus> {
-    return this.#deps.looks.look(await this.#own(accountId, depositId), signal);
+  async get(accountId: string, depositId: string, signal: AbortSignal): Promise<TrackedDeposit> {
+    return this.#deps.tracker.poll(await this.#own(accountId, depositId), signal);
   }
 
   /** Newest first, as they were when they were last looked at. @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
@@ -61,9 +61,9 @@ export class AccountDeposits {
     accountId: string;
     limit: number;
     cursor: string | undefined;
-  }): Promise<Page<DepositStatus>> {
+  }): Promise<Page<TrackedDeposit>> {
     const { items, nextCursor } = await this.#deps.deposits.list(query);
-    return { items: items.map((deposit) => this.#deps.looks.lastOf(deposit)), nextCursor };
+    return { items: items.map((deposit) => this.#deps.tracker.lastKnown(deposit)), nextCursor };
   }
 
   /** @throws ToolgateError NOT_FOUND; INVALID_REQUEST for one that was credited, or a wallet that cannot pay; UNAVAILABLE */
@@ -111,7 +111,7 @@ export class AccountDeposits {
     if (named?.form === "deposit") await this.#own(accountId, named.depositId);
     else this.#ownQuote(accountId, named?.quoteId ?? "", "transaction");
     await payments.send(transaction, signal);
-    if (named?.form === "deposit") await deposits.seen(named.depositId, txSignature);
+    if (named?.form === "deposit") await deposits.recordTransaction(named.depositId, txSignature);
     return txSignature;
   }
 

@@ -1,5 +1,5 @@
 /** What one check of the audit found. */
-export interface AuditLine {
+export interface AuditFinding {
   name: string;
   /** What should hold, in words. */
   description: string;
@@ -13,4 +13,4 @@ export interface AuditLine {
  * Checks every invariant of the ledger against the whole database, without locking anything; a million transfers take seconds.
  * @throws the signal's reason, when it aborts; nothing goes on in the database then
  */
-export type Audit = (signal?: AbortSignal) => Promise<AuditLine[]>;
+export type Audit = (signal?: AbortSignal) => Promise<AuditFinding[]>;

@@ -10,13 +10,25 @@ import type { Receipt } from "../domain/receipt.ts";
 import type { PreparedCall, Tool, ToolContext } from "../domain/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { claimDigest } from "./claim-digest.ts";
-import { identify, relayed, type GaslessDeps } from "./gasless.ts";
-import { budgetOf, cappedOf, demandPrice, demandTool } from "./key-limits.ts";
-import { PaymentKeptError } from "./payment-kept.ts";
-import type { BeginCall, Begun, CallContext, CallPayment, FinishCall, Ledger } from "./ports.ts";
-import { creditBesides, demandQuote, settle, type SettleDeps } from "./settle.ts";
+import { identifyPayment, submitPayment, type GaslessDeps } from "./gasless.ts";
+import {
+  dailyBudgetOf,
+  dailyLimitReached,
+  requirePriceWithinLimit,
+  requireToolAccess,
+} from "./key-limits.ts";
+import { PaymentCreditedError } from "./payment-kept.ts";
+import type {
+  CallAuthorization,
+  AuthorizeResult,
+  CallContext,
+  CallPayment,
+  RunEnd,
+  Ledger,
+} from "./ports.ts";
+import { creditExtraPayment, requireQuote, settlePayment, type SettleDeps } from "./settle.ts";
 import type { UnpaidWork } from "./unpaid-work.ts";
-import { refusalOf, shortOf } from "./verdict.ts";
+import { priorCallError, insufficientFunds } from "./verdict.ts";
 
 /** A call as it comes through any door. */
 export interface ToolCall extends ProofCarriers {
@@ -34,7 +46,7 @@ export interface ToolCallResult {
 /** What a call needs. */
 export interface CallToolDeps extends SettleDeps, GaslessDeps {
   readonly catalogue: Catalogue;
-  readonly unpaidWork: Pick<UnpaidWork, "require" | "charged" | "failed">;
+  readonly unpaidWork: Pick<UnpaidWork, "requireAllowance" | "charged" | "failed">;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly random: Random;
@@ -53,8 +65,8 @@ export async function callTool(
   context: CallContext,
 ): Promise<ToolCallResult> {
   const receivedAt = deps.clock.now();
-  const tool = deps.catalogue.callable(call.tool);
-  demandTool(tool, context.caller);
+  const tool = deps.catalogue.resolve(call.tool);
+  requireToolAccess(tool, context.caller);
   const prepared = tool.prepare(call.params);
   if (!tool.billable && call.idempotencyKey === undefined) {
     const run = { runId: undefined, idempotencyKey: undefined, signal: context.signal };
@@ -85,10 +97,10 @@ async function claimAndRun(
 
   const { payment, quotedPrice, idempotencyKey } = found ?? {};
   const { accountId, keyId } = context.caller;
-  const begin: BeginCall = {
+  const begin: CallAuthorization = {
     accountId,
     keyId,
-    budget: budgetOf(context.caller),
+    budget: dailyBudgetOf(context.caller),
     runId: newId("run", deps.clock, deps.random),
     tool: tool.name,
     fingerprint: print,
@@ -100,15 +112,15 @@ async function claimAndRun(
   context.signal.throwIfAborted();
   // Of a call that claims something the ledger may know the answer, so it is asked first.
   if (begin.idempotencyKey === undefined && !payment) requireAllowance(deps, tool, accountId);
-  return conclude(deps, { tool, prepared }, begin, await deps.ledger.begin(begin), context);
+  return conclude(deps, { tool, prepared }, begin, await deps.ledger.authorize(begin), context);
 }
 
 /** Runs the call that has begun, or returns or throws what is known of it. */
 async function conclude(
   deps: CallToolDeps,
   priced: Pick<PricedCall, "tool" | "prepared">,
-  call: BeginCall,
-  begun: Begun,
+  call: CallAuthorization,
+  begun: AuthorizeResult,
   context: CallContext,
 ): Promise<ToolCallResult> {
   const { accountId, tool, price, payment, fingerprint: print } = call;
@@ -119,17 +131,17 @@ async function conclude(
       // A call that would be refused is not quoted.
       if (!payment) requireAllowance(deps, priced.tool, accountId);
       const short = { tool, price, balance: begun.balance, proved: payment !== undefined };
-      throw shortOf(short, () => deps.quotes.issue(accountId, price, print));
+      throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, print));
     }
     case "capped":
-      throw cappedOf(tool, price, begun.spent, call.budget?.perDay ?? 0n);
+      throw dailyLimitReached(tool, price, begun.spent, call.budget?.perDay ?? 0n);
     case "replay":
       // The same call was charged while this payment was looked up: it is no less ours to credit.
-      if (payment?.deposit && begun.receipt?.txSignature !== payment.txSignature)
-        await deps.ledger.credit(accountId, payment.deposit);
+      if (payment?.transfer && begun.receipt?.txSignature !== payment.txSignature)
+        await deps.ledger.credit(accountId, payment.transfer);
       return { result: begun.result, receipt: begun.receipt };
     default:
-      throw await refusalOf(deps.ledger, accountId, begun);
+      throw await priorCallError(deps.ledger, accountId, begun);
   }
 }
 
@@ -161,15 +173,15 @@ async function findPayment(
 ): Promise<FoundPayment | ToolCallResult | undefined> {
   const { accountId } = context.caller;
   if (!sent) {
-    demandPrice(tool, context.caller, price);
+    requirePriceWithinLimit(tool, context.caller, price);
     return undefined;
   }
-  const proof = await identify(deps, sent);
+  const proof = await identifyPayment(deps, sent);
   const { txSignature, quoteId } = proof;
   const named = deps.quotes.open(quoteId);
   const quotedPrice = named?.price;
-  demandPrice(tool, context.caller, quotedPrice ?? price);
-  const prior = await deps.ledger.prior({
+  requirePriceWithinLimit(tool, context.caller, quotedPrice ?? price);
+  const prior = await deps.ledger.findPrior({
     accountId,
     fingerprint,
     idempotencyKey: sentKey,
@@ -177,25 +189,25 @@ async function findPayment(
     quoteId,
   });
   if (prior?.kind === "credited") {
-    const payment = { txSignature, quoteId, stepId: stepIdOf(quoteId), deposit: undefined };
+    const payment = { txSignature, quoteId, stepId: stepIdOf(quoteId), transfer: undefined };
     return { payment, quotedPrice, idempotencyKey: prior.idempotencyKey };
   }
-  if (prior && prior.kind !== "replay") throw await refusalOf(deps.ledger, accountId, prior);
+  if (prior && prior.kind !== "replay") throw await priorCallError(deps.ledger, accountId, prior);
   if (prior) {
     if (prior.receipt?.txSignature !== txSignature)
-      await creditBesides(deps, proof, named, fingerprint, context);
+      await creditExtraPayment(deps, proof, named, fingerprint, context);
     return { result: prior.result, receipt: prior.receipt };
   }
-  const quote = demandQuote(named, proof, accountId, fingerprint);
-  const paidAt = await relayed(deps, proof, quote, receivedAt, context);
-  return { payment: await settle(deps, proof, quote, paidAt, context), quotedPrice };
+  const quote = requireQuote(named, proof, accountId, fingerprint);
+  const paidAt = await submitPayment(deps, proof, quote, receivedAt, context);
+  return { payment: await settlePayment(deps, proof, quote, paidAt, context), quotedPrice };
 }
 
 /** Runs the tool under its durable hold. From here on the caller's going away changes nothing: the result is stored for its return. */
 async function runAndCapture(
   deps: CallToolDeps,
   { tool, prepared }: Pick<PricedCall, "tool" | "prepared">,
-  { accountId, runId, payment, ...claim }: BeginCall,
+  { accountId, runId, payment, ...claim }: CallAuthorization,
   context: CallContext,
 ): Promise<ToolCallResult> {
   const digest = claimDigest({ ...claim, accountId, txSignature: payment?.txSignature });
@@ -223,7 +235,7 @@ async function runAndCapture(
     } finally {
       await counted;
     }
-    throw payment ? new PaymentKeptError(failure, payment.txSignature) : failure;
+    throw payment ? new PaymentCreditedError(failure, payment.txSignature) : failure;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random);
   const finished = await deps.ledger.finish({ runId, outcome: "completed", receiptId, result });
@@ -240,7 +252,7 @@ async function runAndCapture(
 
 /** @throws ToolgateError RATE_LIMITED for an account for which too much work of a paid tool was not charged */
 function requireAllowance({ unpaidWork }: CallToolDeps, { name, billable }: Tool, accountId: string): void {
-  if (billable) unpaidWork.require(accountId, name);
+  if (billable) unpaidWork.requireAllowance(accountId, name);
 }
 
 /** One run of a tool. */
@@ -290,7 +302,7 @@ function unfinished(failure: ToolgateError, problem: unknown): ToolgateError {
 }
 
 /** How the run of a tool ends that did not do its work; work that was cancelled before it began is no failure. */
-function endOf(runId: string, { code, message }: ToolgateError): FinishCall {
+function endOf(runId: string, { code, message }: ToolgateError): RunEnd {
   const error = { code, message };
   return code === "CANCELLED" ? { runId, outcome: "cancelled", error } : { runId, outcome: "failed", error };
 }

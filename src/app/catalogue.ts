@@ -23,7 +23,7 @@ export class Catalogue {
    * The tool of that name.
    * @throws ToolgateError TOOL_NOT_FOUND, or TOOL_UNAVAILABLE for one that is announced only
    */
-  callable(name: string): Tool {
+  resolve(name: string): Tool {
     const tool = this.#byName.get(name);
     if (!tool) {
       const names = this.tools.filter((one) => one.status === "active").map((one) => one.name);

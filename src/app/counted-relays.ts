@@ -1,7 +1,7 @@
 import type { Metrics } from "./metrics.ts";
 import type {
   NewRelayClaim,
-  RelayBook,
+  RelayClaims,
   RelayClaim,
   RelayLimits,
   RelayState,
@@ -9,11 +9,11 @@ import type {
 } from "./relay-ports.ts";
 
 /** The relay's claims, with each that is made or moved counted. */
-export class CountedRelays implements RelayBook {
-  readonly #book: RelayBook;
+export class CountedRelayClaims implements RelayClaims {
+  readonly #book: RelayClaims;
   readonly #metrics: Metrics;
 
-  constructor(book: RelayBook, metrics: Metrics) {
+  constructor(book: RelayClaims, metrics: Metrics) {
     this.#book = book;
     this.#metrics = metrics;
     for (const state of ["claimed", "broadcast", "unknown", "confirmed", "failed"] as const)

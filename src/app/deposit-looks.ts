@@ -1,9 +1,9 @@
 import type { Clock } from "../domain/clock.ts";
-import { standingOf, type Deposit, type DepositStanding, type Sighting } from "../domain/deposit.ts";
+import { depositStatus, type Deposit, type DepositStatus, type DepositMatch } from "../domain/deposit.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { Lru } from "../domain/lru.ts";
 import type { Deposits } from "./deposit-ports.ts";
-import { lookAtDeposit, type LookDeps } from "./look-at-deposit.ts";
+import { pollDeposit, type PollDeps } from "./look-at-deposit.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
 /** Shortest time between two looks at the chain for one deposit, ms. */
@@ -14,52 +14,52 @@ const LOOK_MS = 4_000;
 const REMEMBERED = 2_000;
 
 /** What looking needs. */
-export interface DepositLooksDeps extends LookDeps {
-  readonly deposits: Pick<Deposits, "find" | "seen">;
+export interface DepositTrackerDeps extends PollDeps {
+  readonly deposits: Pick<Deposits, "find" | "recordTransaction">;
   /** Books a finalized transaction as the treasury's watch will. @throws when that cannot be done now */
   readonly record: (txSignature: string, signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
 }
 
 /** A deposit, and how it stands. */
-export interface DepositStatus {
+export interface TrackedDeposit {
   readonly deposit: Deposit;
-  readonly standing: DepositStanding;
+  readonly status: DepositStatus;
 }
 
 interface Look {
   /** When it began, ms. */
   readonly at: number;
   /** Null: nothing was there; undefined: the network did not tell. */
-  readonly sighting: Sighting | null | undefined;
+  readonly sighting: DepositMatch | null | undefined;
 }
 
 /** Tells how deposits stand, after a look at the chain. However many ask for one deposit, the network is asked once a second. */
-export class DepositLooks {
-  readonly #deps: DepositLooksDeps;
+export class DepositTracker {
+  readonly #deps: DepositTrackerDeps;
   readonly #last = new Lru<string, Look>(REMEMBERED);
   readonly #looking = new Map<string, Promise<void>>();
 
-  constructor(deps: DepositLooksDeps) {
+  constructor(deps: DepositTrackerDeps) {
     this.#deps = deps;
   }
 
   /** How it stands as far as it was looked at here. */
-  lastOf(deposit: Deposit): DepositStatus {
-    return { deposit, standing: standingOf(deposit, this.#last.get(deposit.depositId)?.sighting) };
+  lastKnown(deposit: Deposit): TrackedDeposit {
+    return { deposit, status: depositStatus(deposit, this.#last.get(deposit.depositId)?.sighting) };
   }
 
   /** How it stands by now; by the last look where the network does not tell. @throws the signal's reason when it aborts */
-  async look(deposit: Deposit, signal: AbortSignal): Promise<DepositStatus> {
+  async poll(deposit: Deposit, signal: AbortSignal): Promise<TrackedDeposit> {
     const { depositId, accountId, credited } = deposit;
-    if (credited > 0n || this.#isFresh(depositId)) return this.lastOf(deposit);
+    if (credited > 0n || this.#isFresh(depositId)) return this.lastKnown(deposit);
     const looking =
       this.#looking.get(depositId) ?? this.#look(deposit).finally(() => this.#looking.delete(depositId));
     this.#looking.set(depositId, looking);
     // Whoever asked may have gone.
     looking.catch(() => {});
     await unlessAborted(looking, signal);
-    return this.lastOf((await this.#deps.deposits.find(accountId, depositId)) ?? deposit);
+    return this.lastKnown((await this.#deps.deposits.find(accountId, depositId)) ?? deposit);
   }
 
   /** A clock that was set back tells nothing of what was before. */
@@ -74,7 +74,7 @@ export class DepositLooks {
     const { depositId, txSignature } = deposit;
     const at = this.#deps.clock.now();
     const patience = AbortSignal.timeout(LOOK_MS);
-    const sighting = await lookAtDeposit(this.#deps, deposit, patience).catch((error: unknown) => {
+    const sighting = await pollDeposit(this.#deps, deposit, patience).catch((error: unknown) => {
       if (error instanceof ToolgateError || patience.aborted) return undefined;
       throw error;
     });
@@ -83,7 +83,8 @@ export class DepositLooks {
       sighting: sighting === undefined ? this.#last.get(depositId)?.sighting : sighting,
     });
     if (!sighting) return;
-    if (sighting.txSignature !== txSignature) await this.#deps.deposits.seen(depositId, sighting.txSignature);
+    if (sighting.txSignature !== txSignature)
+      await this.#deps.deposits.recordTransaction(depositId, sighting.txSignature);
     if (sighting.kind === "pays" && sighting.stage === "finalized")
       await this.#record(sighting.txSignature, patience);
   }

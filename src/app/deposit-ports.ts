@@ -1,4 +1,4 @@
-import type { Candidate, CandidateReading, Deposit } from "../domain/deposit.ts";
+import type { Candidate, TransactionEffect, Deposit } from "../domain/deposit.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import type { Page } from "./ports.ts";
 
@@ -18,23 +18,23 @@ export interface Deposits {
   /** Newest first. @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
   list(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Deposit>>;
   /** Remembers the transaction that was seen for a deposit. */
-  seen(depositId: string, txSignature: string): Promise<void>;
+  recordTransaction(depositId: string, txSignature: string): Promise<void>;
 }
 
 /** Whose deposits are; what the treasury's watch asks. */
-export interface DepositOwners {
+export interface DepositAccounts {
   /** The account that began it; undefined: nobody did. */
-  ownerOf(depositId: string): Promise<string | undefined>;
+  accountOf(depositId: string): Promise<string | undefined>;
 }
 
 /** What the network says of deposits. Everything throws ToolgateError UNAVAILABLE when it cannot be told. */
 export interface DepositChain {
   /** How a transaction stands; undefined: every endpoint answers and does not know it. */
-  standing(txSignature: string, signal: AbortSignal): Promise<Candidate | undefined>;
+  find(txSignature: string, signal: AbortSignal): Promise<Candidate | undefined>;
   /** The newest transactions that name an address, confirmed at least, newest first; a few at most. */
-  naming(reference: string, signal: AbortSignal): Promise<Candidate[]>;
+  findByReference(reference: string, signal: AbortSignal): Promise<Candidate[]>;
   /** What a transaction did, confirmed at least; undefined: no endpoint tells it yet. */
-  reading(txSignature: string, signal: AbortSignal): Promise<CandidateReading | undefined>;
+  effect(txSignature: string, signal: AbortSignal): Promise<TransactionEffect | undefined>;
 }
 
 /** A payment that a wallet is to sign, and to pay the fee of. */

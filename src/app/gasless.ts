@@ -1,4 +1,4 @@
-import type { Claimed } from "../domain/body-proof.ts";
+import type { StatedPayment } from "../domain/body-proof.ts";
 import { malformedProof, ToolgateError } from "../domain/errors.ts";
 import { parseMemo } from "../domain/memo.ts";
 import { messageHashOf } from "../domain/message-hash.ts";
@@ -7,14 +7,14 @@ import type { Quote } from "../domain/quote.ts";
 import { x402Terms, type X402Treasury } from "../domain/x402.ts";
 import type { CallContext } from "./ports.ts";
 import { paymentFailed } from "./relay-answers.ts";
-import type { Relay, RelayBook, RelayClaim, RelayedTransaction } from "./relay-ports.ts";
+import type { Relay, RelayClaims, RelayClaim, RelayedTransaction } from "./relay-ports.ts";
 
 /** What relaying a payment needs. */
 export interface GaslessDeps {
   /** Sees transactions of callers onto the chain; undefined: the relay is off. */
   readonly relay: Relay | undefined;
   /** What was ever relayed: it stays known when the relay is off, and when it would take it no more. */
-  readonly claims: Pick<RelayBook, "find">;
+  readonly claims: Pick<RelayClaims, "find">;
   /** What x402 payloads must name. */
   readonly treasury: X402Treasury;
   readonly memoPrefix: string;
@@ -23,10 +23,10 @@ export interface GaslessDeps {
 }
 
 /** A proof by what ledger and chain know it under, whichever way it came. */
-export interface Payment {
+export interface IdentifiedPayment {
   readonly txSignature: string;
   readonly quoteId: string;
-  readonly claimed: Claimed;
+  readonly stated: StatedPayment;
   /** The transaction that is to be sent first; undefined: the payer has sent it. */
   readonly unsent: Unsent | undefined;
 }
@@ -36,14 +36,14 @@ type Unsent =
   | { readonly transaction: RelayedTransaction; readonly proof: GaslessProof; readonly claim?: never }
   | { readonly claim: RelayClaim };
 
-const NOTHING_CLAIMED: Claimed = { amount: undefined, memo: undefined, stepId: undefined };
+const NOTHING_CLAIMED: StatedPayment = { amount: undefined, memo: undefined, stepId: undefined };
 
 /**
  * Finds out what a proof is known under. Of a transaction that we are to send that is the signature it will have; its memo names the quote.
  * One that was taken before is known whatever has been set since: it may have paid.
  * @throws ToolgateError INVALID_PAYMENT 400: nothing was sent, nothing was consumed
  */
-export async function identify(deps: GaslessDeps, proof: Proof): Promise<Payment> {
+export async function identifyPayment(deps: GaslessDeps, proof: Proof): Promise<IdentifiedPayment> {
   if (proof.kind === "transfer") return { ...proof, unsent: undefined };
   try {
     return await identifyUnsent(deps, proof);
@@ -52,11 +52,11 @@ export async function identify(deps: GaslessDeps, proof: Proof): Promise<Payment
     if (!claim) throw refusal;
     const { txSignature, quoteId } = claim;
     demandSameQuote(proof, quoteId);
-    return { txSignature, quoteId, claimed: NOTHING_CLAIMED, unsent: { claim } };
+    return { txSignature, quoteId, stated: NOTHING_CLAIMED, unsent: { claim } };
   }
 }
 
-async function identifyUnsent(deps: GaslessDeps, proof: GaslessProof): Promise<Payment> {
+async function identifyUnsent(deps: GaslessDeps, proof: GaslessProof): Promise<IdentifiedPayment> {
   const relay = relayOf(deps, proof);
   const transaction = await relay.identify(proof.transaction);
   const memo = parseMemo(transaction.memo, deps.memoPrefix);
@@ -69,7 +69,7 @@ async function identifyUnsent(deps: GaslessDeps, proof: GaslessProof): Promise<P
   return {
     txSignature: transaction.txSignature,
     quoteId,
-    claimed: NOTHING_CLAIMED,
+    stated: NOTHING_CLAIMED,
     unsent: { transaction, proof },
   };
 }
@@ -89,9 +89,9 @@ function demandSameQuote({ carrier, quoteId }: GaslessProof, named: string): voi
  * @returns when the payer paid, ms: it was in time or late by then, however long the chain has taken since
  * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED, RATE_LIMITED, PAYMENT_PENDING, UNAVAILABLE
  */
-export async function relayed(
+export async function submitPayment(
   deps: GaslessDeps,
-  { unsent }: Payment,
+  { unsent }: IdentifiedPayment,
   quote: Quote,
   receivedAt: number,
   { caller, signal }: CallContext,

@@ -8,7 +8,7 @@ import type { KeyBudget } from "./ports.ts";
  * Whether the key may be used for the tool: by its scopes, then by its limits. Free calls are bound as well.
  * @throws ToolgateError FORBIDDEN
  */
-export function demandTool({ name, scope }: Tool, caller: Caller): void {
+export function requireToolAccess({ name, scope }: Tool, caller: Caller): void {
   if (scope !== undefined && !caller.scopes.has(scope))
     throw forbidden(`the API key lacks the scope ${scope}, which ${name} needs; use a key that has it`);
   if (!allowsTool(caller, name)) {
@@ -22,7 +22,7 @@ export function demandTool({ name, scope }: Tool, caller: Caller): void {
  * @param price micro-USD
  * @throws ToolgateError FORBIDDEN
  */
-export function demandPrice(tool: string, { limits }: Caller, price: MicroUsd): void {
+export function requirePriceWithinLimit(tool: string, { limits }: Caller, price: MicroUsd): void {
   if (limits?.perCall === undefined || price <= limits.perCall) return;
   throw forbidden(
     `the API key is limited to ${displayUsd(limits.perCall)} a call, and this call of ${tool} costs ${displayUsd(price)}; ask for less, or use a key with a higher limit`,
@@ -30,12 +30,17 @@ export function demandPrice(tool: string, { limits }: Caller, price: MicroUsd): 
 }
 
 /** What the caller's calls are counted against; undefined when its key has no limit per day. */
-export function budgetOf({ keyId, budgetId, limits }: Caller): KeyBudget | undefined {
+export function dailyBudgetOf({ keyId, budgetId, limits }: Caller): KeyBudget | undefined {
   return limits?.perDay === undefined ? undefined : { id: budgetId ?? keyId, perDay: limits.perDay };
 }
 
 /** What a caller is told whose key may not take the price from the balance any more today. It is offered no quote: the limit is its owner's wish. */
-export function cappedOf(tool: string, price: MicroUsd, spent: MicroUsd, perDay: MicroUsd): ToolgateError {
+export function dailyLimitReached(
+  tool: string,
+  price: MicroUsd,
+  spent: MicroUsd,
+  perDay: MicroUsd,
+): ToolgateError {
   const figures = `the API key may take ${displayUsd(perDay)} a day from the balance, ${displayUsd(spent)} is spent, and this call of ${tool} costs ${displayUsd(price)}`;
   return forbidden(
     price > perDay

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../domain/json.ts";
 import type { MicroUsd } from "../domain/money.ts";
-import type { AuditLine } from "./audit.ts";
+import type { AuditFinding } from "./audit.ts";
 import type { Page } from "./ports.ts";
 
 /** What operators do, as their log names it. */
@@ -34,11 +34,11 @@ export interface NewAction {
   /** With what. Secrets are none of it. */
   details: JsonObject;
   /** What makes it the same when it is done to the same target again, e.g. an idempotency key; undefined where each time counts. */
-  once: string | undefined;
+  idempotencyKey: string | undefined;
 }
 
 /** What was done. */
-export interface OperatorAction extends Omit<NewAction, "name" | "details" | "once"> {
+export interface OperatorAction extends Omit<NewAction, "name" | "details" | "idempotencyKey"> {
   /** `act_…` */
   actionId: string;
   at: Date;
@@ -48,11 +48,11 @@ export interface OperatorAction extends Omit<NewAction, "name" | "details" | "on
   /** Why it failed; undefined when it did not. */
   failure: string | undefined;
   /** `act_…` of the first that did the same; undefined where it is the first. */
-  repeats: string | undefined;
+  repeatOf: string | undefined;
 }
 
 /** The log of what operators do. Nobody can change or delete what it holds. */
-export interface OperatorActions {
+export interface OperatorActionLog {
   /** Writes what is about to be done. @returns `act_…`. @throws ToolgateError UNAVAILABLE when it cannot be written */
   record(action: NewAction): Promise<string>;
   /** Writes that it was not done. */
@@ -62,7 +62,7 @@ export interface OperatorActions {
 }
 
 /** One minute of calls, of all instances. */
-export interface MinuteOfCalls {
+export interface CallMinute {
   /** Its first moment. */
   start: Date;
   completed: number;
@@ -94,11 +94,11 @@ export interface FailedPayment {
 }
 
 /** What the database tells the operator of the service. */
-export interface OperationsBooks {
+export interface OperationsQueries {
   /** Calls that run right now, and what accounts could spend or get back: the sum of their balances and open holds, micro-USD. */
   figures(): Promise<{ activeRuns: number; liabilities: MicroUsd }>;
   /** The last 60 minutes, oldest first. */
-  minutes(): Promise<MinuteOfCalls[]>;
+  minutes(): Promise<CallMinute[]>;
   /** What was charged in all, less refunds, micro-USD; undefined while more is uncounted than can be in one go. */
   revenue(): Promise<MicroUsd | undefined>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for a cursor that is none of ours */
@@ -106,7 +106,7 @@ export interface OperationsBooks {
 }
 
 /** How an endpoint of the chain is. */
-export interface EndpointLook {
+export interface EndpointStatus {
   /** Host and port: the rest of its address may be a secret. */
   host: string;
   /** Confirmed; undefined when it did not answer. */
@@ -118,9 +118,9 @@ export interface EndpointLook {
 }
 
 /** How the chain is. */
-export interface ChainLook {
+export interface ChainStatus {
   /** In the operator's order. */
-  endpoints: EndpointLook[];
+  endpoints: EndpointStatus[];
   /** What the treasury's token account holds, finalized, micro-USD; undefined when no endpoint tells. */
   held: MicroUsd | undefined;
   /** What the fee payer holds, lamports; undefined when no endpoint tells, or none was asked for. */
@@ -128,14 +128,14 @@ export interface ChainLook {
 }
 
 /** Looks at every endpoint of the chain at once. */
-export interface ChainStatus {
+export interface ChainMonitor {
   /** Never takes longer than seconds, and never fails: what cannot be told is a problem of its endpoint. */
-  look(feePayer: string | undefined): Promise<ChainLook>;
+  check(feePayer: string | undefined): Promise<ChainStatus>;
 }
 
 /** What an audit found. */
 export interface LastAudit {
   /** When it ended. */
   at: Date;
-  lines: readonly AuditLine[];
+  findings: readonly AuditFinding[];
 }

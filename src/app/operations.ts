@@ -3,30 +3,30 @@ import type { MicroUsd } from "../domain/money.ts";
 import type { Quotes } from "../domain/quote.ts";
 import { failureReason } from "./failure-reason.ts";
 import type {
-  ChainLook,
   ChainStatus,
+  ChainMonitor,
   FailedPayment,
   LastAudit,
-  MinuteOfCalls,
-  OperationsBooks,
+  CallMinute,
+  OperationsQueries,
   OperatorAction,
-  OperatorActions,
+  OperatorActionLog,
 } from "./operations-ports.ts";
 import type { Page } from "./ports.ts";
-import type { RelayBook } from "./relay-ports.ts";
-import { TreasuryProblem } from "./treasury-problem.ts";
-import type { TreasuryBooks, WatchState } from "./treasury-ports.ts";
+import type { RelayClaims } from "./relay-ports.ts";
+import { TreasuryCheck } from "./treasury-problem.ts";
+import type { TreasuryLedger, WatchState } from "./treasury-ports.ts";
 
 /** What the operator's look at the service is made of. */
 export interface OperationsDeps {
-  readonly chain: ChainStatus;
-  readonly books: OperationsBooks;
-  readonly treasuryBooks: Pick<TreasuryBooks, "watch" | "suspended">;
+  readonly chain: ChainMonitor;
+  readonly queries: OperationsQueries;
+  readonly treasuryLedger: Pick<TreasuryLedger, "watch" | "suspended">;
   readonly treasury: { readonly owner: string; readonly tokenAccount: string };
   /** Undefined while gasless is off. */
   readonly feePayer: FeePayerRules | undefined;
-  readonly relays: Pick<RelayBook, "spentToday">;
-  readonly actions: Pick<OperatorActions, "list">;
+  readonly relays: Pick<RelayClaims, "spentToday">;
+  readonly actions: Pick<OperatorActionLog, "list">;
   readonly lastAudit: () => LastAudit | undefined;
   readonly quotes: Pick<Quotes, "open">;
   readonly clock: Clock;
@@ -44,7 +44,7 @@ export interface FeePayerRules {
 }
 
 /** How the service is. */
-export interface Status {
+export interface ServiceStatus {
   treasury: {
     owner: string;
     tokenAccount: string;
@@ -54,8 +54,8 @@ export interface Status {
     problem: string | undefined;
   };
   feePayer: (FeePayerRules & { lamports: bigint | undefined; spentToday: bigint }) | undefined;
-  endpoints: ChainLook["endpoints"];
-  minutes: MinuteOfCalls[];
+  endpoints: ChainStatus["endpoints"];
+  minutes: CallMinute[];
   activeRuns: number;
   liabilities: MicroUsd;
   revenue: MicroUsd | undefined;
@@ -75,24 +75,24 @@ const REST = 20;
 /** The operator's look at the running service. */
 export class Operations {
   readonly #deps: OperationsDeps;
-  readonly #problem: TreasuryProblem;
-  readonly #status: () => Promise<Status>;
-  readonly #minutes: () => Promise<MinuteOfCalls[]>;
+  readonly #problem: TreasuryCheck;
+  readonly #status: () => Promise<ServiceStatus>;
+  readonly #minutes: () => Promise<CallMinute[]>;
   readonly #revenue: () => Promise<MicroUsd | undefined>;
-  readonly #figures: () => ReturnType<OperationsBooks["figures"]>;
+  readonly #figures: () => ReturnType<OperationsQueries["figures"]>;
 
   constructor(deps: OperationsDeps) {
-    const { books, clock } = deps;
+    const { queries, clock } = deps;
     this.#deps = deps;
-    this.#problem = new TreasuryProblem(deps);
+    this.#problem = new TreasuryCheck(deps);
     this.#status = shared(clock, 0, () => this.#look());
-    this.#minutes = shared(clock, REST, () => books.minutes());
-    this.#revenue = shared(clock, REST, () => books.revenue());
-    this.#figures = shared(clock, REST, () => books.figures());
+    this.#minutes = shared(clock, REST, () => queries.minutes());
+    this.#revenue = shared(clock, REST, () => queries.revenue());
+    this.#figures = shared(clock, REST, () => queries.figures());
   }
 
   /** How the service is, at most two seconds ago. What the chain cannot tell is a problem of it, and no failure. */
-  status(): Promise<Status> {
+  status(): Promise<ServiceStatus> {
     return this.#status();
   }
 
@@ -101,7 +101,7 @@ export class Operations {
     limit: number;
     cursor: string | undefined;
   }): Promise<Page<ExplainedFailure>> {
-    const { items, nextCursor } = await this.#deps.books.failedPayments(query);
+    const { items, nextCursor } = await this.#deps.queries.failedPayments(query);
     return {
       items: items.map((item) => ({ ...item, reason: failureReason(item, this.#deps.quotes) })),
       nextCursor,
@@ -113,21 +113,21 @@ export class Operations {
     return this.#deps.actions.list(query);
   }
 
-  async #look(): Promise<Status> {
-    const { chain, treasuryBooks, treasury, feePayer, relays, lastAudit } = this.#deps;
+  async #look(): Promise<ServiceStatus> {
+    const { chain, treasuryLedger, treasury, feePayer, relays, lastAudit } = this.#deps;
     // The chain before the books: what the books say was looked at later than what the chain says.
-    const looking = chain.look(feePayer?.address);
+    const looking = chain.check(feePayer?.address);
     const [look, figures, minutes, revenue, suspense, spentToday] = await Promise.all([
       looking,
       this.#figures(),
       this.#minutes(),
       this.#revenue(),
-      treasuryBooks.suspended(),
+      treasuryLedger.suspended(),
       feePayer ? relays.spentToday() : 0n,
     ]);
-    const watch = await treasuryBooks.watch(treasury.tokenAccount);
+    const watch = await treasuryLedger.watch(treasury.tokenAccount);
     return {
-      treasury: { ...treasury, held: look.held, watch, problem: this.#problem.of(look.held, watch) },
+      treasury: { ...treasury, held: look.held, watch, problem: this.#problem.problem(look.held, watch) },
       feePayer: feePayer && { ...feePayer, lamports: look.lamports, spentToday },
       endpoints: look.endpoints,
       minutes,

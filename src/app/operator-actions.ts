@@ -1,9 +1,9 @@
 import { ToolgateError } from "../domain/errors.ts";
-import type { NewAction, OperatorActions } from "./operations-ports.ts";
+import type { NewAction, OperatorActionLog } from "./operations-ports.ts";
 
 /** What acting needs. */
-export interface ActingDeps {
-  readonly actions: Pick<OperatorActions, "record" | "recordFailure">;
+export interface RecordedActionDeps {
+  readonly actions: Pick<OperatorActionLog, "record" | "recordFailure">;
   readonly log: { error(details: object, message: string): void };
 }
 
@@ -12,8 +12,8 @@ export interface ActingDeps {
  * stands alone was done, or was cut off in the middle.
  * @throws ToolgateError UNAVAILABLE when it cannot be written; whatever `work` throws
  */
-export async function acting<Result>(
-  { actions, log }: ActingDeps,
+export async function recordedAction<Result>(
+  { actions, log }: RecordedActionDeps,
   action: NewAction,
   work: () => Promise<Result>,
 ): Promise<Result> {

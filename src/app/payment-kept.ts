@@ -1,7 +1,7 @@
 import { ToolgateError } from "../domain/errors.ts";
 
 /** A call that failed after its payment was settled. The money is on the balance, and the same call with the same proof uses it. */
-export class PaymentKeptError extends ToolgateError {
+export class PaymentCreditedError extends ToolgateError {
   readonly txSignature: string;
 
   constructor(failure: ToolgateError, txSignature: string) {

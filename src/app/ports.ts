@@ -35,7 +35,7 @@ export interface RateLimiter {
 }
 
 /** A transfer into the treasury that was verified on the chain. It is a fact: whoever it belongs to gets the credit, once. */
-export interface Deposit {
+export interface VerifiedTransfer {
   /** Base58, 64 bytes; unique. */
   txSignature: string;
   /** What the treasury's token account gained, micro-USD; more than 0. */
@@ -61,7 +61,7 @@ export interface KeyBudget {
 }
 
 /** A call that wants to begin: claim and hold in one transaction. */
-export interface BeginCall {
+export interface CallAuthorization {
   accountId: string;
   /** The key that calls. */
   keyId: string;
@@ -85,12 +85,12 @@ export interface CallPayment {
   txSignature: string;
   quoteId: string;
   stepId: string;
-  /** Credited and held in the same transaction; undefined when it was credited before (see {@link Prior}, `credited`). */
-  deposit: Deposit | undefined;
+  /** Credited and held in the same transaction; undefined when it was credited before (see {@link PriorOutcome}, `credited`). */
+  transfer: VerifiedTransfer | undefined;
 }
 
 /** How a call began. */
-export type Begun =
+export type AuthorizeResult =
   /** Run, claim and hold are durable: run the tool, then finish. */
   | { kind: "started" }
   /** The same call was charged (or, free, completed) before: this is its answer. */
@@ -113,9 +113,9 @@ export type Begun =
   | { kind: "capped"; spent: MicroUsd };
 
 /** What is known of an earlier call with the same key or proof, before anything is looked up on the chain. */
-export type Prior =
+export type PriorOutcome =
   | Extract<
-      Begun,
+      AuthorizeResult,
       { kind: "replay" | "in_progress" | "mismatch" | "payment_used" | "unassigned" | "reversed" }
     >
   /**
@@ -135,12 +135,12 @@ export interface PriorQuery {
 }
 
 /** How a run ended. */
-export type FinishCall =
+export type RunEnd =
   | { runId: string; outcome: "completed"; receiptId: string; result: JsonObject }
   | { runId: string; outcome: "failed" | "cancelled"; error: RunError };
 
 /** What became of it: captured (with its receipt, for a paid run), released (nothing charged), or lost: another instance had released the run. */
-export type Finished =
+export type RunEndResult =
   | { kind: "captured"; receipt: Receipt | undefined }
   | { kind: "released" }
   | { kind: "lost" };
@@ -148,13 +148,13 @@ export type Finished =
 /** The ledger: the one place where money moves (decisions: docs/decisions.md, Money). */
 export interface Ledger {
   /** Finds the earlier call with that key or transaction signature. */
-  prior(query: PriorQuery): Promise<Prior>;
+  findPrior(query: PriorQuery): Promise<PriorOutcome>;
   /** Claims the key and the payment, credits the payment, holds the price, makes the run. All or nothing. */
-  begin(call: BeginCall): Promise<Begun>;
+  authorize(call: CallAuthorization): Promise<AuthorizeResult>;
   /** Captures the hold with receipt and stored result, or releases it. Fenced: does nothing unless the run is active and this instance's. */
-  finish(call: FinishCall): Promise<Finished>;
+  finish(call: RunEnd): Promise<RunEndResult>;
   /** Credits a deposit that begins no call (too little, too late). `credited` is false when it had been credited before. */
-  credit(accountId: string, deposit: Deposit): Promise<{ credited: boolean; balance: MicroUsd }>;
+  credit(accountId: string, deposit: VerifiedTransfer): Promise<{ credited: boolean; balance: MicroUsd }>;
   /** Entries less open holds. */
   balance(accountId: string): Promise<MicroUsd>;
 }
@@ -168,7 +168,7 @@ export interface PaymentQuery {
 }
 
 /** What the chain says of a transaction, by the treasury's own balance (never by what the transaction says of itself). */
-export type ChainVerdict =
+export type PaymentVerdict =
   /** It paid the treasury; `memo` is the text of the one memo that is ours. */
   | {
       kind: "paid";
@@ -187,12 +187,12 @@ export type ChainVerdict =
   | { kind: "not_finalized" };
 
 /** Looks transactions up. */
-export interface Chain {
+export interface PaymentVerifier {
   /**
    * Waits for the transaction (bounded), then judges it.
    * @throws ToolgateError UNAVAILABLE when no endpoint can be reached: an outage is never a verdict
    */
-  verify(query: PaymentQuery): Promise<ChainVerdict>;
+  verify(query: PaymentQuery): Promise<PaymentVerdict>;
 }
 
 /** One page of a list, newest first. */
@@ -305,7 +305,7 @@ export interface ListedKey extends ApiKey {
 }
 
 /** An API key, and what its calls have cost. */
-export interface KeyUse extends ListedKey {
+export interface KeyUsage extends ListedKey {
   /** What its limit per day has counted today (UTC), for all keys that share it, micro-USD; 0n without such a limit. */
   dayUsed: MicroUsd;
   /** What its calls were charged in all, refunds not taken off, micro-USD. */
@@ -322,19 +322,19 @@ export interface Rotation {
 }
 
 /** Keys that are neither revoked nor expired, of an account, at most. */
-export const MAX_GOOD_KEYS = 100;
+export const MAX_ACTIVE_KEYS = 100;
 
 /** The work with API keys, the operator's and that of their owners. */
 export interface ApiKeys {
   /**
    * `secret` is `sk-agent-…` and is stored only as its SHA-256.
-   * @throws ToolgateError NOT_FOUND for an unknown account; INVALID_REQUEST when it has {@link MAX_GOOD_KEYS}, or made too many within a day
+   * @throws ToolgateError NOT_FOUND for an unknown account; INVALID_REQUEST when it has {@link MAX_ACTIVE_KEYS}, or made too many within a day
    */
   create(key: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }>;
   /** Newest first, revoked and expired ones included; all accounts when undefined. */
   list(accountId: string | undefined): Promise<ListedKey[]>;
   /** {@link list} of one account, with figures. */
-  listWithUse(accountId: string): Promise<KeyUse[]>;
+  listWithUsage(accountId: string): Promise<KeyUsage[]>;
   /**
    * Makes a key like that one, with which it shares what may be spent on a day.
    * @throws ToolgateError NOT_FOUND, for a foreign key too; INVALID_REQUEST for one that no longer works or was replaced before, and as

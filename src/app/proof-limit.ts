@@ -14,7 +14,7 @@ const ASK_AGAIN_MS = 30_000;
 const REMEMBERED_ACCOUNTS = 10_000;
 
 /** What a look found. */
-export type Found = "payment" | "something" | "nothing";
+export type LookupResult = "payment" | "something" | "nothing";
 
 /** What is left to look for nothing; refilled at a steady pace. */
 interface Allowance {
@@ -32,7 +32,7 @@ interface AccountRecord extends Allowance {
  * Bounds what callers make this instance ask the chain for nothing: unknown transactions, such that pay nothing, expired blockhashes.
  * What is found costs nothing, so that paying is never limited. The treasury's work does not pass here.
  */
-export class ProofLimit {
+export class ChainLookupLimit {
   readonly #clock: Clock;
   readonly #metrics: Pick<Metrics, "count">;
   readonly #hasReceipts: (accountId: string) => Promise<boolean>;
@@ -59,10 +59,10 @@ export class ProofLimit {
    * @param judge what the answer is: a payment lifts the limit of the instance for its account for a while
    * @throws ToolgateError RATE_LIMITED for an account that has looked for nothing too often; UNAVAILABLE when all others together have
    */
-  async look<Answer>(
+  async run<Answer>(
     accountId: string,
     look: () => Promise<Answer>,
-    judge: (answer: Answer) => Found,
+    judge: (answer: Answer) => LookupResult,
   ): Promise<Answer> {
     const account = this.#recordOf(accountId);
     if (!this.#isTrusted(account) && this.#leftOfAll() < 1) await this.#askForReceipts(accountId, account);

@@ -41,7 +41,7 @@ export class RecentBlockhashes {
   }
 
   /** The last block height of a blockhash that was handed out here. */
-  endOf(blockhash: string): bigint | undefined {
+  lastValidBlockHeight(blockhash: string): bigint | undefined {
     return this.#ends.get(blockhash);
   }
 

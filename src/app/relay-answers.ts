@@ -69,7 +69,7 @@ export function quoteTooCheap(price: MicroUsd, minimum: MicroUsd): ToolgateError
 }
 
 /** What a claim that was not granted is answered with. Says nothing of the other transaction: its signature may not be out yet. */
-export function notClaimed(verdict: Exclude<RelayVerdict, { kind: "claimed" | "known" }>): ToolgateError {
+export function claimRefused(verdict: Exclude<RelayVerdict, { kind: "claimed" | "known" }>): ToolgateError {
   if (verdict.kind === "quote_taken") {
     return relayRefused(
       RELAY_REFUSALS.QUOTE_TAKEN,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ToolgateError } from "../domain/errors.ts";
 import type { Log } from "./keeper/work.ts";
 import { reasonOf } from "./relay-answers.ts";
-import type { RelayBook, RelayChain, RelayClaim } from "./relay-ports.ts";
+import type { RelayClaims, RelayChain, RelayClaim } from "./relay-ports.ts";
 
 /** Pauses between two looks, ms: short ones first, a transaction is usually confirmed within two seconds. */
 const [SHORT_PAUSE_MS, SHORT_UNTIL_MS, LONG_PAUSE_MS] = [250, 2_000, 1_000];
@@ -10,23 +10,23 @@ const [SHORT_PAUSE_MS, SHORT_UNTIL_MS, LONG_PAUSE_MS] = [250, 2_000, 1_000];
 const RESEND_MS = 2_000;
 
 /** What a step needs. */
-export interface PassageDeps {
-  readonly book: Pick<RelayBook, "find" | "reject" | "move">;
+export interface SubmissionDeps {
+  readonly claims: Pick<RelayClaims, "find" | "reject" | "move">;
   readonly chain: Pick<RelayChain, "simulate" | "send" | "outcome">;
   readonly log: Log;
 }
 
 /** Where a claim has come to. */
-export type Progress = Pick<RelayClaim, "state" | "reason">;
+export type SubmissionState = Pick<RelayClaim, "state" | "reason">;
 
 /**
  * Sees a claim through the network, from any state, in any instance, as often as need be: nothing is sent that was not moved to
  * `broadcast` before, nothing but the stored bytes, and `failed` is only what certainly did not and will not pay.
  */
-export class RelayPassage {
-  readonly #deps: PassageDeps;
+export class TransactionSubmission {
+  readonly #deps: SubmissionDeps;
 
-  constructor(deps: PassageDeps) {
+  constructor(deps: SubmissionDeps) {
     this.#deps = deps;
   }
 
@@ -34,8 +34,8 @@ export class RelayPassage {
    * Goes on until there is an outcome, or `patience` ends: a claim that was sent is then `unknown`. Never rejects: an outage is no
    * outcome, and what it leaves behind is taken up again.
    */
-  async follow(claim: RelayClaim, patience: AbortSignal): Promise<Progress> {
-    let progress: Progress = claim;
+  async waitForOutcome(claim: RelayClaim, patience: AbortSignal): Promise<SubmissionState> {
+    let progress: SubmissionState = claim;
     // What was sent by others, or may not have been, is sent at the first look that does not find it.
     let sentAt = -RESEND_MS;
     for (let elapsed = 0; !isOver(progress) && !patience.aborted;) {
@@ -58,28 +58,28 @@ export class RelayPassage {
   async step(
     claim: RelayClaim,
     { resend, signal }: { resend: boolean; signal: AbortSignal },
-  ): Promise<Progress> {
+  ): Promise<SubmissionState> {
     if (isOver(claim)) return claim;
     return claim.state === "claimed" ? this.#begin(claim, signal) : this.#lookFor(claim, resend, signal);
   }
 
-  async #begin(claim: RelayClaim, signal: AbortSignal): Promise<Progress> {
-    const { book, chain } = this.#deps;
+  async #begin(claim: RelayClaim, signal: AbortSignal): Promise<SubmissionState> {
+    const { claims, chain } = this.#deps;
     const problem = await chain.simulate(claim.signedTransaction, signal);
     if (problem !== undefined) {
       const reason = reasonOf("simulation_failed", problem);
-      return (await book.reject(claim.messageHash, reason))
+      return (await claims.reject(claim.messageHash, reason))
         ? { state: "failed", reason }
         : this.#reread(claim);
     }
     // Moved before it is sent, so that nobody can reject it any more. Whoever moved it, one more send does no harm.
-    const moved = await book.move(claim.messageHash, "broadcast");
+    const moved = await claims.move(claim.messageHash, "broadcast");
     const progress = moved ? { state: "broadcast" as const, reason: undefined } : await this.#reread(claim);
     if (!isOver(progress)) await this.#send(claim, signal);
     return progress;
   }
 
-  async #lookFor(claim: RelayClaim, resend: boolean, signal: AbortSignal): Promise<Progress> {
+  async #lookFor(claim: RelayClaim, resend: boolean, signal: AbortSignal): Promise<SubmissionState> {
     const { txSignature, lastValidBlockHeight } = claim;
     const outcome = await this.#deps.chain.outcome({ txSignature, lastValidBlockHeight, signal });
     if (outcome.kind === "confirmed") return this.#end(claim, { state: "confirmed", reason: undefined });
@@ -95,9 +95,9 @@ export class RelayPassage {
   async #end(
     claim: RelayClaim,
     end: { state: "confirmed" | "failed"; reason: string | undefined },
-  ): Promise<Progress> {
-    const { book, log } = this.#deps;
-    if (await book.move(claim.messageHash, end.state, end.reason)) return end;
+  ): Promise<SubmissionState> {
+    const { claims, log } = this.#deps;
+    if (await claims.move(claim.messageHash, end.state, end.reason)) return end;
     const known = await this.#reread(claim);
     if (known.state === end.state) return known;
     const fields = { quote: claim.quoteId, network: end.state, book: known.state };
@@ -117,13 +117,16 @@ export class RelayPassage {
     }
   }
 
-  async #reread({ messageHash }: RelayClaim): Promise<Progress> {
-    const claim = await this.#deps.book.find(messageHash);
+  async #reread({ messageHash }: RelayClaim): Promise<SubmissionState> {
+    const claim = await this.#deps.claims.find(messageHash);
     if (claim) return claim;
     throw new ToolgateError("UNAVAILABLE", "the payment is not on record any more", { retryAfterSeconds: 2 });
   }
 
-  async #attempt(claim: RelayClaim, options: { resend: boolean; signal: AbortSignal }): Promise<Progress> {
+  async #attempt(
+    claim: RelayClaim,
+    options: { resend: boolean; signal: AbortSignal },
+  ): Promise<SubmissionState> {
     try {
       return await this.step(claim, options);
     } catch (error) {
@@ -140,7 +143,7 @@ export class RelayPassage {
 
   async #giveUp({ messageHash, quoteId }: RelayClaim): Promise<void> {
     try {
-      await this.#deps.book.move(messageHash, "unknown");
+      await this.#deps.claims.move(messageHash, "unknown");
     } catch (error) {
       this.#deps.log.warn(
         { quote: quoteId, err: error },
@@ -151,6 +154,6 @@ export class RelayPassage {
 }
 
 /** Whether there is nothing left to do. */
-function isOver({ state }: Progress): boolean {
+function isOver({ state }: SubmissionState): boolean {
   return state === "confirmed" || state === "failed";
 }

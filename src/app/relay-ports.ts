@@ -31,7 +31,7 @@ export interface RecentBlockhash {
 }
 
 /** Who wants what relayed. */
-export interface RelayOrder {
+export interface RelayRequest {
   readonly transaction: RelayedTransaction;
   /** The quote that its memo names, opened; whether it belongs to the caller and the call was checked before. */
   readonly quote: Quote;
@@ -68,7 +68,7 @@ export interface Relay {
    * @throws ToolgateError INVALID_PAYMENT (402; nothing was sent, or it failed on the chain), QUOTE_EXPIRED, RATE_LIMITED (a quota
    *   of account or wallet), PAYMENT_PENDING (sent, outcome unknown: repeat the same), UNAVAILABLE (budget spent, or the network cannot be asked)
    */
-  relay(order: RelayOrder): Promise<{ claimedAt: number }>;
+  relay(order: RelayRequest): Promise<{ claimedAt: number }>;
   /** A blockhash for a 402 answer, a few seconds old at most; undefined when the network does not tell. Never throws. */
   recentBlockhash(): Promise<RecentBlockhash | undefined>;
   /**
@@ -143,7 +143,7 @@ export type RelayVerdict =
   | { readonly kind: "budget"; readonly of: RelayBudget; readonly retryAfterSeconds: number };
 
 /** The claims, in the database. A quote has one claim that is not `failed`, a message one claim in all. */
-export interface RelayBook {
+export interface RelayClaims {
   find(messageHash: Buffer): Promise<RelayClaim | undefined>;
   /** One transaction: message, quote, quota and budget together. */
   claim(claim: NewRelayClaim, limits: RelayLimits): Promise<RelayVerdict>;
@@ -171,7 +171,7 @@ export interface RelayChain {
    * Whether the blockhash can still be built on, and the block height, asked of the same endpoint after that: whatever the endpoint knows
    * ends within 150 blocks of it.
    */
-  blockhashStanding(blockhash: string, signal: AbortSignal): Promise<{ valid: boolean; blockHeight: bigint }>;
+  blockhashStatus(blockhash: string, signal: AbortSignal): Promise<{ valid: boolean; blockHeight: bigint }>;
   /** Runs it without sending, signatures checked, at `processed`. @returns why it would fail; undefined: it would not */
   simulate(signedTransaction: Uint8Array, signal: AbortSignal): Promise<string | undefined>;
   /** Sends the bytes to every endpoint; one that has them already is as good. @throws ToolgateError UNAVAILABLE when none took them */

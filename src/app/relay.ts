@@ -4,25 +4,25 @@ import type { MicroUsd } from "../domain/money.ts";
 import type { Quote } from "../domain/quote.ts";
 import { RELAY_REFUSALS, relayRefused } from "../domain/relay-refusal.ts";
 import type { Log } from "./keeper/work.ts";
-import type { ProofLimit } from "./proof-limit.ts";
+import type { ChainLookupLimit } from "./proof-limit.ts";
 import { RecentBlockhashes } from "./recent-blockhashes.ts";
 import {
-  notClaimed,
+  claimRefused,
   paymentFailed,
   paymentLost,
   paymentPending,
   quoteExpired,
   quoteTooCheap,
 } from "./relay-answers.ts";
-import { RelayPassage, type Progress } from "./relay-passage.ts";
+import { TransactionSubmission, type SubmissionState } from "./relay-passage.ts";
 import type {
   RecentBlockhash,
   Relay,
-  RelayBook,
+  RelayClaims,
   RelayChain,
   RelayClaim,
   RelayLimits,
-  RelayOrder,
+  RelayRequest,
   RelayState,
   RelayedTransaction,
   Sponsor,
@@ -43,7 +43,7 @@ const LOST_AFTER_MS = 300_000;
 /** What the relay is made of. */
 export interface RelayDeps {
   readonly sponsor: Sponsor;
-  readonly book: RelayBook;
+  readonly claims: RelayClaims;
   readonly chain: RelayChain;
   readonly clock: Clock;
   readonly limits: RelayLimits;
@@ -52,7 +52,7 @@ export interface RelayDeps {
   /** PAYMENT_WAIT_MS: how long a caller waits before it is told to ask again. */
   readonly waitMs: number;
   /** Bounds what claims that are refused ask of the chain. */
-  readonly proofs: Pick<ProofLimit, "look">;
+  readonly lookupLimit: Pick<ChainLookupLimit, "run">;
   readonly log: Log;
   /** Aborts at the end of a shutdown's grace period: what is under way then is left to the other instances. */
   readonly stopping: AbortSignal;
@@ -63,20 +63,21 @@ export class GaslessRelay implements Relay {
   readonly feePayer: string;
   readonly #deps: RelayDeps;
   readonly #blockhashes: RecentBlockhashes;
-  readonly #passage: RelayPassage;
+  readonly #passage: TransactionSubmission;
   /** Claims that this instance looks after right now, by message hash: however many calls wait for one, one loop runs. */
-  readonly #underway = new Map<string, Promise<Progress>>();
+  readonly #underway = new Map<string, Promise<SubmissionState>>();
 
   constructor(deps: RelayDeps) {
     this.feePayer = deps.sponsor.feePayer;
     this.#deps = deps;
     this.#blockhashes = new RecentBlockhashes(deps.chain, deps.clock);
-    this.#passage = new RelayPassage(deps);
+    this.#passage = new TransactionSubmission(deps);
   }
 
   async identify(bytes: Uint8Array): Promise<RelayedTransaction> {
     const decoded = this.#deps.sponsor.decode(bytes);
-    const txSignature = decoded.txSignature ?? (await this.#deps.book.find(decoded.messageHash))?.txSignature;
+    const txSignature =
+      decoded.txSignature ?? (await this.#deps.claims.find(decoded.messageHash))?.txSignature;
     if (txSignature !== undefined) return { ...decoded, txSignature };
     throw relayRefused(
       RELAY_REFUSALS.FEE_PAYER,
@@ -84,11 +85,11 @@ export class GaslessRelay implements Relay {
     );
   }
 
-  async relay(order: RelayOrder): Promise<{ claimedAt: number }> {
-    const known = await this.#deps.book.find(order.transaction.messageHash);
+  async relay(order: RelayRequest): Promise<{ claimedAt: number }> {
+    const known = await this.#deps.claims.find(order.transaction.messageHash);
     const claim =
       known ??
-      (await this.#deps.proofs.look(
+      (await this.#deps.lookupLimit.run(
         order.accountId,
         () => this.#claim(order),
         () => "something",
@@ -145,8 +146,8 @@ export class GaslessRelay implements Relay {
     keyId,
     receivedAt,
     signal,
-  }: RelayOrder): Promise<RelayClaim> {
-    const { sponsor, book, limits } = this.#deps;
+  }: RelayRequest): Promise<RelayClaim> {
+    const { sponsor, claims, limits } = this.#deps;
     this.#demandRelayable(quote, receivedAt);
     const { signedTransaction, feeLamports } = sponsor.sign(transaction, quote);
     const lastValidBlockHeight = await this.#lastValidBlockHeight(transaction.blockhash, signal);
@@ -162,12 +163,12 @@ export class GaslessRelay implements Relay {
       feeLamports,
       lastValidBlockHeight,
     };
-    const verdict = await book.claim(claim, limits).catch((error: unknown) => {
+    const verdict = await claims.claim(claim, limits).catch((error: unknown) => {
       // It may be stored all the same, and is sent then.
       throw error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
     });
     if (verdict.kind === "claimed" || verdict.kind === "known") return verdict.claim;
-    throw notClaimed(verdict);
+    throw claimRefused(verdict);
   }
 
   #demandRelayable(quote: Quote, at: number): void {
@@ -177,14 +178,14 @@ export class GaslessRelay implements Relay {
 
   /** Until when a transaction on that blockhash can land. Of a blockhash that others handed out only the latest end is known. */
   async #lastValidBlockHeight(blockhash: string, signal: AbortSignal): Promise<bigint> {
-    const { valid, blockHeight } = await this.#deps.chain.blockhashStanding(blockhash, signal);
+    const { valid, blockHeight } = await this.#deps.chain.blockhashStatus(blockhash, signal);
     if (!valid) {
       throw relayRefused(
         RELAY_REFUSALS.BLOCKHASH_EXPIRED,
         "the network does not take the transaction's blockhash any more; nothing was sent, sign a new transaction on a recent one",
       );
     }
-    const end = this.#blockhashes.endOf(blockhash);
+    const end = this.#blockhashes.lastValidBlockHeight(blockhash);
     if (end === undefined) return blockHeight + BLOCKHASH_BLOCKS;
     if (end - blockHeight >= BLOCKS_LEFT) return end;
     throw relayRefused(
@@ -208,7 +209,7 @@ export class GaslessRelay implements Relay {
     }
   }
 
-  async #waitFor(claim: RelayClaim, signal: AbortSignal): Promise<Progress> {
+  async #waitFor(claim: RelayClaim, signal: AbortSignal): Promise<SubmissionState> {
     const late = AbortSignal.timeout(this.#deps.waitMs);
     try {
       return await unlessAborted(this.#follow(claim), AbortSignal.any([signal, late]));
@@ -219,13 +220,13 @@ export class GaslessRelay implements Relay {
     }
   }
 
-  #follow(claim: RelayClaim): Promise<Progress> {
+  #follow(claim: RelayClaim): Promise<SubmissionState> {
     const name = claim.messageHash.toString("hex");
     const underway = this.#underway.get(name);
     if (underway) return underway;
     const patience = AbortSignal.timeout(Math.max(this.#deps.waitMs, LEAST_FOLLOW_MS));
     const following = this.#passage
-      .follow(claim, AbortSignal.any([patience, this.#deps.stopping]))
+      .waitForOutcome(claim, AbortSignal.any([patience, this.#deps.stopping]))
       .finally(() => this.#underway.delete(name));
     this.#underway.set(name, following);
     return following;

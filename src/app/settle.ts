@@ -4,9 +4,16 @@ import { parseMemo } from "../domain/memo.ts";
 import { displayUsd, type MicroUsd } from "../domain/money.ts";
 import { stepIdOf, type Quote, type Quotes } from "../domain/quote.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Payment } from "./gasless.ts";
+import type { IdentifiedPayment } from "./gasless.ts";
 import { paymentPending } from "./relay-answers.ts";
-import type { CallContext, CallPayment, Chain, ChainVerdict, Deposit, Ledger } from "./ports.ts";
+import type {
+  CallContext,
+  CallPayment,
+  PaymentVerifier,
+  PaymentVerdict,
+  VerifiedTransfer,
+  Ledger,
+} from "./ports.ts";
 
 /** How far the cluster's clock may be from ours, ms: a transaction stamped earlier than its quote by more than this cannot be its payment. */
 const CLUSTER_CLOCK_MS = 60_000;
@@ -17,7 +24,7 @@ const FINALITY_GRACE_MS = 120_000;
 /** What settling a proof needs. */
 export interface SettleDeps {
   readonly ledger: Ledger;
-  readonly chain: Chain;
+  readonly chain: PaymentVerifier;
   readonly quotes: Quotes;
   readonly clock: Clock;
   readonly memoPrefix: string;
@@ -25,26 +32,26 @@ export interface SettleDeps {
   readonly finalizedAbove: MicroUsd;
 }
 
-type Paid = Extract<ChainVerdict, { kind: "paid" }>;
+type Paid = Extract<PaymentVerdict, { kind: "paid" }>;
 
 /**
  * Checks that the quote which a proof names belongs to this caller and this call; consumes nothing.
  * @param quote undefined: it could not be opened
  */
-export function demandQuote(
+export function requireQuote(
   quote: Quote | undefined,
-  proof: Payment,
+  proof: IdentifiedPayment,
   accountId: string,
   fingerprint: Buffer,
 ): Quote {
   if (!quote) throw refused("the quote is not one of ours; use the quote_id of the 402 answer, unchanged");
   if (quote.accountId !== accountId) throw refused("the quote was issued to another account");
-  if (!quote.binding.equals(fingerprint)) {
+  if (!quote.fingerprint.equals(fingerprint)) {
     throw refused(
       "the quote was issued for another tool or other params; repeat the call exactly as it was quoted",
     );
   }
-  if (proof.claimed.stepId !== undefined && proof.claimed.stepId !== stepIdOf(quote.quoteId)) {
+  if (proof.stated.stepId !== undefined && proof.stated.stepId !== stepIdOf(quote.quoteId)) {
     throw refused("step_id does not belong to the quote");
   }
   return quote;
@@ -57,9 +64,9 @@ export function demandQuote(
  * @returns the payment, ready to be credited and held with the call
  * @throws ToolgateError INVALID_PAYMENT, QUOTE_EXPIRED, PAYMENT_PENDING or UNAVAILABLE
  */
-export async function settle(
+export async function settlePayment(
   deps: SettleDeps,
-  proof: Payment,
+  proof: IdentifiedPayment,
   quote: Quote,
   receivedAt: number,
   context: CallContext,
@@ -77,7 +84,7 @@ export async function settle(
       txSignature: proof.txSignature,
       quoteId: quote.quoteId,
       stepId: stepIdOf(quote.quoteId),
-      deposit,
+      transfer: deposit,
     };
   const { credited } = await deps.ledger.credit(quote.accountId, deposit);
   throw new ToolgateError(problem.code, `${problem.message}; ${whereItWent(credited, paid.amount)}`);
@@ -88,16 +95,16 @@ export async function settle(
  * answer, so that a payment which cannot be verified (yet) is no error: it stays as good as it was. One that was left to us to send is
  * not sent for it; if it was sent before, the keeper credits it.
  */
-export async function creditBesides(
+export async function creditExtraPayment(
   deps: SettleDeps,
-  proof: Payment,
+  proof: IdentifiedPayment,
   named: Quote | undefined,
   fingerprint: Buffer,
   context: CallContext,
 ): Promise<void> {
   if (proof.unsent) return;
   try {
-    const quote = demandQuote(named, proof, context.caller.accountId, fingerprint);
+    const quote = requireQuote(named, proof, context.caller.accountId, fingerprint);
     if (isLate(deps, quote, deps.clock.now())) return;
     const { deposit } = await lookUp(deps, proof, quote, context);
     await deps.ledger.credit(quote.accountId, deposit);
@@ -107,7 +114,7 @@ export async function creditBesides(
 }
 
 /** The payment of this quote, as the chain tells it. @throws ToolgateError INVALID_PAYMENT or UNAVAILABLE */
-async function lookUp(deps: SettleDeps, proof: Payment, quote: Quote, context: CallContext) {
+async function lookUp(deps: SettleDeps, proof: IdentifiedPayment, quote: Quote, context: CallContext) {
   const { unsent, txSignature } = proof;
   const accountId = unsent ? undefined : context.caller.accountId;
   const verdict = await deps.chain
@@ -129,7 +136,7 @@ async function lookUp(deps: SettleDeps, proof: Payment, quote: Quote, context: C
   return { paid, memoStepId: memo.form === "step" ? memo.stepId : undefined, deposit };
 }
 
-function expectPaid(verdict: ChainVerdict, { unsent }: Payment): Paid {
+function expectPaid(verdict: PaymentVerdict, { unsent }: IdentifiedPayment): Paid {
   switch (verdict.kind) {
     case "paid":
       return verdict;
@@ -160,8 +167,13 @@ function expectPaid(verdict: ChainVerdict, { unsent }: Payment): Paid {
  * Where the proof says something else than the chain. Such a proof is refused and consumes nothing: the payment still buys the
  * call that its memo names, for whoever was quoted. Else a stranger who saw it on the chain could spoil it.
  */
-function mismatchOf(proof: Payment, quote: Quote, paid: Paid, memoQuoteId: string): string | undefined {
-  const { memo, amount } = proof.claimed;
+function mismatchOf(
+  proof: IdentifiedPayment,
+  quote: Quote,
+  paid: Paid,
+  memoQuoteId: string,
+): string | undefined {
+  const { memo, amount } = proof.stated;
   if (memoQuoteId !== quote.quoteId)
     return "the memo on the chain names another quote; send the quote_id that it names, from the account that was quoted";
   if (memo !== undefined && memo !== paid.memo) return "payment_proof.memo is not the memo on the chain";
@@ -183,7 +195,7 @@ function problemOf(
   deps: SettleDeps,
   quote: Quote,
   receivedAt: number,
-  paid: Paid & { memoStepId: string | undefined; paidBy: Deposit["paidBy"] },
+  paid: Paid & { memoStepId: string | undefined; paidBy: VerifiedTransfer["paidBy"] },
 ) {
   const invalid = (message: string) => ({
     code: "INVALID_PAYMENT" as const,
@@ -208,7 +220,11 @@ function problemOf(
   return undefined;
 }
 
-function depositOf({ txSignature, unsent }: Payment, quoteId: string, paid: Paid): Deposit {
+function depositOf(
+  { txSignature, unsent }: IdentifiedPayment,
+  quoteId: string,
+  paid: Paid,
+): VerifiedTransfer {
   const { amount, payer, slot, blockTime, finalized } = paid;
   const paidBy = unsent ? "gasless" : "transfer";
   return { txSignature, quoteId, amount, payer, slot, blockTime, finalized, paidBy };

@@ -1,9 +1,15 @@
 import { parseAddress } from "../domain/base58.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import { isInOneForm, isSignedBy } from "../domain/ed25519.ts";
+import { isCanonicalKey, isSignedBy } from "../domain/ed25519.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { isTextSigned } from "../domain/offchain-message.ts";
-import { isGood, isNonce, newChallenge, type SignInInput, type SignInPlace } from "../domain/sign-in.ts";
+import {
+  isValidChallenge,
+  isNonce,
+  newChallenge,
+  type SignInInput,
+  type SignInOrigin,
+} from "../domain/sign-in.ts";
 import type { Accounts } from "./ports.ts";
 import type { Session, Sessions, SignInChallenges, SignInForms } from "./session-ports.ts";
 
@@ -16,7 +22,7 @@ export interface SignInDeps {
   readonly clock: Clock;
   readonly random: Random;
   /** Where the console is; never what a request says of that. */
-  readonly place: () => SignInPlace;
+  readonly origin: () => SignInOrigin;
 }
 
 /** What a wallet signed: the text, or a transaction that says it. */
@@ -46,8 +52,8 @@ export class SignIn {
 
   /** Makes a challenge, good once and for five minutes. */
   async begin(): Promise<SignInInput> {
-    const { challenges, clock, random, place } = this.#deps;
-    const input = newChallenge(place(), clock, random);
+    const { challenges, clock, random, origin } = this.#deps;
+    const input = newChallenge(origin(), clock, random);
     await challenges.add(input);
     return input;
   }
@@ -81,8 +87,8 @@ export class SignIn {
   }
 
   #good(input: SignInInput | undefined): SignInInput | undefined {
-    const { place, clock } = this.#deps;
-    return input && isGood(input, place(), clock) ? input : undefined;
+    const { origin, clock } = this.#deps;
+    return input && isValidChallenge(input, origin(), clock) ? input : undefined;
   }
 
   async #demandTransaction(
@@ -121,7 +127,8 @@ function demandMessage(
 /** @throws ToolgateError INVALID_REQUEST */
 function keyOf(address: string): Uint8Array {
   const key = parseAddress(address);
-  if (!key || !isInOneForm(key)) throw invalidField("address", "is not a Solana address (base58, 32 bytes)");
+  if (!key || !isCanonicalKey(key))
+    throw invalidField("address", "is not a Solana address (base58, 32 bytes)");
   return key;
 }
 

@@ -20,7 +20,7 @@ export interface HistoryQuery {
   /** Everything from this time on; where it is earlier than `fromSlot`, the later bound counts. */
   fromTime: Date;
   /** Which endpoint is asked first: the turn modulo their number. Another turn reads the history of another node. */
-  turn: number;
+  firstEndpoint: number;
   signal: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export interface Movement {
 }
 
 /** How a payment that was accepted before finality stands by now. */
-export type Standing =
+export type FinalityStatus =
   /** It can no longer be forked away, and it paid what was credited. */
   | "finalized"
   /** Not finalized yet, or it cannot be told: ask again. */
@@ -77,7 +77,7 @@ export interface TreasuryChain {
   /** What the account holds, finalized, micro-USD. */
   balance(signal: AbortSignal): Promise<MicroUsd>;
   /** How these payments stand, in their order. An endpoint that cannot answer makes what the others do not know `pending`. */
-  standings(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<Standing[]>;
+  finalityStatuses(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]>;
 }
 
 /** How far the watch of a treasury account has come. */
@@ -85,7 +85,7 @@ export interface WatchState {
   /** Every movement up to this slot is recorded. */
   slot: bigint;
   /** When the watch last looked at all of the history up to the head. */
-  lookedAt: Date;
+  checkedAt: Date;
   /** What the account held when the watch began, micro-USD. */
   opening: MicroUsd;
   /** `opening` and every movement recorded, micro-USD: what the account must hold. */
@@ -93,12 +93,12 @@ export interface WatchState {
 }
 
 /** A movement and whom it belongs to: the account and the quote, or the deposit, that its memo names; undefined: nobody's yet. */
-export interface OwnedMovement extends Omit<Movement, "balanceAfter"> {
-  owner: { accountId: string; quoteId: string } | undefined;
+export interface AttributedMovement extends Omit<Movement, "balanceAfter"> {
+  attribution: { accountId: string; quoteId: string } | undefined;
 }
 
 /** What recording a movement came to. */
-export type Recorded =
+export type RecordResult =
   /** It was recorded before. */
   | "known"
   /** A payment that had been credited when it was proved; it is finalized now. */
@@ -115,27 +115,27 @@ export type Recorded =
   | "mismatch";
 
 /** The books of the treasury: what reached the token account and left it, each movement once. */
-export interface TreasuryBooks {
+export interface TreasuryLedger {
   /**
    * Takes or keeps the lead among the instances for `leaseMs`: one at a time does the treasury's work.
    * @returns whether this instance leads
    */
-  lead(leaseMs: number): Promise<boolean>;
+  acquireLeadership(leaseMs: number): Promise<boolean>;
   /** Gives the lead up, so that another instance need not wait for it to run out. */
-  resign(): Promise<void>;
+  releaseLeadership(): Promise<void>;
   /** When this installation began, by the database's clock: no quote is older. */
   installedAt(): Promise<Date>;
   /** Undefined: the watch of this account has not begun. */
   watch(tokenAccount: string): Promise<WatchState | undefined>;
   /** Begins the watch of an account, once: what it held before is the operator's. */
-  beginWatch(tokenAccount: string, opening: { amount: MicroUsd; slot: bigint }): Promise<void>;
+  startWatch(tokenAccount: string, opening: { amount: MicroUsd; slot: bigint }): Promise<void>;
   /** Which of these are not recorded yet; with the amount of those whose payment was credited when it was proved. */
   unrecorded(
     tokenAccount: string,
     txSignatures: readonly string[],
   ): Promise<{ txSignature: string; credited: MicroUsd | undefined }[]>;
   /** Books a movement, once; 0n changes nothing. */
-  record(tokenAccount: string, movement: OwnedMovement): Promise<Recorded>;
+  record(tokenAccount: string, movement: AttributedMovement): Promise<RecordResult>;
   /**
    * Moves the watch on to a slot, never back, once everything up to it is recorded.
    * @param whole whether that is all of the history up to the head, as `lookedAt` tells; true when left out
@@ -161,7 +161,7 @@ export interface TreasuryBooks {
 export type SuspenseStatus = "open" | "assigned";
 
 /** Who a transfer is given to: an account, or the operator, whose own money it is. */
-export type SuspenseOwner = { accountId: string } | "operator";
+export type SuspenseRecipient = { accountId: string } | "operator";
 
 /** A transfer that reached the treasury and names no quote of ours. */
 export interface SuspendedTransfer {
@@ -174,7 +174,7 @@ export interface SuspendedTransfer {
   blockTime: Date;
   status: SuspenseStatus;
   /** Undefined while it is open. */
-  assignedTo: SuspenseOwner | undefined;
+  assignedTo: SuspenseRecipient | undefined;
   /** Why. */
   reason: string | undefined;
 }
@@ -191,7 +191,11 @@ export interface Suspense {
    * Gives a transfer to its owner, once: a repeat with the same owner changes nothing.
    * @throws ToolgateError NOT_FOUND for an unknown transfer or account; INVALID_REQUEST when it was assigned to another
    */
-  assign(assignment: { txSignature: string; to: SuspenseOwner; reason: string }): Promise<SuspendedTransfer>;
+  assign(assignment: {
+    txSignature: string;
+    to: SuspenseRecipient;
+    reason: string;
+  }): Promise<SuspendedTransfer>;
 }
 
 /** The operator's refunds. */

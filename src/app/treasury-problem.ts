@@ -3,7 +3,7 @@ import { formatUsdc, type MicroUsd } from "../domain/money.ts";
 import type { WatchState } from "./treasury-ports.ts";
 
 /** What judging needs. */
-export interface TreasuryProblemDeps {
+export interface TreasuryCheckDeps {
   readonly clock: Clock;
   /** WATCH_INTERVAL_MS: how often the treasury is looked at. */
   readonly watchIntervalMs: number;
@@ -15,11 +15,11 @@ const MINUTE_MS = 60_000;
 const SETTLED_MS = 10_000;
 
 /** Says what is wrong with the treasury. It remembers differences: one that the watch explains a moment later is none. */
-export class TreasuryProblem {
-  readonly #deps: TreasuryProblemDeps;
+export class TreasuryCheck {
+  readonly #deps: TreasuryCheckDeps;
   #seen: { held: MicroUsd; expected: MicroUsd; lookedAt: number } | undefined;
 
-  constructor(deps: TreasuryProblemDeps) {
+  constructor(deps: TreasuryCheckDeps) {
     this.#deps = deps;
   }
 
@@ -28,10 +28,10 @@ export class TreasuryProblem {
    * @param watch what the books say, read after it; undefined while the watch has not begun
    * @returns undefined when nothing is wrong
    */
-  of(held: MicroUsd | undefined, watch: WatchState | undefined): string | undefined {
+  problem(held: MicroUsd | undefined, watch: WatchState | undefined): string | undefined {
     if (!watch) return "The treasury is not watched yet: no instance has been able to read its history.";
     const { clock, watchIntervalMs } = this.#deps;
-    const idleMs = clock.now() - watch.lookedAt.getTime();
+    const idleMs = clock.now() - watch.checkedAt.getTime();
     if (idleMs > Math.max(2 * MINUTE_MS, 3 * watchIntervalMs)) {
       return `The treasury's history was last looked at ${Math.floor(idleMs / MINUTE_MS)} minutes ago: payments since then are not found.`;
     }
@@ -39,14 +39,14 @@ export class TreasuryProblem {
     return this.#difference(held, watch);
   }
 
-  #difference(held: MicroUsd, { expected, lookedAt }: WatchState): string | undefined {
+  #difference(held: MicroUsd, { expected, checkedAt }: WatchState): string | undefined {
     const difference = held - expected;
     if (difference === 0n) this.#seen = undefined;
     if (difference === 0n) return undefined;
     if (this.#seen?.held !== held || this.#seen.expected !== expected) {
-      this.#seen = { held, expected, lookedAt: lookedAt.getTime() };
+      this.#seen = { held, expected, lookedAt: checkedAt.getTime() };
     }
-    if (lookedAt.getTime() - this.#seen.lookedAt < SETTLED_MS) return undefined;
+    if (checkedAt.getTime() - this.#seen.lookedAt < SETTLED_MS) return undefined;
     return difference > 0n
       ? `The treasury holds ${formatUsdc(difference)} USDC more than the books say.`
       : `The treasury holds ${formatUsdc(-difference)} USDC less than the books say.`;

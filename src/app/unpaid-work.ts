@@ -6,7 +6,7 @@ import type { Metrics } from "./metrics.ts";
 export const UNPAID_PER_HOUR = 20;
 
 /** Charged calls that allow one more. */
-export const CHARGED_FOR_ONE = 20;
+export const CHARGED_PER_EXTRA = 20;
 
 /** Pairs of account and tool whose charged calls are counted. */
 const MOST_COUNTED = 10_000;
@@ -14,7 +14,7 @@ const MOST_COUNTED = 10_000;
 /** Counts over all instances. */
 export interface UnpaidWorkStore {
   /** Milliseconds for which the account's calls of the tool are refused, from memory; 0: they are not. */
-  heldMs(accountId: string, tool: string): number;
+  blockedMs(accountId: string, tool: string): number;
   /** Counts one. Does not reject. @param charged calls of both that were charged since the last count */
   add(accountId: string, tool: string, charged: number): Promise<void>;
 }
@@ -34,8 +34,8 @@ export class UnpaidWork {
   }
 
   /** @throws ToolgateError RATE_LIMITED for an account that has had too much of it */
-  require(accountId: string, tool: string): void {
-    const heldMs = this.#store.heldMs(accountId, tool);
+  requireAllowance(accountId: string, tool: string): void {
+    const heldMs = this.#store.blockedMs(accountId, tool);
     if (heldMs <= 0) return;
     this.#metrics.count("toolgate_unpaid_work_refused_total", 1, { tool });
     const retryAfterSeconds = Math.ceil(heldMs / 1_000);

@@ -1,17 +1,20 @@
 import { ToolgateError } from "../domain/errors.ts";
 import { displayUsd, type MicroUsd } from "../domain/money.ts";
 import { PaymentRequiredError } from "./payment-required.ts";
-import type { Begun, Ledger } from "./ports.ts";
+import type { AuthorizeResult, Ledger } from "./ports.ts";
 import type { Quote } from "../domain/quote.ts";
 
 /** A verdict of the ledger by which nothing runs, because of what was before. */
-export type Precedent = Exclude<Begun, { kind: "started" | "insufficient" | "capped" | "replay" }>;
+export type PriorRefusal = Exclude<
+  AuthorizeResult,
+  { kind: "started" | "insufficient" | "capped" | "replay" }
+>;
 
 /** What a caller is told of a call that cannot run because of what was before: what happened, and what to do. */
-export async function refusalOf(
+export async function priorCallError(
   ledger: Ledger,
   accountId: string,
-  { kind }: Precedent,
+  { kind }: PriorRefusal,
 ): Promise<ToolgateError> {
   switch (kind) {
     case "in_progress":
@@ -45,7 +48,7 @@ export async function refusalOf(
 }
 
 /** A call that the balance does not cover. */
-export interface ShortCall {
+export interface UnaffordableCall {
   readonly tool: string;
   /** Micro-USD. */
   readonly price: MicroUsd;
@@ -59,7 +62,10 @@ export interface ShortCall {
  * What a caller is told whose balance does not cover the call. A quote is offered only to who has sent no proof and owes nothing,
  * so that a client which takes every 402 for an invitation to pay does not pay again and again.
  */
-export function shortOf({ tool, price, balance, proved }: ShortCall, quote: () => Quote): ToolgateError {
+export function insufficientFunds(
+  { tool, price, balance, proved }: UnaffordableCall,
+  quote: () => Quote,
+): ToolgateError {
   const figures = `the balance is ${displayUsd(balance)} and this call costs ${displayUsd(price)}`;
   if (balance < 0n) {
     const credited = proved ? "The payment that came with it was credited. " : "";

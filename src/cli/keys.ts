@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ApiKey, ListedKey } from "../app/ports.ts";
 import { formatUsdc, type MicroUsd } from "../domain/money.ts";
-import { newKeyOf } from "../domain/new-key.ts";
+import { validateNewKey } from "../domain/new-key.ts";
 import { DEFAULT_SCOPES, type Scope } from "../domain/scope.ts";
 import { BUILT_IN_TOOLS } from "../tools/names.ts";
 import { moment, names, scopes, span, usdc } from "./arguments.ts";
@@ -93,7 +93,7 @@ async function create(options: CreateOptions): Promise<void> {
   const limits = { expiresAt, perCall, perDay, tools: options.tools ?? [] };
   const made = await withPostgres((postgres, config) => {
     const tools = [...BUILT_IN_TOOLS, ...config.tools.map((tool) => tool.name)];
-    const wished = newKeyOf({ name, scopes: options.scopes ?? [], limits }, { tools, now: Date.now() });
+    const wished = validateNewKey({ name, scopes: options.scopes ?? [], limits }, { tools, now: Date.now() });
     return postgres.apiKeys.create({ accountId, ...wished });
   });
   outputFor(options.json ?? false).record({ api_key: made.secret, ...keyRecord(made.key) });

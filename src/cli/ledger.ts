@@ -44,7 +44,7 @@ export function addLedgerCommands(program: Command): void {
           account_id: quote.accountId,
           price_usdc: formatUsdc(quote.price),
           step_id: stepIdOf(quote.quoteId),
-          binding: quote.binding.toString("hex"),
+          binding: quote.fingerprint.toString("hex"),
           issued_at: new Date(quote.issuedAt),
           expires_at: new Date(quote.expiresAt),
           expired: systemClock.now() > quote.expiresAt,

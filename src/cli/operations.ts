@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Command } from "commander";
-import type { ExplainedFailure, Operations, Status } from "../app/operations.ts";
+import type { ExplainedFailure, Operations, ServiceStatus } from "../app/operations.ts";
 import type { OperatorAction } from "../app/operations-ports.ts";
 import { ConfigError } from "../config/config.ts";
 import { secretsIn } from "../config/secrets.ts";
@@ -85,7 +85,7 @@ async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<
   });
 }
 
-function printStatus(status: Status, json: boolean): void {
+function printStatus(status: ServiceStatus, json: boolean): void {
   const { treasury, feePayer, endpoints, minutes, suspense, revenue } = status;
   const { held, watch, problem } = treasury;
   const figures = {
@@ -93,7 +93,7 @@ function printStatus(status: Status, json: boolean): void {
     token_account: treasury.tokenAccount,
     held_usdc: usdcOrNull(held),
     expected_usdc: usdcOrNull(watch?.expected),
-    looked_at: watch?.lookedAt ?? null,
+    looked_at: watch?.checkedAt ?? null,
     treasury_problem: problem ?? null,
     liabilities_usdc: formatUsdc(status.liabilities),
     revenue_usdc: usdcOrNull(revenue),
@@ -123,7 +123,7 @@ function printStatus(status: Status, json: boolean): void {
 }
 
 function actionRecord(action: OperatorAction): Record<string, unknown> {
-  const { actionId, at, actor, name, target, details, failure, repeats } = action;
+  const { actionId, at, actor, name, target, details, failure, repeatOf } = action;
   return {
     action_id: actionId,
     at,
@@ -132,7 +132,7 @@ function actionRecord(action: OperatorAction): Record<string, unknown> {
     action: name,
     target,
     failure: failure ?? null,
-    repeats: repeats ?? null,
+    repeats: repeatOf ?? null,
     details,
   };
 }

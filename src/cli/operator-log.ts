@@ -1,6 +1,6 @@
 import os from "node:os";
 import process from "node:process";
-import { acting } from "../app/operator-actions.ts";
+import { recordedAction } from "../app/operator-actions.ts";
 import type { ActionName, NewAction } from "../app/operations-ports.ts";
 import type { TierChange } from "../app/ports.ts";
 import type { JsonObject, JsonValue } from "../domain/json.ts";
@@ -17,8 +17,14 @@ export function recorded(postgres: Postgres, log: Logger): Postgres {
     given: { details: object; once?: string },
     work: () => Promise<Result>,
   ): Promise<Result> => {
-    const action: NewAction = { actor, name, target, details: detailsOf(given.details), once: given.once };
-    return acting({ actions, log }, action, work);
+    const action: NewAction = {
+      actor,
+      name,
+      target,
+      details: detailsOf(given.details),
+      idempotencyKey: given.once,
+    };
+    return recordedAction({ actions, log }, action, work);
   };
   return {
     ...postgres,

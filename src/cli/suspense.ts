@@ -1,6 +1,6 @@
 import process from "node:process";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import type { SuspendedTransfer, SuspenseOwner, SuspenseStatus } from "../app/treasury-ports.ts";
+import type { SuspendedTransfer, SuspenseRecipient, SuspenseStatus } from "../app/treasury-ports.ts";
 import { parseSignature } from "../domain/base58.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { explanation } from "./arguments.ts";
@@ -72,7 +72,7 @@ async function assign({ tx, reason, json = false, ...to }: AssignOptions, comman
 function ownerOf({
   account,
   operator = false,
-}: Pick<AssignOptions, "account" | "operator">): SuspenseOwner | undefined {
+}: Pick<AssignOptions, "account" | "operator">): SuspenseRecipient | undefined {
   if ((account !== undefined) === operator) return undefined;
   return account === undefined ? "operator" : { accountId: account };
 }

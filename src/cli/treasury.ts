@@ -38,7 +38,7 @@ async function show(json: boolean): Promise<void> {
       opening_usdc: watch === undefined ? null : formatUsdc(watch.opening),
       expected_usdc: watch === undefined ? null : formatUsdc(watch.expected),
       slot: watch?.slot ?? null,
-      looked_at: watch?.lookedAt ?? null,
+      looked_at: watch?.checkedAt ?? null,
       suspense_count: suspended.count,
       suspense_usdc: formatUsdc(suspended.amount),
       fee_payer: feePayer?.address ?? null,

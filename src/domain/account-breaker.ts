@@ -34,10 +34,10 @@ export class AccountBreaker {
   }
 
   /** Returns whether a call may be made; then its outcome has to be reported. */
-  admit(accountId: string): boolean {
+  allow(accountId: string): boolean {
     const own = this.#own.get(accountId);
-    if (own && !own.admit()) return false;
-    if (this.#shared.admit()) return true;
+    if (own && !own.allow()) return false;
+    if (this.#shared.allow()) return true;
     own?.abandoned();
     return false;
   }

@@ -9,7 +9,7 @@ export const NETWORK = "solana-mainnet";
 export const ASSET = "USDC";
 
 /** What a proof says of its payment besides; undefined: it does not say. */
-export interface Claimed {
+export interface StatedPayment {
   amount: MicroUsd | undefined;
   memo: string | undefined;
   stepId: string | undefined;
@@ -21,7 +21,7 @@ export interface TransferProof {
   /** Transaction signature in base58, 64 bytes, canonical. */
   txSignature: string;
   quoteId: string;
-  claimed: Claimed;
+  stated: StatedPayment;
 }
 
 /** The body form (specification 2.4). */
@@ -40,7 +40,7 @@ export interface BodyProof {
  */
 export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferProof {
   if (body.network !== NETWORK) throw malformedProof(`payment_proof.network: must be ${NETWORK}`);
-  const memo = body.memo === undefined ? undefined : memoIn(body.memo, memoPrefix);
+  const memo = body.memo === undefined ? undefined : parseProofMemo(body.memo, memoPrefix);
   const quoteId = body.quoteId ?? memo?.quoteId;
   if (quoteId === undefined)
     throw malformedProof("payment_proof.quote_id: is missing, and no memo names the quote");
@@ -58,9 +58,9 @@ export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferPro
   const stepId = body.stepId ?? (memo?.form === "step" ? memo.stepId : undefined);
   return {
     kind: "transfer",
-    txSignature: signatureIn(body.txRef, "payment_proof.tx_ref"),
-    quoteId: quoteIdIn(quoteId, "payment_proof.quote_id"),
-    claimed: { amount, memo: body.memo, stepId },
+    txSignature: requireSignature(body.txRef, "payment_proof.tx_ref"),
+    quoteId: requireQuoteId(quoteId, "payment_proof.quote_id"),
+    stated: { amount, memo: body.memo, stepId },
   };
 }
 
@@ -68,7 +68,7 @@ export function parseBodyProof(body: BodyProof, memoPrefix: string): TransferPro
 export const DEPOSIT_PAYS_NO_CALL =
   "names a deposit, which pays no call by itself: it is credited to the balance of its account once it is finalized. Wait for that, then repeat the call without a proof";
 
-function memoIn(text: string, memoPrefix: string): Memo {
+function parseProofMemo(text: string, memoPrefix: string): Memo {
   const memo = parseMemo(text, memoPrefix);
   if (memo?.form === "deposit") throw malformedProof(`payment_proof.memo: ${DEPOSIT_PAYS_NO_CALL}`);
   if (memo) return memo;
@@ -78,14 +78,14 @@ function memoIn(text: string, memoPrefix: string): Memo {
 }
 
 /** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text has the form of a quote identifier */
-export function quoteIdIn(text: string, field: string): string {
+export function requireQuoteId(text: string, field: string): string {
   if (text.startsWith("dep_")) throw malformedProof(`${field}: ${DEPOSIT_PAYS_NO_CALL}`);
   if (!isQuoteId(text)) throw malformedProof(`${field}: must be the quote_id of a 402 answer, unchanged`);
   return text;
 }
 
 /** @throws ToolgateError INVALID_PAYMENT 400 naming the field unless the text is a transaction signature */
-export function signatureIn(text: string, field: string): string {
+export function requireSignature(text: string, field: string): string {
   if (!parseSignature(text))
     throw malformedProof(`${field}: must be a transaction signature (base58 of 64 bytes)`);
   return text;

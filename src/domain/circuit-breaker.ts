@@ -38,7 +38,7 @@ export class CircuitBreaker {
   }
 
   /** Asks leave to make one call. Whoever gets it reports the outcome: succeeded, failed or abandoned. */
-  admit(): boolean {
+  allow(): boolean {
     if (this.waitMs > 0) return false;
     if (this.#failures < this.#failuresToOpen) return true;
     if (this.#trialUntil > this.#clock.now()) return false;
@@ -52,7 +52,7 @@ export class CircuitBreaker {
   }
 
   /** Asks leave for a call before a pause is over, for want of another endpoint: one at a time, and one a second. */
-  admitEarly(): boolean {
+  allowEarly(): boolean {
     const now = this.#clock.now();
     if (!this.paused || this.#trialUntil > now || now - this.#earlyAt < EARLY_MS) return false;
     this.#earlyAt = now;

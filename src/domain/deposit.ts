@@ -32,14 +32,14 @@ export interface Candidate {
 }
 
 /** What a transaction did to the treasury, and the one memo of ours that it carries. */
-export interface CandidateReading {
+export interface TransactionEffect {
   /** Micro-USD. */
   readonly change: MicroUsd;
   readonly memo: string | undefined;
 }
 
 /** What a candidate is to its deposit. */
-export type Sighting = Candidate & {
+export type DepositMatch = Candidate & {
   /** `pays`: it carries the deposit's memo. `stray`: it pays the treasury with another memo, or none. `failed`: it moved nothing. */
   readonly kind: "pays" | "stray" | "failed";
   /** Of a stray: whether its memo names something else of ours, which has the money. */
@@ -53,11 +53,11 @@ export type Sighting = Candidate & {
  * @param sent whether we sent it ourselves for this deposit, so that its memo is known
  * @returns undefined for what is nothing to the deposit
  */
-export function sightingOf(
+export function matchDeposit(
   candidate: Candidate,
-  reading: CandidateReading | undefined,
+  reading: TransactionEffect | undefined,
   { memo, sent }: { memo: string; sent: boolean },
-): Sighting | undefined {
+): DepositMatch | undefined {
   if (!reading) return sent ? { ...candidate, kind: "pays", stage: "seen", failure: undefined } : undefined;
   const named = reading.memo === memo;
   if (candidate.failure !== undefined) return named ? { ...candidate, kind: "failed" } : undefined;
@@ -71,9 +71,9 @@ const KINDS = ["failed", "stray", "pays"] as const;
 const STAGES = ["seen", "confirmed", "finalized"] as const;
 
 /** The one of several that tells most: one that pays before one that does not, then the surer one. Of equals the first. */
-export function bestOf(sightings: readonly Sighting[]): Sighting | undefined {
-  const rank = ({ kind, stage }: Sighting) => KINDS.indexOf(kind) * STAGES.length + STAGES.indexOf(stage);
-  return sightings.reduce<Sighting | undefined>(
+export function bestMatch(sightings: readonly DepositMatch[]): DepositMatch | undefined {
+  const rank = ({ kind, stage }: DepositMatch) => KINDS.indexOf(kind) * STAGES.length + STAGES.indexOf(stage);
+  return sightings.reduce<DepositMatch | undefined>(
     (best, sighting) => (best && rank(best) >= rank(sighting) ? best : sighting),
     undefined,
   );
@@ -83,7 +83,7 @@ export function bestOf(sightings: readonly Sighting[]): Sighting | undefined {
 export type DepositState = "waiting" | Stage | "credited" | "failed" | "unassigned";
 
 /** What is told of a deposit. */
-export interface DepositStanding {
+export interface DepositStatus {
   readonly state: DepositState;
   readonly txSignature: string | undefined;
   /** Why it is not going to be credited; undefined while it is. */
@@ -94,7 +94,7 @@ export interface DepositStanding {
  * How a deposit stands. Only the books say that it is credited, whatever was seen.
  * @param sighting null: the chain was looked at and shows nothing; undefined: it was not looked at
  */
-export function standingOf(deposit: Deposit, sighting: Sighting | null | undefined): DepositStanding {
+export function depositStatus(deposit: Deposit, sighting: DepositMatch | null | undefined): DepositStatus {
   const { credited, creditedBy, txSignature } = deposit;
   if (credited > 0n) return { state: "credited", txSignature: creditedBy, failure: undefined };
   if (sighting === null) return { state: "waiting", txSignature, failure: undefined };

@@ -20,7 +20,7 @@ export function isSignedBy(key: Uint8Array, message: Uint8Array, signature: Uint
 }
 
 /** Whether the y in a key is below the prime (RFC 8032, section 5.1.3): another key would stand for the same point otherwise. */
-export function isInOneForm(key: Uint8Array): boolean {
+export function isCanonicalKey(key: Uint8Array): boolean {
   const y = Buffer.from(key).reverse();
   y[0] = (y[0] ?? 0) & 0x7f; // without the sign of x
   return y.compare(PRIME) < 0;

@@ -13,16 +13,16 @@ export function fieldPath(path: readonly PropertyKey[]): string {
 }
 
 /** A type of JSON Schema with its article, e.g. `an array`, `a whole number`. */
-export function nameOfType(expected: string): string {
+export function describeType(expected: string): string {
   if (expected === "int" || expected === "integer") return "a whole number";
   if (expected === "null") return "null";
   return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
 }
 
 /** What a value is, in the same words. */
-export function kindOf(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "number") return Number.isInteger(value) ? "a number" : "a fraction";
-  return nameOfType(typeof value);
+  return describeType(typeof value);
 }

@@ -10,12 +10,12 @@ const DEPTH = 2;
 const WIDEST = 16;
 
 /** The JSON of an object, which may be known. */
-export function textOf(object: JsonObject): string {
+export function jsonOf(object: JsonObject): string {
   return texts.get(object) ?? JSON.stringify(object);
 }
 
 /** The JSON of an object, made once: the object must not be changed afterwards. To keep it costs as much as to write a short one again. */
-export function keptText(object: JsonObject): string {
+export function cacheJson(object: JsonObject): string {
   const known = texts.get(object);
   if (known !== undefined) return known;
   const text = JSON.stringify(object);
@@ -24,7 +24,7 @@ export function keptText(object: JsonObject): string {
 }
 
 /** The object that this is the JSON of, which it is written as again; undefined of any other JSON. */
-export function objectOf(text: string): JsonObject | undefined {
+export function parseCachedJson(text: string): JsonObject | undefined {
   const value: unknown = JSON.parse(text);
   if (!isJsonObject(value)) return undefined;
   texts.set(value, text);

@@ -11,15 +11,15 @@ export interface NewKey {
 }
 
 /** What somebody wishes a new key to be. Nothing of it was looked at yet but its lengths. */
-export interface WishedKey {
+export interface RequestedKey {
   readonly name: string;
   /** The default ones when there are none. */
   readonly scopes: readonly string[];
-  readonly limits: WishedLimits | undefined;
+  readonly limits: RequestedLimits | undefined;
 }
 
 /** Limits that somebody wishes; amounts in micro-USD. */
-export interface WishedLimits {
+export interface RequestedLimits {
   readonly expiresAt?: Date | undefined;
   readonly perCall?: MicroUsd | undefined;
   readonly perDay?: MicroUsd | undefined;
@@ -42,7 +42,7 @@ const UNSEEN = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u;
  * The key that is wished for, if there can be such a key.
  * @throws ToolgateError INVALID_REQUEST, which names the field by its path
  */
-export function newKeyOf({ name, scopes, limits }: WishedKey, rules: KeyRules): NewKey {
+export function validateNewKey({ name, scopes, limits }: RequestedKey, rules: KeyRules): NewKey {
   return { name: nameOf(name), scopes: scopesOf(scopes), limits: limits && limitsOf(limits, rules) };
 }
 
@@ -63,7 +63,7 @@ function scopesOf(names: readonly string[]): readonly Scope[] {
 
 /** Undefined when none of them limits anything. */
 function limitsOf(
-  { expiresAt, perCall, perDay, tools }: WishedLimits,
+  { expiresAt, perCall, perDay, tools }: RequestedLimits,
   rules: KeyRules,
 ): KeyLimits | undefined {
   if (expiresAt && !(expiresAt.getTime() > rules.now))

@@ -2,7 +2,7 @@
 const MOST = 256;
 
 /** Bytes that arrive in pieces. A small piece takes a hundred times its bytes to keep, so that many of them are joined on the way. */
-export class Pieces {
+export class ChunkBuffer {
   readonly #joined: Buffer[] = [];
   readonly #latest: Buffer[] = [];
   #length = 0;
@@ -12,7 +12,7 @@ export class Pieces {
     return this.#length;
   }
 
-  add(piece: Buffer): void {
+  append(piece: Buffer): void {
     this.#length += piece.length;
     if (this.#latest.push(piece) < MOST) return;
     this.#joined.push(Buffer.concat(this.#latest));
@@ -20,7 +20,7 @@ export class Pieces {
   }
 
   /** All of it; without a copy where it came in one piece. */
-  whole(): Buffer {
+  concat(): Buffer {
     const all = [...this.#joined, ...this.#latest];
     const [first] = all;
     return first && all.length === 1 ? first : Buffer.concat(all, this.#length);

@@ -1,4 +1,10 @@
-import { parseBodyProof, quoteIdIn, signatureIn, type BodyProof, type TransferProof } from "./body-proof.ts";
+import {
+  parseBodyProof,
+  requireQuoteId,
+  requireSignature,
+  type BodyProof,
+  type TransferProof,
+} from "./body-proof.ts";
 import { decodeObject } from "./encoded-object.ts";
 import { malformedProof } from "./errors.ts";
 import { isJsonObject } from "./json.ts";
@@ -98,12 +104,12 @@ function parseHeader(header: string): Proof {
     case "transfer":
       return {
         kind: "transfer",
-        txSignature: signatureIn(sent.txRef, "X-Payment: tx"),
-        quoteId: quoteIdIn(sent.quoteId, "X-Payment: quote_id"),
-        claimed: { amount: undefined, memo: undefined, stepId: undefined },
+        txSignature: requireSignature(sent.txRef, "X-Payment: tx"),
+        quoteId: requireQuoteId(sent.quoteId, "X-Payment: quote_id"),
+        stated: { amount: undefined, memo: undefined, stepId: undefined },
       };
     case "transaction": {
-      const quoteId = quoteIdIn(sent.quoteId, "X-Payment: quote_id");
+      const quoteId = requireQuoteId(sent.quoteId, "X-Payment: quote_id");
       const { transaction } = sent;
       return {
         kind: "gasless",

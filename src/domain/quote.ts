@@ -14,7 +14,7 @@ export interface Quote {
   /** Milliseconds since the Unix epoch; a proof that arrives later is late. */
   expiresAt: number;
   /** The fingerprint of the call that was quoted, 32 bytes. */
-  binding: Buffer;
+  fingerprint: Buffer;
 }
 
 /** One secret that quotes are sealed with. */
@@ -66,7 +66,7 @@ export class Quotes {
     record.writeUInt32BE(this.#ttlMs, 30);
     fingerprint.copy(record, 34);
     const quoteId = PREFIX + encodeBase58(this.#seal(record));
-    return { quoteId, accountId, price, issuedAt, expiresAt, binding: fingerprint };
+    return { quoteId, accountId, price, issuedAt, expiresAt, fingerprint: fingerprint };
   }
 
   /** Opens a quote identifier; undefined when it was not sealed by this installation, or was changed in any way. Says nothing of expiry. */
@@ -80,7 +80,7 @@ export class Quotes {
       price: record.readBigUInt64BE(16),
       issuedAt,
       expiresAt: issuedAt + record.readUInt32BE(30),
-      binding: record.subarray(34),
+      fingerprint: record.subarray(34),
     };
   }
 

@@ -66,7 +66,7 @@ export interface SandboxExecution {
 export interface SandboxCapabilities {
   readonly languages: readonly SandboxLanguage[];
   /** What stands between the code and the host, from the outside in, e.g. ["bubblewrap", "rlimits", "deno"]. */
-  readonly walls: readonly string[];
+  readonly isolationLayers: readonly string[];
   /** Python packages that can be imported besides the standard library, e.g. "six 1.17.0". */
   readonly packages: readonly string[];
 }
@@ -89,7 +89,7 @@ export interface SandboxEngine {
    * Begins an execution. Resolves once the code has been handed over.
    * @param signal aborts the execution, also while it waits for its place, when its result is no longer wanted
    * @throws ToolgateError UNAVAILABLE (with Retry-After) when there is no place for it, or the engine is in trouble; CANCELLED
-   *   ({@link cancelledUnbegun}) when it was cancelled before that; nothing has run then, and nobody is charged
+   *   ({@link cancelledBeforeStart}) when it was cancelled before that; nothing has run then, and nobody is charged
    */
   start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution>;
   /**
@@ -105,7 +105,7 @@ export interface SandboxEngine {
 }
 
 /** What the caller is told whose execution was cancelled before any of its code had run. */
-export function cancelledUnbegun(): ToolgateError {
+export function cancelledBeforeStart(): ToolgateError {
   return new ToolgateError(
     "CANCELLED",
     "the execution was cancelled before its code began; nothing was charged, repeat the call when you want it",

@@ -18,7 +18,7 @@ export interface SignInInput {
 }
 
 /** Where people sign in. */
-export type SignInPlace = Pick<SignInInput, "domain" | "uri">;
+export type SignInOrigin = Pick<SignInInput, "domain" | "uri">;
 
 /** How long a challenge is good, ms. */
 const CHALLENGE_MS = 5 * 60_000;
@@ -35,7 +35,7 @@ const STATEMENT =
   "Sign in to the console of this gateway. This proves that the wallet is yours; it moves nothing and costs nothing.";
 
 /** A challenge that was never made before (Sign In With Solana, after EIP-4361). */
-export function newChallenge({ domain, uri }: SignInPlace, clock: Clock, random: Random): SignInInput {
+export function newChallenge({ domain, uri }: SignInOrigin, clock: Clock, random: Random): SignInInput {
   const now = clock.now();
   return {
     domain,
@@ -56,7 +56,7 @@ export function isNonce(text: string): boolean {
 }
 
 /** Whether a challenge can be answered now, and here: it was made for this place, a while ago at most. */
-export function isGood(input: SignInInput, { domain, uri }: SignInPlace, clock: Clock): boolean {
+export function isValidChallenge(input: SignInInput, { domain, uri }: SignInOrigin, clock: Clock): boolean {
   const now = clock.now();
   return (
     input.domain === domain &&

@@ -1,7 +1,7 @@
-import { CountedRelays } from "../app/counted-relays.ts";
-import { Keeper } from "../app/keeper/keeper.ts";
-import { formerRelayWork, relayWorks } from "../app/keeper/relay-works.ts";
-import { treasuryWorks } from "../app/keeper/treasury-works.ts";
+import { CountedRelayClaims } from "../app/counted-relays.ts";
+import { BackgroundWorker } from "../app/keeper/keeper.ts";
+import { disabledRelayJob, relayJobs } from "../app/keeper/relay-works.ts";
+import { treasuryJobs } from "../app/keeper/treasury-works.ts";
 import type { Metrics } from "../app/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Quotes } from "../domain/quote.ts";
@@ -24,13 +24,21 @@ export interface KeeperParts {
 }
 
 /** Makes the keeper of the treasury and of the relay, not started yet. */
-export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, log }: KeeperParts): Keeper {
+export function makeKeeper({
+  config,
+  postgres,
+  chain,
+  quotes,
+  relay,
+  metrics,
+  log,
+}: KeeperParts): BackgroundWorker {
   const { MEMO_PREFIX: memoPrefix } = config;
   const watchIntervalMs = config.WATCH_INTERVAL_MS;
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
-  const { works, everywhere } = treasuryWorks({
+  const { works, everywhere } = treasuryJobs({
     chain: new SolanaTreasury({ rpc: chain.rpc, treasury: chain.treasury, memoPrefix, finalizedAbove, log }),
-    books: postgres.treasuryLedger,
+    ledger: postgres.treasuryLedger,
     quotes,
     deposits: postgres.deposits,
     audit: postgres.audit,
@@ -44,9 +52,9 @@ export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, lo
   // Figures that nobody reads are not worth the asking.
   const measured = config.METRICS_PORT === undefined ? [] : everywhere;
   const relaying = relay
-    ? relayWorks({
+    ? relayJobs({
         ...relay,
-        book: postgres.relays,
+        claims: postgres.relays,
         lowLamports: BigInt(config.GASLESS_LOW_LAMPORTS),
         metrics,
         log,
@@ -54,19 +62,19 @@ export function makeKeeper({ config, postgres, chain, quotes, relay, metrics, lo
       })
     : {
         works: [
-          formerRelayWork({
+          disabledRelayJob({
             chain: new SolanaRelayChain(chain.rpc),
-            book: new CountedRelays(postgres.relays, metrics),
+            claims: new CountedRelayClaims(postgres.relays, metrics),
             log,
             watchIntervalMs,
           }),
         ],
         everywhere: [],
       };
-  return new Keeper({
-    books: postgres.treasuryLedger,
-    works: [...works, ...relaying.works],
-    everywhere: [...measured, ...relaying.everywhere],
+  return new BackgroundWorker({
+    leadership: postgres.treasuryLedger,
+    leaderJobs: [...works, ...relaying.works],
+    instanceJobs: [...measured, ...relaying.everywhere],
     metrics,
     log: { info: (details, message) => log.info(details, message), ...postgres.withoutOutageErrors(log) },
   });

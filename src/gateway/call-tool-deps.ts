@@ -1,7 +1,7 @@
 import type { CallToolDeps } from "../app/call-tool.ts";
 import { Catalogue } from "../app/catalogue.ts";
-import type { ChainVerdict } from "../app/ports.ts";
-import type { Found, ProofLimit } from "../app/proof-limit.ts";
+import type { PaymentVerdict } from "../app/ports.ts";
+import type { LookupResult, ChainLookupLimit } from "../app/proof-limit.ts";
 import type { Relay } from "../app/relay-ports.ts";
 import type { ServeConfig } from "../config/config.ts";
 import { Quotes } from "../domain/quote.ts";
@@ -23,7 +23,7 @@ export function callToolDeps(
   postgres: Postgres,
   chain: SolanaChain,
   parts: ToolParts,
-  { relay, proofs }: { readonly relay: Relay | undefined; readonly proofs: ProofLimit },
+  { relay, proofs }: { readonly relay: Relay | undefined; readonly proofs: ChainLookupLimit },
   stopping: AbortSignal,
 ): CallToolDeps {
   const { prices } = config;
@@ -36,7 +36,7 @@ export function callToolDeps(
     chain: {
       verify: ({ txSignature, accountId, signal }) => {
         const look = () => chain.verify({ txSignature, signal: AbortSignal.any([signal, stopping]) });
-        return accountId === undefined ? look() : proofs.look(accountId, look, foundBy);
+        return accountId === undefined ? look() : proofs.run(accountId, look, foundBy);
       },
     },
     quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS),
@@ -51,7 +51,7 @@ export function callToolDeps(
   };
 }
 
-function foundBy({ kind }: ChainVerdict): Found {
+function foundBy({ kind }: PaymentVerdict): LookupResult {
   if (kind === "paid") return "payment";
   return kind === "not_finalized" ? "something" : "nothing";
 }

@@ -100,7 +100,7 @@ function sessionsOf(
     forms: lazySignInForms,
     clock: systemClock,
     random: systemRandom,
-    place: () => ({ domain: place.url.host, uri: place.url.href }),
+    origin: () => ({ domain: place.url.host, uri: place.url.href }),
   });
   const installation = () => {
     const { baseUrl, grpcAddress } = addresses();

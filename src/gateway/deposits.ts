@@ -1,8 +1,8 @@
 import type { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { AccountDeposits } from "../app/account-deposits.ts";
-import { DepositLooks } from "../app/deposit-looks.ts";
-import { newReadings } from "../app/look-at-deposit.ts";
-import { newSettled, recordAwaited } from "../app/keeper/record-history.ts";
+import { DepositTracker } from "../app/deposit-looks.ts";
+import { newEffectCache } from "../app/look-at-deposit.ts";
+import { newSettledTransactions, recordTransaction } from "../app/keeper/record-history.ts";
 import type { Metrics } from "../app/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { Quotes } from "../domain/quote.ts";
@@ -31,29 +31,29 @@ export function makeDepositService(parts: DepositParts): ServiceBinding<typeof D
   const memoPrefix = config.MEMO_PREFIX;
   const evidence = { rpc, treasury, memoPrefix };
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
-  const { deposits, treasuryLedger: books } = postgres;
-  // The keeper's own way, and what it books is booked once.
+  const { deposits, treasuryLedger: ledger } = postgres;
+  // The same code path as the treasury watch, so a movement is recorded once.
   const recording = {
     chain: new SolanaTreasury({ ...evidence, finalizedAbove, log }),
-    books,
+    ledger,
     quotes,
     deposits,
     memoPrefix,
-    settled: newSettled(),
+    settled: newSettledTransactions(),
     metrics,
     log,
   };
-  const looks = new DepositLooks({
+  const tracker = new DepositTracker({
     chain: new SolanaDeposits(evidence),
     deposits,
-    record: (txSignature, signal) => recordAwaited(recording, txSignature, signal),
-    readings: newReadings(),
+    record: (txSignature, signal) => recordTransaction(recording, txSignature, signal),
+    effects: newEffectCache(),
     memoPrefix,
     clock: systemClock,
   });
   const accountDeposits = new AccountDeposits({
     deposits,
-    looks,
+    tracker,
     payments: lazyWalletPayments(rpc, treasury),
     readSigned: signedPaymentReader({ payTo: treasury.tokenAccount, memoPrefix }),
     quotes,

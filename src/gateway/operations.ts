@@ -29,8 +29,8 @@ export function makeOperations({
   const dailyLamports = BigInt(config.GASLESS_DAILY_LAMPORTS);
   return new Operations({
     chain: new SolanaStatus(chain.rpc, chain.treasury),
-    books: postgres.operations,
-    treasuryBooks: postgres.treasuryLedger,
+    queries: postgres.operations,
+    treasuryLedger: postgres.treasuryLedger,
     treasury: chain.treasury,
     feePayer: address === undefined ? undefined : { address, lowLamports, dailyLamports },
     relays: postgres.relays,

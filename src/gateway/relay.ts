@@ -1,6 +1,6 @@
-import { CountedRelays } from "../app/counted-relays.ts";
+import { CountedRelayClaims } from "../app/counted-relays.ts";
 import type { Metrics } from "../app/metrics.ts";
-import type { ProofLimit } from "../app/proof-limit.ts";
+import type { ChainLookupLimit } from "../app/proof-limit.ts";
 import { GaslessRelay } from "../app/relay.ts";
 import type { Sponsor } from "../app/relay-ports.ts";
 import type { ServeConfig } from "../config/config.ts";
@@ -16,7 +16,7 @@ export interface RelayParts {
   readonly sponsor: Sponsor | undefined;
   readonly postgres: Postgres;
   readonly chain: SolanaChain;
-  readonly proofs: ProofLimit;
+  readonly proofs: ChainLookupLimit;
   readonly metrics: Metrics;
   readonly log: Logger;
   /** Aborts when a shutdown's grace period ends. */
@@ -35,7 +35,7 @@ export function openRelay({ config, sponsor, postgres, chain, ...rest }: RelayPa
   const relayChain = new SolanaRelayChain(chain.rpc);
   const relay = new GaslessRelay({
     sponsor,
-    book: new CountedRelays(postgres.relays, rest.metrics),
+    claims: new CountedRelayClaims(postgres.relays, rest.metrics),
     chain: relayChain,
     clock: systemClock,
     limits: {
@@ -45,7 +45,7 @@ export function openRelay({ config, sponsor, postgres, chain, ...rest }: RelayPa
     },
     minimum: BigInt(config.GASLESS_MINIMUM_MICROUSD),
     waitMs: config.PAYMENT_WAIT_MS,
-    proofs: rest.proofs,
+    lookupLimit: rest.proofs,
     log: rest.log,
     stopping: rest.stopping,
   });

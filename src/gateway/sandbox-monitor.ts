@@ -54,12 +54,12 @@ export class SandboxWatch {
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS)) {
       try {
         await engine.health(AbortSignal.any([signal, AbortSignal.timeout(HEALTH_MS)]));
-        const { walls, languages } = await engine.capabilities();
+        const { isolationLayers, languages } = await engine.capabilities();
         if (signal.aborted) return;
         this.#proof = "passed";
         metrics.set("toolgate_sandbox_ready", 1);
         log.info(
-          { engine: engine.name, walls, languages },
+          { engine: engine.name, walls: isolationLayers, languages },
           "the sandbox holds: sandbox_execute can be called",
         );
         return;

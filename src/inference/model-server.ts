@@ -66,7 +66,7 @@ export class ModelServer {
   async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
     const { accountId } = options;
     const pausedMs = this.#pauses.waitMs(accountId, request.model);
-    if (pausedMs > 0 || !this.#breaker.admit(accountId)) {
+    if (pausedMs > 0 || !this.#breaker.allow(accountId)) {
       const waitMs = Math.max(pausedMs, this.#breaker.waitMs(accountId));
       throw busy(Math.max(1, Math.ceil(waitMs / 1_000)), undefined);
     }

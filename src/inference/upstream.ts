@@ -107,7 +107,7 @@ export class Upstream {
    */
   async complete(
     request: ChatRequest,
-    { signal, idempotencyKey, heard }: ChatOptions,
+    { signal, idempotencyKey, onChunk }: ChatOptions,
     alive = () => {},
   ): Promise<ChatCompletion> {
     const patience = new Patience(signal, this.#settings, alive);
@@ -121,7 +121,7 @@ export class Upstream {
           signal: patience.signal,
         })
         .asResponse();
-      cutBy = await readAnswer(response, received, patience, heard);
+      cutBy = await readAnswer(response, received, patience, onChunk);
       void drain(response, patience);
     } catch (error) {
       patience.end();

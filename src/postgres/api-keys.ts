@@ -3,9 +3,9 @@ import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
 import {
   type ApiKey,
   type ApiKeys,
-  type KeyUse,
+  type KeyUsage,
   type ListedKey,
-  MAX_GOOD_KEYS,
+  MAX_ACTIVE_KEYS,
   type Rotation,
 } from "../app/ports.ts";
 import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../domain/api-key.ts";
@@ -122,7 +122,7 @@ export class PostgresApiKeys implements ApiKeys {
   }
 
   /** One of all accounts at a time: the other connection is for who signs in, and for who revokes a key. */
-  listWithUse(accountId: string): Promise<KeyUse[]> {
+  listWithUsage(accountId: string): Promise<KeyUsage[]> {
     return this.#turns.run(accountId, () => this.#next(() => this.#listWithUse(accountId)));
   }
 
@@ -132,7 +132,7 @@ export class PostgresApiKeys implements ApiKeys {
     return turn;
   }
 
-  async #listWithUse(accountId: string): Promise<KeyUse[]> {
+  async #listWithUse(accountId: string): Promise<KeyUsage[]> {
     const keys = await this.list(accountId);
     if (keys.length === 0) return [];
     const account = uuidFromId("acct", accountId);
@@ -249,10 +249,10 @@ export class PostgresApiKeys implements ApiKeys {
       );
     }
     const alive = { account, revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
-    if ((await em.count(ApiKeyEntity, alive, { flushMode: "commit" })) < MAX_GOOD_KEYS) return;
+    if ((await em.count(ApiKeyEntity, alive, { flushMode: "commit" })) < MAX_ACTIVE_KEYS) return;
     throw new ToolgateError(
       "INVALID_REQUEST",
-      `the account has ${MAX_GOOD_KEYS} keys that work, as many as it may have; revoke one that is not needed any more`,
+      `the account has ${MAX_ACTIVE_KEYS} keys that work, as many as it may have; revoke one that is not needed any more`,
     );
   }
 

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from "pg";
-import type { AuditLine } from "../app/audit.ts";
+import type { AuditFinding } from "../app/audit.ts";
 import { CHECKS } from "./audit-checks.ts";
 import { openPool } from "./pool.ts";
 import { RETRY_MS, withRetry } from "./retry.ts";
@@ -21,7 +21,7 @@ const BEGIN_AUDIT = `
  * Audits on connections of its own, so that no call waits for one: see {@link audit}.
  * @throws ToolgateError UNAVAILABLE when the database is away, or a table is locked for long
  */
-export async function auditDatabase(url: string, signal?: AbortSignal): Promise<AuditLine[]> {
+export async function auditDatabase(url: string, signal?: AbortSignal): Promise<AuditFinding[]> {
   const pool = openPool(url, { max: 2, applicationName: "toolgate audit" });
   try {
     return await withRetry(RETRY_MS, () => audit(pool, signal));
@@ -34,7 +34,7 @@ export async function auditDatabase(url: string, signal?: AbortSignal): Promise<
  * Checks every invariant of the ledger against the whole database, on one snapshot, without locking anything.
  * @throws the signal's reason, when it aborts; nothing goes on in the database then
  */
-export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditLine[]> {
+export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditFinding[]> {
   const client = await pool.connect();
   try {
     await client.query(BEGIN_AUDIT);
@@ -52,8 +52,8 @@ export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditLine
   }
 }
 
-async function lines(client: PoolClient, signal: AbortSignal | undefined): Promise<AuditLine[]> {
-  const found: AuditLine[] = [];
+async function lines(client: PoolClient, signal: AbortSignal | undefined): Promise<AuditFinding[]> {
+  const found: AuditFinding[] = [];
   for (const { name, description, sql } of CHECKS) {
     signal?.throwIfAborted();
     const text = `select count(*) as checked, count(*) filter (where wrong) as violations from (${sql}) looked`;

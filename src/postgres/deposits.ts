@@ -1,6 +1,6 @@
 import { base58 } from "@scure/base";
 import type { Pool, PoolClient } from "pg";
-import type { DepositOwners, Deposits } from "../app/deposit-ports.ts";
+import type { DepositAccounts, Deposits } from "../app/deposit-ports.ts";
 import type { Page } from "../app/ports.ts";
 import { parseAddress } from "../domain/base58.ts";
 import type { Deposit } from "../domain/deposit.ts";
@@ -60,7 +60,7 @@ export const BEGIN_DEPOSIT = `
   on conflict do nothing`;
 
 /** Deposits on PostgreSQL. They hold no money: what is credited is said by the payments that name them. */
-export class PostgresDeposits implements Deposits, DepositOwners {
+export class PostgresDeposits implements Deposits, DepositAccounts {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
@@ -108,12 +108,12 @@ export class PostgresDeposits implements Deposits, DepositOwners {
     };
   }
 
-  async seen(depositId: string, txSignature: string): Promise<void> {
+  async recordTransaction(depositId: string, txSignature: string): Promise<void> {
     const text = "update deposit set tx_signature = $2 where id = $1 and tx_signature is distinct from $2";
     await this.#query("deposit-seen", text, [uuidFromId("dep", depositId), signatureFrom(txSignature)]);
   }
 
-  async ownerOf(depositId: string): Promise<string | undefined> {
+  async accountOf(depositId: string): Promise<string | undefined> {
     const id = uuidOf("dep", depositId);
     if (id === undefined) return undefined;
     const text = "select account_id from deposit where id = $1";

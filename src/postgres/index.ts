@@ -9,13 +9,13 @@ import type {
   Receipts,
   Runs,
 } from "../app/ports.ts";
-import type { DepositOwners, Deposits } from "../app/deposit-ports.ts";
-import type { LastAudit, OperationsBooks, OperatorActions } from "../app/operations-ports.ts";
-import { rememberedAudit } from "../app/remembered-audit.ts";
-import type { RelayBook } from "../app/relay-ports.ts";
+import type { DepositAccounts, Deposits } from "../app/deposit-ports.ts";
+import type { LastAudit, OperationsQueries, OperatorActionLog } from "../app/operations-ports.ts";
+import { cachedAudit } from "../app/remembered-audit.ts";
+import type { RelayClaims } from "../app/relay-ports.ts";
 import type { SandboxRuns } from "../app/sandbox-ports.ts";
 import type { Sessions, SignInChallenges } from "../app/session-ports.ts";
-import type { Refunds, Suspense, TreasuryBooks } from "../app/treasury-ports.ts";
+import type { Refunds, Suspense, TreasuryLedger } from "../app/treasury-ports.ts";
 import type { UnpaidWorkStore } from "../app/unpaid-work.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SealingKeys } from "../domain/quote.ts";
@@ -78,15 +78,15 @@ export interface Postgres {
   readonly accountQueries: AccountQueries;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
-  readonly operatorActions: OperatorActions;
-  readonly operations: OperationsBooks;
-  readonly treasuryLedger: TreasuryBooks;
-  readonly deposits: Deposits & DepositOwners;
+  readonly operatorActions: OperatorActionLog;
+  readonly operations: OperationsQueries;
+  readonly treasuryLedger: TreasuryLedger;
+  readonly deposits: Deposits & DepositAccounts;
   readonly suspense: Suspense;
   readonly refunds: Refunds;
   readonly sandboxRuns: SandboxRuns;
   readonly unpaidWork: UnpaidWorkStore;
-  readonly relays: RelayBook;
+  readonly relays: RelayClaims;
   readonly signInChallenges: SignInChallenges;
   readonly sessions: Sessions;
   /** `rotate` adds a key, which seals quotes a minute later. */
@@ -122,7 +122,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets });
     const account = openAccountQueries({ url, instanceId, sealingKeys });
     const search = new AccountSearch(pool);
-    const { audit, last: lastAudit } = rememberedAudit((signal) => auditDatabase(url, signal), clock);
+    const { audit, last: lastAudit } = cachedAudit((signal) => auditDatabase(url, signal), clock);
     const health = new PostgresHealth(url);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log, onReleased: options.onReleased });

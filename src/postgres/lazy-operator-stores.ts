@@ -36,7 +36,7 @@ export function lazyOperatorStores(options: OperatorStoresOptions): OperatorStor
     apiKeys: {
       create: async (key) => (await open()).apiKeys.create(key),
       list: async (accountId) => (await open()).apiKeys.list(accountId),
-      listWithUse: async (accountId) => (await open()).apiKeys.listWithUse(accountId),
+      listWithUsage: async (accountId) => (await open()).apiKeys.listWithUsage(accountId),
       rotate: async (rotation) => (await open()).apiKeys.rotate(rotation),
       revoke: async (keyId, accountId) => (await open()).apiKeys.revoke(keyId, accountId),
     },

@@ -1,7 +1,7 @@
-import type { BeginCall } from "../app/ports.ts";
+import type { CallAuthorization } from "../app/ports.ts";
 
 /** The claim of a call: its key, or its payment where it has none. A paid call from the balance without a key claims nothing. */
-export function claimKey(call: BeginCall): string | undefined {
+export function claimKey(call: CallAuthorization): string | undefined {
   return claimOf(call.idempotencyKey, call.payment?.txSignature);
 }
 
@@ -20,7 +20,7 @@ export function idempotencyKeyOf(claim: string | null): string | undefined {
 }
 
 /** What no two calls of one batch share: a claim, a payment, and a quote, which only one payment settles. */
-export function exclusiveKeys(call: BeginCall): string[] {
+export function exclusiveKeys(call: CallAuthorization): string[] {
   const claim = claimKey(call);
   const keys = claim === undefined ? [] : [`claim ${call.accountId} ${claim}`];
   if (call.payment) keys.push(`payment ${call.payment.txSignature}`, `quote ${call.payment.quoteId}`);

@@ -1,7 +1,15 @@
-import type { Begun, BeginCall, FinishCall, Finished, KeyBudget, Prior, PriorQuery } from "../app/ports.ts";
+import type {
+  AuthorizeResult,
+  CallAuthorization,
+  RunEnd,
+  RunEndResult,
+  KeyBudget,
+  PriorOutcome,
+  PriorQuery,
+} from "../app/ports.ts";
 import { uuidOf } from "../domain/ids.ts";
 import type { JsonObject } from "../domain/json.ts";
-import { keptText } from "../domain/json-text.ts";
+import { cacheJson } from "../domain/json-text.ts";
 import { RETRY } from "./batcher.ts";
 import { claimKey, claimOf, idempotencyKeyOf } from "./ledger-claims.ts";
 import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "./row-mapping.ts";
@@ -9,7 +17,7 @@ import { toReceipt, signatureFrom, uuidFromId, type ReceiptRow } from "./row-map
 /** What `ledger_begin` tells of a call. */
 export interface BegunRow extends Nullable<ReceiptRow> {
   n: number;
-  kind: Begun["kind"] | "credited" | "again";
+  kind: AuthorizeResult["kind"] | "credited" | "again";
   /** Of "capped", what is spent today; of the others, the balance. */
   balance: bigint | null;
   result: JsonObject | null;
@@ -23,7 +31,7 @@ export interface PriorRow extends BegunRow {
 /** What `ledger_finish` tells of a run. */
 export interface FinishedRow extends Nullable<ReceiptRow> {
   n: number;
-  kind: Finished["kind"];
+  kind: RunEndResult["kind"];
 }
 
 type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null };
@@ -42,9 +50,9 @@ export function priorRecord(query: PriorQuery): object {
 }
 
 /** A call as the type `ledger_call` reads it from JSON. */
-export function callRecord(call: BeginCall, index: number): object {
+export function callRecord(call: CallAuthorization, index: number): object {
   const { payment } = call;
-  const deposit = payment?.deposit;
+  const deposit = payment?.transfer;
   return {
     n: index + 1,
     account_id: uuidFromId("acct", call.accountId),
@@ -74,7 +82,7 @@ function budgetRecord({ id, perDay }: KeyBudget): object {
 }
 
 /** The end of a run as the type `ledger_ending` reads it from JSON. */
-export function endingRecord(call: FinishCall, index: number): object {
+export function endingRecord(call: RunEnd, index: number): object {
   const common = { n: index + 1, run_id: uuidFromId("run", call.runId), outcome: call.outcome };
   if (call.outcome === "completed") return { ...common, receipt_id: uuidFromId("rcpt", call.receiptId) };
   // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
@@ -83,8 +91,8 @@ export function endingRecord(call: FinishCall, index: number): object {
 }
 
 /** The result of a call as it is stored; undefined for one that has none. */
-export function resultText(call: FinishCall): string | undefined {
-  return call.outcome === "completed" ? keptText(call.result) : undefined;
+export function resultText(call: RunEnd): string | undefined {
+  return call.outcome === "completed" ? cacheJson(call.result) : undefined;
 }
 
 /** Bytes in PostgreSQL's hex form. */
@@ -103,7 +111,7 @@ export function inOrder<Row extends { n: number }, Answer>(
 }
 
 /** Undefined: nothing is known of the call. */
-export function priorOf(row: PriorRow): Prior {
+export function priorOf(row: PriorRow): PriorOutcome {
   switch (row.kind) {
     case "replay":
       return replayOf(row);
@@ -120,7 +128,7 @@ export function priorOf(row: PriorRow): Prior {
   }
 }
 
-export function begunOf(row: BegunRow): Begun | typeof RETRY {
+export function begunOf(row: BegunRow): AuthorizeResult | typeof RETRY {
   switch (row.kind) {
     case "again":
       return RETRY;
@@ -137,11 +145,11 @@ export function begunOf(row: BegunRow): Begun | typeof RETRY {
   }
 }
 
-export function finishedOf(row: FinishedRow): Finished {
+export function finishedOf(row: FinishedRow): RunEndResult {
   return row.kind === "captured" ? { kind: row.kind, receipt: receiptIn(row) } : { kind: row.kind };
 }
 
-function replayOf(row: BegunRow): Extract<Begun, { kind: "replay" }> {
+function replayOf(row: BegunRow): Extract<AuthorizeResult, { kind: "replay" }> {
   return { kind: "replay", result: row.result ?? {}, receipt: receiptIn(row) };
 }
 

@@ -1,12 +1,12 @@
 import type { Pool } from "pg";
 import type {
-  Begun,
-  BeginCall,
-  Deposit,
-  FinishCall,
-  Finished,
+  AuthorizeResult,
+  CallAuthorization,
+  VerifiedTransfer,
+  RunEnd,
+  RunEndResult,
   Ledger,
-  Prior,
+  PriorOutcome,
   PriorQuery,
 } from "../app/ports.ts";
 import { ToolgateError } from "../domain/errors.ts";
@@ -52,7 +52,7 @@ const LANES = 2;
 
 /** How a run ends, and its result as it is stored; undefined where it is not. */
 interface Ending {
-  readonly call: FinishCall;
+  readonly call: RunEnd;
   readonly stored: string | undefined;
 }
 
@@ -62,14 +62,14 @@ interface Ending {
  */
 export class PostgresLedger implements Ledger {
   readonly #options: LedgerOptions;
-  readonly #looking: Batcher<PriorQuery, { prior: Prior }>;
-  readonly #beginning: Batcher<BeginCall, Begun>;
-  readonly #finishing: Batcher<Ending, Finished>;
+  readonly #looking: Batcher<PriorQuery, { prior: PriorOutcome }>;
+  readonly #beginning: Batcher<CallAuthorization, AuthorizeResult>;
+  readonly #finishing: Batcher<Ending, RunEndResult>;
   readonly #balances: Batcher<string, MicroUsd>;
   /** Accounts whose last call was refused for their balance. */
   readonly #short = new Lru<string, true>(10_000);
   /** The calls of the runs under way that were begun here. */
-  readonly #begun = new Map<string, BeginCall>();
+  readonly #begun = new Map<string, CallAuthorization>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -103,12 +103,12 @@ export class PostgresLedger implements Ledger {
     });
   }
 
-  async prior(query: PriorQuery): Promise<Prior> {
+  async findPrior(query: PriorQuery): Promise<PriorOutcome> {
     const { prior } = await this.#looking.submit(query);
     return prior;
   }
 
-  async begin(call: BeginCall): Promise<Begun> {
+  async authorize(call: CallAuthorization): Promise<AuthorizeResult> {
     const known = knownByKey(call) ? this.#options.replayCache?.find(call) : undefined;
     if (known) return known;
     const short = await this.#stillShort(call);
@@ -117,14 +117,14 @@ export class PostgresLedger implements Ledger {
     if (begun.kind === "insufficient") this.#short.set(call.accountId, true);
     // Answered by the call that its payment bought under another key: from now on this key stands for that answer too.
     if (begun.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
-      await this.prior({ ...call, ...call.payment });
+      await this.findPrior({ ...call, ...call.payment });
     }
     if (begun.kind === "started") this.#begun.set(call.runId, call);
     return begun;
   }
 
   /** Keeps the run from before it exists: it can begin in the database while this process stands still. */
-  async #beginKept(call: BeginCall): Promise<Begun> {
+  async #beginKept(call: CallAuthorization): Promise<AuthorizeResult> {
     const { leases } = this.#options;
     const run = uuidFromId("run", call.runId);
     leases.add(run);
@@ -143,7 +143,7 @@ export class PostgresLedger implements Ledger {
    * then tells so for far less than the judgement of a call. Only for calls that claim nothing, of which nothing else can be known:
    * not for those that may be over their key's limit for the day.
    */
-  async #stillShort(call: BeginCall): Promise<Begun | undefined> {
+  async #stillShort(call: CallAuthorization): Promise<AuthorizeResult | undefined> {
     if (call.price === 0n || call.budget || claimKey(call) !== undefined || !this.#short.get(call.accountId))
       return undefined;
     const balance = await this.#balances.submit(uuidFromId("acct", call.accountId));
@@ -164,7 +164,7 @@ export class PostgresLedger implements Ledger {
     return accounts.map((id) => balances.get(id.replaceAll("-", "")) ?? 0n);
   }
 
-  async finish(call: FinishCall): Promise<Finished> {
+  async finish(call: RunEnd): Promise<RunEndResult> {
     const begun = this.#begun.get(call.runId);
     // Of a run that claimed nothing nobody can ask for the result again, so it is not stored.
     const stored = begun && claimKey(begun) === undefined ? undefined : resultText(call);
@@ -179,12 +179,15 @@ export class PostgresLedger implements Ledger {
     }
   }
 
-  #remembering(begun: BeginCall | undefined, stored: string | undefined) {
+  #remembering(begun: CallAuthorization | undefined, stored: string | undefined) {
     if (!begun || stored === undefined || !knownByKey(begun)) return undefined;
     return this.#options.replayCache?.prepare(begun, stored);
   }
 
-  async credit(accountId: string, deposit: Deposit): Promise<{ credited: boolean; balance: MicroUsd }> {
+  async credit(
+    accountId: string,
+    deposit: VerifiedTransfer,
+  ): Promise<{ credited: boolean; balance: MicroUsd }> {
     const rows = await this.#query<{ credited: boolean }>(
       "ledger-credit",
       "select ledger_credit($1, $2, $3, $4, $5, $6, $7, $8, $9) as credited",
@@ -214,7 +217,7 @@ export class PostgresLedger implements Ledger {
   }
 
   /** In the order of their claims, of which it may write some: so does whoever begins calls, and none of them waits for the other. */
-  async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: Prior }[]> {
+  async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",
       `select asked.n::integer as n, prior.kind, prior.result, prior.payment_claim, (prior.receipt).*
@@ -228,7 +231,10 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, (row) => ({ prior: priorOf(row) }));
   }
 
-  async #beginAll(calls: readonly BeginCall[], forMs: number): Promise<(Begun | typeof RETRY)[]> {
+  async #beginAll(
+    calls: readonly CallAuthorization[],
+    forMs: number,
+  ): Promise<(AuthorizeResult | typeof RETRY)[]> {
     const rows = await this.#query<BegunRow>(
       "ledger-begin",
       `select begun.n, begun.kind, begun.balance, begun.result, (begun.receipt).*
@@ -239,7 +245,7 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, begunOf);
   }
 
-  async #finishAll(endings: readonly Ending[], forMs: number): Promise<Finished[]> {
+  async #finishAll(endings: readonly Ending[], forMs: number): Promise<RunEndResult[]> {
     const rows = await this.#query<FinishedRow>(
       "ledger-finish",
       `select finished.n, finished.kind, (finished.receipt).*
@@ -265,6 +271,6 @@ export class PostgresLedger implements Ledger {
 }
 
 /** Whether a call is known by its key, and by nothing else: a payment may be taken back, and then its receipt says so. */
-function knownByKey({ idempotencyKey, payment }: BeginCall): boolean {
+function knownByKey({ idempotencyKey, payment }: CallAuthorization): boolean {
   return idempotencyKey !== undefined && payment === undefined;
 }

@@ -3,8 +3,8 @@ import type { Pool } from "pg";
 import type {
   FailedPayment,
   FailedPaymentKind,
-  MinuteOfCalls,
-  OperationsBooks,
+  CallMinute,
+  OperationsQueries,
 } from "../app/operations-ports.ts";
 import type { Page } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -81,7 +81,7 @@ export const FAILED_PAYMENTS = `
 const TIME_DIGITS = 13;
 
 /** What the database tells the operator of the service. */
-export class PostgresOperations implements OperationsBooks {
+export class PostgresOperations implements OperationsQueries {
   readonly #pool: Pool;
   readonly #clock: Clock;
 
@@ -99,7 +99,7 @@ export class PostgresOperations implements OperationsBooks {
     return { activeRuns: Number(row?.active_runs ?? 0n), liabilities: row?.liabilities ?? 0n };
   }
 
-  async minutes(): Promise<MinuteOfCalls[]> {
+  async minutes(): Promise<CallMinute[]> {
     const first = (Math.floor(this.#clock.now() / MINUTE_MS) - MINUTES + 1) * MINUTE_MS;
     const number = Math.max(0, first - DRIFT_MS)
       .toString(16)

@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import type { NewAction, OperatorAction, OperatorActions } from "../app/operations-ports.ts";
+import type { NewAction, OperatorAction, OperatorActionLog } from "../app/operations-ports.ts";
 import type { Page } from "../app/ports.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
@@ -52,7 +52,7 @@ const [TARGET, DETAILS, FAILURE] = [200, 8_000, 1_000];
 const SECRET = /sk-agent-[\w-]{12,}/g;
 
 /** The operators' log on PostgreSQL. A failure is a second row: none is ever changed, which the table itself refuses. */
-export class PostgresOperatorActions implements OperatorActions {
+export class PostgresOperatorActions implements OperatorActionLog {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -63,7 +63,7 @@ export class PostgresOperatorActions implements OperatorActions {
     this.#random = random;
   }
 
-  async record({ actor, name, target, details, once }: NewAction): Promise<string> {
+  async record({ actor, name, target, details, idempotencyKey }: NewAction): Promise<string> {
     const actionId = newId("act", this.#clock, this.#random);
     const account = actor.accountId === undefined ? null : uuidFromId("acct", actor.accountId);
     const values = [
@@ -73,7 +73,7 @@ export class PostgresOperatorActions implements OperatorActions {
       name,
       textFrom(target, TARGET),
       jsonFrom(details),
-      once === undefined ? null : textFrom(once, DETAILS),
+      idempotencyKey === undefined ? null : textFrom(idempotencyKey, DETAILS),
     ];
     await queryWithRetry(this.#pool, { name: "operator-actions-record", text: RECORD, values });
     return actionId;
@@ -133,6 +133,6 @@ function actionOf(row: ActionRow): OperatorAction {
     target: row.target,
     details: row.details,
     failure: row.failure ?? undefined,
-    repeats: row.repeats === null ? undefined : idFromUuid("act", row.repeats),
+    repeatOf: row.repeats === null ? undefined : idFromUuid("act", row.repeats),
   };
 }

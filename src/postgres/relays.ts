@@ -2,7 +2,7 @@ import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import type {
   NewRelayClaim,
-  RelayBook,
+  RelayClaims,
   RelayBudget,
   RelayClaim,
   RelayLimits,
@@ -39,7 +39,7 @@ const UNFINISHED = `
   order by moved_at limit $2`;
 
 /** The relay's claims on PostgreSQL. The rules are in the functions `relay_*` of the migrations. */
-export class PostgresRelays implements RelayBook {
+export class PostgresRelays implements RelayClaims {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {

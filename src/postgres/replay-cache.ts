@@ -1,7 +1,7 @@
-import type { BeginCall, Begun } from "../app/ports.ts";
+import type { CallAuthorization, AuthorizeResult } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JsonObject } from "../domain/json.ts";
-import { objectOf } from "../domain/json-text.ts";
+import { parseCachedJson } from "../domain/json-text.ts";
 import { Lru } from "../domain/lru.ts";
 import type { Receipt } from "../domain/receipt.ts";
 import type { Notifications } from "./notifications.ts";
@@ -30,7 +30,7 @@ interface CachedResult {
  * A call with a key that pays with nothing but its balance, if with anything (callers make sure of it): its answer is never another one,
  * except for a refund.
  */
-export type KeyedCall = Pick<BeginCall, "accountId" | "idempotencyKey" | "fingerprint">;
+export type KeyedCall = Pick<CallAuthorization, "accountId" | "idempotencyKey" | "fingerprint">;
 
 /** What is needed to remember answers. */
 export interface ReplayCacheOptions {
@@ -59,7 +59,7 @@ export class ReplayCache {
   }
 
   /** What the ledger would tell of a repeat; undefined: ask it. */
-  find(call: KeyedCall): Extract<Begun, { kind: "replay" }> | undefined {
+  find(call: KeyedCall): Extract<AuthorizeResult, { kind: "replay" }> | undefined {
     const { notifications, clock } = this.#options;
     const answer = notifications.live ? this.#answers.get(cacheKey(call)) : undefined;
     const age = clock.now() - (answer?.since ?? Number.NaN);
@@ -93,7 +93,7 @@ export class ReplayCache {
 function resultOf(answer: CachedResult): JsonObject | undefined {
   const read = answer.read?.deref();
   if (read) return read;
-  const result = objectOf(answer.text);
+  const result = parseCachedJson(answer.text);
   if (result) answer.read = new WeakRef(result);
   return result;
 }

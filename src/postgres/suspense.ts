@@ -1,7 +1,12 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import type { Page } from "../app/ports.ts";
-import type { Suspense, SuspenseOwner, SuspenseStatus, SuspendedTransfer } from "../app/treasury-ports.ts";
+import type {
+  Suspense,
+  SuspenseRecipient,
+  SuspenseStatus,
+  SuspendedTransfer,
+} from "../app/treasury-ports.ts";
 import { parseSignature } from "../domain/base58.ts";
 import { invalidField, ToolgateError } from "../domain/errors.ts";
 import { uuidOf } from "../domain/ids.ts";
@@ -66,7 +71,7 @@ export class PostgresSuspense implements Suspense {
 
   async assign(assignment: {
     txSignature: string;
-    to: SuspenseOwner;
+    to: SuspenseRecipient;
     reason: string;
   }): Promise<SuspendedTransfer> {
     const { txSignature, to, reason } = assignment;
@@ -117,7 +122,7 @@ function transferOf(row: SuspendedRow): SuspendedTransfer {
   };
 }
 
-function ownerOf(uuid: string): SuspenseOwner {
+function ownerOf(uuid: string): SuspenseRecipient {
   return uuid === SYSTEM_ACCOUNTS.operator ? "operator" : { accountId: idFromUuid("acct", uuid) };
 }
 

@@ -1,9 +1,9 @@
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import type {
-  OwnedMovement,
-  Recorded,
-  TreasuryBooks,
+  AttributedMovement,
+  RecordResult,
+  TreasuryLedger,
   UnfinalizedPayment,
   WatchState,
 } from "../app/treasury-ports.ts";
@@ -46,14 +46,14 @@ export const SUSPENDED = `
   where account_id = '${SYSTEM_ACCOUNTS.suspense}' and not reversed and assigned_to is null`;
 
 /** The treasury's books on PostgreSQL. The rules are in the functions `treasury_*` of the migrations: each does its work once, however often it is sent. */
-export class PostgresTreasuryLedger implements TreasuryBooks {
+export class PostgresTreasuryLedger implements TreasuryLedger {
   readonly #options: TreasuryLedgerOptions;
 
   constructor(options: TreasuryLedgerOptions) {
     this.#options = options;
   }
 
-  async lead(leaseMs: number): Promise<boolean> {
+  async acquireLeadership(leaseMs: number): Promise<boolean> {
     const text = "select treasury_lead($1, $2 * interval '1 millisecond') as leads";
     // Asked again before long: an outage ends the question with its own error, and not with the limit of its round.
     const values = [this.#options.instanceId, leaseMs];
@@ -61,7 +61,7 @@ export class PostgresTreasuryLedger implements TreasuryBooks {
     return rows[0]?.leads === true;
   }
 
-  async resign(): Promise<void> {
+  async releaseLeadership(): Promise<void> {
     await this.#query("treasury-resign", "select treasury_resign($1)", [this.#options.instanceId]);
   }
 
@@ -83,7 +83,7 @@ export class PostgresTreasuryLedger implements TreasuryBooks {
     return rows[0];
   }
 
-  async beginWatch(tokenAccount: string, opening: { amount: MicroUsd; slot: bigint }): Promise<void> {
+  async startWatch(tokenAccount: string, opening: { amount: MicroUsd; slot: bigint }): Promise<void> {
     const values = [addressFrom(tokenAccount), opening.amount, opening.slot];
     await this.#query("treasury-begin-watch", "select treasury_begin_watch($1, $2, $3)", values);
   }
@@ -103,9 +103,9 @@ export class PostgresTreasuryLedger implements TreasuryBooks {
     }));
   }
 
-  async record(tokenAccount: string, movement: OwnedMovement): Promise<Recorded> {
-    const { owner } = movement;
-    const rows = await this.#query<{ outcome: Recorded }>(
+  async record(tokenAccount: string, movement: AttributedMovement): Promise<RecordResult> {
+    const { attribution } = movement;
+    const rows = await this.#query<{ outcome: RecordResult }>(
       "treasury-record",
       "select treasury_record($1, $2, $3, $4, $5, $6, $7, $8, $9) as outcome",
       [
@@ -114,8 +114,8 @@ export class PostgresTreasuryLedger implements TreasuryBooks {
         movement.slot,
         movement.blockTime,
         movement.change,
-        owner && uuidFromId("acct", owner.accountId),
-        owner?.quoteId,
+        attribution && uuidFromId("acct", attribution.accountId),
+        attribution?.quoteId,
         // PostgreSQL's text is UTF-8 without NUL, and a lone surrogate has no UTF-8.
         movement.memos?.replaceAll("\0", "").toWellFormed(),
         movement.payer,

@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import { CHARGED_FOR_ONE, UNPAID_PER_HOUR, type UnpaidWorkStore } from "../app/unpaid-work.ts";
+import { CHARGED_PER_EXTRA, UNPAID_PER_HOUR, type UnpaidWorkStore } from "../app/unpaid-work.ts";
 import type { Clock } from "../domain/clock.ts";
 import { Lru } from "../domain/lru.ts";
 import type { Log } from "./log.ts";
@@ -40,7 +40,7 @@ export class PostgresUnpaidWork implements UnpaidWorkStore {
     });
   }
 
-  heldMs(accountId: string, tool: string): number {
+  blockedMs(accountId: string, tool: string): number {
     const until = this.#heldUntil.get(`${uuidFromId("acct", accountId)} ${tool}`) ?? 0;
     return Math.max(0, until - this.#options.clock.now());
   }
@@ -52,7 +52,7 @@ export class PostgresUnpaidWork implements UnpaidWorkStore {
       const [row] = await queryWithRetry<{ held: bigint }>(pool, {
         name: "unpaid-work-add",
         text: "select unpaid_work_add($1, $2, $3, $4, $5) as held",
-        values: [account, tool, UNPAID_PER_HOUR, charged, CHARGED_FOR_ONE],
+        values: [account, tool, UNPAID_PER_HOUR, charged, CHARGED_PER_EXTRA],
       });
       this.#hold(account, tool, Number(row?.held ?? 0n));
     } catch (error) {

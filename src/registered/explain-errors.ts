@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv";
-import { fieldPath, kindOf, nameOfType } from "../domain/field-path.ts";
+import { fieldPath, describeValue, describeType } from "../domain/field-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
 import { isComposite, withinAlternatives } from "./alternatives.ts";
 
@@ -72,7 +72,7 @@ function problem({
   const limit = String(params["limit"]);
   switch (keyword) {
     case "type":
-      return `must be ${typesOf(params["type"])}, not ${kindOf(data)}`;
+      return `must be ${typesOf(params["type"])}, not ${describeValue(data)}`;
     case "enum":
       return `must be one of ${listed(params["allowedValues"])}`;
     case "const":
@@ -125,7 +125,7 @@ function typeOfMissing(error: ErrorObject): string {
 }
 
 function typesOf(type: unknown): string {
-  return [type].flat().map(String).map(nameOfType).join(" or ");
+  return [type].flat().map(String).map(describeType).join(" or ");
 }
 
 function listed(values: unknown): string {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ChainLook, ChainStatus, EndpointLook } from "../app/operations-ports.ts";
+import type { ChainStatus, ChainMonitor, EndpointStatus } from "../app/operations-ports.ts";
 import type { MicroUsd } from "../domain/money.ts";
 import type { Endpoint, RpcRequest } from "./endpoint.ts";
 import { lamportsRequest } from "./relay-requests.ts";
@@ -14,13 +14,13 @@ const LIMIT_MS = 2_000;
 const slotSchema = z.int().nonnegative().transform(BigInt);
 
 interface Look {
-  endpoint: EndpointLook;
+  endpoint: EndpointStatus;
   held: MicroUsd | undefined;
   lamports: bigint | undefined;
 }
 
 /** Asks every endpoint of Solana at once how it is, and what it says of the treasury and the fee payer. */
-export class SolanaStatus implements ChainStatus {
+export class SolanaStatus implements ChainMonitor {
   readonly #rpc: SolanaRpc;
   readonly #treasury: Treasury;
 
@@ -30,7 +30,7 @@ export class SolanaStatus implements ChainStatus {
     this.#treasury = treasury;
   }
 
-  async look(feePayer: string | undefined): Promise<ChainLook> {
+  async check(feePayer: string | undefined): Promise<ChainStatus> {
     const looks = await Promise.all(this.#rpc.endpoints.map((endpoint) => this.#lookAt(endpoint, feePayer)));
     return {
       endpoints: looks.map(({ endpoint }) => endpoint),
@@ -43,11 +43,11 @@ export class SolanaStatus implements ChainStatus {
     const signal = AbortSignal.timeout(LIMIT_MS);
     const since = performance.now();
     const slot = endpoint.ask(slotRequest(signal)).then(
-      (told): EndpointLook => {
+      (told): EndpointStatus => {
         const latencyMs = Math.round(performance.now() - since);
         return { host: endpoint.host, slot: told, latencyMs, problem: undefined };
       },
-      (error: unknown): EndpointLook => {
+      (error: unknown): EndpointStatus => {
         return {
           host: endpoint.host,
           slot: undefined,

@@ -1,4 +1,4 @@
-import type { Chain, ChainVerdict, PaymentQuery } from "../app/ports.ts";
+import type { PaymentVerifier, PaymentVerdict, PaymentQuery } from "../app/ports.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { Lru } from "../domain/lru.ts";
@@ -46,7 +46,7 @@ export function openChain(options: ChainOptions): SolanaChain {
 type Rules = Pick<ChainOptions, "memoPrefix" | "waitMs" | "finalizedAbove" | "clock" | "log">;
 
 /** Verifies payments on Solana. */
-export class SolanaChain implements Chain {
+export class SolanaChain implements PaymentVerifier {
   readonly rpc: SolanaRpc;
   readonly treasury: Treasury;
   readonly #rules: Rules;
@@ -69,7 +69,7 @@ export class SolanaChain implements Chain {
    * Judges a transaction, waiting for it if need be. A payment that is confirmed costs one RPC request.
    * @throws ToolgateError UNAVAILABLE when endpoints fail and none of the others can tell; the signal's reason when it aborts
    */
-  async verify({ txSignature, signal }: PaymentQuery): Promise<ChainVerdict> {
+  async verify({ txSignature, signal }: PaymentQuery): Promise<PaymentVerdict> {
     const known = this.#refusals.get(txSignature);
     if (known) return known;
     const query = { txSignature, commitment: "confirmed", signal } as const;
@@ -120,7 +120,7 @@ export class SolanaChain implements Chain {
   }
 
   /** Reads a large payment again once it is finalized, from another endpoint where there is one: one alone could make it up. */
-  async #demandFinality(first: Finding, wait: Wait): Promise<ChainVerdict> {
+  async #demandFinality(first: Finding, wait: Wait): Promise<PaymentVerdict> {
     const order = [...this.#others(first.endpoint), ...this.rpc.endpoints];
     for (;;) {
       const again = await this.#reader.read(wait, order);
@@ -134,7 +134,7 @@ export class SolanaChain implements Chain {
     return evidence.kind === "paid" && evidence.amount >= this.#rules.finalizedAbove;
   }
 
-  #verdict(txSignature: string, { evidence, finalized }: Finding): ChainVerdict {
+  #verdict(txSignature: string, { evidence, finalized }: Finding): PaymentVerdict {
     if (evidence.kind === "paid") return { ...evidence, finalized };
     this.#refusals.set(txSignature, evidence);
     return evidence;

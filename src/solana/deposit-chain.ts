@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { DepositChain } from "../app/deposit-ports.ts";
 import { parseSignature } from "../domain/base58.ts";
-import type { Candidate, CandidateReading, Stage } from "../domain/deposit.ts";
+import type { Candidate, TransactionEffect, Stage } from "../domain/deposit.ts";
 import type { Endpoint, RpcRequest } from "./endpoint.ts";
 import { printable } from "./printable.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";
@@ -38,7 +38,7 @@ export class SolanaDeposits implements DepositChain {
     this.#options = options;
   }
 
-  standing(txSignature: string, signal: AbortSignal): Promise<Candidate | undefined> {
+  find(txSignature: string, signal: AbortSignal): Promise<Candidate | undefined> {
     return this.#told(signal, async (endpoint) => {
       const { outcomes } = await endpoint.ask({
         method: "getSignatureStatuses",
@@ -51,7 +51,7 @@ export class SolanaDeposits implements DepositChain {
     });
   }
 
-  async naming(reference: string, signal: AbortSignal): Promise<Candidate[]> {
+  async findByReference(reference: string, signal: AbortSignal): Promise<Candidate[]> {
     const request: RpcRequest<Candidate[]> = {
       method: "getSignaturesForAddress",
       params: [reference, { limit: NEWEST, commitment: "confirmed" }],
@@ -70,7 +70,7 @@ export class SolanaDeposits implements DepositChain {
     return told ?? [];
   }
 
-  reading(txSignature: string, signal: AbortSignal): Promise<CandidateReading | undefined> {
+  effect(txSignature: string, signal: AbortSignal): Promise<TransactionEffect | undefined> {
     const read = (result: unknown) =>
       result === null ? undefined : readMovement(txSignature, result, this.#options)?.movement;
     const request = transactionRequest({ txSignature, commitment: "confirmed", signal }, read);

@@ -71,7 +71,7 @@ export class Endpoint {
    */
   async ask<Result>(request: RpcRequest<Result>): Promise<Result> {
     request.signal.throwIfAborted();
-    if (!this.#breaker.admit() && !(this.#isLastResort(this) && this.#breaker.admitEarly()))
+    if (!this.#breaker.allow() && !(this.#isLastResort(this) && this.#breaker.allowEarly()))
       throw new RpcFailure("circuit_open", this.host, "left alone after failures");
     try {
       const result = await this.#attempt(request);

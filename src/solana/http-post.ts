@@ -5,7 +5,7 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { Pieces } from "../domain/pieces.ts";
+import { ChunkBuffer } from "../domain/pieces.ts";
 import type { EndpointUrl } from "./endpoint-url.ts";
 import { MalformedAnswer, RpcFailure, type RpcFailureKind } from "./rpc-failure.ts";
 
@@ -139,12 +139,12 @@ function readBody(
   const encoding = response.headers["content-encoding"] ?? "identity";
   if (encoding !== "identity")
     return stop(new MalformedAnswer(`the answer is encoded as ${encoding}, unasked`));
-  const pieces = new Pieces();
+  const pieces = new ChunkBuffer();
   response.on("data", (piece: Buffer) => {
     if (pieces.length + piece.length > longest) stop(new MalformedAnswer("the answer is too long"));
-    else pieces.add(piece);
+    else pieces.append(piece);
   });
-  response.on("end", () => done(pieces.whole().toString("utf8")));
+  response.on("end", () => done(pieces.concat().toString("utf8")));
 }
 
 function answerOf({ statusCode = 0, headers }: IncomingMessage, body: string): HttpAnswer {

@@ -1,4 +1,4 @@
-import type { Standing, UnfinalizedPayment } from "../app/treasury-ports.ts";
+import type { FinalityStatus, UnfinalizedPayment } from "../app/treasury-ports.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { hearEndpoint, type Testimony } from "./payment-testimony.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";
@@ -32,8 +32,8 @@ export class PaymentStandings {
   }
 
   /** @throws ToolgateError UNAVAILABLE when no endpoint answers, the signal's reason when it aborts */
-  async read(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<Standing[]> {
-    const standings: Standing[] = [];
+  async read(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]> {
+    const standings: FinalityStatus[] = [];
     for (let at = 0; at < payments.length; at += BATCH) {
       const batch = payments.slice(at, at + BATCH);
       const testimonies = await this.#hear(batch, signal);
@@ -69,7 +69,7 @@ export class PaymentStandings {
     index: number,
     testimonies: readonly Testimony[],
     signal: AbortSignal,
-  ): Promise<Standing> {
+  ): Promise<FinalityStatus> {
     const query = { txSignature: payment.txSignature, commitment: "finalized", signal } as const;
     const teller = testimonies.find(
       ({ outcomes }) => isFinalized(outcomes[index]) && outcomes[index]?.err === null,
@@ -82,7 +82,11 @@ export class PaymentStandings {
   }
 
   /** Compares what it paid with what was credited; where there is another endpoint, it and not the teller is asked first. */
-  async #confirm(payment: UnfinalizedPayment, teller: Endpoint, query: TransactionQuery): Promise<Standing> {
+  async #confirm(
+    payment: UnfinalizedPayment,
+    teller: Endpoint,
+    query: TransactionQuery,
+  ): Promise<FinalityStatus> {
     const { rpc, log } = this.#options;
     const order = [...rpc.endpoints.filter((endpoint) => endpoint !== teller), teller];
     let differs = false;

@@ -34,7 +34,7 @@ export class SolanaRelayChain implements RelayChain {
   }
 
   /** An endpoint that lags may not know a blockhash that is good: it is not until all that answer say so. */
-  async blockhashStanding(
+  async blockhashStatus(
     blockhash: string,
     signal: AbortSignal,
   ): Promise<{ valid: boolean; blockHeight: bigint }> {

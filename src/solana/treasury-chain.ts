@@ -2,7 +2,7 @@ import type {
   HistoryEntry,
   HistoryQuery,
   Movement,
-  Standing,
+  FinalityStatus,
   TreasuryChain,
   UnfinalizedPayment,
 } from "../app/treasury-ports.ts";
@@ -47,7 +47,7 @@ export class SolanaTreasury implements TreasuryChain {
   /** @throws ToolgateError UNAVAILABLE when no endpoint can tell all of it, the signal's reason when it aborts */
   history(query: HistoryQuery): Promise<{ entries: HistoryEntry[]; before: HistoryEntry | undefined }> {
     const { rpc } = this.#options;
-    const turn = query.turn % rpc.endpoints.length;
+    const turn = query.firstEndpoint % rpc.endpoints.length;
     const order = [...rpc.endpoints.slice(turn), ...rpc.endpoints.slice(0, turn)];
     return rpc.firstTold(order, query.signal, (endpoint) => readHistory(endpoint, this.tokenAccount, query));
   }
@@ -79,7 +79,7 @@ export class SolanaTreasury implements TreasuryChain {
   }
 
   /** @throws ToolgateError UNAVAILABLE when no endpoint answers, the signal's reason when it aborts */
-  standings(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<Standing[]> {
+  finalityStatuses(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<FinalityStatus[]> {
     return this.#standings.read(payments, signal);
   }
 }

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { fieldPath, kindOf, nameOfType } from "../domain/field-path.ts";
+import { fieldPath, describeValue, describeType } from "../domain/field-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -35,8 +35,8 @@ function problem(issue: Issue): string {
   switch (issue.code) {
     case "invalid_type":
       return issue.input === undefined
-        ? `is required, ${nameOfType(issue.expected)}`
-        : `must be ${nameOfType(issue.expected)}, not ${kindOf(issue.input)}`;
+        ? `is required, ${describeType(issue.expected)}`
+        : `must be ${describeType(issue.expected)}, not ${describeValue(issue.input)}`;
     case "invalid_value":
       return `must be ${issue.values.length > 1 ? "one of " : ""}${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
     case "too_small":

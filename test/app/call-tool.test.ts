@@ -3,11 +3,11 @@ import { base58 } from "@scure/base";
 import { beforeEach, describe, expect, it } from "vitest";
 import { callTool, type CallToolDeps } from "../../src/app/call-tool.ts";
 import { Catalogue } from "../../src/app/catalogue.ts";
-import type { CallContext, ChainVerdict } from "../../src/app/ports.ts";
+import type { CallContext, PaymentVerdict } from "../../src/app/ports.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
-import { keptText } from "../../src/domain/json-text.ts";
+import { cacheJson } from "../../src/domain/json-text.ts";
 import { Quotes } from "../../src/domain/quote.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { MemoryLedger } from "../transport/memory-ledger.ts";
@@ -17,7 +17,7 @@ import { newContext, unlimitedWork } from "./context.ts";
 const PRICE = 10_000n;
 
 let ledger: MemoryLedger;
-let verdict: (memo: string) => ChainVerdict;
+let verdict: (memo: string) => PaymentVerdict;
 let memo: string;
 let context: CallContext;
 let deps: CallToolDeps;
@@ -75,21 +75,21 @@ describe("a second payment for a call that was charged", () => {
     expect(await balance()).toBe(PRICE);
   });
 
-  it.each<ChainVerdict>([
+  it.each<PaymentVerdict>([
     { kind: "not_found" },
     { kind: "not_finalized" },
     { kind: "refused", reason: "it failed" },
   ])("gets the answer also when the chain says $kind", async (other) => {
     const first = await callPaid();
     verdict = () => other;
-    ledger.prior = async () => ({ kind: "replay", ...first });
+    ledger.findPrior = async () => ({ kind: "replay", ...first });
     expect(await callPaid()).toEqual(first);
     expect(await balance()).toBe(0n);
   });
 
   it("that was known before it was looked up is credited as well", async () => {
     const first = await callPaid();
-    ledger.prior = async () => ({ kind: "replay", ...first });
+    ledger.findPrior = async () => ({ kind: "replay", ...first });
     expect(await callPaid()).toEqual(first);
     expect(await balance()).toBe(PRICE);
   });
@@ -113,7 +113,7 @@ describe("a tool that gives one object again and again, and changes it", () => {
         paymentProof: undefined,
         idempotencyKey,
       };
-      texts.push(keptText((await callTool({ ...deps, catalogue }, call, context)).result));
+      texts.push(cacheJson((await callTool({ ...deps, catalogue }, call, context)).result));
     }
     expect(texts).toEqual(['{"turn":1}', '{"turn":2}']);
   });

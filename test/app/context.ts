@@ -23,4 +23,4 @@ export function newContext(): CallContext {
 }
 
 /** A limit of unpaid work that refuses no call. */
-export const unlimitedWork = { require: () => {}, charged: () => {}, failed: async () => {} };
+export const unlimitedWork = { requireAllowance: () => {}, charged: () => {}, failed: async () => {} };

@@ -3,8 +3,8 @@ import { base58 } from "@scure/base";
 import { beforeEach, describe, expect, it } from "vitest";
 import { callTool, type CallToolDeps, type ToolCall } from "../../src/app/call-tool.ts";
 import { Catalogue } from "../../src/app/catalogue.ts";
-import type { CallContext, ChainVerdict } from "../../src/app/ports.ts";
-import type { Relay, RelayClaim, RelayOrder } from "../../src/app/relay-ports.ts";
+import type { CallContext, PaymentVerdict } from "../../src/app/ports.ts";
+import type { Relay, RelayClaim, RelayRequest } from "../../src/app/relay-ports.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { fingerprint } from "../../src/domain/fingerprint.ts";
 import { newId } from "../../src/domain/ids.ts";
@@ -23,9 +23,9 @@ const TREASURY = { owner: "owner", mint: "mint" };
 const FEE_PAYER = "feePayer";
 
 let ledger: MemoryLedger;
-let verdict: ChainVerdict["kind"];
+let verdict: PaymentVerdict["kind"];
 let blockTime: Date;
-let sent: RelayOrder[];
+let sent: RelayRequest[];
 let claimedAt: number;
 let context: CallContext;
 let deps: CallToolDeps;
@@ -226,7 +226,7 @@ describe("a payment that the gateway is to send", () => {
   it("is not sent beside a call that was charged otherwise", async () => {
     const idempotencyKey = "k";
     const first = await callTool(deps, x402(quoteFor(), {}, { idempotencyKey }), context);
-    ledger.prior = async () => ({ kind: "replay", ...first });
+    ledger.findPrior = async () => ({ kind: "replay", ...first });
     expect(await callTool(deps, x402(quoteFor(), {}, { idempotencyKey }), context)).toEqual(first);
     expect(sent).toHaveLength(1);
     expect(await ledger.balance(context.caller.accountId)).toBe(0n);

@@ -1,9 +1,9 @@
 import { beforeEach, expect, it } from "vitest";
-import { ProofLimit, type Found } from "../../src/app/proof-limit.ts";
+import { ChainLookupLimit, type LookupResult } from "../../src/app/proof-limit.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 
 let now: number;
-let limit: ProofLimit;
+let limit: ChainLookupLimit;
 let refused: Record<string, number>;
 let buyers: Set<string>;
 let asked: string[];
@@ -15,18 +15,18 @@ beforeEach(() => {
   const count = (_name: string, by = 1, labels: Readonly<Record<string, string>> = {}) => {
     refused[labels["limit"] ?? ""] = (refused[labels["limit"] ?? ""] ?? 0) + by;
   };
-  limit = new ProofLimit({ now: () => now }, { count }, async (accountId) => {
+  limit = new ChainLookupLimit({ now: () => now }, { count }, async (accountId) => {
     asked.push(accountId);
     return buyers.has(accountId);
   });
 });
 
 /** How many of so many looks, one after the other or all at once, are made. */
-async function looks(accountId: string, many: number, found: Found): Promise<number> {
+async function looks(accountId: string, many: number, found: LookupResult): Promise<number> {
   let made = 0;
   for (let n = 0; n < many; n++)
     await limit
-      .look(
+      .run(
         accountId,
         async () => void (made += 1),
         () => found,
@@ -37,7 +37,7 @@ async function looks(accountId: string, many: number, found: Found): Promise<num
 
 const codeOf = (accountId: string) =>
   limit
-    .look(
+    .run(
       accountId,
       async () => {},
       () => "nothing",
@@ -60,7 +60,7 @@ it("looks under way count as nothing found, so that a burst passes no limit", as
   const held = Promise.withResolvers<void>();
   let made = 0;
   const burst = Array.from({ length: 300 }, () =>
-    limit.look(
+    limit.run(
       "a",
       async () => {
         made += 1;
@@ -82,13 +82,13 @@ it("what is found, and an outage, is never limited", async () => {
     asked += 1;
     throw new ToolgateError("UNAVAILABLE", "out");
   };
-  for (let n = 0; n < 300; n++) await limit.look("c", outage, () => "nothing").catch(() => undefined);
+  for (let n = 0; n < 300; n++) await limit.run("c", outage, () => "nothing").catch(() => undefined);
   expect(asked).toBe(300);
 });
 
 it("callers that go away count", async () => {
   const away = () => Promise.reject(new Error("gone"));
-  for (let n = 0; n < 100; n++) await limit.look("a", away, () => "nothing").catch(() => undefined);
+  for (let n = 0; n < 100; n++) await limit.run("a", away, () => "nothing").catch(() => undefined);
   expect(await codeOf("a")).toBe("RATE_LIMITED");
 });
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Keypair, TransactionInstruction } from "@solana/web3.js";
-import { ProofLimit } from "../../src/app/proof-limit.ts";
+import { ChainLookupLimit } from "../../src/app/proof-limit.ts";
 import { GaslessRelay, type RelayDeps } from "../../src/app/relay.ts";
-import type { RelayBook, RelayChain, RelayLimits, RelayOrder } from "../../src/app/relay-ports.ts";
+import type { RelayClaims, RelayChain, RelayLimits, RelayRequest } from "../../src/app/relay-ports.ts";
 import { Quotes, type Quote } from "../../src/domain/quote.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import { GaslessSponsor, readFeePayer } from "../../src/payments/gasless/index.ts";
@@ -24,7 +24,7 @@ const PLENTY: RelayLimits = { dailyLamports: 10n ** 12n, perAccountHourly: 1_000
 /** One gateway as far as relaying goes; every one has connections of its own. */
 export interface Instance {
   readonly relay: GaslessRelay;
-  readonly book: RelayBook;
+  readonly book: RelayClaims;
   readonly chain: RelayChain;
 }
 
@@ -71,7 +71,7 @@ export class RelayScene {
     const pool = openPool(this.#database.servingUrl, { max: 3, applicationName: "relay test" });
     this.#closing.push(() => pool.end());
     const rpc = new SolanaRpc([this.local.url], { clock: systemClock, log: silent, attemptMs: 1_000 });
-    const book = change.book ?? new PostgresRelays(pool);
+    const book = change.claims ?? new PostgresRelays(pool);
     const chain = change.chain ?? new SolanaRelayChain(rpc);
     const relay = new GaslessRelay({
       sponsor: this.sponsor(),
@@ -79,11 +79,11 @@ export class RelayScene {
       limits: PLENTY,
       minimum: 1_000n,
       waitMs: 5_000,
-      proofs: new ProofLimit(systemClock, { count: () => {} }, async () => false),
+      lookupLimit: new ChainLookupLimit(systemClock, { count: () => {} }, async () => false),
       log: silent,
       stopping: this.#stopping.signal,
       ...change,
-      book,
+      claims: book,
       chain,
     });
     return { relay, book, chain };
@@ -126,7 +126,7 @@ export class RelayScene {
   }
 
   /** What the paid-call path does with a payment. */
-  async relay({ relay }: Instance, { quote, bytes, keyId }: Payment, change: Partial<RelayOrder> = {}) {
+  async relay({ relay }: Instance, { quote, bytes, keyId }: Payment, change: Partial<RelayRequest> = {}) {
     const transaction = await relay.identify(bytes);
     const { signal } = new AbortController();
     const { accountId } = quote;

@@ -333,7 +333,7 @@ describe("when the network does not answer", () => {
     });
     const payment = scene.pay();
 
-    expect(await refusal(scene.relay(scene.instance({ book }), payment))).toMatchObject({
+    expect(await refusal(scene.relay(scene.instance({ claims: book }), payment))).toMatchObject({
       code: "PAYMENT_PENDING",
     });
     expect(scene.sends()).toBe(0);

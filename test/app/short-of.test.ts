@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PaymentRequiredError } from "../../src/app/payment-required.ts";
-import { shortOf } from "../../src/app/verdict.ts";
+import { insufficientFunds } from "../../src/app/verdict.ts";
 
 const quote = {
   quoteId: "qt_1",
@@ -8,10 +8,10 @@ const quote = {
   price: 10n,
   issuedAt: 0,
   expiresAt: 1,
-  binding: Buffer.alloc(16),
+  fingerprint: Buffer.alloc(16),
 };
 const short = (balance: bigint, proved: boolean) =>
-  shortOf({ tool: "paid", price: 10n, balance, proved }, () => quote);
+  insufficientFunds({ tool: "paid", price: 10n, balance, proved }, () => quote);
 
 describe("a call that the balance does not cover", () => {
   it("is offered a quote when it came without a proof", () => {

@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { TreasuryProblem } from "../../src/app/treasury-problem.ts";
+import { TreasuryCheck } from "../../src/app/treasury-problem.ts";
 
 const SECOND = 1_000;
 
 let now: number;
-let problem: TreasuryProblem;
+let problem: TreasuryCheck;
 beforeEach(() => {
   now = 1_000_000;
-  problem = new TreasuryProblem({ clock: { now: () => now }, watchIntervalMs: 2_500 });
+  problem = new TreasuryCheck({ clock: { now: () => now }, watchIntervalMs: 2_500 });
 });
 
 /** What is said of these holdings, where the watch has just looked. */
 const look = (held: bigint | undefined, expected: bigint) =>
-  problem.of(held, { slot: 1n, opening: 0n, expected, lookedAt: new Date(now) });
+  problem.problem(held, { slot: 1n, opening: 0n, expected, checkedAt: new Date(now) });
 
 describe("the treasury's problem", () => {
   it("is none while it holds what the books say", () => {
@@ -36,22 +36,22 @@ describe("the treasury's problem", () => {
       expect(look(amount, amount - 1n)).toBeUndefined();
       now += 20 * SECOND;
     }
-    const lookedAt = new Date(now);
-    const watch = { slot: 1n, opening: 0n, expected: 4n, lookedAt };
-    expect(problem.of(9n, watch)).toBeUndefined();
+    const checkedAt = new Date(now);
+    const watch = { slot: 1n, opening: 0n, expected: 4n, checkedAt };
+    expect(problem.problem(9n, watch)).toBeUndefined();
     now += 60 * SECOND;
-    expect(problem.of(9n, watch)).toBeUndefined();
+    expect(problem.problem(9n, watch)).toBeUndefined();
   });
 
   it("is that nobody looks, or can", () => {
     expect(look(undefined, 5n)).toBe("No endpoint of the chain tells what the treasury holds.");
-    expect(problem.of(5n, undefined)).toMatch(/^The treasury is not watched yet/);
-    const watch = { slot: 1n, opening: 0n, expected: 5n, lookedAt: new Date(now) };
+    expect(problem.problem(5n, undefined)).toMatch(/^The treasury is not watched yet/);
+    const watch = { slot: 1n, opening: 0n, expected: 5n, checkedAt: new Date(now) };
     now += 180 * SECOND;
-    expect(problem.of(5n, watch)).toBe(
+    expect(problem.problem(5n, watch)).toBe(
       "The treasury's history was last looked at 3 minutes ago: payments since then are not found.",
     );
-    const slow = new TreasuryProblem({ clock: { now: () => now }, watchIntervalMs: 600_000 });
-    expect(slow.of(5n, watch)).toBeUndefined();
+    const slow = new TreasuryCheck({ clock: { now: () => now }, watchIntervalMs: 600_000 });
+    expect(slow.problem(5n, watch)).toBeUndefined();
   });
 });

@@ -119,8 +119,8 @@ function longWork() {
 
 describe("a caller that goes away", () => {
   it("while its hold is made is charged nothing, and nothing runs", async () => {
-    const begin = ledger.begin.bind(ledger);
-    ledger.begin = async (wanted) => {
+    const begin = ledger.authorize.bind(ledger);
+    ledger.authorize = async (wanted) => {
       const begun = await begin(wanted);
       gone.abort();
       return begun;

@@ -14,7 +14,7 @@ import { newContext } from "./context.ts";
 /** What the store and the metrics got. */
 let added: [tool: string, charged: number][];
 let counted: string[];
-let heldMs: number;
+let blockedMs: number;
 let ledger: MemoryLedger;
 let context: CallContext;
 let deps: CallToolDeps;
@@ -27,9 +27,9 @@ const WORKED = new ToolgateError("TOOL_FAILED", "the answer could not be read; n
 });
 
 beforeEach(() => {
-  [added, counted, heldMs, failure, ran] = [[], [], 0, undefined, 0];
+  [added, counted, blockedMs, failure, ran] = [[], [], 0, undefined, 0];
   const store = {
-    heldMs: () => heldMs,
+    blockedMs: () => blockedMs,
     add: async (_: string, tool: string, charged: number) => void added.push([tool, charged]),
   };
   const metrics = { count: (name: string) => void counted.push(name), set: () => {} };
@@ -104,7 +104,7 @@ describe("a call that fails after a server has worked for it", () => {
 
 describe("an account with too many of those", () => {
   it("is refused before anything is claimed, run or quoted, with the time until the next call", async () => {
-    heldMs = 179_001;
+    blockedMs = 179_001;
     const refused = call("paid");
     await expect(refused).rejects.toMatchObject({
       code: "RATE_LIMITED",
@@ -124,7 +124,7 @@ describe("an account with too many of those", () => {
 
   it("gets the stored answers of its keys, and what it held back", async () => {
     const first = await call("paid", "known");
-    heldMs = 1;
+    blockedMs = 1;
     expect(await call("paid", "known")).toEqual(first);
     await expect(call("paid", "new")).rejects.toMatchObject({ code: "RATE_LIMITED" });
     expect([await balance(), ran]).toEqual([990n, 1]);
@@ -133,7 +133,7 @@ describe("an account with too many of those", () => {
   });
 
   it("goes on to use what is free", async () => {
-    heldMs = 1;
+    blockedMs = 1;
     expect(await call("free")).toMatchObject({ result: { done: true } });
   });
 });

@@ -31,7 +31,7 @@ export async function makeManyCalls(
         price: 1_000n + BigInt((n * 7_919) % 9_973),
       });
     });
-    await Promise.all(calls.map((call) => ledger.begin(call)));
+    await Promise.all(calls.map((call) => ledger.authorize(call)));
     const ends = calls.map((call, m) => ((done + m) % 11 === 10 ? failed(call) : completed(call)));
     const finished = await Promise.all(ends.map((end) => ledger.finish(end)));
     receiptIds.push(

@@ -140,7 +140,7 @@ describe("an account's owner", () => {
           keyId: undefined,
         }),
       () => reading.statements.balance(accountId),
-      () => apiKeys.listWithUse(accountId),
+      () => apiKeys.listWithUsage(accountId),
     ]) {
       const all = Array.from({ length: 20 }, () => ask().catch(() => {}));
       await expect(ask()).rejects.toMatchObject({

@@ -297,9 +297,9 @@ it("credits what was finalized while no keeper was there, when one is, and askin
   // Whoever asks has it credited at once: the watch had begun before.
   await expect.poll(() => stateOf(), soon).toBe(CREDITED);
   gateway = await scene.start();
-  const seen = (await scene.postgres.treasuryLedger.watch(scene.payTo))?.lookedAt;
+  const seen = (await scene.postgres.treasuryLedger.watch(scene.payTo))?.checkedAt;
   await expect
-    .poll(async () => (await scene.postgres.treasuryLedger.watch(scene.payTo))?.lookedAt, soon)
+    .poll(async () => (await scene.postgres.treasuryLedger.watch(scene.payTo))?.checkedAt, soon)
     .not.toEqual(seen);
   expect(await scene.balance(agent)).toBe(AMOUNT);
 });

@@ -10,7 +10,7 @@ beforeEach(() => {
 
 /** One call that is admitted and fails. */
 function fail(): boolean {
-  expect(breaker.admit()).toBe(true);
+  expect(breaker.allow()).toBe(true);
   return breaker.failed();
 }
 
@@ -22,11 +22,11 @@ function open(): void {
 describe("a circuit breaker", () => {
   it("opens at the third failure in a row, for a second", () => {
     expect([fail(), fail(), fail()]).toEqual([false, false, true]);
-    expect([breaker.admit(), breaker.waitMs]).toEqual([false, 1_000]);
+    expect([breaker.allow(), breaker.waitMs]).toEqual([false, 1_000]);
     now += 999;
-    expect(breaker.admit()).toBe(false);
+    expect(breaker.allow()).toBe(false);
     now += 1;
-    expect(breaker.admit()).toBe(true);
+    expect(breaker.allow()).toBe(true);
   });
 
   it("takes as many failures as it is told", () => {
@@ -42,26 +42,26 @@ describe("a circuit breaker", () => {
     for (let round = 0; round < 5; round++) {
       fail();
       fail();
-      breaker.admit();
+      breaker.allow();
       expect(breaker.succeeded()).toBe(false);
     }
-    expect(breaker.admit()).toBe(true);
+    expect(breaker.allow()).toBe(true);
   });
 
   it("lets one trial pass at a time, and closes when it succeeds", () => {
     open();
     now += 1_000;
-    expect([breaker.admit(), breaker.admit(), breaker.admit()]).toEqual([true, false, false]);
+    expect([breaker.allow(), breaker.allow(), breaker.allow()]).toEqual([true, false, false]);
     expect(breaker.succeeded()).toBe(true);
-    expect([breaker.admit(), breaker.admit()]).toEqual([true, true]);
+    expect([breaker.allow(), breaker.allow()]).toEqual([true, true]);
   });
 
   it("lets another trial pass when the first was abandoned", () => {
     open();
     now += 1_000;
-    expect(breaker.admit()).toBe(true);
+    expect(breaker.allow()).toBe(true);
     breaker.abandoned();
-    expect(breaker.admit()).toBe(true);
+    expect(breaker.allow()).toBe(true);
   });
 
   it("stays open twice as long after each trial that fails, up to half a minute", () => {
@@ -76,7 +76,7 @@ describe("a circuit breaker", () => {
   });
 
   it("counts calls that were on their way when it opened once only", () => {
-    for (let call = 0; call < 50; call++) breaker.admit();
+    for (let call = 0; call < 50; call++) breaker.allow();
     for (let call = 0; call < 50; call++) breaker.failed();
     expect(breaker.waitMs).toBe(1_000);
   });
@@ -84,7 +84,7 @@ describe("a circuit breaker", () => {
   it("keeps the longest pause that was asked for, and counts it as no failure", () => {
     breaker.pause(5_000);
     breaker.pause(2_000);
-    expect([breaker.admit(), breaker.waitMs]).toEqual([false, 5_000]);
+    expect([breaker.allow(), breaker.waitMs]).toEqual([false, 5_000]);
     now += 5_000;
     expect([fail(), fail(), fail()]).toEqual([false, false, true]);
   });

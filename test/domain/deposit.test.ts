@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  bestOf,
-  sightingOf,
-  standingOf,
+  bestMatch,
+  matchDeposit,
+  depositStatus,
   type Candidate,
   type Deposit,
-  type Sighting,
+  type DepositMatch,
   type Stage,
 } from "../../src/domain/deposit.ts";
 import { depositMemo, parseMemo } from "../../src/domain/memo.ts";
@@ -65,13 +65,13 @@ describe("a transaction that names a deposit's reference", () => {
     ["takes money out", found("finalized"), told(-5n, MEMO), undefined],
     ["cannot be read yet", found("confirmed"), undefined, undefined],
   ] as const)("%s", (_what, candidate, reading, sighting) => {
-    const judged = sightingOf(candidate, reading, by);
+    const judged = matchDeposit(candidate, reading, by);
     if (sighting === undefined) expect(judged).toBeUndefined();
     else expect(judged).toMatchObject(sighting);
   });
 
   it("is seen, and no more, while it cannot be read and we have sent it", () => {
-    expect(sightingOf(found("finalized"), undefined, { memo: MEMO, sent: true })).toMatchObject({
+    expect(matchDeposit(found("finalized"), undefined, { memo: MEMO, sent: true })).toMatchObject({
       stage: "seen",
     });
   });
@@ -91,7 +91,7 @@ describe("a deposit", () => {
   it("is credited when the books say so, whatever is seen, and never before", () => {
     fc.assert(
       fc.property(sighting, fc.bigInt({ min: 0n, max: 9n }), (seen, credited) => {
-        const { state, failure } = standingOf({ ...waiting, credited, creditedBy: "c" }, seen);
+        const { state, failure } = depositStatus({ ...waiting, credited, creditedBy: "c" }, seen);
         expect(state === "credited").toBe(credited > 0n);
         if (credited > 0n) expect(failure).toBeUndefined();
       }),
@@ -99,24 +99,24 @@ describe("a deposit", () => {
   });
 
   it("is told by the transaction that says most", () => {
-    const one = (kind: Sighting["kind"], stage: Stage): Sighting => ({ ...found(stage), kind });
+    const one = (kind: DepositMatch["kind"], stage: Stage): DepositMatch => ({ ...found(stage), kind });
     const all = [
       one("failed", "finalized"),
       one("stray", "finalized"),
       one("pays", "confirmed"),
       one("pays", "seen"),
     ];
-    expect(bestOf(all)).toBe(all[2]);
-    expect(bestOf(all.toReversed())).toBe(all[2]);
-    expect(bestOf(all.slice(0, 2))).toBe(all[1]);
-    expect(bestOf([])).toBeUndefined();
+    expect(bestMatch(all)).toBe(all[2]);
+    expect(bestMatch(all.toReversed())).toBe(all[2]);
+    expect(bestMatch(all.slice(0, 2))).toBe(all[1]);
+    expect(bestMatch([])).toBeUndefined();
   });
 
   it("that was looked for in vain waits, also where a transaction was seen before", () => {
     const seen = { ...waiting, txSignature: "tx" };
-    expect(standingOf(seen, null)).toMatchObject({ state: "waiting", txSignature: "tx" });
-    expect(standingOf(seen, undefined)).toMatchObject({ state: "seen", txSignature: "tx" });
-    expect(standingOf(waiting, undefined).state).toBe("waiting");
+    expect(depositStatus(seen, null)).toMatchObject({ state: "waiting", txSignature: "tx" });
+    expect(depositStatus(seen, undefined)).toMatchObject({ state: "seen", txSignature: "tx" });
+    expect(depositStatus(waiting, undefined).state).toBe("waiting");
   });
 });
 

@@ -1,6 +1,6 @@
 import { Keypair } from "@solana/web3.js";
 import { describe, expect, it } from "vitest";
-import { isInOneForm, isSignedBy } from "../../src/domain/ed25519.ts";
+import { isCanonicalKey, isSignedBy } from "../../src/domain/ed25519.ts";
 import { signed } from "../support/console.ts";
 
 const message = Buffer.from("a message");
@@ -45,11 +45,11 @@ describe("a signature", () => {
     const keys = (low: number, high: number) =>
       [0x7f, 0xff].map((last) => Buffer.from([low, ...Array(30).fill(high), last]));
     // The prime is 0xed, thirty bytes of 0xff and 0x7f; the sign of x stands above it.
-    expect([0xed, 0xee, 0xf4, 0xff].flatMap((low) => keys(low, 0xff)).map(isInOneForm)).toEqual(
+    expect([0xed, 0xee, 0xf4, 0xff].flatMap((low) => keys(low, 0xff)).map(isCanonicalKey)).toEqual(
       Array(8).fill(false),
     );
-    expect([...keys(0xec, 0xff), ...keys(0xff, 0xfe)].map(isInOneForm)).toEqual(Array(4).fill(true));
-    expect(isInOneForm(Keypair.generate().publicKey.toBytes())).toBe(true);
+    expect([...keys(0xec, 0xff), ...keys(0xff, 0xfe)].map(isCanonicalKey)).toEqual(Array(4).fill(true));
+    expect(isCanonicalKey(Keypair.generate().publicKey.toBytes())).toBe(true);
   });
 
   it("has one form: an S that is not reduced is refused", () => {

@@ -1,33 +1,33 @@
 import { expect, it } from "vitest";
-import { keptText, objectOf, textOf, writeJson } from "../../src/domain/json-text.ts";
+import { cacheJson, parseCachedJson, jsonOf, writeJson } from "../../src/domain/json-text.ts";
 
 /** What only an object that is written as it was read tells: JSON.stringify would leave the spaces out. */
 const SPACED = '{ "answer": [4, 2] }';
 
 function known() {
-  const object = objectOf(SPACED);
+  const object = parseCachedJson(SPACED);
   if (!object) throw new Error("it is an object");
   return object;
 }
 
 it("makes the text of an object once, where it is kept", () => {
   const object = { answer: [4, 2] };
-  expect(textOf(object)).toBe('{"answer":[4,2]}');
+  expect(jsonOf(object)).toBe('{"answer":[4,2]}');
   object.answer.push(0);
-  const text = keptText(object);
+  const text = cacheJson(object);
   expect(text).toBe('{"answer":[4,2,0]}');
   object.answer.push(0);
-  expect([keptText(object), textOf(object), writeJson(object)]).toEqual([text, text, text]);
+  expect([cacheJson(object), jsonOf(object), writeJson(object)]).toEqual([text, text, text]);
 });
 
 it("reads an object, and writes it as it was", () => {
   expect(known()).toEqual({ answer: [4, 2] });
-  expect(textOf(known())).toBe(SPACED);
+  expect(jsonOf(known())).toBe(SPACED);
   expect(writeJson(known())).toBe(SPACED);
 });
 
 it.each(["42", "null", "[1]", '"text"'])("tells that %s is no object", (text) => {
-  expect(objectOf(text)).toBeUndefined();
+  expect(parseCachedJson(text)).toBeUndefined();
 });
 
 it("takes the known text where it stands in an answer, and in a message with an answer", () => {

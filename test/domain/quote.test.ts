@@ -28,7 +28,7 @@ describe("a sealed quote", () => {
         const call = fingerprint("tool", { value: JSON.parse(JSON.stringify(value)) });
         const issued = quotes.issue(account, price, call);
         expect(quotes.open(issued.quoteId)).toEqual(issued);
-        expect(issued.binding).toEqual(call);
+        expect(issued.fingerprint).toEqual(call);
       }),
     );
   });
@@ -38,7 +38,7 @@ describe("a sealed quote", () => {
       const other = Buffer.from(print);
       other.writeUInt8(other.readUInt8(index) ^ 1, index);
       const { quoteId } = quotes.issue(account, 1n, other);
-      expect(quotes.open(quoteId)?.binding.equals(print)).toBe(false);
+      expect(quotes.open(quoteId)?.fingerprint.equals(print)).toBe(false);
     }
   });
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Catalogue } from "../../src/app/catalogue.ts";
 import type { CallToolDeps } from "../../src/app/call-tool.ts";
-import type { FinishCall } from "../../src/app/ports.ts";
+import type { RunEnd } from "../../src/app/ports.ts";
 import type { PortCall, PortPoint } from "./points.ts";
 
 /** What happens at a point. @throws Error where the tool is to fail */
@@ -28,9 +28,9 @@ export function around(deps: CallToolDeps, { strike, workMs, onLost }: Watch): C
   return {
     ...deps,
     ledger: {
-      prior: (query) => at("ledger.prior", () => ledger.prior(query)),
-      begin: (call) => at("ledger.begin", () => ledger.begin(call)),
-      finish: async (call: FinishCall) => {
+      findPrior: (query) => at("ledger.prior", () => ledger.findPrior(query)),
+      authorize: (call) => at("ledger.begin", () => ledger.authorize(call)),
+      finish: async (call: RunEnd) => {
         const finished = await at(`ledger.finish/${call.outcome}`, () => ledger.finish(call));
         if (finished.kind === "lost") onLost();
         return finished;
@@ -39,7 +39,7 @@ export function around(deps: CallToolDeps, { strike, workMs, onLost }: Watch): C
       balance: (accountId) => at("ledger.balance", () => ledger.balance(accountId)),
     },
     unpaidWork: {
-      require: (accountId, tool) => unpaidWork.require(accountId, tool),
+      requireAllowance: (accountId, tool) => unpaidWork.requireAllowance(accountId, tool),
       charged: (accountId, tool) => unpaidWork.charged(accountId, tool),
       failed: (accountId, tool) => at("unpaidWork.failed", () => unpaidWork.failed(accountId, tool)),
     },

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { BeginCall } from "../../src/app/ports.ts";
+import type { CallAuthorization } from "../../src/app/ports.ts";
 import { audit } from "../../src/postgres/audit.ts";
 import { CHECKS } from "../../src/postgres/audit-checks.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
@@ -79,13 +79,13 @@ beforeAll(async () => {
   calls.push(callOf(account, await limitedKey(instance, account)));
   const receiptIds: string[] = [];
   for (const call of calls) {
-    await instance.ledger.begin(call);
+    await instance.ledger.authorize(call);
     receiptIds.push(await chargeOf(instance.ledger, completed(call)));
   }
   const lost = callOf(account, { idempotencyKey: "lost" });
-  await instance.ledger.begin(lost);
+  await instance.ledger.authorize(lost);
   await instance.ledger.finish(failed(lost));
-  await instance.ledger.begin(callOf(account, { idempotencyKey: "running" }));
+  await instance.ledger.authorize(callOf(account, { idempotencyKey: "running" }));
   const vanished = depositOf();
   for (const deposit of [vanished, depositOf()]) await instance.ledger.credit(account, deposit);
   await instance.books.reverse(vanished.txSignature);
@@ -93,7 +93,7 @@ beforeAll(async () => {
   const nobodys = [movementOf(), movementOf(), movementOf({ change: -5n })];
   for (const movement of nobodys) await instance.books.record(token, movement);
   const quoteId = await begunDeposit(instance, account);
-  await instance.books.record(token, movementOf({ owner: { accountId: account, quoteId } }));
+  await instance.books.record(token, movementOf({ attribution: { accountId: account, quoteId } }));
   // The watch stands in a slot that the node has told in part: a payment of that slot has no movement yet.
   await instance.books.advanceWatch(token, 2n);
   await instance.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
@@ -114,7 +114,7 @@ afterAll(async () => {
 async function limitedKey(
   { pool }: Treasurer,
   accountId: string,
-): Promise<Pick<BeginCall, "keyId" | "budget">> {
+): Promise<Pick<CallAuthorization, "keyId" | "budget">> {
   const keyId = newId("key", systemClock, systemRandom);
   await pool.query(
     `insert into api_key (id, account_id, sha256, prefix, name, scopes, day_limit, budget_id)

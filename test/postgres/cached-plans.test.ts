@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { BeginCall, FinishCall } from "../../src/app/ports.ts";
+import type { CallAuthorization, RunEnd } from "../../src/app/ports.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { Leases } from "../../src/postgres/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
@@ -79,10 +79,9 @@ async function open(): Promise<void> {
 }
 
 const newKey = () => newId("key", systemClock, systemRandom);
-const begin = async (calls: readonly BeginCall[]) =>
-  (await Promise.all(calls.map((call) => ledger.begin(call)))).map(({ kind }) => kind);
-const finish = (endings: readonly FinishCall[]) =>
-  Promise.all(endings.map((ending) => ledger.finish(ending)));
+const begin = async (calls: readonly CallAuthorization[]) =>
+  (await Promise.all(calls.map((call) => ledger.authorize(call)))).map(({ kind }) => kind);
+const finish = (endings: readonly RunEnd[]) => Promise.all(endings.map((ending) => ledger.finish(ending)));
 
 /** A statement of its own, whose plan is not the function's to keep. */
 const ASIDE = /Query Text: select available from account/;
@@ -130,7 +129,7 @@ async function begun(): Promise<void> {
     budget: { id: newKey(), perDay: 1_000_000n },
   });
   for (const one of [call, callOf(accountId, { payment: paymentOf(depositOf()) })]) {
-    await first.begin(one);
+    await first.authorize(one);
     await first.finish(completed(one));
   }
   await instance.close();
@@ -154,9 +153,9 @@ const STATES: readonly [string, () => Promise<unknown>][] = [
       const { ledger: first, ...instance } = openInstance(database.url);
       const accountId = await makeAccount(outside, 1_000_000n);
       const [active, ...others] = Array.from({ length: 6 }, () => callOf(accountId));
-      if (active) await first.begin(active);
+      if (active) await first.authorize(active);
       for (const call of others) {
-        await first.begin(call);
+        await first.authorize(call);
         await first.finish(completed(call));
       }
       await instance.close();
@@ -181,7 +180,7 @@ const STATES: readonly [string, () => Promise<unknown>][] = [
   ],
 ];
 
-const KINDS: readonly [string, (accountId: string) => BeginCall][] = [
+const KINDS: readonly [string, (accountId: string) => CallAuthorization][] = [
   ["from the balance", (accountId) => callOf(accountId)],
   ["with a key", (accountId) => callOf(accountId, { idempotencyKey: newRunId() })],
   ["by proof", (accountId) => callOf(accountId, { payment: paymentOf(depositOf()) })],
@@ -221,7 +220,7 @@ describe.each(STATES)("plans that were made when %s", (_state, prepare) => {
       await finish(again.map((call) => failed(call)));
       for (const call of calls) {
         const { txSignature, quoteId } = call.payment ?? depositOf();
-        await ledger.prior({ ...call, idempotencyKey: newRunId(), txSignature, quoteId });
+        await ledger.findPrior({ ...call, idempotencyKey: newRunId(), txSignature, quoteId });
       }
     }
     expect(plans.length).toBeGreaterThan(40);

@@ -34,7 +34,7 @@ beforeEach(async () => {
   const accountId = await makeAccount(instance.pool, 0n);
   const deposit = depositOf();
   const call = callOf(accountId, { idempotencyKey: "k", payment: paymentOf(deposit) });
-  await instance.ledger.begin(call);
+  await instance.ledger.authorize(call);
   await instance.ledger.finish(completed(call));
   [account, run, signature] = [accountId.slice(5), call.runId.slice(4), signatureFrom(deposit.txSignature)];
 });

@@ -45,7 +45,7 @@ afterEach(() => expectCleanAudit(one.pool));
 async function paidCall(account: string, change: Parameters<typeof callOf>[1] = {}) {
   const deposit = depositOf();
   const call = callOf(account, { payment: paymentOf(deposit), ...change });
-  await one.ledger.begin(call);
+  await one.ledger.authorize(call);
   return { deposit, call, receiptId: await chargeOf(one.ledger, completed(call)) };
 }
 
@@ -85,7 +85,7 @@ describe("a receipt", () => {
   it("of 500, each refunded twice at once, is refunded 500 times", async () => {
     const accounts = await Promise.all(Array.from({ length: 20 }, () => makeAccount(one.pool, 25n * PRICE)));
     const calls = Array.from({ length: 500 }, (_, n) => callOf(accounts[n % 20]!));
-    await Promise.all(calls.map((call) => one.ledger.begin(call)));
+    await Promise.all(calls.map((call) => one.ledger.authorize(call)));
     const receiptIds = await Promise.all(calls.map((call) => chargeOf(one.ledger, completed(call))));
     for (const account of accounts) expect(await one.ledger.balance(account)).toBe(0n);
     const refunds = await Promise.all(
@@ -112,9 +112,9 @@ describe("a payment that vanished", () => {
       balance: -PRICE,
     });
     expect(await two.books.reverse(deposit.txSignature)).toBeUndefined();
-    expect(await one.ledger.begin(callOf(account))).toEqual({ kind: "insufficient", balance: -PRICE });
+    expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "insufficient", balance: -PRICE });
     const next = callOf(account, { payment: paymentOf(depositOf()) });
-    expect(await one.ledger.begin(next)).toEqual({ kind: "insufficient", balance: 0n });
+    expect(await one.ledger.authorize(next)).toEqual({ kind: "insufficient", balance: 0n });
     const receipts = new PostgresReceipts(one.pool);
     expect(await receipts.find(account, receiptId)).toMatchObject({ status: "reversed", debited: PRICE });
     const query = { accountId: account, limit: 5, cursor: undefined };
@@ -140,7 +140,7 @@ describe("a payment that vanished", () => {
     await one.books.reverse(deposit.txSignature);
     const payment = paymentOf(deposit);
     for (const idempotencyKey of ["k", "l", undefined]) {
-      expect(await two.ledger.begin(callOf(account, { idempotencyKey, payment }))).toMatchObject({
+      expect(await two.ledger.authorize(callOf(account, { idempotencyKey, payment }))).toMatchObject({
         kind: "replay",
         receipt: { runId: call.runId, status: "reversed" },
       });
@@ -151,7 +151,7 @@ describe("a payment that vanished", () => {
       callOf(account, { payment, fingerprint: fingerprintOf("other"), idempotencyKey: "m" }),
       callOf(other, { payment }),
     ]) {
-      expect(await two.ledger.begin(stranger)).toEqual({ kind: "reversed" });
+      expect(await two.ledger.authorize(stranger)).toEqual({ kind: "reversed" });
     }
     expect(await one.ledger.balance(account)).toBe(9n * PRICE);
     expect(await one.ledger.balance(other)).toBe(10n * PRICE);
@@ -163,7 +163,7 @@ describe("a payment that vanished", () => {
     await one.ledger.credit(account, credited);
     const tried = depositOf();
     const call = callOf(account, { payment: paymentOf(tried) });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     await one.ledger.finish(failed(call));
     for (const deposit of [credited, tried]) {
       await one.books.reverse(deposit.txSignature);
@@ -173,10 +173,10 @@ describe("a payment that vanished", () => {
         fingerprint: call.fingerprint,
         idempotencyKey: undefined,
       };
-      expect(await two.ledger.prior(query)).toEqual({ kind: "reversed" });
+      expect(await two.ledger.findPrior(query)).toEqual({ kind: "reversed" });
       for (const payment of [paymentOf(deposit), { ...paymentOf(deposit), deposit: undefined }]) {
-        expect(await two.ledger.begin(callOf(account, { payment }))).toEqual({ kind: "reversed" });
-        expect(await two.ledger.begin(callOf(account, { payment, idempotencyKey: "k" }))).toEqual({
+        expect(await two.ledger.authorize(callOf(account, { payment }))).toEqual({ kind: "reversed" });
+        expect(await two.ledger.authorize(callOf(account, { payment, idempotencyKey: "k" }))).toEqual({
           kind: "reversed",
         });
       }
@@ -198,7 +198,7 @@ describe("a payment that vanished", () => {
     expect(await one.ledger.balance(account)).toBe(0n);
     expect(await new PostgresReceipts(one.pool).find(account, receiptId)).toMatchObject({ status: "final" });
     expect(await two.books.reverse(deposit.txSignature)).toBeUndefined();
-    expect(await two.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toMatchObject({
+    expect(await two.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }))).toMatchObject({
       kind: "replay",
       receipt: { runId: call.runId, status: "final" },
     });
@@ -211,7 +211,7 @@ describe("a payment that vanished", () => {
     await one.books.reverse(deposit.txSignature);
     await two.books.record(token, movementOfDeposit(deposit, account));
     expect(await one.ledger.balance(account)).toBe(PRICE);
-    expect(await two.ledger.begin(callOf(account, { payment: paymentOf(deposit) }))).toEqual({
+    expect(await two.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }))).toEqual({
       kind: "started",
     });
   });
@@ -242,13 +242,13 @@ describe("a payment that vanished", () => {
       await one.ledger.credit(account, deposit);
       if (round % 2 === 0) {
         const tried = callOf(account, { payment });
-        if ((await one.ledger.begin(tried)).kind === "started") await one.ledger.finish(failed(tried));
+        if ((await one.ledger.authorize(tried)).kind === "started") await one.ledger.finish(failed(tried));
       }
       // Under a key of its own, so that the payment is claimed anew.
       const call = callOf(account, { payment, idempotencyKey: `key ${round}` });
       // Now the one has a head start, now the other: neither is to win each time.
       const [begun, reversal] = await Promise.all([
-        sleep(round % 2 === 0 ? (round % 8) / 2 : 0).then(() => one.ledger.begin(call)),
+        sleep(round % 2 === 0 ? (round % 8) / 2 : 0).then(() => one.ledger.authorize(call)),
         sleep(round % 2 === 1 ? (round % 8) / 2 : 0).then(() => two.books.reverse(deposit.txSignature)),
       ]);
       expect(["started", "reversed"]).toContain(begun.kind);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { BeginCall, KeyBudget } from "../../src/app/ports.ts";
+import type { CallAuthorization, KeyBudget } from "../../src/app/ports.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
 import { callRecord } from "../../src/postgres/ledger-records.ts";
 import { idFromUuid } from "../../src/postgres/row-mapping.ts";
@@ -46,8 +46,8 @@ async function spent({ id }: KeyBudget): Promise<bigint[]> {
   return (await one.pool.query<{ spent: bigint }>(text, [uuidOf("key", id)])).rows.map((row) => row.spent);
 }
 
-async function begun(...calls: BeginCall[]): Promise<string[]> {
-  return (await Promise.all(calls.map((call) => one.ledger.begin(call)))).map(({ kind }) => kind);
+async function begun(...calls: CallAuthorization[]): Promise<string[]> {
+  return (await Promise.all(calls.map((call) => one.ledger.authorize(call)))).map(({ kind }) => kind);
 }
 
 /** What was counted so far becomes yesterday's. */
@@ -64,7 +64,7 @@ describe("a key's limit per day", () => {
     const calls = Array.from({ length: 200 }, (_, n) =>
       callOf(account, { ...key, ...(n % 3 === 0 && { idempotencyKey: `call ${n}` }) }),
     );
-    const answers = await Promise.all(calls.map((call, n) => instances[n % 3]!.ledger.begin(call)));
+    const answers = await Promise.all(calls.map((call, n) => instances[n % 3]!.ledger.authorize(call)));
     expect(answers.filter(({ kind }) => kind === "started")).toHaveLength(7);
     for (const answer of answers.filter(({ kind }) => kind !== "started"))
       expect(answer).toEqual({ kind: "capped", spent: 7n * PRICE });
@@ -95,7 +95,7 @@ describe("a key's limit per day", () => {
         "select * from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, interval '1 minute')",
         [JSON.stringify([callRecord(callOf(account, key), 0)]), two.instanceId],
       );
-      const waiting = one.ledger.begin(callOf(account, key));
+      const waiting = one.ledger.authorize(callOf(account, key));
       await untilWaiting(two.pool, one);
       await other.query("commit");
       expect(await waiting).toEqual({ kind: "capped", spent: PRICE });
@@ -109,10 +109,10 @@ describe("a key's limit per day", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const key = keyFor(4);
     const calls = [0, 1, 2, 3].map(() => callOf(account, key)) as [
-      BeginCall,
-      BeginCall,
-      BeginCall,
-      BeginCall,
+      CallAuthorization,
+      CallAuthorization,
+      CallAuthorization,
+      CallAuthorization,
     ];
     expect(await begun(...calls)).toEqual(Array(4).fill("started"));
     expect(await begun(callOf(account, key))).toEqual(["capped"]);
@@ -161,7 +161,7 @@ describe("a key's limit per day", () => {
     const keys = [keyId, newId("key", systemClock, systemRandom), newId("key", systemClock, systemRandom)];
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        instances[n % 2]!.ledger.begin(callOf(account, { keyId: keys[n % 3]!, budget })),
+        instances[n % 2]!.ledger.authorize(callOf(account, { keyId: keys[n % 3]!, budget })),
       ),
     );
     expect(answers.filter(({ kind }) => kind === "started")).toHaveLength(5);
@@ -189,7 +189,7 @@ describe("a key's limit per day", () => {
   it("harms no neighbour in the batch, whatever account it is of", async () => {
     const [account, other] = [await makeAccount(one.pool, 2n * PRICE), await makeAccount(one.pool, PRICE)];
     const key = keyFor(1);
-    const first = one.ledger.begin(callOf(await makeAccount(one.pool, PRICE)));
+    const first = one.ledger.authorize(callOf(await makeAccount(one.pool, PRICE)));
     const batch = begun(
       callOf(account, { ...key, price: 2n * PRICE, idempotencyKey: "too much" }),
       callOf(other, keyFor(9)),
@@ -212,7 +212,7 @@ describe("a key's limit per day", () => {
     );
     await begun(done!, running!);
     await one.ledger.finish(completed(done!));
-    const again = (call: BeginCall) => ({ ...call, runId: callOf(account).runId });
+    const again = (call: CallAuthorization) => ({ ...call, runId: callOf(account).runId });
     expect(
       await begun(again(done!), again(running!), { ...again(done!), fingerprint: fingerprintOf("other") }),
     ).toEqual(["replay", "in_progress", "mismatch"]);
@@ -223,8 +223,11 @@ describe("a key's limit per day", () => {
     const key = keyFor(1);
     expect(await begun(callOf(account, key))).toEqual(["started"]);
     expect(await begun(callOf(account))).toEqual(["insufficient"]);
-    expect(await one.ledger.begin(callOf(account, key))).toEqual({ kind: "capped", spent: PRICE });
-    expect(await one.ledger.begin(callOf(account, keyFor(1)))).toEqual({ kind: "insufficient", balance: 0n });
+    expect(await one.ledger.authorize(callOf(account, key))).toEqual({ kind: "capped", spent: PRICE });
+    expect(await one.ledger.authorize(callOf(account, keyFor(1)))).toEqual({
+      kind: "insufficient",
+      balance: 0n,
+    });
   });
 
   it("counts a call whose payment failed it before once it comes with its key alone", async () => {
@@ -271,7 +274,7 @@ describe("a key's limit per day", () => {
           ...keys[of]![(n >> 1) % 3],
           ...(n % 4 === 0 && { idempotencyKey: `k${n % 8}` }),
         });
-        if ((await ledger.begin(call)).kind !== "started") return;
+        if ((await ledger.authorize(call)).kind !== "started") return;
         if (n % 11 === 0) {
           await expireLeases(one.pool, call);
           await sweeper.sweep();

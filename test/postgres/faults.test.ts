@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { BeginCall } from "../../src/app/ports.ts";
+import type { CallAuthorization } from "../../src/app/ports.ts";
 import { uuidOf } from "../../src/domain/ids.ts";
 import { DatabaseUnavailableError } from "../../src/postgres/database-errors.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
@@ -42,13 +42,13 @@ describe("an instance that dies between begin and finish", () => {
   it("leaves a run that another one releases, and the retry is charged once", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account, { idempotencyKey: "crash" });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     expect(await two.sweeper.sweep()).toBe(0);
     await expireLeases(one.pool, call);
     expect(await two.sweeper.sweep()).toBe(1);
     expect(await two.ledger.balance(account)).toBe(PRICE);
     const retry = callOf(account, { idempotencyKey: "crash" });
-    expect(await two.ledger.begin(retry)).toEqual({ kind: "started" });
+    expect(await two.ledger.authorize(retry)).toEqual({ kind: "started" });
     expect(await two.ledger.finish(completed(retry))).toMatchObject({ kind: "captured" });
     expect(await two.ledger.balance(account)).toBe(0n);
   });
@@ -57,11 +57,11 @@ describe("an instance that dies between begin and finish", () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     const call = callOf(account, { payment: paymentOf(deposit) });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     await expireLeases(one.pool, call);
     await two.sweeper.sweep();
-    const retry = callOf(account, { payment: { ...paymentOf(deposit), deposit: undefined } });
-    expect(await two.ledger.begin(retry)).toEqual({ kind: "started" });
+    const retry = callOf(account, { payment: { ...paymentOf(deposit), transfer: undefined } });
+    expect(await two.ledger.authorize(retry)).toEqual({ kind: "started" });
     expect(await two.ledger.finish(completed(retry))).toMatchObject({
       kind: "captured",
       receipt: { txSignature: deposit.txSignature },
@@ -72,7 +72,7 @@ describe("an instance that dies between begin and finish", () => {
   it("has each of its runs released once, by however many sweeps at once", async () => {
     const account = await makeAccount(one.pool, 250n * PRICE);
     const calls = Array.from({ length: 250 }, () => callOf(account));
-    await Promise.all(calls.map((call) => one.ledger.begin(call)));
+    await Promise.all(calls.map((call) => one.ledger.authorize(call)));
     await expireLeases(one.pool, ...calls);
     const swept = await Promise.all([one.sweeper.sweep(), two.sweeper.sweep(), one.sweeper.sweep()]);
     expect(swept.reduce((sum, count) => sum + count)).toBe(250);
@@ -84,12 +84,12 @@ describe("an instance that stalls past its lease", () => {
   it("has lost the run when it comes back: nothing is charged, and the retry is charged once", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const call = callOf(account, { idempotencyKey: "stall" });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     await expireLeases(one.pool, call);
     await two.sweeper.sweep();
     expect(await one.ledger.finish(completed(call))).toEqual({ kind: "lost" });
     const retry = callOf(account, { idempotencyKey: "stall" });
-    await two.ledger.begin(retry);
+    await two.ledger.authorize(retry);
     expect(await one.ledger.finish(completed(call))).toEqual({ kind: "lost" });
     expect(await one.ledger.finish(failed(call))).toEqual({ kind: "lost" });
     expect(await two.ledger.finish(completed(retry))).toMatchObject({ kind: "captured" });
@@ -100,7 +100,7 @@ describe("an instance that stalls past its lease", () => {
   it("cannot finish the run of another", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account);
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     expect(await two.ledger.finish(completed(call))).toEqual({ kind: "lost" });
     expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
   });
@@ -108,8 +108,8 @@ describe("an instance that stalls past its lease", () => {
   it("that only slept within its lease keeps the run by its heartbeat", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const [kept, ended] = [callOf(account), callOf(account)];
-    await one.ledger.begin(kept);
-    await one.ledger.begin(ended);
+    await one.ledger.authorize(kept);
+    await one.ledger.authorize(ended);
     await one.ledger.finish(failed(ended));
     await expireLeases(one.pool, kept);
     await one.leases.renew();
@@ -120,7 +120,7 @@ describe("an instance that stalls past its lease", () => {
   it("races the sweep, and either of them ends the run", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const calls = Array.from({ length: 60 }, () => callOf(account));
-    await Promise.all(calls.map((call) => one.ledger.begin(call)));
+    await Promise.all(calls.map((call) => one.ledger.authorize(call)));
     await expireLeases(one.pool, ...calls);
     const [finished] = await Promise.all([
       Promise.all(calls.map((call) => one.ledger.finish(completed(call)))),
@@ -161,7 +161,7 @@ describe("an answer that is lost after the database has committed", () => {
       callOf(account, { payment: paymentOf(depositOf()) }),
     ]) {
       const before = await one.ledger.balance(account);
-      expect(await withCut(() => behind.ledger.begin(call))).toEqual({ kind: "started" });
+      expect(await withCut(() => behind.ledger.authorize(call))).toEqual({ kind: "started" });
       expect(await one.ledger.balance(account)).toBe(call.payment ? before : before - PRICE);
       expect(await behind.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
     }
@@ -170,13 +170,13 @@ describe("an answer that is lost after the database has committed", () => {
   it("is asked for again: a run ends once, the same way", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const [good, bad] = [callOf(account, { idempotencyKey: "good" }), callOf(account)];
-    await behind.ledger.begin(good);
-    await behind.ledger.begin(bad);
+    await behind.ledger.authorize(good);
+    await behind.ledger.authorize(bad);
     const finished = await withCut(() => behind.ledger.finish(completed(good)));
     expect(finished).toMatchObject({ kind: "captured", receipt: { debited: PRICE } });
     expect(await withCut(() => behind.ledger.finish(failed(bad)))).toEqual({ kind: "released" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "good" }))).toMatchObject(
+    expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "good" }))).toMatchObject(
       finished.kind === "captured" ? { kind: "replay", receipt: finished.receipt } : {},
     );
   });
@@ -218,15 +218,15 @@ describe("an account that somebody holds locked", () => {
   it("fails neither the beginnings nor the ends of other accounts' calls", async () => {
     const [held, free] = [await makeAccount(one.pool, 9n * PRICE), await makeAccount(one.pool, 9n * PRICE)];
     const [blocked, ended] = [callOf(held), callOf(free)];
-    await one.ledger.begin(blocked);
-    await one.ledger.begin(ended);
+    await one.ledger.authorize(blocked);
+    await one.ledger.authorize(ended);
     const holder = await two.pool.connect();
     try {
       await holder.query("begin");
       await holder.query("select from account where id = $1 for update", [uuidOf("acct", held)]);
       const [beginHeld, beginFree, endHeld, endFree] = await Promise.allSettled([
-        one.ledger.begin(callOf(held)),
-        one.ledger.begin(callOf(free)),
+        one.ledger.authorize(callOf(held)),
+        one.ledger.authorize(callOf(free)),
         one.ledger.finish(failed(blocked)),
         one.ledger.finish(completed(ended)),
       ]);
@@ -251,7 +251,7 @@ describe("a database that is away", () => {
     const account = await makeAccount(one.pool, 0n);
     const times = await Promise.all(
       Array.from({ length: 601 }, async () => {
-        await expect(ledger.begin(callOf(account))).rejects.toBeInstanceOf(DatabaseUnavailableError);
+        await expect(ledger.authorize(callOf(account))).rejects.toBeInstanceOf(DatabaseUnavailableError);
         return performance.now();
       }),
     );
@@ -283,7 +283,7 @@ describe("connections that are killed in the middle of everything", () => {
             idempotencyKey: worker % 2 === 0 ? `kill ${worker} ${round}` : undefined,
             payment: worker % 4 === 1 ? paymentOf(depositOf()) : undefined,
           });
-          const begun = await one.ledger.begin(call);
+          const begun = await one.ledger.authorize(call);
           expect(begun).toEqual({ kind: "started" });
           await sleep(Math.random() * 10);
           const finished = await one.ledger.finish(completed(call));
@@ -306,8 +306,8 @@ describe("expired keys", () => {
       "update idempotency set expires_at = now() - interval '1 hour' where account_id = $1 and expires_at < 'infinity'",
       [account.slice(5)],
     );
-  const end = async (call: BeginCall, ending: typeof completed | typeof failed) => {
-    await one.ledger.begin(call);
+  const end = async (call: CallAuthorization, ending: typeof completed | typeof failed) => {
+    await one.ledger.authorize(call);
     await one.ledger.finish(ending(call));
   };
 
@@ -316,17 +316,19 @@ describe("expired keys", () => {
     const payment = paymentOf(depositOf());
     await end(callOf(account, { idempotencyKey: "old" }), completed);
     await end(callOf(account, { idempotencyKey: "paid", payment }), completed);
-    await one.ledger.begin(callOf(account, { idempotencyKey: "alias", payment }));
-    await one.ledger.begin(callOf(account, { idempotencyKey: "running" }));
+    await one.ledger.authorize(callOf(account, { idempotencyKey: "alias", payment }));
+    await one.ledger.authorize(callOf(account, { idempotencyKey: "running" }));
     await expire(account);
     expect(await one.sweeper.deleteExpiredClaims()).toBe(1);
     for (const known of [{ payment }, { idempotencyKey: "paid" }, { idempotencyKey: "alias" }]) {
-      expect(await one.ledger.begin(callOf(account, known))).toMatchObject({ kind: "replay" });
+      expect(await one.ledger.authorize(callOf(account, known))).toMatchObject({ kind: "replay" });
     }
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "running" }))).toEqual({
+    expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "running" }))).toEqual({
       kind: "in_progress",
     });
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "old" }))).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "old" }))).toEqual({
+      kind: "started",
+    });
   });
 
   it("are not those that a payment came to later, nor those that ran again without it", async () => {
@@ -343,9 +345,9 @@ describe("expired keys", () => {
   it("are not those whose payment did not cover the call", async () => {
     const account = await makeAccount(one.pool, PRICE);
     await end(callOf(account, { idempotencyKey: "short" }), failed);
-    await one.ledger.begin(callOf(account));
+    await one.ledger.authorize(callOf(account));
     const call = callOf(account, { idempotencyKey: "short", payment: paymentOf(depositOf({ amount: 1n })) });
-    expect(await one.ledger.begin(call)).toEqual({ kind: "insufficient", balance: 1n });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "insufficient", balance: 1n });
     await expire(account);
     expect(await one.sweeper.deleteExpiredClaims()).toBe(0);
   });

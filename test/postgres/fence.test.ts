@@ -29,7 +29,7 @@ afterAll(async () => {
 async function begin() {
   const account = await makeAccount(one.pool, PRICE);
   const call = callOf(account, { idempotencyKey: "k" });
-  expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+  expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
   return { account, call };
 }
 
@@ -45,7 +45,7 @@ describe("a run that has ended", () => {
     const { account, call } = await begin();
     expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
     await expect(one.ledger.finish(failed(call))).resolves.toEqual({ kind: "lost" });
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "k" }))).toMatchObject({
+    expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "k" }))).toMatchObject({
       kind: "replay",
     });
     expect(await one.ledger.balance(account)).toBe(0n);

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import { expect } from "vitest";
-import type { BeginCall, CallPayment, Deposit } from "../../src/app/ports.ts";
+import type { CallAuthorization, CallPayment, VerifiedTransfer } from "../../src/app/ports.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
 import { stepIdOf } from "../../src/domain/quote.ts";
 import { audit } from "../../src/postgres/audit.ts";
@@ -64,7 +64,7 @@ export function fingerprintOf(text: string): Buffer {
 }
 
 /** A paid call from the balance without a key, unless told otherwise. */
-export function callOf(accountId: string, change: Partial<BeginCall> = {}): BeginCall {
+export function callOf(accountId: string, change: Partial<CallAuthorization> = {}): CallAuthorization {
   return {
     accountId,
     keyId: newId("key", systemClock, systemRandom),
@@ -79,7 +79,7 @@ export function callOf(accountId: string, change: Partial<BeginCall> = {}): Begi
   };
 }
 
-export function depositOf(change: Partial<Deposit> = {}): Deposit {
+export function depositOf(change: Partial<VerifiedTransfer> = {}): VerifiedTransfer {
   return {
     txSignature: base58.encode(randomBytes(64)),
     amount: PRICE,
@@ -93,17 +93,17 @@ export function depositOf(change: Partial<Deposit> = {}): Deposit {
   };
 }
 
-export function paymentOf(deposit: Deposit): CallPayment {
+export function paymentOf(deposit: VerifiedTransfer): CallPayment {
   return {
     txSignature: deposit.txSignature,
     quoteId: deposit.quoteId,
     stepId: stepIdOf(deposit.quoteId),
-    deposit,
+    transfer: deposit,
   };
 }
 
 /** Ends the call's run well. */
-export function completed(call: BeginCall, result = { answer: 42 }) {
+export function completed(call: CallAuthorization, result = { answer: 42 }) {
   return { runId: call.runId, outcome: "completed", receiptId: newReceiptId(), result } as const;
 }
 
@@ -115,7 +115,7 @@ export async function chargeOf(ledger: PostgresLedger, end: ReturnType<typeof co
 }
 
 /** Ends the call's run badly. */
-export function failed(call: BeginCall) {
+export function failed(call: CallAuthorization) {
   return {
     runId: call.runId,
     outcome: "failed",
@@ -130,7 +130,7 @@ export async function expectCleanAudit(pool: Pool): Promise<void> {
 }
 
 /** As if the leases of these runs had run out. */
-export async function expireLeases(pool: Pool, ...calls: readonly BeginCall[]): Promise<void> {
+export async function expireLeases(pool: Pool, ...calls: readonly CallAuthorization[]): Promise<void> {
   await pool.query("update run set lease_until = now() - interval '1 second' where id = any ($1::uuid[])", [
     calls.map(({ runId }) => uuidOf("run", runId)),
   ]);

@@ -46,7 +46,7 @@ describe("a run with all that belongs to it", () => {
       [uuidOf("key", keyId), uuidOf("acct", accountId)],
     );
     const call = callOf(accountId, { idempotencyKey: "once" });
-    await instance.ledger.begin(call);
+    await instance.ledger.authorize(call);
     const end = completed(call, { answer: 42 });
     const receiptId = await chargeOf(instance.ledger, end);
     await instance.pool.query("update run set key_id = $1 where id = $2", [
@@ -71,10 +71,10 @@ describe("a run with all that belongs to it", () => {
 
   it("has no answer of a later run of its claim, and none that was not kept", async () => {
     const first = callOf(accountId, { idempotencyKey: "again" });
-    await instance.ledger.begin(first);
+    await instance.ledger.authorize(first);
     await instance.ledger.finish(failed(first));
     const second = callOf(accountId, { idempotencyKey: "again" });
-    await instance.ledger.begin(second);
+    await instance.ledger.authorize(second);
     await instance.ledger.finish(completed(second));
     expect(await history.ofRun(accountId, first.runId)).toMatchObject({
       run: { status: "failed", error: { code: "TOOL_FAILED" } },
@@ -83,7 +83,7 @@ describe("a run with all that belongs to it", () => {
       result: undefined,
     });
     const unkept = callOf(accountId);
-    await instance.ledger.begin(unkept);
+    await instance.ledger.authorize(unkept);
     await instance.ledger.finish(completed(unkept));
     await instance.pool.query("update run set key_id = null");
     expect(await history.ofRun(accountId, unkept.runId)).toMatchObject({
@@ -96,7 +96,7 @@ describe("a run with all that belongs to it", () => {
   it("has the payment that bought it as the ledger has it, also once it has vanished from the chain", async () => {
     const deposit = depositOf({ payer: "the payer", slot: 77n });
     const call = callOf(accountId, { payment: paymentOf(deposit) });
-    await instance.ledger.begin(call);
+    await instance.ledger.authorize(call);
     const end = completed(call);
     const receiptId = await chargeOf(instance.ledger, end);
     const payment = {

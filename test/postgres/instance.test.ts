@@ -64,7 +64,7 @@ describe("an instance", () => {
     const { pool, close } = openInstance(database.url);
     const account = await makeAccount(pool, 2n * PRICE);
     const call = callOf(account);
-    await instances[0]!.ledger.begin(call);
+    await instances[0]!.ledger.authorize(call);
     await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
     expect(await instances[1]!.runs.find(account, call.runId)).toMatchObject({ status: "active" });
     await instances[0]!.stop();

@@ -37,7 +37,7 @@ describe("a call from the balance", () => {
   it("holds its price, and captures it when it completes", async () => {
     const account = await makeAccount(one.pool, 25_000n);
     const call = callOf(account);
-    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(15_000n);
     const finished = await one.ledger.finish(completed(call));
     expect(finished).toMatchObject({
@@ -59,12 +59,12 @@ describe("a call from the balance", () => {
   it("is told the balance when that does not cover it, and leaves nothing behind", async () => {
     const account = await makeAccount(one.pool, 9_999n);
     const call = callOf(account, { idempotencyKey: "k" });
-    expect(await one.ledger.begin(call)).toEqual({ kind: "insufficient", balance: 9_999n });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "insufficient", balance: 9_999n });
     expect(
       (await one.pool.query("select from idempotency where run_id = $1", [call.runId.slice(4)])).rowCount,
     ).toBe(0);
     expect(
-      await one.ledger.begin(
+      await one.ledger.authorize(
         callOf(account, { idempotencyKey: "k", fingerprint: fingerprintOf("other"), price: 9_999n }),
       ),
     ).toEqual({ kind: "started" });
@@ -72,15 +72,15 @@ describe("a call from the balance", () => {
 
   it("starts as soon as the balance covers it, however short that was the last time", async () => {
     const account = await makeAccount(one.pool, 0n);
-    expect(await one.ledger.begin(callOf(account))).toEqual({ kind: "insufficient", balance: 0n });
+    expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "insufficient", balance: 0n });
     await two.ledger.credit(account, depositOf());
-    expect(await one.ledger.begin(callOf(account))).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "started" });
   });
 
   it("gives the price back when it fails", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account);
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
@@ -88,7 +88,7 @@ describe("a call from the balance", () => {
   it("ends whatever characters its error is made of, and so do those that end with it", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const [odd, plain] = [callOf(account), callOf(account)];
-    await Promise.all([odd, plain].map((call) => one.ledger.begin(call)));
+    await Promise.all([odd, plain].map((call) => one.ledger.authorize(call)));
     const error = { code: "TOOL_FAILED", message: "a\0b \ud800 c" } as const;
     const ended = await Promise.all([
       one.ledger.finish({ runId: odd.runId, outcome: "failed", error }),
@@ -104,7 +104,7 @@ describe("a call from the balance", () => {
   it("of 200 at once on a balance for 7, exactly 7 start", async () => {
     const account = await makeAccount(one.pool, 7n * PRICE + 9_999n);
     const begun = await Promise.all(
-      Array.from({ length: 200 }, (_, n) => [one, two, three][n % 3]!.ledger.begin(callOf(account))),
+      Array.from({ length: 200 }, (_, n) => [one, two, three][n % 3]!.ledger.authorize(callOf(account))),
     );
     expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(7);
     expect(await one.ledger.balance(account)).toBe(9_999n);
@@ -113,7 +113,7 @@ describe("a call from the balance", () => {
   it("within one batch, a smaller call still fits where a larger one did not, in order of arrival", async () => {
     const account = await makeAccount(one.pool, 10n);
     const prices = [6n, 5n, 3n, 2n, 1n];
-    const begun = await Promise.all(prices.map((price) => one.ledger.begin(callOf(account, { price }))));
+    const begun = await Promise.all(prices.map((price) => one.ledger.authorize(callOf(account, { price }))));
     expect(begun.map(({ kind }) => kind)).toEqual([
       "started",
       "insufficient",
@@ -128,9 +128,9 @@ describe("an idempotency key", () => {
   it("replays a completed call with its result and receipt, once charged", async () => {
     const account = await makeAccount(one.pool, 3n * PRICE);
     const call = callOf(account, { idempotencyKey: "a" });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     const finished = await one.ledger.finish(completed(call, { answer: 7 }));
-    const again = await two.ledger.begin(callOf(account, { idempotencyKey: "a" }));
+    const again = await two.ledger.authorize(callOf(account, { idempotencyKey: "a" }));
     expect(again).toEqual({
       kind: "replay",
       result: { answer: 7 },
@@ -148,9 +148,9 @@ describe("an idempotency key", () => {
       "": [null, {}],
       __proto__x: 1,
     };
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     await one.ledger.finish({ ...completed(call), result });
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "odd" }))).toMatchObject({
+    expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "odd" }))).toMatchObject({
       kind: "replay",
       result,
     });
@@ -158,30 +158,34 @@ describe("an idempotency key", () => {
 
   it("is in progress while its call runs, on every instance", async () => {
     const account = await makeAccount(one.pool, 3n * PRICE);
-    await one.ledger.begin(callOf(account, { idempotencyKey: "b" }));
-    expect(await two.ledger.begin(callOf(account, { idempotencyKey: "b" }))).toEqual({ kind: "in_progress" });
+    await one.ledger.authorize(callOf(account, { idempotencyKey: "b" }));
+    expect(await two.ledger.authorize(callOf(account, { idempotencyKey: "b" }))).toEqual({
+      kind: "in_progress",
+    });
     expect(await one.ledger.balance(account)).toBe(2n * PRICE);
   });
 
   it("is a mismatch with another call, and belongs to one account", async () => {
     const account = await makeAccount(one.pool, 3n * PRICE);
     const other = await makeAccount(one.pool, PRICE);
-    await one.ledger.begin(callOf(account, { idempotencyKey: "c" }));
+    await one.ledger.authorize(callOf(account, { idempotencyKey: "c" }));
     expect(
-      await one.ledger.begin(callOf(account, { idempotencyKey: "c", fingerprint: fingerprintOf("other") })),
+      await one.ledger.authorize(
+        callOf(account, { idempotencyKey: "c", fingerprint: fingerprintOf("other") }),
+      ),
     ).toEqual({ kind: "mismatch" });
-    expect(await one.ledger.begin(callOf(other, { idempotencyKey: "c" }))).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(callOf(other, { idempotencyKey: "c" }))).toEqual({ kind: "started" });
   });
 
   it("runs again after a failure, and is charged once", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const first = callOf(account, { idempotencyKey: "d" });
-    await one.ledger.begin(first);
+    await one.ledger.authorize(first);
     await one.ledger.finish(failed(first));
     const second = callOf(account, { idempotencyKey: "d" });
-    expect(await two.ledger.begin(second)).toEqual({ kind: "started" });
+    expect(await two.ledger.authorize(second)).toEqual({ kind: "started" });
     expect(await two.ledger.finish(completed(second))).toMatchObject({ kind: "captured" });
-    expect(await one.ledger.begin(callOf(account, { idempotencyKey: "d" }))).toMatchObject({
+    expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "d" }))).toMatchObject({
       kind: "replay",
     });
     expect(await one.ledger.balance(account)).toBe(0n);
@@ -190,15 +194,15 @@ describe("an idempotency key", () => {
   it("that looks like the claim of a payment is a key like any other", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const deposit = depositOf();
-    await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
     const call = callOf(account, {
       idempotencyKey: `pay:${deposit.txSignature}`,
       fingerprint: fingerprintOf("other"),
     });
-    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
     await one.ledger.finish(completed(call));
     const { txSignature } = depositOf();
-    expect(await one.ledger.prior({ ...call, txSignature, quoteId: "qt_other" })).toMatchObject({
+    expect(await one.ledger.findPrior({ ...call, txSignature, quoteId: "qt_other" })).toMatchObject({
       kind: "replay",
     });
   });
@@ -207,7 +211,7 @@ describe("an idempotency key", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const begun = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        [one, two, three][n % 3]!.ledger.begin(callOf(account, { idempotencyKey: "race" })),
+        [one, two, three][n % 3]!.ledger.authorize(callOf(account, { idempotencyKey: "race" })),
       ),
     );
     expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
@@ -219,11 +223,11 @@ describe("an idempotency key", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     for (let round = 0; round < 6; round++) {
       const first = callOf(account, { idempotencyKey: `retry ${round}` });
-      await one.ledger.begin(first);
+      await one.ledger.authorize(first);
       await one.ledger.finish(failed(first));
       const begun = await Promise.all(
         Array.from({ length: 60 }, (_, n) =>
-          [one, two, three][n % 3]!.ledger.begin(callOf(account, { idempotencyKey: `retry ${round}` })),
+          [one, two, three][n % 3]!.ledger.authorize(callOf(account, { idempotencyKey: `retry ${round}` })),
         ),
       );
       expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
@@ -235,9 +239,9 @@ describe("an idempotency key", () => {
     const account = await makeAccount(one.pool, 0n);
     await one.pool.query("update account set available = -5 where id = $1", [account.slice(5)]);
     try {
-      expect(await one.ledger.begin(callOf(account))).toEqual({ kind: "insufficient", balance: -5n });
+      expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "insufficient", balance: -5n });
       for (const idempotencyKey of ["free", undefined]) {
-        expect(await one.ledger.begin(callOf(account, { idempotencyKey, price: 0n }))).toEqual({
+        expect(await one.ledger.authorize(callOf(account, { idempotencyKey, price: 0n }))).toEqual({
           kind: "started",
         });
       }
@@ -249,9 +253,9 @@ describe("an idempotency key", () => {
   it("stores the answer of a free call, which has no hold and no receipt", async () => {
     const account = await makeAccount(one.pool, 0n);
     const call = callOf(account, { idempotencyKey: "free", price: 0n, tool: "echo" });
-    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
     expect(await one.ledger.finish(completed(call))).toEqual({ kind: "captured", receipt: undefined });
-    expect(await one.ledger.begin({ ...call, runId: newRunId() })).toEqual({
+    expect(await one.ledger.authorize({ ...call, runId: newRunId() })).toEqual({
       kind: "replay",
       result: { answer: 42 },
       receipt: undefined,
@@ -266,7 +270,7 @@ describe("runs that end together", () => {
       callOf(account, { idempotencyKey: "a" }),
       callOf(account, { idempotencyKey: "b" }),
     ];
-    await Promise.all([first, last].map((call) => one.ledger.begin(call)));
+    await Promise.all([first, last].map((call) => one.ledger.authorize(call)));
     const holder = await three.pool.connect();
     const lock = "select from idempotency where account_id = $1 and key = $2 for update nowait";
     try {

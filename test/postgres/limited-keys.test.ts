@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MAX_GOOD_KEYS, type Ledger } from "../../src/app/ports.ts";
+import { MAX_ACTIVE_KEYS, type Ledger } from "../../src/app/ports.ts";
 import type { KeyLimits } from "../../src/domain/caller.ts";
 import { uuidOf } from "../../src/domain/ids.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
@@ -125,13 +125,13 @@ describe("an account", () => {
     await reason().toBeUndefined();
   });
 
-  it(`has ${MAX_GOOD_KEYS} keys that work at most, however many are made at once; those that do not work take no room`, async () => {
+  it(`has ${MAX_ACTIVE_KEYS} keys that work at most, however many are made at once; those that do not work take no room`, async () => {
     const accountId = await newAccount();
     await query(
       database.url,
       `insert into api_key (id, account_id, sha256, prefix, name, scopes, revoked_at, expires_at)
        select gen_random_uuid(), '${uuidOf("acct", accountId)}', sha256(uuid_send(gen_random_uuid())), '', '', '{}',
-              case when n = 1 then now() end, case when n = 2 then now() end from generate_series(1, ${MAX_GOOD_KEYS - 2}) n`,
+              case when n = 1 then now() end, case when n = 2 then now() end from generate_series(1, ${MAX_ACTIVE_KEYS - 2}) n`,
     );
     const made = await Promise.allSettled(
       Array.from({ length: 10 }, (_, n) =>
@@ -164,7 +164,7 @@ describe("an account that makes and revokes keys without end", () => {
                 case when n > ${from} then now() end from generate_series(${from}, ${to}) n`,
       );
     await made(1, 2_000, "now() - interval '2 days'");
-    for (const keys of [await one.apiKeys.list(accountId), await one.apiKeys.listWithUse(accountId)]) {
+    for (const keys of [await one.apiKeys.list(accountId), await one.apiKeys.listWithUsage(accountId)]) {
       expect(keys.map(({ name }) => Number(name))).toEqual([
         ...Array.from({ length: 500 }, (_, n) => 2_000 - n),
         1,
@@ -262,13 +262,13 @@ describe("what keys do", () => {
     const budget = { id: limited.key.keyId, perDay: 2n * PRICE };
     await pay(one.ledger, accountId, plain.key.keyId, undefined, 3);
     await pay(one.ledger, accountId, limited.key.keyId, budget, 1);
-    await one.ledger.begin(callOf(accountId, { keyId: limited.key.keyId, budget }));
+    await one.ledger.authorize(callOf(accountId, { keyId: limited.key.keyId, budget }));
     const { secret } = plain;
     const before = Date.now();
     expect(await works(secret)).toBe(true);
     await two.stop();
     two.start();
-    const used = await one.apiKeys.listWithUse(accountId);
+    const used = await one.apiKeys.listWithUsage(accountId);
     expect(used).toMatchObject([
       {
         keyId: limited.key.keyId,
@@ -280,7 +280,7 @@ describe("what keys do", () => {
       { keyId: plain.key.keyId, dayUsed: 0n, spent: 3n * PRICE, chargedCalls: 3n },
     ]);
     expect(used[1]?.lastUsedAt?.getTime()).toBeGreaterThanOrEqual(before - 1);
-    expect(await one.apiKeys.listWithUse("acct_nonsense")).toEqual([]);
+    expect(await one.apiKeys.listWithUsage("acct_nonsense")).toEqual([]);
   });
 
   it("never goes back to an earlier use, and is kept while it cannot be written", async () => {
@@ -318,7 +318,7 @@ async function pay(
 ) {
   for (let n = 0; n < calls; n++) {
     const call = callOf(accountId, { keyId, budget });
-    await ledger.begin(call);
+    await ledger.authorize(call);
     await ledger.finish(completed(call));
   }
 }

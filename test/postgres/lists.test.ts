@@ -38,7 +38,7 @@ beforeAll(async () => {
   for (let n = 0; n < 12; n++) {
     for (const owner of [accountId, otherId]) {
       const call = callOf(owner);
-      await instance.ledger.begin(call);
+      await instance.ledger.authorize(call);
       const finished = await instance.ledger.finish(n % 4 === 3 ? failed(call) : completed(call));
       if (owner === accountId) {
         runIds.push(call.runId);
@@ -49,7 +49,7 @@ beforeAll(async () => {
     }
   }
   const running = callOf(accountId);
-  await instance.ledger.begin(running);
+  await instance.ledger.authorize(running);
   runIds.push(running.runId);
 });
 afterAll(async () => {
@@ -180,7 +180,7 @@ describe("a list", () => {
 
   it("shows a receipt as refunded once a transfer says so, the receipt itself unchanged", async () => {
     const call = callOf(accountId);
-    await instance.ledger.begin(call);
+    await instance.ledger.authorize(call);
     const receiptId = await chargeOf(instance.ledger, completed(call));
     await instance.pool.query(
       `insert into transfer (debit, credit, amount, kind, ref)
@@ -221,7 +221,7 @@ it("lists the times of runs and receipts in order, whatever the clocks of the in
   const account = await makeAccount(instance.pool, 100n * PRICE);
   const made = (skewMs: number) => newId("run", { now: () => Date.now() + skewMs }, systemRandom);
   const calls = [0, -600_000, 600_000, -7, 7, 0].map((skewMs) => callOf(account, { runId: made(skewMs) }));
-  for (const call of calls) await instance.ledger.begin(call);
+  for (const call of calls) await instance.ledger.authorize(call);
   // Identifiers of receipts by clocks that go apart.
   for (const [n, call] of calls.entries()) {
     const receiptId = newId(

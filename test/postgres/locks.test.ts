@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { BeginCall, CallPayment } from "../../src/app/ports.ts";
+import type { CallAuthorization, CallPayment } from "../../src/app/ports.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { callRecord } from "../../src/postgres/ledger-records.ts";
 import { signatureFrom, uuidFromId } from "../../src/postgres/row-mapping.ts";
@@ -55,8 +55,8 @@ async function during<Result>(
   }
 }
 
-const beginDuring = (call: BeginCall, statement: string, values: unknown[]) =>
-  during(statement, values, () => one.ledger.begin(call));
+const beginDuring = (call: CallAuthorization, statement: string, values: unknown[]) =>
+  during(statement, values, () => one.ledger.authorize(call));
 
 describe("a token bucket", () => {
   it("gives what others left in it for whom it had to wait", async () => {
@@ -86,10 +86,10 @@ describe("a call that begins", () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const retry = () => callOf(account, { idempotencyKey: "taken over" });
     const first = retry();
-    await one.ledger.begin(first);
+    await one.ledger.authorize(first);
     await one.ledger.finish(failed(first));
     // Held up before anything is decided: both have seen by then how the call stands.
-    const both = () => Promise.all([one.ledger.begin(retry()), three.ledger.begin(retry())]);
+    const both = () => Promise.all([one.ledger.authorize(retry()), three.ledger.authorize(retry())]);
     const row = [uuidFromId("acct", account)];
     const begun = await during("select from account where id = $1 for update", row, both, [one, three]);
     expect(begun.map(({ kind }) => kind).sort()).toEqual(["in_progress", "started"]);
@@ -98,7 +98,7 @@ describe("a call that begins", () => {
 
   const claim =
     "insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at) values ($1, $2, $3, 'running', $4, now() + '1 hour')";
-  const claimOf = ({ accountId, fingerprint, runId }: BeginCall, key: string) => [
+  const claimOf = ({ accountId, fingerprint, runId }: CallAuthorization, key: string) => [
     ...[uuidFromId("acct", accountId), `key:${key}`, fingerprint, uuidFromId("run", runId)],
   ];
 
@@ -114,18 +114,18 @@ describe("a call that begins", () => {
   it("is known by its run, when it is sent a second time", async () => {
     const account = await makeAccount(one.pool, 2n * PRICE);
     const call = callOf(account);
-    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
-    await expect(one.ledger.begin(call)).resolves.toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
+    await expect(one.ledger.authorize(call)).resolves.toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
     expect(await one.ledger.finish(failed(call))).toEqual({ kind: "released" });
   });
 
   const send = `select from ledger_begin(array(select call from json_populate_recordset(null::ledger_call, $1) call), $2, '1 minute')`;
-  const records = (...calls: BeginCall[]) => JSON.stringify(calls.map(callRecord));
+  const records = (...calls: CallAuthorization[]) => JSON.stringify(calls.map(callRecord));
   /** The calls are sent, and sent again by the same instance before that is committed, as when an answer is lost. */
-  const sendTwice = (...calls: BeginCall[]) =>
+  const sendTwice = (...calls: CallAuthorization[]) =>
     during(send, [records(...calls), one.instanceId], () =>
-      Promise.all(calls.map((call) => one.ledger.begin(call))),
+      Promise.all(calls.map((call) => one.ledger.authorize(call))),
     );
 
   it.each(["a balance", "a limit"])(
@@ -136,7 +136,7 @@ describe("a call that begins", () => {
         what === "a balance" ? undefined : { id: newId("key", systemClock, systemRandom), perDay: PRICE };
       const call = callOf(account, { idempotencyKey: "sent twice", budget });
       expect(await sendTwice(call)).toEqual([{ kind: "started" }]);
-      expect(await one.ledger.begin(callOf(account, { idempotencyKey: "sent twice" }))).toEqual({
+      expect(await one.ledger.authorize(callOf(account, { idempotencyKey: "sent twice" }))).toEqual({
         kind: "in_progress",
       });
       expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
@@ -174,7 +174,7 @@ describe("a call that begins", () => {
       await other.query(send, [records(first!), two.instanceId]);
       // Holds up whoever reads a balance until it is committed.
       await other.query("lock table account in access exclusive mode");
-      const begun = one.ledger.begin(second!);
+      const begun = one.ledger.authorize(second!);
       await untilWaiting(two.pool, one);
       await other.query("commit");
       expect(await begun).toEqual({ kind: "in_progress" });
@@ -187,10 +187,10 @@ describe("a call that begins", () => {
   it("is told as a repeat while somebody else has its claim locked", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const call = callOf(account, { idempotencyKey: "answered" });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     await one.ledger.finish(completed(call));
     const lock = "select from idempotency where account_id = $1 for update";
-    const again = () => one.ledger.begin(callOf(account, { idempotencyKey: "answered" }));
+    const again = () => one.ledger.authorize(callOf(account, { idempotencyKey: "answered" }));
     expect(await during(lock, [uuidFromId("acct", account)], again, [])).toMatchObject({ kind: "replay" });
   });
 
@@ -208,9 +208,9 @@ describe("a call that begins", () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const payment = paymentOf(depositOf());
     const tried = callOf(account, { payment });
-    await one.ledger.begin(tried);
+    await one.ledger.authorize(tried);
     await one.ledger.finish(failed(tried));
-    expect(await beginWith(account, { ...payment, deposit: undefined })).toEqual({ kind: "reversed" });
+    expect(await beginWith(account, { ...payment, transfer: undefined })).toEqual({ kind: "reversed" });
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
   });
 

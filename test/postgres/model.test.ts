@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { BeginCall, Begun, Deposit } from "../../src/app/ports.ts";
+import type { CallAuthorization, AuthorizeResult, VerifiedTransfer } from "../../src/app/ports.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import type { Receipt } from "../../src/domain/receipt.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -113,16 +113,16 @@ async function newTrial() {
   const budgets = accounts.map(() => ({ id: callOf("").keyId, perDay: 2n * PRICE }));
   const txs = Array.from({ length: 4 }, () => depositOf().txSignature);
   const quotes = Array.from({ length: 3 }, () => depositOf().quoteId);
-  const deposit = (tx: number, quote: number): Deposit =>
+  const deposit = (tx: number, quote: number): VerifiedTransfer =>
     depositOf({ txSignature: txs[tx]!, quoteId: quotes[quote]!, amount: PRICE + BigInt(tx) });
-  const call = (step: BeginStep): BeginCall => {
+  const call = (step: BeginStep): CallAuthorization => {
     const paid = step.proof && paymentOf(deposit(step.proof.tx, step.proof.quote));
     return callOf(accounts[step.account]!, {
       budget: step.limited ? budgets[step.account] : undefined,
       fingerprint: fingerprintOf(`call ${step.call}`),
       price: step.price,
       idempotencyKey: step.key === undefined ? undefined : `key ${step.key}`,
-      payment: paid && { ...paid, deposit: step.proof?.credited ? undefined : paid.deposit },
+      payment: paid && { ...paid, transfer: step.proof?.credited ? undefined : paid.transfer },
     });
   };
   const movement = (step: MovementStep) => {
@@ -131,7 +131,7 @@ async function newTrial() {
       accountId: accounts[step.owner.account]!,
       quoteId: quotes[step.owner.quote]!,
     };
-    return movementOf({ txSignature, change: amount + step.more, owner });
+    return movementOf({ txSignature, change: amount + step.more, attribution: owner });
   };
   return { accounts, txs, deposit, call, movement };
 }
@@ -144,14 +144,14 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
         const { accounts, deposit, call } = names;
         const reference = new ReferenceLedger();
         reference.open(accounts[0]!, 2n * PRICE);
-        const runs: BeginCall[] = [];
+        const runs: CallAuthorization[] = [];
         const receipts: Receipt[] = [];
         for (const step of trial) {
           const { ledger, instanceId, sweeper, pool } = instances[step.at]!;
           const picked = "run" in step && runs.length > 0 ? runs[step.run % runs.length] : undefined;
           if (step.do === "begin") {
             const begins = call(step);
-            const begun = await ledger.begin(begins);
+            const begun = await ledger.authorize(begins);
             expect(kindOf(begun)).toMatchObject(withoutRunOfFree(reference.begin(begins, instanceId), begun));
             if (begun.kind === "capped") expect(begun.spent).toBe(reference.spent(begins));
             if (begun.kind === "insufficient")
@@ -186,13 +186,13 @@ describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
     await fc.assert(
       fc.asyncProperty(fc.array(begin, { minLength: 40, maxLength: 80 }), async (storm) => {
         const { accounts, call } = await newTrial();
-        const started: BeginCall[] = [];
+        const started: CallAuthorization[] = [];
         await Promise.all(
           storm.map(async (step, index) => {
             const { ledger } = instances[index % 3]!;
             for (let attempt = 0; attempt < 2; attempt++) {
               const begins = call(step);
-              const begun = await ledger.begin(begins);
+              const begun = await ledger.authorize(begins);
               if (begun.kind !== "started") continue;
               started.push(begins);
               if (index % 5 !== 0)
@@ -256,7 +256,7 @@ function toldError(error: unknown): undefined {
 /** A free call's replay names no run, because it has no receipt. */
 function withoutRunOfFree(
   expected: { kind: string; run?: string },
-  begun: Begun,
+  begun: AuthorizeResult,
 ): { kind: string; run?: string } {
   return begun.kind === "replay" && !begun.receipt ? { kind: expected.kind } : expected;
 }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { OwnedMovement } from "../../src/app/treasury-ports.ts";
-import type { BeginCall } from "../../src/app/ports.ts";
+import type { AttributedMovement } from "../../src/app/treasury-ports.ts";
+import type { CallAuthorization } from "../../src/app/ports.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
@@ -35,7 +35,11 @@ afterAll(async () => {
 afterEach(() => expectCleanAudit(one.pool));
 
 /** A call, its payment, and what the watch sees of it. */
-function paidCall(account: string): { call: BeginCall; movement: OwnedMovement; txSignature: string } {
+function paidCall(account: string): {
+  call: CallAuthorization;
+  movement: AttributedMovement;
+  txSignature: string;
+} {
   const deposit = depositOf();
   return {
     call: callOf(account, { payment: paymentOf(deposit) }),
@@ -48,10 +52,10 @@ describe("a payment that the watch and its call see", () => {
   it("counts once, whoever comes first", async () => {
     const account = await makeAccount(one.pool, 0n);
     const [proved, watched] = [paidCall(account), paidCall(account)];
-    expect(await one.ledger.begin(proved.call)).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(proved.call)).toEqual({ kind: "started" });
     expect(await two.books.record(token, proved.movement)).toBe("finalized");
     expect(await two.books.record(token, watched.movement)).toBe("credited");
-    expect(await one.ledger.begin(watched.call)).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(watched.call)).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(0n);
     for (const { call } of [proved, watched])
       expect(await one.ledger.finish(completed(call))).toMatchObject({ kind: "captured" });
@@ -62,7 +66,7 @@ describe("a payment that the watch and its call see", () => {
     for (let round = 0; round < 60; round++) {
       const { call, movement } = paidCall(account);
       const [begun, ...recorded] = await Promise.all([
-        one.ledger.begin(call),
+        one.ledger.authorize(call),
         two.books.record(token, movement),
         three.books.record(token, movement),
       ]);
@@ -77,7 +81,7 @@ describe("a payment that the watch and its call see", () => {
     const account = await makeAccount(one.pool, 0n);
     for (let round = 1n; round <= 40n; round++) {
       const { call, movement, txSignature } = paidCall(account);
-      await one.ledger.credit(account, call.payment!.deposit!);
+      await one.ledger.credit(account, call.payment!.transfer!);
       const [recorded, reversal] = await Promise.all([
         two.books.record(token, movement),
         three.books.reverse(txSignature),
@@ -90,7 +94,7 @@ describe("a payment that the watch and its call see", () => {
   it("stands still while its movement is booked, so that nobody takes it back meanwhile", async () => {
     const account = await makeAccount(one.pool, 0n);
     const { call, movement, txSignature } = paidCall(account);
-    await one.ledger.credit(account, call.payment!.deposit!);
+    await one.ledger.credit(account, call.payment!.transfer!);
     const holder = await one.pool.connect();
     try {
       await holder.query("begin");
@@ -111,8 +115,8 @@ describe("a payment that the watch and its call see", () => {
     const accounts = await Promise.all(Array.from({ length: 3 }, () => makeAccount(one.pool, 0n)));
     const calls = Array.from({ length: 60 }, (_, n) => paidCall(accounts[n % 3]!));
     let charged = 0;
-    const run = async ({ ledger }: Treasurer, call: BeginCall, well: boolean) => {
-      if ((await ledger.begin(call)).kind !== "started") return;
+    const run = async ({ ledger }: Treasurer, call: CallAuthorization, well: boolean) => {
+      if ((await ledger.authorize(call)).kind !== "started") return;
       await ledger.finish(well ? completed(call) : failed(call));
       if (well) charged++;
     };
@@ -121,7 +125,7 @@ describe("a payment that the watch and its call see", () => {
         const at = (turn: number) => treasurers[(n + turn) % 3]!;
         return [
           run(at(0), call, n % 4 !== 0),
-          at(1).ledger.credit(call.accountId, call.payment!.deposit!),
+          at(1).ledger.credit(call.accountId, call.payment!.transfer!),
           at(1).books.record(token, movement),
           at(2).books.record(token, movement),
           at(2).books.finalize([txSignature, calls[(n + 7) % 60]!.txSignature]),

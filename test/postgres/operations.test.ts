@@ -42,7 +42,7 @@ const MINUTE_MS = 60_000;
 
 async function buy(accountId: string) {
   const call = callOf(accountId);
-  await instance.ledger.begin(call);
+  await instance.ledger.authorize(call);
   return chargeOf(instance.ledger, completed(call));
 }
 
@@ -53,7 +53,7 @@ describe("the figures", () => {
     const accountId = await makeAccount(instance.pool, 10n * PRICE);
     const receipts = [await buy(accountId), await buy(accountId), await buy(accountId)];
     const running = callOf(accountId);
-    await instance.ledger.begin(running);
+    await instance.ledger.authorize(running);
     expect(await operations.figures()).toEqual({ activeRuns: 1, liabilities: 7n * PRICE });
     await new PostgresRefunds(instance.pool).refund({ receiptId: receipts[0] ?? "", reason: "bad" });
     expect(await operations.revenue()).toBe(2n * PRICE);
@@ -152,7 +152,7 @@ describe("failed payments", () => {
     await pool.query("select treasury_reverse($1)", [base58.decode(reversed.txSignature)]);
     const forDeposit = await credit({ quoteId: `dep_${"0".repeat(32)}` });
     const good = callOf(accountId, { payment: paymentOf(depositOf()), idempotencyKey: "good" });
-    await ledger.begin(good);
+    await ledger.authorize(good);
     await ledger.finish(completed(good));
     const second = await credit({ quoteId: good.payment?.quoteId });
     const relayed = randomBytes(64);
@@ -312,14 +312,20 @@ describe("with a hundred thousand accounts, and many of all else", () => {
     const early = new PostgresOperatorActions(apart, systemClock, systemRandom);
     const late = new PostgresOperatorActions(instance.pool, systemClock, systemRandom);
     const actor = { accountId: undefined, name: "cli:x" };
-    const action = { actor, name: "account.adjust" as const, target: "acct_6", details: {}, once: "5 key" };
+    const action = {
+      actor,
+      name: "account.adjust" as const,
+      target: "acct_6",
+      details: {},
+      idempotencyKey: "5 key",
+    };
     await apart.query("begin");
     const first = await early.record(action);
     await late.record(action);
     await apart.query("commit");
     await apart.end();
     const { items } = await late.list({ limit: 2, cursor: undefined });
-    expect(items.map(({ repeats }) => repeats)).toEqual([first, undefined]);
+    expect(items.map(({ repeatOf }) => repeatOf)).toEqual([first, undefined]);
   });
 
   it("an action that repeats another finds it along an index", async () => {
@@ -332,13 +338,13 @@ describe("with a hundred thousand accounts, and many of all else", () => {
       name: "account.adjust" as const,
       target: "acct_5",
       details: {},
-      once: "5 key",
+      idempotencyKey: "5 key",
     };
     const first = await actions.record(action);
-    await actions.record({ ...action, once: "5 other" });
+    await actions.record({ ...action, idempotencyKey: "5 other" });
     await actions.record(action);
     const { items } = await actions.list({ limit: 3, cursor: undefined });
-    expect(items.map(({ repeats }) => repeats)).toEqual([first, undefined, undefined]);
+    expect(items.map(({ repeatOf }) => repeatOf)).toEqual([first, undefined, undefined]);
     const { rows } = await pool.query<{ "QUERY PLAN": string }>(
       `explain select id from operator_action where action = 'a' and target = 't' and once = 'o' and id < $1 order by id limit 1`,
       ["f".repeat(32)],

@@ -39,7 +39,7 @@ describe("a payment", () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf({ amount: PRICE + 5n, paidBy: "gasless" });
     const call = callOf(account, { payment: paymentOf(deposit) });
-    expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(5n);
     expect(await one.ledger.finish(completed(call))).toMatchObject({
       kind: "captured",
@@ -57,7 +57,7 @@ describe("a payment", () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const deposit = depositOf();
     const call = callOf(account, { idempotencyKey: "first", payment: paymentOf(deposit) });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     await one.ledger.finish(completed(call));
     for (const idempotencyKey of [undefined, "first", "second"]) {
       const query = {
@@ -68,18 +68,18 @@ describe("a payment", () => {
         quoteId: deposit.quoteId,
       };
       expect(
-        await two.ledger.begin(callOf(account, { idempotencyKey, payment: paymentOf(deposit) })),
+        await two.ledger.authorize(callOf(account, { idempotencyKey, payment: paymentOf(deposit) })),
       ).toMatchObject({
         kind: "replay",
         receipt: { runId: call.runId },
       });
-      expect(await two.ledger.prior(query)).toMatchObject({
+      expect(await two.ledger.findPrior(query)).toMatchObject({
         kind: "replay",
         result: { answer: 42 },
         receipt: { runId: call.runId },
       });
     }
-    expect(await two.ledger.begin(callOf(account, { idempotencyKey: "second" }))).toMatchObject({
+    expect(await two.ledger.authorize(callOf(account, { idempotencyKey: "second" }))).toMatchObject({
       kind: "replay",
     });
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
@@ -89,10 +89,10 @@ describe("a payment", () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
     const payment = paymentOf(depositOf());
     const call = callOf(account, { idempotencyKey: "first", payment });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     await one.ledger.finish(completed(call));
     for (const repeat of [{ payment }, {}]) {
-      const begun = await two.ledger.begin(callOf(account, { idempotencyKey: "second", ...repeat }));
+      const begun = await two.ledger.authorize(callOf(account, { idempotencyKey: "second", ...repeat }));
       expect(kindOf(begun)).toEqual({ kind: "replay", run: call.runId });
     }
     expect(await one.ledger.balance(account)).toBe(5n * PRICE);
@@ -103,7 +103,7 @@ describe("a payment", () => {
     const other = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
     const call = callOf(account, { payment: paymentOf(deposit) });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     const calls = [
       callOf(other, { payment: paymentOf(deposit) }),
       callOf(account, { payment: paymentOf({ ...deposit, quoteId: "qt_other" }) }),
@@ -112,9 +112,9 @@ describe("a payment", () => {
         fingerprint: fingerprintOf("other"),
         idempotencyKey: "new",
       }),
-      callOf(account, { payment: { ...paymentOf(depositOf()), deposit: undefined } }),
+      callOf(account, { payment: { ...paymentOf(depositOf()), transfer: undefined } }),
     ];
-    for (const used of calls) expect(await one.ledger.begin(used)).toEqual({ kind: "payment_used" });
+    for (const used of calls) expect(await one.ledger.authorize(used)).toEqual({ kind: "payment_used" });
     expect(await one.ledger.balance(account)).toBe(0n);
     expect(await one.ledger.balance(other)).toBe(0n);
   });
@@ -122,20 +122,22 @@ describe("a payment", () => {
   it("that nobody saw is used, also when its quote was paid by another one", async () => {
     const account = await makeAccount(one.pool, PRICE);
     const deposit = depositOf();
-    await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
     const unseen = { ...paymentOf(depositOf({ quoteId: deposit.quoteId })), deposit: undefined };
-    expect(await one.ledger.begin(callOf(account, { payment: unseen }))).toEqual({ kind: "payment_used" });
+    expect(await one.ledger.authorize(callOf(account, { payment: unseen }))).toEqual({
+      kind: "payment_used",
+    });
   });
 
   it("is credited all the same when its quote was paid before by another transaction", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
-    await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
     const second = depositOf({ quoteId: deposit.quoteId });
     const call = callOf(account, { idempotencyKey: "q", payment: paymentOf(second) });
-    expect(await two.ledger.begin(call)).toEqual({ kind: "quote_paid" });
+    expect(await two.ledger.authorize(call)).toEqual({ kind: "quote_paid" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
-    expect(await two.ledger.begin({ ...call, runId: newRunId() })).toEqual({ kind: "quote_paid" });
+    expect(await two.ledger.authorize({ ...call, runId: newRunId() })).toEqual({ kind: "quote_paid" });
     expect(await one.ledger.balance(account)).toBe(PRICE);
   });
 
@@ -145,8 +147,8 @@ describe("a payment", () => {
       const first = depositOf();
       const second = depositOf({ quoteId: first.quoteId });
       const begun = await Promise.all([
-        one.ledger.begin(callOf(account, { payment: paymentOf(first) })),
-        (round % 2 === 0 ? one : two).ledger.begin(callOf(account, { payment: paymentOf(second) })),
+        one.ledger.authorize(callOf(account, { payment: paymentOf(first) })),
+        (round % 2 === 0 ? one : two).ledger.authorize(callOf(account, { payment: paymentOf(second) })),
       ]);
       expect(begun.map(({ kind }) => kind).toSorted()).toEqual(["quote_paid", "started"]);
     }
@@ -158,7 +160,7 @@ describe("a payment", () => {
     const deposit = depositOf();
     const begun = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        [one, two, three][n % 3]!.ledger.begin(
+        [one, two, three][n % 3]!.ledger.authorize(
           callOf(account, {
             idempotencyKey: n % 4 === 0 ? undefined : `key ${n % 4}`,
             payment: paymentOf(deposit),
@@ -175,7 +177,7 @@ describe("a payment", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const deposit = depositOf();
     const first = callOf(account, { idempotencyKey: "x", payment: paymentOf(deposit) });
-    await one.ledger.begin(first);
+    await one.ledger.authorize(first);
     await one.ledger.finish(failed(first));
     const query = {
       accountId: account,
@@ -184,13 +186,13 @@ describe("a payment", () => {
       txSignature: deposit.txSignature,
       quoteId: deposit.quoteId,
     };
-    expect(await two.ledger.prior(query)).toEqual({ kind: "credited", idempotencyKey: "x" });
+    expect(await two.ledger.findPrior(query)).toEqual({ kind: "credited", idempotencyKey: "x" });
     const payment = { ...paymentOf(deposit), deposit: undefined };
     const keys = ["x", "y", "z", undefined];
     const calls = Array.from({ length: 24 }, (_, n) =>
       callOf(account, { idempotencyKey: keys[n % 4], payment }),
     );
-    const begun = await Promise.all(calls.map((call, n) => [one, two, three][n % 3]!.ledger.begin(call)));
+    const begun = await Promise.all(calls.map((call, n) => [one, two, three][n % 3]!.ledger.authorize(call)));
     expect(begun.filter(({ kind }) => kind === "started")).toHaveLength(1);
     const winner = begun.findIndex(({ kind }) => kind === "started");
     expect(await [one, two, three][winner % 3]!.ledger.finish(completed(calls[winner]!))).toMatchObject({
@@ -198,7 +200,7 @@ describe("a payment", () => {
       receipt: { txSignature: deposit.txSignature, paidBy: "transfer" },
     });
     for (const idempotencyKey of keys) {
-      expect(await one.ledger.begin(callOf(account, { idempotencyKey, payment }))).toMatchObject({
+      expect(await one.ledger.authorize(callOf(account, { idempotencyKey, payment }))).toMatchObject({
         kind: "replay",
         receipt: { runId: calls[winner]!.runId },
       });
@@ -210,11 +212,11 @@ describe("a payment", () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
     const deposit = depositOf();
     const first = callOf(account, { idempotencyKey: "own", payment: paymentOf(deposit) });
-    await one.ledger.begin(first);
+    await one.ledger.authorize(first);
     await one.ledger.finish(failed(first));
     const begun = await Promise.all([
-      one.ledger.begin(callOf(account, { idempotencyKey: "own" })),
-      one.ledger.begin(callOf(account, { idempotencyKey: "new", payment: paymentOf(deposit) })),
+      one.ledger.authorize(callOf(account, { idempotencyKey: "own" })),
+      one.ledger.authorize(callOf(account, { idempotencyKey: "new", payment: paymentOf(deposit) })),
     ]);
     expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
   });
@@ -227,15 +229,15 @@ describe("a payment", () => {
       ["2", second],
     ] as const) {
       const call = callOf(account, { idempotencyKey, payment: paymentOf(deposit) });
-      await one.ledger.begin(call);
+      await one.ledger.authorize(call);
       await one.ledger.finish(failed(call));
     }
     const begun = await Promise.all([
-      one.ledger.begin(
-        callOf(account, { idempotencyKey: "2", payment: { ...paymentOf(first), deposit: undefined } }),
+      one.ledger.authorize(
+        callOf(account, { idempotencyKey: "2", payment: { ...paymentOf(first), transfer: undefined } }),
       ),
-      one.ledger.begin(
-        callOf(account, { idempotencyKey: "1", payment: { ...paymentOf(second), deposit: undefined } }),
+      one.ledger.authorize(
+        callOf(account, { idempotencyKey: "1", payment: { ...paymentOf(second), transfer: undefined } }),
       ),
     ]);
     expect(begun.map(({ kind }) => kind)).toEqual(["started", "in_progress"]);
@@ -250,7 +252,7 @@ describe("a payment", () => {
         idempotencyKey,
         payment: idempotencyKey === "old" ? payment : undefined,
       });
-      await one.ledger.begin(call);
+      await one.ledger.authorize(call);
       await one.ledger.finish(failed(call));
     }
     // Two others at work: one moves the payment from the old claim to the new one, the other has the new one running.
@@ -261,7 +263,7 @@ describe("a payment", () => {
       await runner.query("begin");
       await mover.query(lock, [account.slice(5), "key:old"]);
       await runner.query(lock, [account.slice(5), "key:new"]);
-      const begun = one.ledger.begin(callOf(account, { idempotencyKey: "third", payment }));
+      const begun = one.ledger.authorize(callOf(account, { idempotencyKey: "third", payment }));
       await untilWaiting(two.pool, one);
       await mover.query("update payment set claim_key = 'key:new' where tx_signature = $1", [
         signatureFrom(deposit.txSignature),
@@ -270,7 +272,7 @@ describe("a payment", () => {
       await untilWaiting(two.pool, one);
       const run = callOf(account, { idempotencyKey: "new", payment });
       await runner.query("rollback");
-      const both = await Promise.all([begun, two.ledger.begin(run)]);
+      const both = await Promise.all([begun, two.ledger.authorize(run)]);
       expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in_progress", "started"]);
     } finally {
       await mover.query("rollback");
@@ -291,32 +293,32 @@ describe("a payment", () => {
       txSignature: deposit.txSignature,
       quoteId: deposit.quoteId,
     };
-    expect(await one.ledger.prior(query)).toBeUndefined();
-    await one.ledger.begin(call);
-    expect(await two.ledger.prior(query)).toEqual({ kind: "in_progress" });
+    expect(await one.ledger.findPrior(query)).toBeUndefined();
+    await one.ledger.authorize(call);
+    expect(await two.ledger.findPrior(query)).toEqual({ kind: "in_progress" });
     for (const idempotencyKey of [undefined, "other"]) {
       expect(
-        await two.ledger.prior({ ...query, fingerprint: fingerprintOf("other"), idempotencyKey }),
+        await two.ledger.findPrior({ ...query, fingerprint: fingerprintOf("other"), idempotencyKey }),
       ).toEqual({
         kind: "payment_used",
       });
-      expect(await two.ledger.prior({ ...query, quoteId: "qt_other", idempotencyKey })).toEqual({
+      expect(await two.ledger.findPrior({ ...query, quoteId: "qt_other", idempotencyKey })).toEqual({
         kind: "payment_used",
       });
     }
-    expect(await two.ledger.prior({ ...query, txSignature: depositOf().txSignature })).toBeUndefined();
+    expect(await two.ledger.findPrior({ ...query, txSignature: depositOf().txSignature })).toBeUndefined();
   });
 
   it("is told as its own, however many are asked about at once", async () => {
     const account = await makeAccount(one.pool, 0n);
     const calls = Array.from({ length: 12 }, () => callOf(account, { payment: paymentOf(depositOf()) }));
     const begun = calls.filter((_, index) => index % 3 === 0);
-    await Promise.all(begun.map((call) => one.ledger.begin(call)));
+    await Promise.all(begun.map((call) => one.ledger.authorize(call)));
     const told = await Promise.all(
       calls.map(({ fingerprint, payment }) => {
         if (!payment) throw new Error("each has a payment");
         const { txSignature, quoteId } = payment;
-        return two.ledger.prior({
+        return two.ledger.findPrior({
           accountId: account,
           fingerprint,
           idempotencyKey: undefined,
@@ -344,17 +346,17 @@ describe("a payment", () => {
     await one.ledger.credit(account, deposit);
     const call = callOf(account, { payment: paymentOf(deposit) });
     expect(
-      await two.ledger.prior({
+      await two.ledger.findPrior({
         ...deposit,
         accountId: account,
         fingerprint: call.fingerprint,
         idempotencyKey: undefined,
       }),
     ).toBeUndefined();
-    expect(await two.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await two.ledger.authorize(call)).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(0n);
     await two.ledger.finish(completed(call));
-    const repeat = await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    const repeat = await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
     expect(kindOf(repeat)).toEqual({ kind: "replay", run: call.runId });
     expect(await one.ledger.balance(account)).toBe(0n);
   });
@@ -368,9 +370,9 @@ describe("a payment", () => {
     await Promise.all([first, second].map((deposit) => one.ledger.credit(account, deposit)));
     await one.ledger.credit(other, neighbour);
     const begun = await Promise.all([
-      one.ledger.begin(callOf(account, { payment: paymentOf(first) })),
-      one.ledger.begin(callOf(account, { payment: paymentOf(second) })),
-      one.ledger.begin(callOf(other, { payment: paymentOf(neighbour) })),
+      one.ledger.authorize(callOf(account, { payment: paymentOf(first) })),
+      one.ledger.authorize(callOf(account, { payment: paymentOf(second) })),
+      one.ledger.authorize(callOf(other, { payment: paymentOf(neighbour) })),
     ]);
     expect(begun.map(({ kind }) => kind)).toEqual(["started", "quote_paid", "started"]);
   });
@@ -380,7 +382,7 @@ describe("a payment", () => {
     for (let round = 0; round < 20; round++) {
       const deposit = depositOf();
       const begun = [one, two, three].map(({ ledger }) =>
-        ledger.begin(callOf(account, { payment: paymentOf(deposit) })),
+        ledger.authorize(callOf(account, { payment: paymentOf(deposit) })),
       );
       const credits = [three, one].map(({ ledger }) => ledger.credit(account, deposit));
       const kinds = (await Promise.all(begun)).map(({ kind }) => kind).toSorted();
@@ -395,11 +397,11 @@ describe("a payment", () => {
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
     const spent = callOf(account);
-    await one.ledger.begin(spent);
+    await one.ledger.authorize(spent);
     const paid = () => callOf(account, { payment: paymentOf(deposit) });
-    expect(await one.ledger.begin(paid())).toEqual({ kind: "insufficient", balance: 0n });
+    expect(await one.ledger.authorize(paid())).toEqual({ kind: "insufficient", balance: 0n });
     await one.ledger.finish(failed(spent));
-    expect(await one.ledger.begin(paid())).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(paid())).toEqual({ kind: "started" });
     expect(await one.ledger.balance(account)).toBe(0n);
   });
 
@@ -407,8 +409,8 @@ describe("a payment", () => {
     const account = await makeAccount(one.pool, PRICE);
     const ghost = `acct_${"0".repeat(31)}9`;
     const [bad, good] = await Promise.allSettled([
-      one.ledger.begin(callOf(ghost, { payment: paymentOf(depositOf()) })),
-      one.ledger.begin(callOf(account)),
+      one.ledger.authorize(callOf(ghost, { payment: paymentOf(depositOf()) })),
+      one.ledger.authorize(callOf(account)),
     ]);
     expect(bad.status).toBe("rejected");
     expect(good).toMatchObject({ status: "fulfilled", value: { kind: "started" } });

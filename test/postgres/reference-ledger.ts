@@ -1,13 +1,13 @@
 import type {
-  Begun,
-  BeginCall,
+  AuthorizeResult,
+  CallAuthorization,
   CallPayment,
-  Deposit,
-  FinishCall,
-  Finished,
+  VerifiedTransfer,
+  RunEnd,
+  RunEndResult,
   KeyBudget,
 } from "../../src/app/ports.ts";
-import type { OwnedMovement, Recorded } from "../../src/app/treasury-ports.ts";
+import type { AttributedMovement, RecordResult } from "../../src/app/treasury-ports.ts";
 
 interface Claim {
   fingerprint: string;
@@ -31,7 +31,7 @@ interface Payment {
 }
 
 interface Run {
-  call: BeginCall;
+  call: CallAuthorization;
   owner: string | undefined;
   status: "active" | "completed" | "failed" | "cancelled";
 }
@@ -63,7 +63,7 @@ export class ReferenceLedger {
   }
 
   /** The kind of answer; for a replay with the run it replays. */
-  begin(call: BeginCall, owner: string): Kind {
+  begin(call: CallAuthorization, owner: string): Kind {
     const { payment } = call;
     const known = this.#known(call);
     if (known?.run !== undefined && payment)
@@ -75,7 +75,7 @@ export class ReferenceLedger {
       });
     if (known && known.kind !== "credited" && known.kind !== "quote_paid") return known;
     const credited = known?.kind === "credited";
-    if (payment?.deposit && !credited) this.#deposit(call, payment, known?.kind !== "quote_paid");
+    if (payment?.transfer && !credited) this.#deposit(call, payment, known?.kind !== "quote_paid");
     if (known?.kind === "quote_paid") return known;
     const budget = budgetOf(call);
     if (budget && this.spent(call) + call.price > budget.perDay) return { kind: "capped" };
@@ -89,7 +89,7 @@ export class ReferenceLedger {
     return { kind: "started" };
   }
 
-  finish(end: FinishCall, owner: string): Kind {
+  finish(end: RunEnd, owner: string): Kind {
     const run = this.#runs.get(end.runId);
     if (!run || run.owner !== owner) return { kind: "lost" };
     if (run.status === "active") {
@@ -100,7 +100,7 @@ export class ReferenceLedger {
     return { kind: end.outcome === "completed" ? "captured" : "released" };
   }
 
-  credit(accountId: string, deposit: Deposit): boolean {
+  credit(accountId: string, deposit: VerifiedTransfer): boolean {
     if (this.#payments.has(deposit.txSignature)) return false;
     this.#payments.set(deposit.txSignature, {
       ...FRESH,
@@ -112,13 +112,13 @@ export class ReferenceLedger {
     return true;
   }
 
-  record({ txSignature, change, owner }: OwnedMovement): Recorded {
+  record({ txSignature, change, attribution }: AttributedMovement): RecordResult {
     if (this.#movements.has(txSignature)) return "known";
     const payment = this.#payments.get(txSignature);
     if (payment && payment.amount !== change) return "mismatch";
     this.#movements.add(txSignature);
     if (!payment) {
-      const { accountId, quoteId } = owner ?? {};
+      const { accountId, quoteId } = attribution ?? {};
       this.#payments.set(txSignature, { ...FRESH, accountId, quoteId, amount: change, finalized: true });
       if (accountId !== undefined) this.#add(accountId, change);
       return accountId === undefined ? "suspended" : "credited";
@@ -177,13 +177,13 @@ export class ReferenceLedger {
     }
   }
 
-  #deposit(call: BeginCall, payment: CallPayment, settles: boolean): void {
+  #deposit(call: CallAuthorization, payment: CallPayment, settles: boolean): void {
     const { txSignature, quoteId } = payment;
     const credited = this.#payments.has(txSignature);
-    if (!credited) this.#add(call.accountId, payment.deposit?.amount ?? 0n);
+    if (!credited) this.#add(call.accountId, payment.transfer?.amount ?? 0n);
     this.#payments.set(txSignature, {
       ...FRESH,
-      amount: payment.deposit?.amount ?? 0n,
+      amount: payment.transfer?.amount ?? 0n,
       ...this.#payments.get(txSignature),
       accountId: call.accountId,
       quoteId,
@@ -193,7 +193,7 @@ export class ReferenceLedger {
     if (settles) this.#settledQuotes.add(quoteId);
   }
 
-  #claim(call: BeginCall, state: Claim["state"]): void {
+  #claim(call: CallAuthorization, state: Claim["state"]): void {
     const claim = claimOf(call);
     if (claim === undefined) return;
     const tx = call.payment?.txSignature ?? this.#claims.get(claim)?.tx;
@@ -208,7 +208,7 @@ export class ReferenceLedger {
     if (claim?.runId === call.runId) claim.state = charged ? "done" : "retryable";
   }
 
-  #known(call: BeginCall): Kind | undefined {
+  #known(call: CallAuthorization): Kind | undefined {
     const claim = this.#claims.get(claimOf(call) ?? "");
     const payment = this.#payments.get(call.payment?.txSignature ?? "");
     const misused = payment && !paysFor(payment, call) ? { kind: misuseOf(payment) } : undefined;
@@ -221,7 +221,7 @@ export class ReferenceLedger {
     return payment ? this.#boughtBy(payment, call) : this.#quoted(call);
   }
 
-  #boughtBy(payment: Payment, call: BeginCall): Kind | undefined {
+  #boughtBy(payment: Payment, call: CallAuthorization): Kind | undefined {
     const settled = payment.fingerprint !== undefined;
     const bought = settled ? repeatOf(this.#claims.get(payment.claim)) : undefined;
     if (bought) return bought;
@@ -229,17 +229,17 @@ export class ReferenceLedger {
     return settled ? { kind: "credited" } : this.#quoted(call);
   }
 
-  #quoted({ payment }: BeginCall): Kind | undefined {
-    if (payment && !payment.deposit) return { kind: "payment_used" };
+  #quoted({ payment }: CallAuthorization): Kind | undefined {
+    if (payment && !payment.transfer) return { kind: "payment_used" };
     return this.#settledQuotes.has(payment?.quoteId ?? "") ? { kind: "quote_paid" } : undefined;
   }
 
   /** What the key's limit has counted. All of a trial is on one day. */
-  spent({ budget }: BeginCall): bigint {
+  spent({ budget }: CallAuthorization): bigint {
     return this.#spent.get(budget?.id ?? "") ?? 0n;
   }
 
-  #take(call: BeginCall, price: bigint): void {
+  #take(call: CallAuthorization, price: bigint): void {
     this.#add(call.accountId, -price);
     const budget = budgetOf(call);
     if (budget) this.#spent.set(budget.id, this.spent(call) + price);
@@ -251,7 +251,7 @@ export class ReferenceLedger {
 }
 
 /** What counts the call: a call that brings its payment takes nothing from the balance. */
-function budgetOf({ budget, payment, price }: BeginCall): KeyBudget | undefined {
+function budgetOf({ budget, payment, price }: CallAuthorization): KeyBudget | undefined {
   return payment || price === 0n ? undefined : budget;
 }
 
@@ -265,7 +265,7 @@ function misuseOf(payment: Payment): string {
   return payment.accountId === undefined ? "unassigned" : "payment_used";
 }
 
-function paysFor(payment: Payment, call: BeginCall): boolean {
+function paysFor(payment: Payment, call: CallAuthorization): boolean {
   return (
     payment.accountId === call.accountId &&
     payment.quoteId === call.payment?.quoteId &&
@@ -273,18 +273,18 @@ function paysFor(payment: Payment, call: BeginCall): boolean {
   );
 }
 
-function claimOf(call: BeginCall): string | undefined {
+function claimOf(call: CallAuthorization): string | undefined {
   const { accountId, idempotencyKey, payment } = call;
   if (idempotencyKey !== undefined) return `${accountId} key:${idempotencyKey}`;
   return payment && `${accountId} pay:${payment.txSignature}`;
 }
 
-function print(call: BeginCall): string {
+function print(call: CallAuthorization): string {
   return call.fingerprint.toString("hex");
 }
 
 /** What an answer of the real ledger comes down to. */
-export function kindOf(answer: Begun | Finished): Kind {
+export function kindOf(answer: AuthorizeResult | RunEndResult): Kind {
   if (answer.kind !== "replay" || !answer.receipt) return { kind: answer.kind };
   return { kind: answer.kind, run: answer.receipt.runId };
 }

@@ -442,7 +442,7 @@ describe("a payment by a relayed transaction", () => {
 
     const call = callOf(account, { payment: paymentOf(depositOf({ txSignature: proved.txSignature })) });
     const end = completed(call);
-    expect(await treasurer.ledger.begin({ ...call, idempotencyKey: "k" })).toEqual({ kind: "started" });
+    expect(await treasurer.ledger.authorize({ ...call, idempotencyKey: "k" })).toEqual({ kind: "started" });
     expect(await treasurer.ledger.finish(end)).toMatchObject({
       kind: "captured",
       receipt: { paidBy: "gasless" },
@@ -451,7 +451,7 @@ describe("a payment by a relayed transaction", () => {
     const token = await watchedAccount(treasurer);
     const movement = movementOf({
       txSignature: watched.txSignature,
-      owner: { accountId: account, quoteId: watched.quoteId },
+      attribution: { accountId: account, quoteId: watched.quoteId },
     });
     expect(await treasurer.books.record(token, movement)).toBe("credited");
     const stranger = movementOf();
@@ -479,7 +479,7 @@ describe("a claim for a quote that is paid otherwise", () => {
     const accountId = await makeAccount(owner.pool, 0n);
     const deposit = depositOf();
     const call = callOf(accountId, { payment: paymentOf(deposit) });
-    expect(await instance.ledger.begin(call)).toMatchObject({ kind: "started" });
+    expect(await instance.ledger.authorize(call)).toMatchObject({ kind: "started" });
     await instance.ledger.finish(completed(call));
     const { quoteId, txSignature } = deposit;
     expect(await relays.claim(claimOf({ quoteId }), PLENTY)).toEqual({ kind: "quote_taken", txSignature });

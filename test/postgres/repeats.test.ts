@@ -82,7 +82,7 @@ describe("again is told", () => {
   });
 
   it("a watch that has begun", async () => {
-    await expect(one.books.beginWatch(token, { amount: 70n, slot: 7n })).resolves.toBeUndefined();
+    await expect(one.books.startWatch(token, { amount: 70n, slot: 7n })).resolves.toBeUndefined();
     expect(await one.books.watch(token)).toMatchObject({ opening: 9n, slot: 0n });
   });
 
@@ -100,7 +100,7 @@ describe("again is told", () => {
 
   it("a receipt that was refunded", async () => {
     const call = callOf(account, { payment: paymentOf(depositOf()) });
-    await one.ledger.begin(call);
+    await one.ledger.authorize(call);
     const receiptId = await chargeOf(one.ledger, completed(call));
     expect(await one.refunds.refund({ receiptId, reason: "r" })).toMatchObject({ refunded: true });
     await expect(one.refunds.refund({ receiptId, reason: "r" })).resolves.toMatchObject({ refunded: false });

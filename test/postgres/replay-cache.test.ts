@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import type { BeginCall, Finished } from "../../src/app/ports.ts";
+import type { CallAuthorization, RunEndResult } from "../../src/app/ports.ts";
 import { Leases } from "../../src/postgres/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger.ts";
 import { Notifications } from "../../src/postgres/notifications.ts";
@@ -62,20 +62,22 @@ afterAll(async () => {
 });
 
 /** A call with a key that was charged, and what came of it. */
-async function charged(change: Partial<BeginCall> = {}): Promise<{ call: BeginCall; finished: Finished }> {
+async function charged(
+  change: Partial<CallAuthorization> = {},
+): Promise<{ call: CallAuthorization; finished: RunEndResult }> {
   const call = callOf(await makeAccount(pool, 3n * PRICE), { idempotencyKey: "mine", ...change });
-  expect(await ledger.begin(call)).toEqual({ kind: "started" });
+  expect(await ledger.authorize(call)).toEqual({ kind: "started" });
   return { call, finished: await ledger.finish(completed(call)) };
 }
 
 /** The same call once more. @returns what the ledger says, and how often it asked the database for that */
-async function repeat(call: BeginCall, change: Partial<BeginCall> = {}) {
+async function repeat(call: CallAuthorization, change: Partial<CallAuthorization> = {}) {
   const before = asked;
-  const begun = await ledger.begin({ ...call, runId: newRunId(), ...change });
+  const begun = await ledger.authorize({ ...call, runId: newRunId(), ...change });
   return { begun, asked: asked - before };
 }
 
-function receiptIn(finished: Finished) {
+function receiptIn(finished: RunEndResult) {
   if (finished.kind !== "captured" || !finished.receipt) throw new Error("it was not charged");
   return finished.receipt;
 }
@@ -162,7 +164,7 @@ it("does not remember an answer whose charge was given back while it was on its 
 
 it("remembers no answer that was not charged, as its run had been released", async () => {
   const call = callOf(await makeAccount(pool, PRICE), { idempotencyKey: "mine" });
-  await ledger.begin(call);
+  await ledger.authorize(call);
   await expireLeases(pool, call);
   await pool.query("select ledger_sweep(100)");
   expect(await ledger.finish(completed(call))).toEqual({ kind: "lost" });
@@ -171,7 +173,7 @@ it("remembers no answer that was not charged, as its run had been released", asy
 
 it("remembers no answers that are long", async () => {
   const call = callOf(await makeAccount(pool, PRICE), { idempotencyKey: "mine" });
-  await ledger.begin(call);
+  await ledger.authorize(call);
   await ledger.finish({ ...completed(call), result: { answer: "x".repeat(20_000) } });
   const { begun, asked: times } = await repeat(call);
   expect(begun).toMatchObject({ kind: "replay" });

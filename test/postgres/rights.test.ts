@@ -65,19 +65,21 @@ describe("a role that may read and execute alone", () => {
   it("serves calls, and does the treasury's work", async () => {
     const account = await makeAccount(owner.pool, 5n * PRICE);
     const paid = callOf(account, { payment: paymentOf(depositOf({ slot: 2n })), idempotencyKey: "k" });
-    expect(await serving.ledger.begin(paid)).toEqual({ kind: "started" });
+    expect(await serving.ledger.authorize(paid)).toEqual({ kind: "started" });
     await serving.leases.renew();
     const end = completed(paid);
     const receiptId = await chargeOf(serving.ledger, end);
-    expect(await serving.ledger.begin({ ...paid, runId: newRunId(), idempotencyKey: "l" })).toMatchObject({
-      kind: "replay",
-    });
+    expect(await serving.ledger.authorize({ ...paid, runId: newRunId(), idempotencyKey: "l" })).toMatchObject(
+      {
+        kind: "replay",
+      },
+    );
     expect(await serving.sweeper.sweep()).toBe(0);
     expect(await serving.sweeper.deleteExpiredClaims()).toBe(0);
     const vanished = depositOf();
     expect(await serving.ledger.credit(account, vanished)).toMatchObject({ credited: true });
 
-    expect(await serving.books.lead(1_000)).toBe(true);
+    expect(await serving.books.acquireLeadership(1_000)).toBe(true);
     const token = await watchedAccount(serving, 9n);
     const lost = movementOf();
     expect(await serving.books.record(token, lost)).toBe("suspended");
@@ -92,7 +94,7 @@ describe("a role that may read and execute alone", () => {
       reason: "his",
     });
     expect(await serving.refunds.refund({ receiptId, reason: "r" })).toMatchObject({ refunded: true });
-    await serving.books.resign();
+    await serving.books.releaseLeadership();
     await expectCleanAudit(serving.pool);
   });
 

@@ -67,7 +67,7 @@ const newKey = () => newId("key", systemClock, systemRandom);
 async function started(at: Hearing, more: Partial<SandboxRunStart> = {}) {
   const accountId = more.accountId ?? (await makeAccount(owner.pool, 20n * PRICE));
   const call = callOf(accountId, { tool: "sandbox_execute" });
-  expect(await at.instance.ledger.begin(call)).toEqual({ kind: "started" });
+  expect(await at.instance.ledger.authorize(call)).toEqual({ kind: "started" });
   const start = {
     runId: call.runId,
     accountId,

@@ -72,7 +72,7 @@ describe("the schema", () => {
   it("keeps transfers, receipts and movements as they were written", async () => {
     const account = await makeAccount(instance.pool, PRICE);
     const call = callOf(account);
-    await instance.ledger.begin(call);
+    await instance.ledger.authorize(call);
     await instance.ledger.finish(completed(call));
     for (const table of ["transfer", "receipt", "treasury_movement"]) {
       for (const change of [

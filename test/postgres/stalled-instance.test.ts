@@ -56,7 +56,7 @@ async function begin() {
   await untilSessions(1);
   const account = await makeAccount(other.pool, PRICE);
   const call = callOf(account);
-  expect(await stalled.ledger.begin(call)).toEqual({ kind: "started" });
+  expect(await stalled.ledger.authorize(call)).toEqual({ kind: "started" });
   await expireLeases(other.pool, call);
   return { account, call };
 }
@@ -107,7 +107,7 @@ it("keeps a run from before it begins, and lets it go when it does not", async (
   const holder = await other.pool.connect();
   await holder.query("begin");
   await holder.query("select from account where id = $1 for update", [uuidFromId("acct", funded)]);
-  const begun = Promise.all([stalled.ledger.begin(call), stalled.ledger.begin(refused)]);
+  const begun = Promise.all([stalled.ledger.authorize(call), stalled.ledger.authorize(refused)]);
   await untilWaiting(other.pool, stalled);
   expect(stalled.leases.runIds).toContain(run);
   await holder.query("commit");

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
-import type { BeginCall } from "../../src/app/ports.ts";
+import type { CallAuthorization } from "../../src/app/ports.ts";
 import { newId, uuidOf } from "../../src/domain/ids.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { callOf, completed, depositOf, failed } from "./fixture.ts";
@@ -111,7 +111,7 @@ async function call({ ledger }: Treasurer, accountId: string): Promise<string[]>
   const receiptIds: string[] = [];
   const start = Date.now() - 40 * 86_400_000;
   for (let done = 0; done < CALLS; done += 2_000) {
-    const calls = Array.from({ length: 2_000 }, (_, m): BeginCall => {
+    const calls = Array.from({ length: 2_000 }, (_, m): CallAuthorization => {
       const n = done + m;
       // Identifiers of when the calls are dated, as they have outside of tests.
       const clock = { now: () => start + Math.floor((n * 40 * 86_400_000) / CALLS) };
@@ -122,7 +122,7 @@ async function call({ ledger }: Treasurer, accountId: string): Promise<string[]>
         price: 1_000n + BigInt((n * 7919) % 9973),
       });
     });
-    await Promise.all(calls.map((call) => ledger.begin(call)));
+    await Promise.all(calls.map((call) => ledger.authorize(call)));
     const ends = calls
       .slice(0, done + 2_000 === CALLS ? -5 : undefined)
       .map((call, m) => (m % 7 === 6 ? failed(call) : completed(call)));

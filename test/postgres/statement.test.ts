@@ -325,7 +325,7 @@ describeFiles(() => ({ world, statements, day }));
 describe("while calls are charged", () => {
   const charge = async (accountId: string) => {
     const call = callOf(accountId);
-    await world.treasurer.ledger.begin(call);
+    await world.treasurer.ledger.authorize(call);
     await world.treasurer.ledger.finish(completed(call));
   };
   const balances = (entries: readonly Entry[]) =>
@@ -345,7 +345,7 @@ describe("while calls are charged", () => {
         which === "an old account" ? world.accountId : await makeAccount(pool, 1_000n * PRICE);
       for (let n = 0; n < 3; n++) await charge(accountId);
       const lateCall = callOf(accountId);
-      await ledger.begin(lateCall);
+      await ledger.authorize(lateCall);
       const late = await pool.connect();
       await late.query("begin");
       const { runId, receiptId } = completed(lateCall);

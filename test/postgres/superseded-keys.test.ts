@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { uuidOf } from "../../src/domain/ids.ts";
-import type { BeginCall, CallPayment } from "../../src/app/ports.ts";
+import type { CallAuthorization, CallPayment } from "../../src/app/ports.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import {
   callOf,
@@ -31,8 +31,8 @@ afterAll(async () => {
 });
 afterEach(() => expectCleanAudit(one.pool));
 
-async function fail(call: BeginCall): Promise<void> {
-  expect(await one.ledger.begin(call)).toEqual({ kind: "started" });
+async function fail(call: CallAuthorization): Promise<void> {
+  expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
   await one.ledger.finish(failed(call));
 }
 
@@ -40,7 +40,7 @@ describe("a key that its payment has left for another one", () => {
   let account: string;
   let payment: CallPayment;
   const callWith = (idempotencyKey: string, proof?: CallPayment) =>
-    callOf(account, { idempotencyKey, payment: proof && { ...proof, deposit: undefined } });
+    callOf(account, { idempotencyKey, payment: proof && { ...proof, transfer: undefined } });
 
   async function leave(): Promise<void> {
     account = await makeAccount(one.pool, 100n * PRICE);
@@ -52,36 +52,36 @@ describe("a key that its payment has left for another one", () => {
     await leave();
     const moved = callWith("next", payment);
     await fail(callWith("between", payment));
-    expect(await one.ledger.begin(moved)).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(moved)).toEqual({ kind: "started" });
     for (const key of ["left", "between"])
-      expect(await two.ledger.begin(callWith(key))).toEqual({ kind: "in_progress" });
+      expect(await two.ledger.authorize(callWith(key))).toEqual({ kind: "in_progress" });
     await one.ledger.finish(completed(moved));
     for (const key of ["left", "between", "next", "left"])
-      expect(kindOf(await two.ledger.begin(callWith(key)))).toEqual({ kind: "replay", run: moved.runId });
+      expect(kindOf(await two.ledger.authorize(callWith(key)))).toEqual({ kind: "replay", run: moved.runId });
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
 
   it("gives its answer to a second payment too", async () => {
     await leave();
     const moved = callWith("next", payment);
-    await one.ledger.begin(moved);
+    await one.ledger.authorize(moved);
     await one.ledger.finish(completed(moved));
     const second = callOf(account, { idempotencyKey: "left", payment: paymentOf(depositOf()) });
-    expect(kindOf(await two.ledger.begin(second))).toEqual({ kind: "replay", run: moved.runId });
+    expect(kindOf(await two.ledger.authorize(second))).toEqual({ kind: "replay", run: moved.runId });
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
 
   it("waits for that call when both come in one batch, or while it begins elsewhere", async () => {
     await leave();
     const begun = await Promise.all([
-      one.ledger.begin(callWith("next", payment)),
-      one.ledger.begin(callWith("left")),
+      one.ledger.authorize(callWith("next", payment)),
+      one.ledger.authorize(callWith("left")),
     ]);
     expect(begun).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
     await leave();
     const both = await Promise.all([
-      one.ledger.begin(callWith("next", payment)),
-      two.ledger.begin(callWith("left")),
+      one.ledger.authorize(callWith("next", payment)),
+      two.ledger.authorize(callWith("left")),
     ]);
     expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in_progress", "started"]);
   });
@@ -90,9 +90,9 @@ describe("a key that its payment has left for another one", () => {
     await leave();
     await fail(callWith("next", payment));
     const alone = callWith("left");
-    expect(await two.ledger.begin(alone)).toEqual({ kind: "started" });
+    expect(await two.ledger.authorize(alone)).toEqual({ kind: "started" });
     for (const proof of [callWith("next", payment), callWith("new", payment), callWith("next")])
-      expect(await one.ledger.begin(proof)).toEqual({ kind: "in_progress" });
+      expect(await one.ledger.authorize(proof)).toEqual({ kind: "in_progress" });
     await two.ledger.finish(completed(alone));
     for (const repeat of [
       callWith("next", payment),
@@ -100,7 +100,7 @@ describe("a key that its payment has left for another one", () => {
       callWith("next"),
       callWith("left"),
     ])
-      expect(kindOf(await one.ledger.begin(repeat))).toEqual({ kind: "replay", run: alone.runId });
+      expect(kindOf(await one.ledger.authorize(repeat))).toEqual({ kind: "replay", run: alone.runId });
     expect(await one.ledger.balance(account)).toBe(100n * PRICE);
   });
 
@@ -116,7 +116,7 @@ describe("a key that its payment has left for another one", () => {
         callWith("left", payment),
       ];
       const begun = await Promise.all(
-        calls.map((call, n) => [one, two][(n + round) % 2]!.ledger.begin(call)),
+        calls.map((call, n) => [one, two][(n + round) % 2]!.ledger.authorize(call)),
       );
       expect(begun.map(({ kind }) => kind).toSorted()).toEqual([...Array(4).fill("in_progress"), "started"]);
     }
@@ -138,12 +138,12 @@ describe("a key that is forgotten at the moment that it comes again", () => {
       await holder.query("select from idempotency where key = 'key:a' and account_id = $1 for update", [
         uuidOf("acct", account),
       ]);
-      const begun = keys.map((key) => one.ledger.begin(callOf(account, key)));
+      const begun = keys.map((key) => one.ledger.authorize(callOf(account, key)));
       await untilWaiting(two.pool, one);
       expect(await two.sweeper.deleteExpiredClaims()).toBe(1);
       await holder.query("rollback");
       expect(await Promise.all(begun)).toEqual([{ kind: "started" }, { kind: "started" }]);
-      expect(await two.ledger.begin(callOf(account, keys[1]))).toEqual({ kind: "in_progress" });
+      expect(await two.ledger.authorize(callOf(account, keys[1]))).toEqual({ kind: "in_progress" });
     } finally {
       await holder.query("rollback");
       holder.release();

@@ -137,24 +137,26 @@ describe("a transfer in suspense", () => {
         await one.suspense.assign({ txSignature, to: { accountId: account }, reason: "after all" });
       const before = await one.ledger.balance(account);
       for (const idempotencyKey of [undefined, "k"]) {
-        expect(await two.ledger.prior({ ...query, idempotencyKey }), round).toEqual({ kind: "unassigned" });
+        expect(await two.ledger.findPrior({ ...query, idempotencyKey }), round).toEqual({
+          kind: "unassigned",
+        });
         for (const payment of [call.payment, { ...paymentOf(proof), deposit: undefined }])
-          expect(await two.ledger.begin(callOf(account, { idempotencyKey, payment })), round).toEqual({
+          expect(await two.ledger.authorize(callOf(account, { idempotencyKey, payment })), round).toEqual({
             kind: "unassigned",
           });
       }
       expect(await two.ledger.credit(account, proof)).toMatchObject({ credited: false, balance: before });
     }
-    expect(await one.ledger.begin(callOf(account))).toEqual({ kind: "started" });
+    expect(await one.ledger.authorize(callOf(account))).toEqual({ kind: "started" });
   });
 
   it("comes after what is known of its call's key", async () => {
     const account = await makeAccount(one.pool, 5n * PRICE);
-    await one.ledger.begin(callOf(account, { idempotencyKey: "k" }));
+    await one.ledger.authorize(callOf(account, { idempotencyKey: "k" }));
     const payment = paymentOf(depositOf({ txSignature: await suspend() }));
     const mine = callOf(account, { idempotencyKey: "k", payment });
-    expect(await two.ledger.begin(mine)).toEqual({ kind: "in_progress" });
-    expect(await two.ledger.begin({ ...mine, fingerprint: fingerprintOf("other") })).toEqual({
+    expect(await two.ledger.authorize(mine)).toEqual({ kind: "in_progress" });
+    expect(await two.ledger.authorize({ ...mine, fingerprint: fingerprintOf("other") })).toEqual({
       kind: "mismatch",
     });
   });

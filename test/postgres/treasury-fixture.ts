@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
-import type { OwnedMovement } from "../../src/app/treasury-ports.ts";
+import type { AttributedMovement } from "../../src/app/treasury-ports.ts";
 import { PostgresRefunds } from "../../src/postgres/refunds.ts";
 import { PostgresSuspense } from "../../src/postgres/suspense.ts";
 import { PostgresTreasuryLedger } from "../../src/postgres/treasury-ledger.ts";
-import type { Deposit } from "../../src/app/ports.ts";
+import type { VerifiedTransfer } from "../../src/app/ports.ts";
 import { openInstance, PRICE, type Instance } from "./fixture.ts";
 
 /** An instance with the treasury's books. */
@@ -28,12 +28,12 @@ export function openTreasurer(url: string): Treasurer {
 /** The token account of a treasury whose watch has begun. */
 export async function watchedAccount({ books }: Treasurer, amount = 0n): Promise<string> {
   const tokenAccount = base58.encode(randomBytes(32));
-  await books.beginWatch(tokenAccount, { amount, slot: 0n });
+  await books.startWatch(tokenAccount, { amount, slot: 0n });
   return tokenAccount;
 }
 
 /** A transfer of PRICE that belongs to nobody, unless told otherwise. */
-export function movementOf(change: Partial<OwnedMovement> = {}): OwnedMovement {
+export function movementOf(change: Partial<AttributedMovement> = {}): AttributedMovement {
   return {
     txSignature: base58.encode(randomBytes(64)),
     slot: 1n,
@@ -42,17 +42,17 @@ export function movementOf(change: Partial<OwnedMovement> = {}): OwnedMovement {
     memo: undefined,
     memos: undefined,
     payer: undefined,
-    owner: undefined,
+    attribution: undefined,
     ...change,
   };
 }
 
 /** What the chain says of a deposit once it is finalized; `accountId` is whom its memo names. */
-export function movementOfDeposit(deposit: Deposit, accountId: string): OwnedMovement {
+export function movementOfDeposit(deposit: VerifiedTransfer, accountId: string): AttributedMovement {
   return movementOf({
     txSignature: deposit.txSignature,
     change: deposit.amount,
-    owner: { accountId, quoteId: deposit.quoteId },
+    attribution: { accountId, quoteId: deposit.quoteId },
   });
 }
 

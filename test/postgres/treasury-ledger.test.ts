@@ -42,7 +42,7 @@ describe("a movement", () => {
   it("that was proved before is finalized, and credits nothing again", async () => {
     const account = await makeAccount(one.pool, 0n);
     const deposit = depositOf();
-    await one.ledger.begin(callOf(account, { payment: paymentOf(deposit) }));
+    await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
     expect(await two.books.record(token, movementOfDeposit(deposit, account))).toBe("finalized");
     expect(await one.ledger.balance(account)).toBe(0n);
     expect(await one.books.reverse(deposit.txSignature)).toBeUndefined();

@@ -31,34 +31,34 @@ describe("the lead", () => {
   it("is one instance's at a time, however many ask at once, until it is given up", async () => {
     for (let round = 0; round < 10; round++) {
       const asked = await Promise.all(
-        treasurers.flatMap(({ books }) => [books.lead(60_000), books.lead(60_000)]),
+        treasurers.flatMap(({ books }) => [books.acquireLeadership(60_000), books.acquireLeadership(60_000)]),
       );
       expect(asked.filter(Boolean)).toHaveLength(2);
       const leader = Math.floor(asked.indexOf(true) / 2);
       expect(asked.lastIndexOf(true)).toBe(leader * 2 + 1);
-      await treasurers[(leader + 1) % 4]!.books.resign();
-      expect(await treasurers[(leader + 1) % 4]!.books.lead(60_000)).toBe(false);
-      await treasurers[leader]!.books.resign();
+      await treasurers[(leader + 1) % 4]!.books.releaseLeadership();
+      expect(await treasurers[(leader + 1) % 4]!.books.acquireLeadership(60_000)).toBe(false);
+      await treasurers[leader]!.books.releaseLeadership();
     }
   });
 
   it("goes to another once its lease has run out, and not back to whoever slept", async () => {
-    expect(await one.books.lead(60_000)).toBe(true);
-    expect(await two.books.lead(60_000)).toBe(false);
+    expect(await one.books.acquireLeadership(60_000)).toBe(true);
+    expect(await two.books.acquireLeadership(60_000)).toBe(false);
     await expireLead();
-    expect(await two.books.lead(60_000)).toBe(true);
-    expect(await one.books.lead(60_000)).toBe(false);
-    await one.books.resign();
-    expect(await two.books.lead(60_000)).toBe(true);
-    await two.books.resign();
+    expect(await two.books.acquireLeadership(60_000)).toBe(true);
+    expect(await one.books.acquireLeadership(60_000)).toBe(false);
+    await one.books.releaseLeadership();
+    expect(await two.books.acquireLeadership(60_000)).toBe(true);
+    await two.books.releaseLeadership();
   });
 
   it("that has run out is kept by whoever asks first, also by who had it", async () => {
-    expect(await one.books.lead(1)).toBe(true);
+    expect(await one.books.acquireLeadership(1)).toBe(true);
     await expireLead();
-    expect(await one.books.lead(60_000)).toBe(true);
-    expect(await two.books.lead(60_000)).toBe(false);
-    await one.books.resign();
+    expect(await one.books.acquireLeadership(60_000)).toBe(true);
+    expect(await two.books.acquireLeadership(60_000)).toBe(false);
+    await one.books.releaseLeadership();
   });
 });
 
@@ -68,32 +68,32 @@ describe("a watch", () => {
     const debt = await expectedTreasuryBalance(database.url);
     expect(await one.books.watch(token)).toBeUndefined();
     await Promise.all(
-      treasurers.map(({ books }, n) => books.beginWatch(token, { amount: 50n, slot: BigInt(n) })),
+      treasurers.map(({ books }, n) => books.startWatch(token, { amount: 50n, slot: BigInt(n) })),
     );
-    await one.books.beginWatch(token, { amount: 60n, slot: 70n });
+    await one.books.startWatch(token, { amount: 60n, slot: 70n });
     expect(await two.books.watch(token)).toMatchObject({ opening: 50n, expected: 50n });
     expect(await expectedTreasuryBalance(database.url)).toBe(debt + 50n);
   });
 
   it("goes on, never back, and tells what its account must hold", async () => {
     const token = newToken();
-    await one.books.beginWatch(token, { amount: 0n, slot: 5n });
+    await one.books.startWatch(token, { amount: 0n, slot: 5n });
     const begun = await one.books.watch(token);
     for (const change of [9n, -4n, 2n]) await one.books.record(token, movementOf({ change, slot: 6n }));
     await one.books.advanceWatch(token, 10n);
     await two.books.advanceWatch(token, 7n);
-    const looked = (await one.books.watch(token))?.lookedAt;
+    const looked = (await one.books.watch(token))?.checkedAt;
     await one.books.advanceWatch(token, 9n, false);
-    expect((await one.books.watch(token))?.lookedAt).toEqual(looked);
+    expect((await one.books.watch(token))?.checkedAt).toEqual(looked);
     const watch = await one.books.watch(token);
     expect(watch).toMatchObject({ slot: 10n, opening: 0n, expected: 7n });
-    expect(watch!.lookedAt.getTime()).toBeGreaterThanOrEqual(begun!.lookedAt.getTime());
+    expect(watch!.checkedAt.getTime()).toBeGreaterThanOrEqual(begun!.checkedAt.getTime());
   });
 
   it("knows what it has not recorded yet, in the order asked, and what of that was credited", async () => {
     const token = newToken();
     const other = newToken();
-    for (const account of [token, other]) await one.books.beginWatch(account, { amount: 0n, slot: 0n });
+    for (const account of [token, other]) await one.books.startWatch(account, { amount: 0n, slot: 0n });
     const [recorded, elsewhere, unseen] = [movementOf(), movementOf({ change: -1n }), movementOf()];
     await one.books.record(token, recorded);
     await one.books.record(other, elsewhere);
@@ -119,13 +119,13 @@ describe("a watch", () => {
 
   it("began no later when its sealing keys are replaced: the watch would pass by what came before", async () => {
     const began = await one.books.installedAt();
-    await one.books.beginWatch(newToken(), { amount: 0n, slot: 0n });
+    await one.books.startWatch(newToken(), { amount: 0n, slot: 0n });
     await one.pool.query("delete from sealing_key");
     await one.pool.query("insert into sealing_key (version, secret, active_from) values (3, $1, now())", [
       randomBytes(32),
     ]);
     expect(await one.books.installedAt()).toEqual(began);
-    await one.books.beginWatch(newToken(), { amount: 0n, slot: 0n });
+    await one.books.startWatch(newToken(), { amount: 0n, slot: 0n });
     expect(await one.books.installedAt()).toEqual(began);
   });
 });

@@ -57,14 +57,14 @@ describe("work that was not charged", () => {
   it("refuses the account's calls of the tool from the hour's last one on, on every instance, and no others", async () => {
     const account = newAccount();
     await add(account, UNPAID_PER_HOUR - 1);
-    expect(one.work.heldMs(account, "t")).toBe(0);
+    expect(one.work.blockedMs(account, "t")).toBe(0);
     await add(account, 1);
-    expect(one.work.heldMs(account, "t")).toBeGreaterThan(2 * MINUTE);
-    expect(one.work.heldMs(account, "t")).toBeLessThanOrEqual(3 * MINUTE);
-    await expect.poll(() => two.work.heldMs(account, "t")).toBeGreaterThan(2 * MINUTE);
+    expect(one.work.blockedMs(account, "t")).toBeGreaterThan(2 * MINUTE);
+    expect(one.work.blockedMs(account, "t")).toBeLessThanOrEqual(3 * MINUTE);
+    await expect.poll(() => two.work.blockedMs(account, "t")).toBeGreaterThan(2 * MINUTE);
     for (const { work } of [one, two]) {
-      expect(work.heldMs(account, "other")).toBe(0);
-      expect(work.heldMs(newAccount(), "t")).toBe(0);
+      expect(work.blockedMs(account, "other")).toBe(0);
+      expect(work.blockedMs(newAccount(), "t")).toBe(0);
     }
   });
 
@@ -72,29 +72,29 @@ describe("work that was not charged", () => {
     const account = newAccount();
     await add(account, UNPAID_PER_HOUR);
     const late = open();
-    await expect.poll(() => late.work.heldMs(account, "t")).toBeGreaterThan(2 * MINUTE);
+    await expect.poll(() => late.work.blockedMs(account, "t")).toBeGreaterThan(2 * MINUTE);
     await late.close();
   });
 
   it("is paid off by later hours: what ran beyond the limit refuses for as long, at most for a day", async () => {
     const account = newAccount();
     await add(account, 3 * UNPAID_PER_HOUR);
-    expect(one.work.heldMs(account, "t")).toBeGreaterThan(122 * MINUTE);
-    expect(one.work.heldMs(account, "t")).toBeLessThanOrEqual(123 * MINUTE);
+    expect(one.work.blockedMs(account, "t")).toBeGreaterThan(122 * MINUTE);
+    expect(one.work.blockedMs(account, "t")).toBeLessThanOrEqual(123 * MINUTE);
     await owner.pool.query("update unpaid_work set free_at = now() + interval '40 hours'");
     await add(account, 1);
-    expect(one.work.heldMs(account, "t")).toBeLessThanOrEqual(24 * 60 * MINUTE);
+    expect(one.work.blockedMs(account, "t")).toBeLessThanOrEqual(24 * 60 * MINUTE);
   });
 
   it("is allowed once more for each twenty calls that were charged, and no credit is kept", async () => {
     const account = newAccount();
     await add(account, 2 * UNPAID_PER_HOUR, 20);
-    expect(one.work.heldMs(account, "t"), "two of a hundred fail").toBe(0);
+    expect(one.work.blockedMs(account, "t"), "two of a hundred fail").toBe(0);
     await add(account, 1, 1_000_000_000);
     await add(account, UNPAID_PER_HOUR - 2);
-    expect(one.work.heldMs(account, "t")).toBe(0);
+    expect(one.work.blockedMs(account, "t")).toBe(0);
     await add(account, 1);
-    expect(one.work.heldMs(account, "t")).toBeGreaterThan(0);
+    expect(one.work.blockedMs(account, "t")).toBeGreaterThan(0);
   });
 
   it("leaves no row once it is paid off", async () => {

@@ -45,7 +45,7 @@ beforeAll(async () => {
   await query(url, BEFORE);
   upgraded = openInstance(url);
   // What an instance that stays open has prepared is good for the new schema too.
-  await expect(upgraded.ledger.begin(callOf(idFromUuid("acct", account)))).rejects.toThrow(
+  await expect(upgraded.ledger.authorize(callOf(idFromUuid("acct", account)))).rejects.toThrow(
     "without an answer",
   );
   await migrateBesideReader();
@@ -106,7 +106,7 @@ describe("a database that was made before keys had limits", () => {
     expect(await upgraded.ledger.balance(accountId)).toBe(9n * PRICE);
     const keyId = idFromUuid("key", account);
     const call = callOf(accountId, { keyId });
-    expect(await upgraded.ledger.begin(call)).toEqual({ kind: "started" });
+    expect(await upgraded.ledger.authorize(call)).toEqual({ kind: "started" });
     expect(await upgraded.ledger.finish(failed(call))).toEqual({ kind: "released" });
     expect(await upgraded.ledger.balance(accountId)).toBe(9n * PRICE);
     await expectCleanAudit(upgraded.pool);

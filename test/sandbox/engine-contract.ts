@@ -46,9 +46,9 @@ export function engineContract(
       });
 
       it("says what it runs and what stands between the code and the host", async () => {
-        const { languages, walls } = await roomy.engine().capabilities();
+        const { languages, isolationLayers } = await roomy.engine().capabilities();
         expect([...languages].sort()).toEqual(["javascript", "python"]);
-        expect(walls).not.toEqual([]);
+        expect(isolationLayers).not.toEqual([]);
         expect(roomy.engine().name).toMatch(/^[a-z]+$/);
       });
 

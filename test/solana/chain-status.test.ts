@@ -51,7 +51,7 @@ function lookAt(...hosts: readonly string[]) {
     hosts.map((host) => `http://user:${KEY}@${host}/${KEY}?api-key=${KEY}`),
     options,
   );
-  return new SolanaStatus(rpc, treasuryOf(OWNER)).look(OWNER);
+  return new SolanaStatus(rpc, treasuryOf(OWNER)).check(OWNER);
 }
 
 describe("a look at the chain's endpoints", () => {

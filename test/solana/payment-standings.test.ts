@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Standing, UnfinalizedPayment } from "../../src/app/treasury-ports.ts";
+import type { FinalityStatus, UnfinalizedPayment } from "../../src/app/treasury-ports.ts";
 import type { Fault } from "../../src/localchain/index.ts";
 import type { Json } from "../../src/localchain/json.ts";
 import { Network, patient, type Node } from "./network.ts";
@@ -30,14 +30,14 @@ async function forked(): Promise<UnfinalizedPayment> {
 }
 
 /** Through both endpoints. */
-function standings(...payments: UnfinalizedPayment[]): Promise<Standing[]> {
-  return net.watch().standings(payments, patient());
+function standings(...payments: UnfinalizedPayment[]): Promise<FinalityStatus[]> {
+  return net.watch().finalityStatuses(payments, patient());
 }
 
 /** The same, with patience for endpoints that hang. */
-function standing(payment: UnfinalizedPayment, fault: Fault): Promise<Standing[]> {
+function standing(payment: UnfinalizedPayment, fault: Fault): Promise<FinalityStatus[]> {
   const attempt = fault.kind === "hang" ? { attemptMs: 500 } : {};
-  return net.watch(net.openBoth(attempt)).standings([payment], patient());
+  return net.watch(net.openBoth(attempt)).finalityStatuses([payment], patient());
 }
 
 /** The status of a transaction in a slot far away, as an endpoint claims it. */
@@ -121,11 +121,11 @@ describe("a payment that is accepted", () => {
   it("ends with the caller", async () => {
     const payment = await paid();
     const gone = new Error("gone");
-    await expect(net.watch().standings([payment], AbortSignal.abort(gone))).rejects.toBe(gone);
+    await expect(net.watch().finalityStatuses([payment], AbortSignal.abort(gone))).rejects.toBe(gone);
     net.fail(net.second, "getTransaction", { kind: "hang" });
     net.local.chain.advance(32);
     const leaving = new AbortController();
-    const told = net.watch().standings([payment], leaving.signal);
+    const told = net.watch().finalityStatuses([payment], leaving.signal);
     setTimeout(() => leaving.abort(gone), 50);
     await expect(told).rejects.toBe(gone);
   });
@@ -200,8 +200,8 @@ describe("an endpoint that lies about a payment that is there", () => {
   });
 
   /** One endpoint lies, the other cannot tell. An outage is no verdict either. */
-  async function withSilence(lie: (liar: Node) => void): Promise<Standing[]> {
-    const told: Standing[] = [];
+  async function withSilence(lie: (liar: Node) => void): Promise<FinalityStatus[]> {
+    const told: FinalityStatus[] = [];
     const silences = DOUBTFUL.filter(({ kind }) => kind !== "null");
     for (const [liar, other] of [
       [net.first, net.second],
@@ -210,7 +210,7 @@ describe("an endpoint that lies about a payment that is there", () => {
       for (const silence of silences) {
         lie(liar);
         net.fail(other, "getSignatureStatuses", silence);
-        told.push(...(await standing(payment, silence).catch((): Standing[] => ["pending"])));
+        told.push(...(await standing(payment, silence).catch((): FinalityStatus[] => ["pending"])));
         net.heal();
       }
     }

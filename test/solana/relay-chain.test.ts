@@ -59,13 +59,13 @@ describe("a blockhash", () => {
   it("is told with its last block, and stands until then", async () => {
     const chain = relayChain();
     const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash(patient());
-    expect(await chain.blockhashStanding(blockhash, patient())).toEqual({
+    expect(await chain.blockhashStatus(blockhash, patient())).toEqual({
       valid: true,
       blockHeight: blockHeight(),
     });
     expect(lastValidBlockHeight).toBeGreaterThan(blockHeight());
     net.local.chain.advance(200);
-    expect(await chain.blockhashStanding(blockhash, patient())).toEqual({
+    expect(await chain.blockhashStatus(blockhash, patient())).toEqual({
       valid: false,
       blockHeight: blockHeight(),
     });
@@ -78,7 +78,7 @@ describe("a blockhash", () => {
       result: { context: { slot: 1 }, value: false },
     });
     net.fail(net.first, "getBlockHeight", { kind: "result", result: 5 });
-    expect(await relayChain().blockhashStanding(blockhash, patient())).toEqual({
+    expect(await relayChain().blockhashStatus(blockhash, patient())).toEqual({
       valid: true,
       blockHeight: blockHeight(),
     });
@@ -89,7 +89,7 @@ describe("a blockhash", () => {
     for (const fault of FAULTS) {
       net.fail(net.first, "*", fault);
       const chain = relayChain();
-      expect(await chain.blockhashStanding(blockhash, patient()), fault.kind).toMatchObject({ valid: true });
+      expect(await chain.blockhashStatus(blockhash, patient()), fault.kind).toMatchObject({ valid: true });
       expect((await chain.latestBlockhash(patient())).lastValidBlockHeight, fault.kind).toBeGreaterThan(
         blockHeight(),
       );
@@ -97,7 +97,7 @@ describe("a blockhash", () => {
     }
     for (const node of [net.first, net.second]) net.fail(node, "*", { kind: "http", status: 500 });
     const chain = relayChain();
-    await expect(chain.blockhashStanding(blockhash, patient())).rejects.toMatchObject(UNAVAILABLE);
+    await expect(chain.blockhashStatus(blockhash, patient())).rejects.toMatchObject(UNAVAILABLE);
     await expect(chain.latestBlockhash(patient())).rejects.toMatchObject(UNAVAILABLE);
     await expect(chain.balance(feePayer.publicKey.toBase58(), patient())).rejects.toMatchObject(UNAVAILABLE);
   });

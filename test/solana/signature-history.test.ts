@@ -70,7 +70,7 @@ function watch(...through: ScriptedNode[]): SolanaTreasury {
   return new SolanaTreasury({ rpc, ...fixture.RULES, finalizedAbove: 50_000_000n, log });
 }
 
-const ALL = { fromSlot: 0n, fromTime: new Date(0), turn: 0 };
+const ALL = { fromSlot: 0n, fromTime: new Date(0), firstEndpoint: 0 };
 const read = (treasury: SolanaTreasury, query: Partial<typeof ALL> = {}) =>
   treasury.history({ ...ALL, ...query, signal: patient() });
 const signatures = (entries: readonly (HistoryEntry | Told)[]) =>
@@ -168,14 +168,15 @@ describe("the finalized history", () => {
     expect(before?.txSignature).toBe(all[0]?.signature);
   });
 
-  it("comes from the endpoint whose turn it is", async () => {
+  it("comes from the endpoint whose firstEndpoint it is", async () => {
     const [mine, yours] = [history(3), history(4)];
     const [one, other] = [
       await nodeOf((call) => page(mine, call)),
       await nodeOf((call) => page(yours, call)),
     ];
     const counts: number[] = [];
-    for (const turn of [0, 1, 2, 3]) counts.push((await read(watch(one, other), { turn })).entries.length);
+    for (const firstEndpoint of [0, 1, 2, 3])
+      counts.push((await read(watch(one, other), { firstEndpoint })).entries.length);
     expect(counts).toEqual([3, 4, 3, 4]);
   });
 

@@ -136,7 +136,7 @@ describe("a movement of the treasury", () => {
     net.local.controls.mintUsdc(net.treasuryOwner.publicKey, AMOUNT);
     const { entries } = await net
       .watch()
-      .history({ fromSlot: 0n, fromTime: new Date(0), turn: 0, signal: patient() });
+      .history({ fromSlot: 0n, fromTime: new Date(0), firstEndpoint: 0, signal: patient() });
     const told = await net.watch().movement(entries.at(-1)?.txSignature ?? "", patient());
     expect(told).toMatchObject({ change: AMOUNT, memo: undefined, payer: undefined });
   });
@@ -166,7 +166,7 @@ describe("a movement of the treasury", () => {
 });
 
 describe("the treasury's account on a running chain", () => {
-  const everything = { fromSlot: 0n, fromTime: new Date(0), turn: 0 };
+  const everything = { fromSlot: 0n, fromTime: new Date(0), firstEndpoint: 0 };
 
   it("has a history that holds what is finalized, failures too, from its opening on", async () => {
     const settled = await net.settle(AMOUNT);

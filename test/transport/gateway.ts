@@ -8,7 +8,14 @@ import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { Catalogue } from "../../src/app/catalogue.ts";
-import type { Account, Accounts, ApiKeys, ChainVerdict, ListedKey, TierChange } from "../../src/app/ports.ts";
+import type {
+  Account,
+  Accounts,
+  ApiKeys,
+  PaymentVerdict,
+  ListedKey,
+  TierChange,
+} from "../../src/app/ports.ts";
 import type { Caller } from "../../src/domain/caller.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { Quotes } from "../../src/domain/quote.ts";
@@ -61,7 +68,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
       return health.up;
     },
   };
-  const chain = { verdict: { kind: "not_found" } as ChainVerdict, verify: async () => chain.verdict };
+  const chain = { verdict: { kind: "not_found" } as PaymentVerdict, verify: async () => chain.verdict };
   const logged: { requestId: string; err: unknown }[] = [];
   const secret = randomBytes(32);
   const quotes = new Quotes(
@@ -252,7 +259,7 @@ function memoryKeys(): ApiKeys {
       return { key, secret: "sk-agent-abcdef" };
     },
     list: async (accountId) => keys.filter((key) => accountId === undefined || key.accountId === accountId),
-    listWithUse: unused,
+    listWithUsage: unused,
     rotate: unused,
     async revoke(keyId) {
       const key = keys.find((one) => one.keyId === keyId);

@@ -1,11 +1,11 @@
 import type {
-  BeginCall,
-  Begun,
-  Deposit,
-  FinishCall,
-  Finished,
+  CallAuthorization,
+  AuthorizeResult,
+  VerifiedTransfer,
+  RunEnd,
+  RunEndResult,
   Ledger,
-  Prior,
+  PriorOutcome,
   PriorQuery,
 } from "../../src/app/ports.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -14,7 +14,7 @@ import type { Receipt } from "../../src/domain/receipt.ts";
 import type { Run } from "../../src/domain/run.ts";
 
 interface Entry {
-  readonly call: BeginCall;
+  readonly call: CallAuthorization;
   readonly run: Run;
   result: JsonObject | undefined;
   receipt: Receipt | undefined;
@@ -25,7 +25,7 @@ export class MemoryLedger implements Ledger {
   readonly balances = new Map<string, MicroUsd>();
   readonly entries: Entry[] = [];
 
-  async prior({ accountId, fingerprint, txSignature }: PriorQuery): Promise<Prior> {
+  async findPrior({ accountId, fingerprint, txSignature }: PriorQuery): Promise<PriorOutcome> {
     const entry = this.entries.find(({ call }) => call.payment?.txSignature === txSignature);
     if (!entry) return undefined;
     if (entry.call.accountId !== accountId || !entry.call.fingerprint.equals(fingerprint))
@@ -35,7 +35,7 @@ export class MemoryLedger implements Ledger {
       : { kind: "in_progress" };
   }
 
-  async begin(call: BeginCall): Promise<Begun> {
+  async authorize(call: CallAuthorization): Promise<AuthorizeResult> {
     const before = this.entries.find(
       (entry) => call.idempotencyKey !== undefined && entry.call.idempotencyKey === call.idempotencyKey,
     );
@@ -45,7 +45,7 @@ export class MemoryLedger implements Ledger {
         ? { kind: "replay", result: before.result, receipt: before.receipt }
         : { kind: "in_progress" };
     }
-    if (call.payment?.deposit) await this.credit(call.accountId, call.payment.deposit);
+    if (call.payment?.transfer) await this.credit(call.accountId, call.payment.transfer);
     const balance = await this.balance(call.accountId);
     if (balance < call.price) return { kind: "insufficient", balance };
     this.balances.set(call.accountId, balance - call.price);
@@ -66,7 +66,7 @@ export class MemoryLedger implements Ledger {
     return { kind: "started" };
   }
 
-  async finish(finish: FinishCall): Promise<Finished> {
+  async finish(finish: RunEnd): Promise<RunEndResult> {
     const entry = this.entries.find(({ run }) => run.runId === finish.runId);
     if (!entry || entry.run.status !== "active") return { kind: "lost" };
     const { call, run } = entry;
@@ -84,7 +84,10 @@ export class MemoryLedger implements Ledger {
     return { kind: "captured", receipt: entry.receipt };
   }
 
-  async credit(accountId: string, { amount }: Deposit): Promise<{ credited: boolean; balance: MicroUsd }> {
+  async credit(
+    accountId: string,
+    { amount }: VerifiedTransfer,
+  ): Promise<{ credited: boolean; balance: MicroUsd }> {
     const balance = (await this.balance(accountId)) + amount;
     this.balances.set(accountId, balance);
     return { credited: true, balance };
@@ -95,7 +98,11 @@ export class MemoryLedger implements Ledger {
   }
 }
 
-function receiptOf({ runId, tool, price, payment }: BeginCall, receiptId: string, createdAt: Date): Receipt {
+function receiptOf(
+  { runId, tool, price, payment }: CallAuthorization,
+  receiptId: string,
+  createdAt: Date,
+): Receipt {
   return {
     receiptId,
     runId,
@@ -106,7 +113,7 @@ function receiptOf({ runId, tool, price, payment }: BeginCall, receiptId: string
     quoted: price,
     debited: price,
     refunded: 0n,
-    paidBy: payment ? (payment.deposit?.paidBy ?? "transfer") : "balance",
+    paidBy: payment ? (payment.transfer?.paidBy ?? "transfer") : "balance",
     status: "final",
     createdAt,
   };

@@ -59,8 +59,8 @@ it("is changed as the page on configuration says, and the books stay right", asy
     status: 402,
     body: { code: "INVALID_PAYMENT" },
   });
-  const seen = (await watch(nextTokens.toBase58()))?.lookedAt ?? new Date(0);
-  await vi.waitUntil(async () => ((await watch(nextTokens.toBase58()))?.lookedAt ?? seen) > seen, soon);
+  const seen = (await watch(nextTokens.toBase58()))?.checkedAt ?? new Date(0);
+  await vi.waitUntil(async () => ((await watch(nextTokens.toBase58()))?.checkedAt ?? seen) > seen, soon);
   expect([await balance(), await suspended()]).toEqual([400n, []]);
   const byHand = {
     accountId: agent.accountId,

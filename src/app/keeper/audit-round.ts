@@ -12,7 +12,7 @@ export interface AuditDeps {
 }
 
 /** Audits the ledger once, and tells the log of every invariant that does not hold. */
-export async function auditRound(
+export async function runAudit(
   { audit, clock, metrics, log }: AuditDeps,
   signal: AbortSignal,
 ): Promise<void> {

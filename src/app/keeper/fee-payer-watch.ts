@@ -1,12 +1,12 @@
 import type { Metrics } from "../metrics.ts";
-import type { RelayBook, RelayChain } from "../relay-ports.ts";
+import type { RelayClaims, RelayChain } from "../relay-ports.ts";
 import type { Log } from "./work.ts";
 
 /** What the watch needs. */
-export interface FeePayerWatchDeps {
+export interface FeePayerMonitorDeps {
   /** Whose `feePayer` it is. */
   readonly relay: { readonly feePayer: string };
-  readonly book: Pick<RelayBook, "spentToday">;
+  readonly claims: Pick<RelayClaims, "spentToday">;
   readonly chain: Pick<RelayChain, "balance">;
   /** GASLESS_LOW_LAMPORTS */
   readonly lowLamports: bigint;
@@ -15,17 +15,17 @@ export interface FeePayerWatchDeps {
 }
 
 /** Tells what the relay has spent today and what is left to spend, and warns once when that becomes little. */
-export class FeePayerWatch {
-  readonly #deps: FeePayerWatchDeps;
+export class FeePayerMonitor {
+  readonly #deps: FeePayerMonitorDeps;
   #low = false;
 
-  constructor(deps: FeePayerWatchDeps) {
+  constructor(deps: FeePayerMonitorDeps) {
     this.#deps = deps;
   }
 
-  async look(signal: AbortSignal): Promise<void> {
-    const { relay, book, chain, metrics } = this.#deps;
-    metrics.set("toolgate_relay_lamports_today", Number(await book.spentToday()));
+  async check(signal: AbortSignal): Promise<void> {
+    const { relay, claims, chain, metrics } = this.#deps;
+    metrics.set("toolgate_relay_lamports_today", Number(await claims.spentToday()));
     const lamports = await chain.balance(relay.feePayer, signal);
     signal.throwIfAborted();
     metrics.set("toolgate_fee_payer_lamports", Number(lamports));

@@ -1,7 +1,7 @@
 import { Lru } from "../../domain/lru.ts";
 import { formatUsdc } from "../../domain/money.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Standing, TreasuryBooks, TreasuryChain, UnfinalizedPayment } from "../treasury-ports.ts";
+import type { FinalityStatus, TreasuryLedger, TreasuryChain, UnfinalizedPayment } from "../treasury-ports.ts";
 import type { Log } from "./work.ts";
 
 /** How old a payment is before it is looked at, ms: the watch finds most of them finalized by then or soon after. */
@@ -15,14 +15,14 @@ const TOLD = 10_000;
 
 /** What the work needs. */
 export interface FinalityDeps {
-  readonly chain: Pick<TreasuryChain, "standings">;
-  readonly books: Pick<TreasuryBooks, "unfinalized" | "finalize" | "reverse" | "postpone">;
+  readonly chain: Pick<TreasuryChain, "finalityStatuses">;
+  readonly ledger: Pick<TreasuryLedger, "unfinalized" | "finalize" | "reverse" | "postpone">;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
 /** Follows payments that were credited before they were finalized, until they are, or until it is sure that they never will be. */
-export class Finality {
+export class FinalityTracker {
   readonly #deps: FinalityDeps;
   readonly #told = new Lru<string, true>(TOLD);
 
@@ -32,15 +32,15 @@ export class Finality {
 
   /** Looks at every payment once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { books, chain } = this.#deps;
+    const { ledger, chain } = this.#deps;
     const seen = new Set<string>();
     for (;;) {
       signal.throwIfAborted();
-      const payments = await books.unfinalized({ minAgeMs: MIN_AGE_MS, limit: BATCH });
+      const payments = await ledger.unfinalized({ minAgeMs: MIN_AGE_MS, limit: BATCH });
       const fresh = payments.filter(({ txSignature }) => !seen.has(txSignature));
       if (fresh.length === 0) return;
       for (const { txSignature } of fresh) seen.add(txSignature);
-      const standings = await chain.standings(fresh, signal);
+      const standings = await chain.finalityStatuses(fresh, signal);
       signal.throwIfAborted();
       await this.#settle(
         fresh.map((payment, index) => ({ payment, standing: standings[index] ?? "pending" })),
@@ -49,15 +49,15 @@ export class Finality {
     }
   }
 
-  async #settle(judged: readonly { payment: UnfinalizedPayment; standing: Standing }[]): Promise<void> {
-    const { books, metrics } = this.#deps;
+  async #settle(judged: readonly { payment: UnfinalizedPayment; standing: FinalityStatus }[]): Promise<void> {
+    const { ledger, metrics } = this.#deps;
     const finalized = signaturesOf(judged, ["finalized"]);
     if (finalized.length > 0) {
-      metrics.count("toolgate_payments_finalized_total", await books.finalize(finalized));
+      metrics.count("toolgate_payments_finalized_total", await ledger.finalize(finalized));
     }
     // Before anything that may fail: what cannot be judged must not keep the rest from being looked at.
     const waiting = signaturesOf(judged, ["pending", "different"]);
-    if (waiting.length > 0) await books.postpone(waiting);
+    if (waiting.length > 0) await ledger.postpone(waiting);
     for (const { payment, standing } of judged) {
       if (standing === "different") this.#tellDifferent(payment);
       if (standing === "vanished" || standing === "failed") await this.#reverse(payment, standing);
@@ -65,8 +65,8 @@ export class Finality {
   }
 
   async #reverse({ txSignature }: UnfinalizedPayment, standing: "vanished" | "failed"): Promise<void> {
-    const { books, metrics, log } = this.#deps;
-    const reversed = await books.reverse(txSignature);
+    const { ledger, metrics, log } = this.#deps;
+    const reversed = await ledger.reverse(txSignature);
     if (!reversed) return;
     metrics.count("toolgate_payments_reversed_total");
     const { accountId, amount, balance } = reversed;
@@ -95,8 +95,8 @@ export class Finality {
 }
 
 function signaturesOf(
-  judged: readonly { payment: UnfinalizedPayment; standing: Standing }[],
-  standings: readonly Standing[],
+  judged: readonly { payment: UnfinalizedPayment; standing: FinalityStatus }[],
+  standings: readonly FinalityStatus[],
 ): string[] {
   return judged
     .filter(({ standing }) => standings.includes(standing))

@@ -1,5 +1,5 @@
 import type { GaslessRelay } from "../relay.ts";
-import type { RelayBook } from "../relay-ports.ts";
+import type { RelayClaims } from "../relay-ports.ts";
 
 /** How long nobody has moved a claim before it is taken up, ms: whoever looks after it would have, or is gone. */
 const IDLE_MS = 3_000;
@@ -8,9 +8,9 @@ const IDLE_MS = 3_000;
 const [MOST, AT_ONCE] = [256, 8];
 
 /** What the work needs. */
-export interface FinishDeps {
+export interface FinishRelaysDeps {
   readonly relay: Pick<GaslessRelay, "advance">;
-  readonly book: Pick<RelayBook, "unfinished">;
+  readonly claims: Pick<RelayClaims, "unfinished">;
 }
 
 /**
@@ -18,11 +18,11 @@ export interface FinishDeps {
  * they paid is credited by the watch, or by the call when it is repeated. One that cannot be advanced keeps none of the others from it.
  * @throws when one could not be advanced, after all the rest were
  */
-export async function finishRelays({ relay, book }: FinishDeps, signal: AbortSignal): Promise<void> {
-  const claims = await book.unfinished(IDLE_MS, MOST);
+export async function finishRelays({ relay, claims }: FinishRelaysDeps, signal: AbortSignal): Promise<void> {
+  const unfinished = await claims.unfinished(IDLE_MS, MOST);
   const failures: unknown[] = [];
-  for (let at = 0; at < claims.length; at += AT_ONCE) {
-    const advanced = claims.slice(at, at + AT_ONCE).map((claim) => relay.advance(claim, signal));
+  for (let at = 0; at < unfinished.length; at += AT_ONCE) {
+    const advanced = unfinished.slice(at, at + AT_ONCE).map((claim) => relay.advance(claim, signal));
     for (const outcome of await Promise.allSettled(advanced)) {
       if (outcome.status === "rejected") failures.push(outcome.reason);
     }
@@ -31,6 +31,6 @@ export async function finishRelays({ relay, book }: FinishDeps, signal: AbortSig
   if (failures.length === 0) return;
   throw new AggregateError(
     failures,
-    `${failures.length} of ${claims.length} relayed payments could not be looked after`,
+    `${failures.length} of ${unfinished.length} relayed payments could not be looked after`,
   );
 }

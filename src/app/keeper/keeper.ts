@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Metrics } from "../metrics.ts";
-import type { TreasuryBooks } from "../treasury-ports.ts";
-import { Rounds } from "./rounds.ts";
-import type { Log, Work } from "./work.ts";
+import type { TreasuryLedger } from "../treasury-ports.ts";
+import { JobRunner } from "./rounds.ts";
+import type { Log, Job } from "./work.ts";
 
 /** How long the lead lasts unless it is kept, ms. With a beat before and after it, a dead leader is replaced within 15 s. */
 const LEASE_MS = 9_000;
@@ -14,16 +14,16 @@ const BEAT_MS = 3_000;
 const CLOSING_MS = 1_000;
 
 /** What the keeper works with. */
-export interface KeeperOptions {
-  readonly books: Pick<TreasuryBooks, "lead" | "resign">;
+export interface BackgroundWorkerOptions {
+  readonly leadership: Pick<TreasuryLedger, "acquireLeadership" | "releaseLeadership">;
   /** What one instance does at a time: the one that leads. */
-  readonly works: readonly Work[];
+  readonly leaderJobs: readonly Job[];
   /** What every instance does. */
-  readonly everywhere: readonly Work[];
+  readonly instanceJobs: readonly Job[];
   readonly metrics: Metrics;
   readonly log: Log;
   readonly leaseMs?: number;
-  readonly beatMs?: number;
+  readonly heartbeatMs?: number;
 }
 
 /**
@@ -31,22 +31,25 @@ export interface KeeperOptions {
  * cannot keep it stops working before another can take it. Each work goes at its own pace; one that fails or hangs holds up neither
  * the others nor the lead.
  */
-export class Keeper {
-  readonly #options: KeeperOptions;
+export class BackgroundWorker {
+  readonly #options: BackgroundWorkerOptions;
   readonly #leaseMs: number;
   readonly #beatMs: number;
-  readonly #rounds: Rounds;
+  readonly #rounds: JobRunner;
   readonly #closing = new AbortController();
   readonly #loops = new Set<Promise<void>>();
   #term: AbortController | undefined;
   #lapse: NodeJS.Timeout | undefined;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: BackgroundWorkerOptions) {
     this.#options = options;
     this.#leaseMs = options.leaseMs ?? LEASE_MS;
-    this.#beatMs = options.beatMs ?? BEAT_MS;
-    this.#rounds = new Rounds(options);
-    const names = ["lead" as const, ...[...options.works, ...options.everywhere].map(({ name }) => name)];
+    this.#beatMs = options.heartbeatMs ?? BEAT_MS;
+    this.#rounds = new JobRunner(options);
+    const names = [
+      "lead" as const,
+      ...[...options.leaderJobs, ...options.instanceJobs].map(({ name }) => name),
+    ];
     for (const work of names) options.metrics.count("toolgate_keeper_failures_total", 0, { work });
   }
 
@@ -54,7 +57,7 @@ export class Keeper {
   start(): void {
     if (this.#loops.size > 0) return;
     this.#loop(() => this.#beat(), { afterMs: 0, everyMs: this.#beatMs }, this.#closing.signal);
-    for (const work of this.#options.everywhere) this.#doWork(work, this.#closing.signal);
+    for (const work of this.#options.instanceJobs) this.#doWork(work, this.#closing.signal);
   }
 
   /** Ends all work and gives the lead up. Resolves soon, whatever hangs. */
@@ -65,7 +68,11 @@ export class Keeper {
     await Promise.all(this.#loops);
     await Promise.race([this.#rounds.settled(), delay(CLOSING_MS, undefined, { ref: false })]);
     if (!started) return;
-    const resign = { name: "lead" as const, limitMs: CLOSING_MS, run: () => this.#options.books.resign() };
+    const resign = {
+      name: "lead" as const,
+      limitMs: CLOSING_MS,
+      run: () => this.#options.leadership.releaseLeadership(),
+    };
     await this.#rounds.run(resign, new AbortController().signal);
   }
 
@@ -76,7 +83,7 @@ export class Keeper {
     const ask = {
       name: "lead" as const,
       limitMs: this.#beatMs,
-      run: () => this.#options.books.lead(this.#leaseMs),
+      run: () => this.#options.leadership.acquireLeadership(this.#leaseMs),
     };
     const leads = await this.#rounds.run(ask, this.#closing.signal);
     if (leads === undefined || this.#closing.signal.aborted) {
@@ -94,7 +101,7 @@ export class Keeper {
     this.#term = new AbortController();
     this.#options.metrics.set("toolgate_keeper_leading", 1);
     this.#options.log.info({}, "this instance watches the treasury from now on");
-    for (const work of this.#options.works) this.#doWork(work, this.#term.signal);
+    for (const work of this.#options.leaderJobs) this.#doWork(work, this.#term.signal);
   }
 
   #endTerm(): void {
@@ -104,14 +111,14 @@ export class Keeper {
     this.#term = undefined;
     this.#options.metrics.set("toolgate_keeper_leading", 0);
     this.#options.log.info({}, "this instance watches the treasury no longer");
-    for (const work of this.#options.works) work.ended?.();
+    for (const work of this.#options.leaderJobs) work.onLeadershipLost?.();
   }
 
-  #doWork(work: Work, stop: AbortSignal): void {
+  #doWork(work: Job, stop: AbortSignal): void {
     this.#loop(() => this.#rounds.run(work, stop), work, stop);
   }
 
-  #loop(round: () => Promise<unknown>, pace: Pick<Work, "afterMs" | "everyMs">, stop: AbortSignal): void {
+  #loop(round: () => Promise<unknown>, pace: Pick<Job, "afterMs" | "everyMs">, stop: AbortSignal): void {
     const loop = (async () => {
       for (let pauseMs = pace.afterMs; await pause(pauseMs, stop); pauseMs = pace.everyMs) await round();
     })();

@@ -1,6 +1,6 @@
 import { formatUsdc, type MicroUsd } from "../../domain/money.ts";
 import type { TreasuryChain, WatchState } from "../treasury-ports.ts";
-import { newSettled } from "./record-history.ts";
+import { newSettledTransactions } from "./record-history.ts";
 import { rescanHistory, type RescanDeps } from "./rescan-history.ts";
 import { watchTreasury } from "./watch-treasury.ts";
 
@@ -43,11 +43,11 @@ export class Reconciliation {
   }
 
   async #difference(signal: AbortSignal): Promise<MicroUsd | undefined> {
-    const { books, chain } = this.#deps;
-    const before = await books.watch(chain.tokenAccount);
+    const { ledger, chain } = this.#deps;
+    const before = await ledger.watch(chain.tokenAccount);
     const balance = await chain.balance(signal);
     const news = await watchTreasury(this.#deps, signal);
-    const after = await books.watch(chain.tokenAccount);
+    const after = await ledger.watch(chain.tokenAccount);
     if (!before || !after || news.length > 0 || moved(before, after)) return undefined;
     return balance - after.expected;
   }
@@ -67,7 +67,11 @@ export class Reconciliation {
     this.#readWholeAt = now;
     this.#turn += 1;
     // Believes nothing that was settled before.
-    await rescanHistory({ ...this.#deps, settled: newSettled() }, { turn: this.#turn }, signal);
+    await rescanHistory(
+      { ...this.#deps, settled: newSettledTransactions() },
+      { firstEndpoint: this.#turn },
+      signal,
+    );
   }
 }
 

@@ -2,17 +2,17 @@ import { Lru } from "../../domain/lru.ts";
 import { parseMemo } from "../../domain/memo.ts";
 import type { MicroUsd } from "../../domain/money.ts";
 import type { Quotes } from "../../domain/quote.ts";
-import type { DepositOwners } from "../deposit-ports.ts";
+import type { DepositAccounts } from "../deposit-ports.ts";
 import type { Metrics } from "../metrics.ts";
 import type {
   HistoryEntry,
   Movement,
-  OwnedMovement,
-  Recorded,
-  TreasuryBooks,
+  AttributedMovement,
+  RecordResult,
+  TreasuryLedger,
   TreasuryChain,
 } from "../treasury-ports.ts";
-import { tellRecorded } from "./tell-recorded.ts";
+import { reportRecorded } from "./tell-recorded.ts";
 import type { Log } from "./work.ts";
 
 /** Transactions that are fetched at once. */
@@ -27,27 +27,27 @@ const REMEMBERED = 50_000;
 /** What recording needs. */
 export interface RecordDeps {
   readonly chain: Pick<TreasuryChain, "tokenAccount" | "movement">;
-  readonly books: Pick<TreasuryBooks, "unrecorded" | "record">;
+  readonly ledger: Pick<TreasuryLedger, "unrecorded" | "record">;
   readonly quotes: Pick<Quotes, "open">;
-  readonly deposits: DepositOwners;
+  readonly deposits: DepositAccounts;
   readonly memoPrefix: string;
   /** Transactions that need no second look: recorded, or without effect on the treasury. */
-  readonly settled: Settled;
+  readonly settled: SettledTransactions;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
 /** A bounded memory of signatures, so that transactions that merely name the treasury are fetched once and not at every look. */
-export type Settled = Lru<string, true>;
+export type SettledTransactions = Lru<string, true>;
 
-export function newSettled(): Settled {
+export function newSettledTransactions(): SettledTransactions {
   return new Lru(REMEMBERED);
 }
 
 /** A movement that was not recorded before, and what recording it came to. */
 export interface NewRecord {
   readonly entry: HistoryEntry;
-  readonly recorded: Recorded;
+  readonly recorded: RecordResult;
 }
 
 /**
@@ -90,7 +90,7 @@ export async function recordHistory(
  * Records one finalized transaction that someone waits for, as the watch will when it comes to it.
  * @throws when it cannot be recorded now
  */
-export async function recordAwaited(
+export async function recordTransaction(
   deps: RecordDeps,
   txSignature: string,
   signal: AbortSignal,
@@ -108,14 +108,14 @@ async function missingOf(
   entries: readonly HistoryEntry[],
   signal: AbortSignal,
 ): Promise<Missing[]> {
-  const { books, chain, settled } = deps;
+  const { ledger, chain, settled } = deps;
   const open = entries.filter(({ failed, txSignature }) => !failed && settled.get(txSignature) === undefined);
   const missing: Missing[] = [];
   for (let at = 0; at < open.length; at += BATCH) {
     signal.throwIfAborted();
     const some = open.slice(at, at + BATCH);
     const signatures = some.map(({ txSignature }) => txSignature);
-    const unrecorded = await books.unrecorded(chain.tokenAccount, signatures);
+    const unrecorded = await ledger.unrecorded(chain.tokenAccount, signatures);
     const amounts = new Map(unrecorded.map(({ txSignature, credited }) => [txSignature, credited]));
     for (const entry of some) {
       if (amounts.has(entry.txSignature)) missing.push({ entry, credited: amounts.get(entry.txSignature) });
@@ -130,39 +130,39 @@ async function movementOf(
   deps: RecordDeps,
   { entry, credited }: Missing,
   signal: AbortSignal,
-): Promise<OwnedMovement> {
+): Promise<AttributedMovement> {
   const { txSignature, slot, blockTime } = entry;
   if (credited !== undefined && blockTime !== undefined) {
-    const untold = { memo: undefined, memos: undefined, payer: undefined, owner: undefined };
+    const untold = { memo: undefined, memos: undefined, payer: undefined, attribution: undefined };
     return { txSignature, slot, blockTime, change: credited, ...untold };
   }
   const movement = await deps.chain.movement(txSignature, signal);
-  return { ...movement, owner: await ownerOf(deps, movement) };
+  return { ...movement, attribution: await ownerOf(deps, movement) };
 }
 
 /** Whose quote or deposit the memo names, expired or not: money that names what is ours is its account's, also a blocked one's. */
 async function ownerOf(
   { quotes, deposits, memoPrefix }: RecordDeps,
   { memo }: Movement,
-): Promise<OwnedMovement["owner"]> {
+): Promise<AttributedMovement["attribution"]> {
   const named = memo === undefined ? undefined : parseMemo(memo, memoPrefix);
   if (named?.form === "deposit") {
-    const accountId = await deposits.ownerOf(named.depositId);
+    const accountId = await deposits.accountOf(named.depositId);
     return accountId === undefined ? undefined : { accountId, quoteId: named.depositId };
   }
   const quote = named && quotes.open(named.quoteId);
   return quote && { accountId: quote.accountId, quoteId: quote.quoteId };
 }
 
-async function recordOne(deps: RecordDeps, movement: OwnedMovement): Promise<Recorded | undefined> {
+async function recordOne(deps: RecordDeps, movement: AttributedMovement): Promise<RecordResult | undefined> {
   const recorded =
-    movement.change === 0n ? undefined : await deps.books.record(deps.chain.tokenAccount, movement);
+    movement.change === 0n ? undefined : await deps.ledger.record(deps.chain.tokenAccount, movement);
   deps.settled.set(movement.txSignature, true);
-  if (recorded !== undefined) tellRecorded(deps, movement, recorded);
+  if (recorded !== undefined) reportRecorded(deps, movement, recorded);
   return recorded;
 }
 
-function valueOf(outcome: PromiseSettledResult<OwnedMovement> | undefined): OwnedMovement {
+function valueOf(outcome: PromiseSettledResult<AttributedMovement> | undefined): AttributedMovement {
   if (outcome?.status === "fulfilled") return outcome.value;
   throw outcome?.reason;
 }

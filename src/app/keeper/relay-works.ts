@@ -1,10 +1,10 @@
 import type { Metrics } from "../metrics.ts";
 import type { GaslessRelay } from "../relay.ts";
-import { RelayPassage, type PassageDeps } from "../relay-passage.ts";
-import type { RelayBook, RelayChain, RelayClaim } from "../relay-ports.ts";
-import { FeePayerWatch } from "./fee-payer-watch.ts";
-import { finishRelays, type FinishDeps } from "./finish-relays.ts";
-import type { Log, Work } from "./work.ts";
+import { TransactionSubmission, type SubmissionDeps } from "../relay-passage.ts";
+import type { RelayClaims, RelayChain, RelayClaim } from "../relay-ports.ts";
+import { FeePayerMonitor } from "./fee-payer-watch.ts";
+import { finishRelays, type FinishRelaysDeps } from "./finish-relays.ts";
+import type { Log, Job } from "./work.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -12,9 +12,9 @@ const MINUTE_MS = 60_000;
 const [FINISH_MS, FEE_PAYER_MS] = [2_500, 30_000];
 
 /** What the relay's keeping needs. */
-export interface RelayWorksOptions {
+export interface RelayJobsOptions {
   readonly relay: Pick<GaslessRelay, "advance" | "feePayer">;
-  readonly book: Pick<RelayBook, "unfinished" | "spentToday">;
+  readonly claims: Pick<RelayClaims, "unfinished" | "spentToday">;
   readonly chain: Pick<RelayChain, "balance">;
   /** GASLESS_LOW_LAMPORTS */
   readonly lowLamports: bigint;
@@ -25,26 +25,26 @@ export interface RelayWorksOptions {
 }
 
 /** What is needed where gasless is off. */
-export interface FormerRelayOptions extends Pick<RelayWorksOptions, "watchIntervalMs"> {
-  readonly book: PassageDeps["book"] & FinishDeps["book"];
+export interface DisabledRelayOptions extends Pick<RelayJobsOptions, "watchIntervalMs"> {
+  readonly claims: SubmissionDeps["claims"] & FinishRelaysDeps["claims"];
 }
 
 /** All that is done for the gasless relay beside the calls, and how often. */
-export function relayWorks(options: RelayWorksOptions): { works: Work[]; everywhere: Work[] } {
-  const watch = new FeePayerWatch(options);
-  const feePayer: Work = {
+export function relayJobs(options: RelayJobsOptions): { works: Job[]; everywhere: Job[] } {
+  const watch = new FeePayerMonitor(options);
+  const feePayer: Job = {
     name: "fee_payer",
     afterMs: 0,
     everyMs: Math.max(options.watchIntervalMs, FEE_PAYER_MS),
     limitMs: MINUTE_MS,
-    run: (signal) => watch.look(signal),
+    run: (signal) => watch.check(signal),
   };
   return { works: [finishWork(options)], everywhere: [feePayer] };
 }
 
 /** What is left to do where gasless was switched off: what was signed until then is still sent, and comes to its end. */
-export function formerRelayWork(options: PassageDeps & FormerRelayOptions): Work {
-  const passage = new RelayPassage(options);
+export function disabledRelayJob(options: SubmissionDeps & DisabledRelayOptions): Job {
+  const passage = new TransactionSubmission(options);
   const advance = async (claim: RelayClaim, signal: AbortSignal) =>
     (await passage.step(claim, { resend: true, signal })).state;
   return finishWork({ ...options, relay: { advance } });
@@ -53,7 +53,7 @@ export function formerRelayWork(options: PassageDeps & FormerRelayOptions): Work
 function finishWork({
   watchIntervalMs,
   ...deps
-}: FinishDeps & Pick<RelayWorksOptions, "watchIntervalMs">): Work {
+}: FinishRelaysDeps & Pick<RelayJobsOptions, "watchIntervalMs">): Job {
   const everyMs = Math.max(watchIntervalMs, FINISH_MS);
   return {
     name: "relay",

@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { HistoryQuery, TreasuryChain } from "../treasury-ports.ts";
 import { recordHistory, type NewRecord } from "./record-history.ts";
-import { watchedSince, type WatchDeps } from "./watch-treasury.ts";
+import { watchStartTime, type WatchDeps } from "./watch-treasury.ts";
 
 /** How far one node may be behind another, ms. */
 const LAG_MS = 30_000;
@@ -13,7 +13,7 @@ export interface RescanDeps extends WatchDeps {
 }
 
 /** Which history is read again. */
-export interface Rescan extends Pick<HistoryQuery, "turn"> {
+export interface RescanRange extends Pick<HistoryQuery, "firstEndpoint"> {
   /** How far back, ms; all of it when left out. */
   readonly windowMs?: number;
 }
@@ -25,23 +25,23 @@ export interface Rescan extends Pick<HistoryQuery, "turn"> {
  */
 export async function rescanHistory(
   deps: RescanDeps,
-  rescan: Rescan,
+  rescan: RescanRange,
   signal: AbortSignal,
 ): Promise<NewRecord[]> {
-  const { books, chain, clock } = deps;
-  const watch = await books.watch(chain.tokenAccount);
+  const { ledger, chain, clock } = deps;
+  const watch = await ledger.watch(chain.tokenAccount);
   if (!watch) return [];
-  const since = await watchedSince(books);
-  const { windowMs = Number.POSITIVE_INFINITY, turn } = rescan;
+  const since = await watchStartTime(ledger);
+  const { windowMs = Number.POSITIVE_INFINITY, firstEndpoint } = rescan;
   const fromTime = new Date(Math.max(since.getTime(), clock.now() - windowMs));
-  const { entries } = await chain.history({ fromSlot: 0n, fromTime, turn, signal });
+  const { entries } = await chain.history({ fromSlot: 0n, fromTime, firstEndpoint, signal });
   const records = await recordHistory(deps, entries, signal);
   const overdue = clock.now() - LAG_MS;
   const missed = records.filter(
     ({ entry: { slot, blockTime } }) =>
       slot < watch.slot || (blockTime !== undefined && blockTime.getTime() < overdue),
   );
-  if (missed.length > 0) tellMissed(deps, missed, turn);
+  if (missed.length > 0) tellMissed(deps, missed, firstEndpoint);
   return records;
 }
 

@@ -1,27 +1,27 @@
 import type { Metrics } from "../metrics.ts";
-import type { Log, WorkName } from "./work.ts";
+import type { Log, JobName } from "./work.ts";
 
 /** What rounds are run with. */
-export interface RoundsOptions {
+export interface JobRunnerOptions {
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
 /** One round of some work. */
-export interface Round<Result> {
-  readonly name: WorkName;
+export interface JobRun<Result> {
+  readonly name: JobName;
   /** Longest that it may take, ms. */
   readonly limitMs: number;
   run(signal: AbortSignal): Promise<Result>;
 }
 
 /** Runs rounds of work: none takes longer than it may, and a failure ends nothing. */
-export class Rounds {
-  readonly #options: RoundsOptions;
-  readonly #failing = new Set<WorkName>();
+export class JobRunner {
+  readonly #options: JobRunnerOptions;
+  readonly #failing = new Set<JobName>();
   readonly #unsettled = new Set<Promise<unknown>>();
 
-  constructor(options: RoundsOptions) {
+  constructor(options: JobRunnerOptions) {
     this.#options = options;
   }
 
@@ -30,7 +30,7 @@ export class Rounds {
    * of its kind of work; so is the first success after it.
    * @returns what the round returned; undefined when it failed or was stopped
    */
-  async run<Result>(round: Round<Result>, stop: AbortSignal): Promise<Result | undefined> {
+  async run<Result>(round: JobRun<Result>, stop: AbortSignal): Promise<Result | undefined> {
     const cut = new AbortController();
     const cutOff = () => cut.abort(stop.reason);
     const overdue = setTimeout(() => cut.abort(tooLong(round.limitMs)), round.limitMs);
@@ -62,12 +62,12 @@ export class Rounds {
     return work;
   }
 
-  #succeeded(name: WorkName): void {
+  #succeeded(name: JobName): void {
     if (this.#failing.delete(name))
       this.#options.log.info({ work: name }, "the treasury's work succeeds again");
   }
 
-  #failed(name: WorkName, error: unknown): void {
+  #failed(name: JobName, error: unknown): void {
     const { metrics, log } = this.#options;
     metrics.count("toolgate_keeper_failures_total", 1, { work: name });
     if (this.#failing.has(name)) return;

@@ -1,15 +1,15 @@
 import { formatUsdc } from "../../domain/money.ts";
 import type { Metrics } from "../metrics.ts";
-import type { OwnedMovement, Recorded } from "../treasury-ports.ts";
+import type { AttributedMovement, RecordResult } from "../treasury-ports.ts";
 import type { Log } from "./work.ts";
 
 /** Counts what was recorded, and tells the log what an operator may want to know or has to look at. */
-export function tellRecorded(
+export function reportRecorded(
   { metrics, log }: { metrics: Metrics; log: Log },
-  movement: OwnedMovement,
-  recorded: Recorded,
+  movement: AttributedMovement,
+  recorded: RecordResult,
 ): void {
-  const { txSignature, change, owner, memos } = movement;
+  const { txSignature, change, attribution, memos } = movement;
   const details = { tx_signature: txSignature, amount_usdc: formatUsdc(change) };
   switch (recorded) {
     case "known":
@@ -20,8 +20,8 @@ export function tellRecorded(
     case "credited":
       metrics.count("toolgate_payments_credited_total");
       log.info(
-        { ...details, account: owner?.accountId },
-        owner?.quoteId.startsWith("dep_")
+        { ...details, account: attribution?.accountId },
+        attribution?.quoteId.startsWith("dep_")
           ? "credited a deposit"
           : "credited a payment that nobody has proved",
       );

@@ -1,26 +1,26 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Quotes } from "../../domain/quote.ts";
 import type { Audit } from "../audit.ts";
-import type { DepositOwners } from "../deposit-ports.ts";
+import type { DepositAccounts } from "../deposit-ports.ts";
 import type { Metrics } from "../metrics.ts";
-import type { TreasuryBooks, TreasuryChain } from "../treasury-ports.ts";
-import { auditRound } from "./audit-round.ts";
-import { tellFigures } from "./figures.ts";
-import { Finality } from "./finality.ts";
+import type { TreasuryLedger, TreasuryChain } from "../treasury-ports.ts";
+import { runAudit } from "./audit-round.ts";
+import { reportTreasuryMetrics } from "./figures.ts";
+import { FinalityTracker } from "./finality.ts";
 import { Reconciliation } from "./reconcile.ts";
-import { newSettled } from "./record-history.ts";
+import { newSettledTransactions } from "./record-history.ts";
 import { rescanHistory } from "./rescan-history.ts";
 import { watchTreasury } from "./watch-treasury.ts";
-import type { Log, Work } from "./work.ts";
+import type { Log, Job } from "./work.ts";
 
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
 /** What the works need. */
-export interface TreasuryWorksOptions {
+export interface TreasuryJobsOptions {
   readonly chain: TreasuryChain;
-  readonly books: TreasuryBooks;
+  readonly ledger: TreasuryLedger;
   readonly quotes: Pick<Quotes, "open">;
-  readonly deposits: DepositOwners;
+  readonly deposits: DepositAccounts;
   readonly audit: Audit;
   readonly memoPrefix: string;
   readonly clock: Clock;
@@ -33,15 +33,21 @@ export interface TreasuryWorksOptions {
 }
 
 /** All that is done for the treasury, and how often. */
-export function treasuryWorks(options: TreasuryWorksOptions): { works: Work[]; everywhere: Work[] } {
+export function treasuryJobs(options: TreasuryJobsOptions): { works: Job[]; everywhere: Job[] } {
   const audit = options.auditIntervalSeconds > 0 ? [auditWork(options)] : [];
   return {
-    works: [...historyWorks({ ...options, settled: newSettled() }), finalityWork(options), ...audit],
+    works: [
+      ...historyWorks({ ...options, settled: newSettledTransactions() }),
+      finalityWork(options),
+      ...audit,
+    ],
     everywhere: [figuresWork(options)],
   };
 }
 
-function historyWorks(deps: TreasuryWorksOptions & { settled: ReturnType<typeof newSettled> }): Work[] {
+function historyWorks(
+  deps: TreasuryJobsOptions & { settled: ReturnType<typeof newSettledTransactions> },
+): Job[] {
   const { chain, metrics, watchIntervalMs } = deps;
   const reconciliation = new Reconciliation(deps);
   const rescan = every(watchIntervalMs, 24, MINUTE_MS);
@@ -61,25 +67,29 @@ function historyWorks(deps: TreasuryWorksOptions & { settled: ReturnType<typeof 
       limitMs: 10 * MINUTE_MS,
       // Each time another node, but not the one that the watch asks first, unless there is no other.
       run: (signal) =>
-        rescanHistory(deps, { windowMs, turn: 1 + (rescans++ % Math.max(1, chain.endpoints - 1)) }, signal),
+        rescanHistory(
+          deps,
+          { windowMs, firstEndpoint: 1 + (rescans++ % Math.max(1, chain.endpoints - 1)) },
+          signal,
+        ),
     },
     {
       name: "reconcile",
       ...every(watchIntervalMs, 12, MINUTE_MS / 2),
       limitMs: HOUR_MS,
       run: (signal) => reconciliation.run(signal),
-      ended: () => metrics.set("toolgate_treasury_difference_microusd", 0),
+      onLeadershipLost: () => metrics.set("toolgate_treasury_difference_microusd", 0),
     },
   ];
 }
 
-function finalityWork(deps: TreasuryWorksOptions): Work {
-  const finality = new Finality(deps);
+function finalityWork(deps: TreasuryJobsOptions): Job {
+  const finality = new FinalityTracker(deps);
   const pace = every(deps.watchIntervalMs, 2, 5_000);
   return { name: "finality", ...pace, limitMs: 5 * MINUTE_MS, run: (signal) => finality.run(signal) };
 }
 
-function auditWork(deps: TreasuryWorksOptions): Work {
+function auditWork(deps: TreasuryJobsOptions): Job {
   const everyMs = deps.auditIntervalSeconds * 1_000;
   return {
     name: "audit",
@@ -87,23 +97,23 @@ function auditWork(deps: TreasuryWorksOptions): Work {
     afterMs: Math.min(MINUTE_MS, everyMs),
     everyMs,
     limitMs: 24 * HOUR_MS,
-    run: (signal) => auditRound(deps, signal),
+    run: (signal) => runAudit(deps, signal),
   };
 }
 
-function figuresWork(deps: TreasuryWorksOptions): Work {
+function figuresWork(deps: TreasuryJobsOptions): Job {
   const { everyMs } = every(deps.watchIntervalMs, 2, 5_000);
   return {
     name: "figures",
     afterMs: 0,
     everyMs,
     limitMs: MINUTE_MS,
-    run: (signal) => tellFigures(deps, signal),
+    run: (signal) => reportTreasuryMetrics(deps, signal),
   };
 }
 
 /** After so many looks, but not later than `mostMs` while looks come more often than that. */
-function every(watchIntervalMs: number, looks: number, mostMs: number): Pick<Work, "afterMs" | "everyMs"> {
+function every(watchIntervalMs: number, looks: number, mostMs: number): Pick<Job, "afterMs" | "everyMs"> {
   const everyMs = Math.max(watchIntervalMs, Math.min(looks * watchIntervalMs, mostMs));
   return { afterMs: everyMs, everyMs };
 }

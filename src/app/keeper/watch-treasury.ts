@@ -1,5 +1,5 @@
 import type { MicroUsd } from "../../domain/money.ts";
-import type { HistoryEntry, TreasuryBooks, TreasuryChain, WatchState } from "../treasury-ports.ts";
+import type { HistoryEntry, TreasuryLedger, TreasuryChain, WatchState } from "../treasury-ports.ts";
 import { recordHistory, type NewRecord, type RecordDeps } from "./record-history.ts";
 
 /** How much earlier than the installation's first minute a payment may be stamped, ms: the cluster's clock drifts. */
@@ -11,9 +11,9 @@ const PART = 1_000;
 /** What the watch needs. */
 export interface WatchDeps extends RecordDeps {
   readonly chain: Pick<TreasuryChain, "tokenAccount" | "movement" | "history">;
-  readonly books: Pick<
-    TreasuryBooks,
-    "unrecorded" | "record" | "installedAt" | "watch" | "beginWatch" | "advanceWatch"
+  readonly ledger: Pick<
+    TreasuryLedger,
+    "unrecorded" | "record" | "installedAt" | "watch" | "startWatch" | "advanceWatch"
   >;
 }
 
@@ -23,14 +23,14 @@ export interface WatchDeps extends RecordDeps {
  * @returns what was new
  */
 export async function watchTreasury(deps: WatchDeps, signal: AbortSignal): Promise<NewRecord[]> {
-  const { books, chain } = deps;
-  const fromTime = await watchedSince(books);
-  const { slot } = (await books.watch(chain.tokenAccount)) ?? (await begin(deps, fromTime, signal));
+  const { ledger, chain } = deps;
+  const fromTime = await watchStartTime(ledger);
+  const { slot } = (await ledger.watch(chain.tokenAccount)) ?? (await begin(deps, fromTime, signal));
   // From the last look's slot on, and not after it: a node may have told a slot in part.
-  const { entries } = await chain.history({ fromSlot: slot, fromTime, turn: 0, signal });
+  const { entries } = await chain.history({ fromSlot: slot, fromTime, firstEndpoint: 0, signal });
   const records = await recordParts(deps, entries, signal);
   signal.throwIfAborted();
-  await books.advanceWatch(chain.tokenAccount, entries.at(-1)?.slot ?? slot);
+  await ledger.advanceWatch(chain.tokenAccount, entries.at(-1)?.slot ?? slot);
   return records;
 }
 
@@ -52,7 +52,7 @@ async function recordParts(
     }
     const last = part.at(-1);
     if (last && more && failures.length === 0)
-      await deps.books.advanceWatch(deps.chain.tokenAccount, last.slot, false);
+      await deps.ledger.advanceWatch(deps.chain.tokenAccount, last.slot, false);
   }
   if (failures.length === 0) return records;
   throw failures.length === 1
@@ -61,7 +61,7 @@ async function recordParts(
 }
 
 /** From when on the treasury's history is ours: no quote is older, whatever reached the treasury before is the operator's. */
-export async function watchedSince(books: Pick<TreasuryBooks, "installedAt">): Promise<Date> {
+export async function watchStartTime(books: Pick<TreasuryLedger, "installedAt">): Promise<Date> {
   return new Date((await books.installedAt()).getTime() - DRIFT_MS);
 }
 
@@ -70,13 +70,13 @@ async function begin(
   fromTime: Date,
   signal: AbortSignal,
 ): Promise<Pick<WatchState, "slot">> {
-  const { books, chain } = deps;
-  const { entries, before } = await chain.history({ fromSlot: 0n, fromTime, turn: 0, signal });
+  const { ledger, chain } = deps;
+  const { entries, before } = await chain.history({ fromSlot: 0n, fromTime, firstEndpoint: 0, signal });
   const amount = before
     ? (await chain.movement(before.txSignature, signal)).balanceAfter
     : await heldBefore(chain, entries[0], signal);
   const opening = { amount, slot: before?.slot ?? 0n };
-  await books.beginWatch(chain.tokenAccount, opening);
+  await ledger.startWatch(chain.tokenAccount, opening);
   return opening;
 }
 

@@ -6,7 +6,7 @@ export interface Log {
 }
 
 /** The kinds of work, as the label `work` of toolgate_keeper_failures_total names them. */
-export type WorkName =
+export type JobName =
   | "lead"
   | "watch"
   | "rescan"
@@ -18,8 +18,8 @@ export type WorkName =
   | "fee_payer";
 
 /** Work that comes round and round. */
-export interface Work {
-  readonly name: WorkName;
+export interface Job {
+  readonly name: JobName;
   /** Pause before the first round, ms. */
   readonly afterMs: number;
   /** Pause between two rounds, ms. */
@@ -32,5 +32,5 @@ export interface Work {
    */
   run(signal: AbortSignal): Promise<unknown>;
   /** Takes back what this instance tells as long as it does the work. */
-  ended?(): void;
+  onLeadershipLost?(): void;
 }

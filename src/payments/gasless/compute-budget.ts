@@ -1,5 +1,5 @@
 import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
-import { feeOf, GUARD_UNITS, HIGHEST_PRICE, MOST_UNITS } from "./limits.ts";
+import { feeOf, GUARD_UNITS, MAX_UNIT_PRICE, MAX_UNITS } from "./limits.ts";
 import type { PaymentLayout } from "./layout.ts";
 import type { WireInstruction } from "./wire-transaction.ts";
 
@@ -13,17 +13,17 @@ export function checkComputeBudget({ limit, price }: PaymentLayout, guards: numb
   checkShape(price, 9, "SetComputeUnitPrice");
   const units = limit.data.readUInt32LE(1);
   const bid = price.data.readBigUInt64LE(1);
-  const most = MOST_UNITS + guards * GUARD_UNITS;
+  const most = MAX_UNITS + guards * GUARD_UNITS;
   if (units > most) {
     throw relayRefused(
       RELAY_REFUSALS.COMPUTE_LIMIT,
       `SetComputeUnitLimit asks for ${units} compute units, at most ${most} are paid for; 40000 are plenty for a transfer with a memo`,
     );
   }
-  if (bid > HIGHEST_PRICE) {
+  if (bid > MAX_UNIT_PRICE) {
     throw relayRefused(
       RELAY_REFUSALS.COMPUTE_PRICE,
-      `SetComputeUnitPrice bids ${bid} micro-lamports, at most ${HIGHEST_PRICE} are paid`,
+      `SetComputeUnitPrice bids ${bid} micro-lamports, at most ${MAX_UNIT_PRICE} are paid`,
     );
   }
   return feeOf({ units, price: bid });

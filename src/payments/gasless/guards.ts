@@ -1,5 +1,5 @@
 import { RELAY_REFUSALS, relayRefused } from "../../domain/relay-refusal.ts";
-import { MOST_GUARDS } from "./limits.ts";
+import { MAX_GUARDS } from "./limits.ts";
 import { LIGHTHOUSE_PROGRAM } from "./programs.ts";
 import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";
 
@@ -37,10 +37,10 @@ export function withoutGuards(
 ): { guards: WireInstruction[]; rest: WireInstruction[] } {
   const rest = instructions.filter((instruction) => !isGuard(instruction, keys));
   const guards = instructions.filter((instruction) => isGuard(instruction, keys));
-  if (guards.length > MOST_GUARDS) {
+  if (guards.length > MAX_GUARDS) {
     throw relayRefused(
       RELAY_REFUSALS.GUARD_COUNT,
-      `the transaction has ${guards.length} Lighthouse instructions, at most ${MOST_GUARDS} are relayed; sign it with a wallet that adds fewer`,
+      `the transaction has ${guards.length} Lighthouse instructions, at most ${MAX_GUARDS} are relayed; sign it with a wallet that adds fewer`,
     );
   }
   for (const guard of guards) {

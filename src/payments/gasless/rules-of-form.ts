@@ -6,7 +6,7 @@ import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";
  * Who signs, and which accounts are there. The fee payer signs for every account that it is named as, so it is named nowhere: not as
  * source, authority, delegate, or one who pays rent. Guards may look at it, and do nothing else to it.
  */
-export function checkForm({ signatures, keys, instructions }: WireTransaction): void {
+export function checkAccounts({ signatures, keys, instructions }: WireTransaction): void {
   if (signatures.length !== 2) {
     throw relayRefused(
       RELAY_REFUSALS.SIGNER_COUNT,

@@ -18,7 +18,7 @@ import type { SigningKey } from "./ed25519.ts";
 import { checkGuardAccounts, RELAYED_GUARDS, withoutGuards } from "./guards.ts";
 import { readLayout } from "./layout.ts";
 import { checkMemo } from "./memo.ts";
-import { checkForm } from "./rules-of-form.ts";
+import { checkAccounts } from "./rules-of-form.ts";
 import { checkTransfer, type Treasury } from "./transfer.ts";
 import { UsdcAccounts } from "./usdc-accounts.ts";
 import { readTransaction, type WireTransaction } from "./wire-transaction.ts";
@@ -132,7 +132,7 @@ export class GaslessSponsor implements Sponsor {
   /** Every rule but those of the quote. Only after all of them does the key sign: with a signature anybody can send the transaction. */
   #check(bytes: Uint8Array): Checked {
     const wire = readTransaction(bytes);
-    checkForm(wire);
+    checkAccounts(wire);
     const { guards, rest } = withoutGuards(wire, RELAYED_GUARDS);
     const layout = readLayout(rest, wire.keys);
     const feeLamports = checkComputeBudget(layout, guards.length);

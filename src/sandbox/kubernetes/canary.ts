@@ -52,7 +52,7 @@ export async function runCanary(
     ...(runtime_class === null ? [] : [`runtime class ${runtime_class}`]),
     "network policy",
   ];
-  return { languages, walls: [...outer, ...walls], packages };
+  return { languages, isolationLayers: [...outer, ...walls], packages };
 }
 
 async function outcomeOf(

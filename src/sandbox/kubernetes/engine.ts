@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import {
-  cancelledUnbegun,
+  cancelledBeforeStart,
   type SandboxCapabilities,
   type SandboxEngine,
   type SandboxExecution,
@@ -114,7 +114,7 @@ class KubernetesEngine implements SandboxEngine {
     const entry = this.#entries.get(runId);
     if (entry?.execution !== undefined) return entry.execution.cancel();
     if (entry !== undefined) {
-      entry.waiting.abort(cancelledUnbegun());
+      entry.waiting.abort(cancelledBeforeStart());
       return true;
     }
     const { api } = this.#parts;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolgateError } from "../../domain/errors.ts";
-import { cancelledUnbegun, type SandboxJob, type SandboxOutcome } from "../../domain/sandbox.ts";
+import { cancelledBeforeStart, type SandboxJob, type SandboxOutcome } from "../../domain/sandbox.ts";
 import type { KubernetesSection } from "./config.ts";
 import { deathOf } from "./death.ts";
 import type { EngineLog } from "./engine-log.ts";
@@ -169,7 +169,8 @@ export class Execution {
     const said = typeof found === "object" ? found.outcome : undefined;
     const endedFrom = (how: "cancelled" | "timeout") => {
       // Of a pod that was not heard of, nothing was run that is known of.
-      if (how === "cancelled" && said === undefined && this.#begunAt === undefined) throw cancelledUnbegun();
+      if (how === "cancelled" && said === undefined && this.#begunAt === undefined)
+        throw cancelledBeforeStart();
       return said ? endedBy(how, said) : endedAs(how, elapsed);
     };
     if (this.#cancelled) return endedFrom("cancelled");

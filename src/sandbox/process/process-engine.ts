@@ -9,7 +9,7 @@ import {
   type SandboxExecution,
   type SandboxJob,
   type SandboxLanguage,
-  cancelledUnbegun,
+  cancelledBeforeStart,
 } from "../../domain/sandbox.ts";
 import { launchLine, programsSeen, type LaunchLine } from "./launch-line.ts";
 import { DEFAULT_LIMITS, START_CPU_SECONDS, type ProcessLimits } from "./limits.ts";
@@ -84,13 +84,13 @@ export class ProcessEngine implements SandboxEngine {
 
   async capabilities(): Promise<SandboxCapabilities> {
     const { enclosure, wheels } = await this.#ready();
-    const walls = [
+    const isolationLayers = [
       ...(enclosure.bubblewrap === "" ? [] : ["bubblewrap"]),
       ...(enclosure.dropTo === undefined ? [] : ["unprivileged user"]),
       "rlimits",
       "deno",
     ];
-    return { languages: SANDBOX_LANGUAGES, walls, packages: wheels.map((wheel) => wheel.package) };
+    return { languages: SANDBOX_LANGUAGES, isolationLayers, packages: wheels.map((wheel) => wheel.package) };
   }
 
   async health(signal: AbortSignal): Promise<void> {
@@ -194,7 +194,7 @@ export class ProcessEngine implements SandboxEngine {
   /** What the caller is told when nothing has run. */
   #trouble(error: unknown, cancelled: AbortSignal, signal: AbortSignal): ToolgateError {
     if (this.#closed) return new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
-    if (cancelled.aborted) return cancelledUnbegun();
+    if (cancelled.aborted) return cancelledBeforeStart();
     if (error instanceof ToolgateError) return error;
     if (signal.aborted) return new ToolgateError("UNAVAILABLE", "The execution was given up.");
     this.#options.log.error({ err: error }, "the sandbox could not begin an execution");

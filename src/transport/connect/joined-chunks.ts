@@ -1,4 +1,4 @@
-import { Pieces } from "../../domain/pieces.ts";
+import { ChunkBuffer } from "../../domain/pieces.ts";
 
 /** Bytes that are handed on together, unless they are the last. */
 const ENOUGH = 16 * 1024;
@@ -7,12 +7,12 @@ const ENOUGH = 16 * 1024;
 export async function* joinedPieces(
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  let pieces = new Pieces();
+  let pieces = new ChunkBuffer();
   for await (const { buffer, byteOffset, byteLength } of body) {
-    pieces.add(Buffer.from(buffer, byteOffset, byteLength));
+    pieces.append(Buffer.from(buffer, byteOffset, byteLength));
     if (pieces.length < ENOUGH) continue;
-    yield Uint8Array.from(pieces.whole());
-    pieces = new Pieces();
+    yield Uint8Array.from(pieces.concat());
+    pieces = new ChunkBuffer();
   }
-  if (pieces.length > 0) yield Uint8Array.from(pieces.whole());
+  if (pieces.length > 0) yield Uint8Array.from(pieces.concat());
 }

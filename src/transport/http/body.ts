@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
-import { Pieces } from "../../domain/pieces.ts";
+import { ChunkBuffer } from "../../domain/pieces.ts";
 
 const EMPTY = Buffer.alloc(0);
 
@@ -25,16 +25,16 @@ export function readBody(request: IncomingMessage, limit: number): Buffer | Prom
   // Nobody tells of it once more.
   if (request.destroyed) throw new ToolgateError("CANCELLED", "the caller went away");
   return new Promise((resolve, reject) => {
-    const pieces = new Pieces();
+    const pieces = new ChunkBuffer();
     request.on("data", (piece: Buffer) => {
       if (pieces.length + piece.length > limit) {
         pieces.clear();
         reject(tooLarge(limit));
       } else {
-        pieces.add(piece);
+        pieces.append(piece);
       }
     });
-    request.on("end", () => resolve(pieces.whole()));
+    request.on("end", () => resolve(pieces.concat()));
     request.on("error", (cause) => reject(new ToolgateError("CANCELLED", "the caller went away", { cause })));
     request.on("close", () => {
       if (!request.complete) reject(new ToolgateError("CANCELLED", "the caller went away"));

@@ -2,7 +2,7 @@ import type { MessageShape } from "@bufbuild/protobuf";
 import { receiptToJson } from "#gen/toolgate/v1/receipt_http.ts";
 import type { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
-import { textOf } from "../../domain/json-text.ts";
+import { jsonOf } from "../../domain/json-text.ts";
 import type { Result } from "./modern-result.ts";
 
 /** What a block of content can be (MCP, tool result). */
@@ -13,7 +13,7 @@ export function toolResult({ result = {}, receipt }: MessageShape<typeof CallToo
   const blocks = blocksOf(result);
   const answer = blocks
     ? { content: blocks, isError: false }
-    : { content: [{ type: "text", text: textOf(result) }], structuredContent: result, isError: false };
+    : { content: [{ type: "text", text: jsonOf(result) }], structuredContent: result, isError: false };
   return receipt ? { ...answer, _meta: { "toolgate/receipt": receiptToJson(receipt) } } : answer;
 }
 

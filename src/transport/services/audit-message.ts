@@ -1,7 +1,7 @@
-import type { AuditLine } from "../../app/audit.ts";
+import type { AuditFinding } from "../../app/audit.ts";
 
 /** What an audit found, as messages tell it. */
-export function auditMessage(lines: readonly AuditLine[]) {
+export function auditMessage(lines: readonly AuditFinding[]) {
   return {
     lines: lines.map(({ name, ...line }) => ({ invariant: name, ...line })),
     clean: lines.every(({ violations }) => violations === 0n),

@@ -7,7 +7,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { acting, type ActingDeps } from "../../app/operator-actions.ts";
+import { recordedAction, type RecordedActionDeps } from "../../app/operator-actions.ts";
 import type { NewAction } from "../../app/operations-ports.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { isJsonObject } from "../../domain/json.ts";
@@ -20,7 +20,7 @@ import type { ActionOf, Endpoint, ServiceBinding } from "./service-impl.ts";
  */
 export function audited<S extends DescService>(
   binding: ServiceBinding<S>,
-  deps: ActingDeps,
+  deps: RecordedActionDeps,
 ): ServiceBinding<S> {
   const { service, endpoints } = binding;
   const entries = Object.entries<Endpoint>(endpoints).map(([name, endpoint]): [string, Endpoint] => {
@@ -30,7 +30,7 @@ export function audited<S extends DescService>(
   return { service, endpoints: { ...endpoints, ...Object.fromEntries(entries) } };
 }
 
-function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: ActingDeps): Endpoint {
+function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: RecordedActionDeps): Endpoint {
   if (endpoint.key !== "required" || endpoint.operator !== true || onlyReads(method)) return endpoint;
   const { action } = endpoint;
   if (action === "none") return endpoint;
@@ -39,7 +39,7 @@ function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: ActingDep
   return {
     ...endpoint,
     call: (request: Message, context: KeyedContext) =>
-      acting(deps, actionOf(method.input, action, request, context.caller), () =>
+      recordedAction(deps, actionOf(method.input, action, request, context.caller), () =>
         endpoint.call(request, context),
       ),
   };
@@ -61,6 +61,6 @@ function actionOf<I extends DescMessage>(
     name: action.name(request),
     target: action.target(request),
     details: isJsonObject(details) ? details : {},
-    once: action.once?.(request),
+    idempotencyKey: action.once?.(request),
   };
 }

@@ -8,7 +8,7 @@ import {
   type Usage as UsageMessage,
   UsageSchema,
 } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { MAX_GOOD_KEYS } from "../../app/ports.ts";
+import { MAX_ACTIVE_KEYS } from "../../app/ports.ts";
 import type * as app from "../../app/statement-ports.ts";
 import { invalidField } from "../../domain/errors.ts";
 import { keyIdIn } from "./key-id.ts";
@@ -45,7 +45,7 @@ export function balanceService({
           low: lowBalance !== undefined && available < lowBalance,
           ratePerMinute: tier.ratePerMinute,
           burst: tier.burst,
-          keyLimit: MAX_GOOD_KEYS,
+          keyLimit: MAX_ACTIVE_KEYS,
           accountRatePerMinute: accountTier.ratePerMinute,
           accountBurst: accountTier.burst,
         };

@@ -1,8 +1,8 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { KeyService, type KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import type { ApiKeys, KeyUse } from "../../app/ports.ts";
-import { type KeyRules, newKeyOf } from "../../domain/new-key.ts";
+import type { ApiKeys, KeyUsage } from "../../app/ports.ts";
+import { type KeyRules, validateNewKey } from "../../domain/new-key.ts";
 import { keyMessage, wishedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
@@ -15,13 +15,16 @@ export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): Service
     listKeys: {
       key: "required",
       async call(_request, { caller }) {
-        return { keys: (await keys.listWithUse(caller.accountId)).map(useMessage) };
+        return { keys: (await keys.listWithUsage(caller.accountId)).map(useMessage) };
       },
     },
     createKey: {
       key: "required",
       async call(request, { caller: { accountId } }) {
-        const { key, secret } = await keys.create({ accountId, ...newKeyOf(wishedKey(request), rules()) });
+        const { key, secret } = await keys.create({
+          accountId,
+          ...validateNewKey(wishedKey(request), rules()),
+        });
         return { key: keyMessage(key), secret };
       },
     },
@@ -41,7 +44,7 @@ export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): Service
   });
 }
 
-function useMessage(key: KeyUse): MessageInitShape<typeof KeyWithUseSchema> {
+function useMessage(key: KeyUsage): MessageInitShape<typeof KeyWithUseSchema> {
   return {
     key: keyMessage(key),
     lastUsedAt: key.lastUsedAt && timestampFromDate(key.lastUsedAt),

@@ -7,7 +7,7 @@ import {
   DepositState,
 } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import type { AccountDeposits } from "../../app/account-deposits.ts";
-import type { DepositStatus } from "../../app/deposit-looks.ts";
+import type { TrackedDeposit } from "../../app/deposit-looks.ts";
 import type * as domain from "../../domain/deposit.ts";
 import { depositMemo } from "../../domain/memo.ts";
 import { displayUsd } from "../../domain/money.ts";
@@ -77,14 +77,14 @@ export function depositService(deps: DepositServiceDeps): ServiceBinding<typeof 
 
 function depositMessage(
   { treasury, memoPrefix }: DepositServiceDeps,
-  { deposit, standing }: DepositStatus,
+  { deposit, status }: TrackedDeposit,
 ): DepositMessage {
   const { depositId, amount, reference, createdAt, credited, creditedAt } = deposit;
   const memo = depositMemo(depositId, memoPrefix);
   return create(DepositSchema, {
     depositId,
     amountUsdcMicrousd: amount,
-    state: STATES[standing.state],
+    state: STATES[status.state],
     memo,
     reference,
     recipient: treasury.owner,
@@ -99,9 +99,9 @@ function depositMessage(
       message: `Deposit of ${displayUsd(amount)}`,
       memo,
     }),
-    txSignature: standing.txSignature,
+    txSignature: status.txSignature,
     creditedUsdcMicrousd: credited,
-    failure: standing.failure,
+    failure: status.failure,
     createdAt: timestampFromDate(createdAt),
     creditedAt: creditedAt && timestampFromDate(creditedAt),
   });

@@ -8,7 +8,7 @@ import {
 } from "#gen/toolgate/v1/key_service_pb.ts";
 import type { ApiKey } from "../../app/ports.ts";
 import type { KeyLimits } from "../../domain/caller.ts";
-import type { WishedKey } from "../../domain/new-key.ts";
+import type { RequestedKey } from "../../domain/new-key.ts";
 
 /** A key as it is told, without its secret. */
 export function keyMessage({ createdAt, revokedAt, limits, ...key }: ApiKey): ApiKeyMessage {
@@ -41,7 +41,7 @@ interface CreateRequest {
 }
 
 /** The key that a request wishes for. */
-export function wishedKey({ name, scopes, limits }: CreateRequest): WishedKey {
+export function wishedKey({ name, scopes, limits }: CreateRequest): RequestedKey {
   if (!limits) return { name, scopes, limits: undefined };
   const { expiresAt, callUsdcMicrousd: perCall, dayUsdcMicrousd: perDay, tools } = limits;
   return {

@@ -1,6 +1,6 @@
 import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
 import type { ApiKeys } from "../../app/ports.ts";
-import { type KeyRules, newKeyOf } from "../../domain/new-key.ts";
+import { type KeyRules, validateNewKey } from "../../domain/new-key.ts";
 import { keyMessage, wishedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
@@ -15,7 +15,10 @@ export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding
       operator: true,
       action: { name: () => "key.create", target: ({ accountId }) => accountId },
       async call({ accountId, ...wished }) {
-        const { key, secret } = await keys.create({ accountId, ...newKeyOf(wishedKey(wished), rules()) });
+        const { key, secret } = await keys.create({
+          accountId,
+          ...validateNewKey(wishedKey(wished), rules()),
+        });
         return { key: keyMessage(key), secret };
       },
     },

@@ -12,7 +12,7 @@ import {
   OperatorActionSchema,
   TreasuryStatusSchema,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
-import type { ExplainedFailure, Operations, Status } from "../../app/operations.ts";
+import type { ExplainedFailure, Operations, ServiceStatus } from "../../app/operations.ts";
 import type * as ports from "../../app/operations-ports.ts";
 import { auditMessage } from "./audit-message.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
@@ -47,7 +47,7 @@ export function operationsService(operations: Operations): ServiceBinding<typeof
   });
 }
 
-function statusMessage(status: Status) {
+function statusMessage(status: ServiceStatus) {
   return create(GetStatusResponseSchema, {
     treasury: treasuryMessage(status.treasury),
     feePayer: status.feePayer && feePayerMessage(status.feePayer),
@@ -69,18 +69,18 @@ function statusMessage(status: Status) {
   });
 }
 
-function treasuryMessage({ owner, tokenAccount, held, watch, problem = "" }: Status["treasury"]) {
+function treasuryMessage({ owner, tokenAccount, held, watch, problem = "" }: ServiceStatus["treasury"]) {
   return create(TreasuryStatusSchema, {
     owner,
     tokenAccount,
     heldUsdcMicrousd: held,
     expectedUsdcMicrousd: watch?.expected,
-    lookedAt: watch && timestampFromDate(watch.lookedAt),
+    lookedAt: watch && timestampFromDate(watch.checkedAt),
     problem,
   });
 }
 
-function feePayerMessage(feePayer: NonNullable<Status["feePayer"]>) {
+function feePayerMessage(feePayer: NonNullable<ServiceStatus["feePayer"]>) {
   const { address, lamports, lowLamports, spentToday, dailyLamports } = feePayer;
   return create(FeePayerStatusSchema, {
     address,
@@ -91,7 +91,7 @@ function feePayerMessage(feePayer: NonNullable<Status["feePayer"]>) {
   });
 }
 
-function endpointMessages(endpoints: readonly ports.EndpointLook[]) {
+function endpointMessages(endpoints: readonly ports.EndpointStatus[]) {
   const foremost = endpoints.reduce((most, { slot = 0n }) => (slot > most ? slot : most), 0n);
   return endpoints.map(({ host, slot, latencyMs, problem = "" }) =>
     create(EndpointStatusSchema, {
@@ -105,8 +105,8 @@ function endpointMessages(endpoints: readonly ports.EndpointLook[]) {
   );
 }
 
-function lastAuditMessage({ at, lines }: ports.LastAudit) {
-  return create(LastAuditSchema, { at: timestampFromDate(at), ...auditMessage(lines) });
+function lastAuditMessage({ at, findings }: ports.LastAudit) {
+  return create(LastAuditSchema, { at: timestampFromDate(at), ...auditMessage(findings) });
 }
 
 const KINDS: Readonly<Record<ports.FailedPaymentKind, FailedPaymentKind>> = {
@@ -136,7 +136,7 @@ function failedMessage({
 }
 
 function actionMessage(action: ports.OperatorAction) {
-  const { actionId, at, actor, name, target, details, failure = "", repeats = "" } = action;
+  const { actionId, at, actor, name, target, details, failure = "", repeatOf = "" } = action;
   return create(OperatorActionSchema, {
     actionId,
     at: timestampFromDate(at),
@@ -146,6 +146,6 @@ function actionMessage(action: ports.OperatorAction) {
     target,
     details,
     failure,
-    repeats,
+    repeats: repeatOf,
   });
 }

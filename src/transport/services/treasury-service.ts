@@ -17,7 +17,7 @@ import { bind, type ServiceBinding } from "./service-impl.ts";
 export interface TreasuryDeps {
   readonly suspense: ports.Suspense;
   readonly refunds: ports.Refunds;
-  readonly books: Pick<ports.TreasuryBooks, "watch" | "suspended">;
+  readonly books: Pick<ports.TreasuryLedger, "watch" | "suspended">;
   /** The treasury's token account, base58. */
   readonly tokenAccount: string;
 }
@@ -78,7 +78,7 @@ const SUSPENSE_STATUS: Readonly<Record<ports.SuspenseStatus, SuspenseStatus>> = 
   assigned: SuspenseStatus.ASSIGNED,
 };
 
-function ownerOf(owner: AssignSuspenseRequest["owner"]): ports.SuspenseOwner {
+function ownerOf(owner: AssignSuspenseRequest["owner"]): ports.SuspenseRecipient {
   switch (owner.case) {
     case "accountId":
       return { accountId: owner.value };
@@ -104,7 +104,7 @@ function transferMessage(transfer: ports.SuspendedTransfer) {
 }
 
 function ownerMember(
-  owner: ports.SuspenseOwner | undefined,
+  owner: ports.SuspenseRecipient | undefined,
 ): NonNullable<MessageInitShape<typeof SuspendedTransferSchema>["owner"]> {
   if (owner === undefined) return { case: undefined };
   return owner === "operator"
@@ -112,11 +112,11 @@ function ownerMember(
     : { case: "accountId", value: owner.accountId };
 }
 
-function watchMessage({ opening, expected, slot, lookedAt }: ports.WatchState) {
+function watchMessage({ opening, expected, slot, checkedAt }: ports.WatchState) {
   return create(TreasuryWatchSchema, {
     openingUsdcMicrousd: opening,
     expectedUsdcMicrousd: expected,
     slot,
-    lookedAt: timestampFromDate(lookedAt),
+    lookedAt: timestampFromDate(checkedAt),
   });
 }

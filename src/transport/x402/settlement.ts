@@ -1,4 +1,4 @@
-import { PaymentKeptError } from "../../app/payment-kept.ts";
+import { PaymentCreditedError } from "../../app/payment-kept.ts";
 import { ToolgateError, type ErrorCode } from "../../domain/errors.ts";
 import { x402VersionOf, type ProofCarriers } from "../../domain/proof.ts";
 import type { Receipt } from "../../domain/receipt.ts";
@@ -32,7 +32,7 @@ export function settledBy(carriers: ProofCarriers, receipt: Receipt | undefined)
 
 /** The same for a call that failed; what failed may be the tool, with the payment settled. */
 export function settledDespite(carriers: ProofCarriers, error: unknown): ToldSettlement | undefined {
-  if (error instanceof PaymentKeptError)
+  if (error instanceof PaymentCreditedError)
     return told(carriers, { success: true, transaction: error.txSignature });
   const code = error instanceof ToolgateError ? error.code : "INTERNAL";
   return told(carriers, { success: false, transaction: "", errorReason: reasonOf(code) });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Finality } from "../../../src/app/keeper/finality.ts";
-import { newSettled } from "../../../src/app/keeper/record-history.ts";
+import { FinalityTracker } from "../../../src/app/keeper/finality.ts";
+import { newSettledTransactions } from "../../../src/app/keeper/record-history.ts";
 import { rescanHistory } from "../../../src/app/keeper/rescan-history.ts";
 import { watchTreasury } from "../../../src/app/keeper/watch-treasury.ts";
 import { Crash } from "./memory-treasury.ts";
@@ -13,13 +13,13 @@ beforeEach(() => {
 });
 
 /** What must be the same in the end: the books to the micro-USD. */
-const books = ({ books }: Scene) => ({
-  state: books.state,
-  recorded: [...books.recorded.keys()].toSorted(),
-  balances: [...books.balances],
-  payments: [...books.payments.values()].toSorted((a, b) => a.txSignature.localeCompare(b.txSignature)),
+const books = ({ ledger }: Scene) => ({
+  state: ledger.state,
+  recorded: [...ledger.recorded.keys()].toSorted(),
+  balances: [...ledger.balances],
+  payments: [...ledger.payments.values()].toSorted((a, b) => a.txSignature.localeCompare(b.txSignature)),
   // No movement is booked twice.
-  booked: books.told
+  booked: ledger.told
     .filter(([, recorded]) => recorded !== "known")
     .map(([tx]) => tx)
     .toSorted(),
@@ -37,7 +37,7 @@ function sceneOf(
   return next;
 }
 
-function land({ chain, books, accountId }: Scene, memos: readonly string[]): void {
+function land({ chain, ledger, accountId }: Scene, memos: readonly string[]): void {
   chain.land("opening", 50n, { slot: 100n });
   chain.land("paid", 1_000n, { memo: memos[0] });
   chain.land("proved", 400n);
@@ -48,10 +48,10 @@ function land({ chain, books, accountId }: Scene, memos: readonly string[]): voi
   chain.land("out", -300n);
   chain.land("vanished before", 60n);
   for (let n = 0; n < 10; n++) chain.land(`many${n}`, 1n, { memo: memos[1], slot: 2_000n });
-  books.credit(accountId, { txSignature: "proved", slot: 1_002n, amount: 400n });
-  books.credit(accountId, { txSignature: "vanished before", slot: 1_006n, amount: 60n });
-  books.credit(accountId, { txSignature: "gone", slot: 1_003n, amount: 30n });
-  books.credit(accountId, { txSignature: "rooted", slot: 1_003n, amount: 20n });
+  ledger.credit(accountId, { txSignature: "proved", slot: 1_002n, amount: 400n });
+  ledger.credit(accountId, { txSignature: "vanished before", slot: 1_006n, amount: 60n });
+  ledger.credit(accountId, { txSignature: "gone", slot: 1_003n, amount: 30n });
+  ledger.credit(accountId, { txSignature: "rooted", slot: 1_003n, amount: 20n });
   chain.standing.set("gone", "vanished").set("rooted", "finalized").set("proved", "pending");
 }
 
@@ -59,15 +59,15 @@ type Work = (scene: Scene) => Promise<void>;
 
 /** What a leader does at each look, in a fresh process each time. */
 const look: Work = async (scene) => {
-  const process = { ...scene, settled: newSettled() };
+  const process = { ...scene, settled: newSettledTransactions() };
   await watchTreasury(process, scene.signal);
-  await new Finality(process).run(scene.signal);
+  await new FinalityTracker(process).run(scene.signal);
 };
 
 /** And what it does now and then. */
 const lookTwice: Work = async (scene) => {
   await look(scene);
-  await rescanHistory({ ...scene, settled: newSettled() }, { turn: 1 }, scene.signal);
+  await rescanHistory({ ...scene, settled: newSettledTransactions() }, { firstEndpoint: 1 }, scene.signal);
 };
 
 const dies = (working: Promise<void>) =>

@@ -1,22 +1,22 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { auditRound } from "../../../src/app/keeper/audit-round.ts";
-import { tellFigures } from "../../../src/app/keeper/figures.ts";
-import { Finality } from "../../../src/app/keeper/finality.ts";
-import type { Standing } from "../../../src/app/treasury-ports.ts";
+import { runAudit } from "../../../src/app/keeper/audit-round.ts";
+import { reportTreasuryMetrics } from "../../../src/app/keeper/figures.ts";
+import { FinalityTracker } from "../../../src/app/keeper/finality.ts";
+import type { FinalityStatus } from "../../../src/app/treasury-ports.ts";
 import { GENESIS } from "./memory-treasury.ts";
 import { setScene, type Scene } from "./scene.ts";
 
 let scene: Scene;
-let finality: Finality;
+let finality: FinalityTracker;
 beforeEach(() => {
   scene = setScene();
-  finality = new Finality(scene);
+  finality = new FinalityTracker(scene);
 });
 
 const run = () => finality.run(scene.signal);
-const balance = () => scene.books.balances.get(scene.accountId);
-function credit(txSignature: string, amount: bigint, standing: Standing): void {
-  scene.books.credit(scene.accountId, { txSignature, slot: 1n, amount });
+const balance = () => scene.ledger.balances.get(scene.accountId);
+function credit(txSignature: string, amount: bigint, standing: FinalityStatus): void {
+  scene.ledger.credit(scene.accountId, { txSignature, slot: 1n, amount });
   scene.chain.standing.set(txSignature, standing);
 }
 
@@ -25,7 +25,7 @@ describe("payments that were credited before they were finalized", () => {
     credit("a", 10n, "finalized");
     credit("b", 20n, "finalized");
     await run();
-    expect(await scene.books.unfinalized({ limit: 9 })).toEqual([]);
+    expect(await scene.ledger.unfinalized({ limit: 9 })).toEqual([]);
     expect(balance()).toBe(30n);
     expect(scene.metrics.values.get("payments_finalized_total")).toBe(2);
     expect(scene.log.lines).toEqual([]);
@@ -36,7 +36,7 @@ describe("payments that were credited before they were finalized", () => {
     async (standing) => {
       credit("kept", 10n, "finalized");
       credit("gone", 25n, standing);
-      scene.books.balances.set(scene.accountId, 5n); // the rest is spent
+      scene.ledger.balances.set(scene.accountId, 5n); // the rest is spent
       await run();
       await run();
       expect(balance()).toBe(-20n);
@@ -85,7 +85,7 @@ describe("the audit", () => {
       violations,
     });
     const findings = [finding("balances", 2n), finding("receipts", 0n)];
-    await auditRound({ ...scene, audit: async () => findings }, scene.signal);
+    await runAudit({ ...scene, audit: async () => findings }, scene.signal);
     expect(Object.fromEntries(scene.metrics.values)).toEqual({
       "audit_violations balances": 2,
       "audit_violations receipts": 0,
@@ -103,10 +103,10 @@ describe("the audit", () => {
 
 describe("the figures", () => {
   it("tell the age of the watch, from the installation on, and what is in suspense", async () => {
-    await tellFigures(scene, scene.signal);
+    await reportTreasuryMetrics(scene, scene.signal);
     expect(scene.metrics.values.get("watch_age_seconds")).toBe(1_000);
-    await scene.books.beginWatch("treasury", { amount: 0n, slot: 0n });
-    await scene.books.record("treasury", {
+    await scene.ledger.startWatch("treasury", { amount: 0n, slot: 0n });
+    await scene.ledger.record("treasury", {
       txSignature: "a",
       slot: 1n,
       blockTime: new Date(),
@@ -114,9 +114,9 @@ describe("the figures", () => {
       memo: undefined,
       memos: undefined,
       payer: undefined,
-      owner: undefined,
+      attribution: undefined,
     });
-    await tellFigures(scene, scene.signal);
+    await reportTreasuryMetrics(scene, scene.signal);
     expect(Object.fromEntries(scene.metrics.values)).toEqual({
       watch_age_seconds: 1_000,
       suspense_transfers: 1,

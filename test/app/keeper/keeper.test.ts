@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Keeper } from "../../../src/app/keeper/keeper.ts";
-import type { Work, WorkName } from "../../../src/app/keeper/work.ts";
+import { BackgroundWorker } from "../../../src/app/keeper/keeper.ts";
+import type { Job, JobName } from "../../../src/app/keeper/work.ts";
 import { MemoryLog, MemoryMetrics } from "./scene.ts";
 
 const LEASE_MS = 300;
@@ -14,14 +14,14 @@ class Leadership {
   /** One instance's view of it; `answer` may stand in its way. */
   of(instance: string, answer: () => Promise<void> = async () => {}) {
     return {
-      lead: async (leaseMs: number) => {
+      acquireLeadership: async (leaseMs: number) => {
         await answer();
         const now = performance.now();
         if (this.owner !== instance && now < this.until) return false;
         [this.owner, this.until] = [instance, now + leaseMs];
         return true;
       },
-      resign: async () => {
+      releaseLeadership: async () => {
         await answer();
         if (this.owner === instance) [this.owner, this.until] = [undefined, 0];
       },
@@ -29,7 +29,7 @@ class Leadership {
   }
 }
 
-const keepers: Keeper[] = [];
+const keepers: BackgroundWorker[] = [];
 let leadership: Leadership;
 beforeEach(() => {
   leadership = new Leadership();
@@ -40,23 +40,28 @@ afterEach(async () => {
 
 function start(
   instance: string,
-  works: readonly Work[],
+  works: readonly Job[],
   answer?: () => Promise<void>,
-  everywhere: readonly Work[] = [],
+  everywhere: readonly Job[] = [],
 ) {
   const [metrics, log] = [new MemoryMetrics(), new MemoryLog()];
-  const books = leadership.of(instance, answer);
-  const keeper = new Keeper({ books, works, everywhere, metrics, log, leaseMs: LEASE_MS, beatMs: BEAT_MS });
+  const view = leadership.of(instance, answer);
+  const keeper = new BackgroundWorker({
+    leadership: view,
+    leaderJobs: works,
+    instanceJobs: everywhere,
+    metrics,
+    log,
+    leaseMs: LEASE_MS,
+    heartbeatMs: BEAT_MS,
+  });
   keepers.push(keeper);
   keeper.start();
   return { keeper, metrics, log, leads: () => metrics.values.get("keeper_leading") === 1 };
 }
 
 /** Work that counts its rounds. */
-function counted(
-  name: WorkName = "watch",
-  round: (signal: AbortSignal) => Promise<unknown> = async () => {},
-) {
+function counted(name: JobName = "watch", round: (signal: AbortSignal) => Promise<unknown> = async () => {}) {
   const count = { rounds: 0, ended: 0 };
   const run = (signal: AbortSignal) => {
     count.rounds += 1;
@@ -145,11 +150,11 @@ describe("one instance", () => {
   });
 
   it("closes also when it was never started", async () => {
-    const books = leadership.of("a");
-    await new Keeper({
-      books,
-      works: [],
-      everywhere: [],
+    const view = leadership.of("a");
+    await new BackgroundWorker({
+      leadership: view,
+      leaderJobs: [],
+      instanceJobs: [],
       metrics: new MemoryMetrics(),
       log: new MemoryLog(),
     }).close();

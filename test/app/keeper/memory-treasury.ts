@@ -4,10 +4,10 @@ import type {
   HistoryEntry,
   HistoryQuery,
   Movement,
-  OwnedMovement,
-  Recorded,
-  Standing,
-  TreasuryBooks,
+  AttributedMovement,
+  RecordResult,
+  FinalityStatus,
+  TreasuryLedger,
   TreasuryChain,
   UnfinalizedPayment,
   WatchState,
@@ -62,7 +62,7 @@ export class MemoryChain implements TreasuryChain {
   readonly leftOut = new Map<number, Set<string>>();
   /** Signatures that no endpoint gives. */
   readonly unreadable = new Set<string>();
-  readonly standing = new Map<string, Standing>();
+  readonly standing = new Map<string, FinalityStatus>();
   readonly fetched: string[] = [];
   readonly asked: HistoryQuery[] = [];
   atOnce = 0;
@@ -89,7 +89,7 @@ export class MemoryChain implements TreasuryChain {
   async history(query: HistoryQuery): Promise<{ entries: HistoryEntry[]; before: HistoryEntry | undefined }> {
     return this.steps.around(() => {
       this.asked.push(query);
-      const hidden = this.leftOut.get(query.turn % this.endpoints);
+      const hidden = this.leftOut.get(query.firstEndpoint % this.endpoints);
       const told = this.landed
         .map(({ failed, movement: { txSignature, slot, blockTime } }) => ({
           txSignature,
@@ -123,7 +123,7 @@ export class MemoryChain implements TreasuryChain {
     return this.steps.around(() => this.landed.at(-1)?.movement.balanceAfter ?? 0n);
   }
 
-  standings(payments: readonly UnfinalizedPayment[]): Promise<Standing[]> {
+  finalityStatuses(payments: readonly UnfinalizedPayment[]): Promise<FinalityStatus[]> {
     return this.steps.around(() =>
       payments.map(({ txSignature }) => this.standing.get(txSignature) ?? ("pending" as const)),
     );
@@ -137,11 +137,11 @@ interface MemoryPayment extends UnfinalizedPayment {
 }
 
 /** The books as the port describes them, one step after the other. */
-export class MemoryBooks implements TreasuryBooks {
+export class MemoryLedger implements TreasuryLedger {
   readonly steps: Steps;
-  readonly recorded = new Map<string, OwnedMovement>();
+  readonly recorded = new Map<string, AttributedMovement>();
   /** What record() said, in order. */
-  readonly told: [txSignature: string, recorded: Recorded][] = [];
+  readonly told: [txSignature: string, recorded: RecordResult][] = [];
   readonly payments = new Map<string, MemoryPayment>();
   readonly balances = new Map<string, MicroUsd>();
   /** Signatures that cannot be recorded. */
@@ -160,11 +160,11 @@ export class MemoryBooks implements TreasuryBooks {
     this.#add(accountId, payment.amount);
   }
 
-  lead(): Promise<boolean> {
+  acquireLeadership(): Promise<boolean> {
     return this.steps.around(() => true);
   }
 
-  async resign(): Promise<void> {}
+  async releaseLeadership(): Promise<void> {}
 
   installedAt(): Promise<Date> {
     return this.steps.around(() => INSTALLED);
@@ -174,9 +174,9 @@ export class MemoryBooks implements TreasuryBooks {
     return this.steps.around(() => this.state && { ...this.state });
   }
 
-  beginWatch(_account: string, { amount, slot }: { amount: MicroUsd; slot: bigint }): Promise<void> {
+  startWatch(_account: string, { amount, slot }: { amount: MicroUsd; slot: bigint }): Promise<void> {
     return this.steps.around(() => {
-      this.state ??= { slot, lookedAt: INSTALLED, opening: amount, expected: amount };
+      this.state ??= { slot, checkedAt: INSTALLED, opening: amount, expected: amount };
     });
   }
 
@@ -189,7 +189,7 @@ export class MemoryBooks implements TreasuryBooks {
     });
   }
 
-  record(_account: string, movement: OwnedMovement): Promise<Recorded> {
+  record(_account: string, movement: AttributedMovement): Promise<RecordResult> {
     return this.steps.around(() => {
       if (this.broken.has(movement.txSignature)) throw new Error("the database refuses it");
       const recorded = this.#record(movement);
@@ -201,7 +201,7 @@ export class MemoryBooks implements TreasuryBooks {
   advanceWatch(_account: string, slot: bigint, whole = true): Promise<void> {
     return this.steps.around(() => {
       if (this.state && slot > this.state.slot) this.state.slot = slot;
-      if (this.state && whole) this.state.lookedAt = LOOKED;
+      if (this.state && whole) this.state.checkedAt = LOOKED;
     });
   }
 
@@ -246,14 +246,15 @@ export class MemoryBooks implements TreasuryBooks {
   suspended(): Promise<{ count: number; amount: MicroUsd }> {
     return this.steps.around(() => {
       const amounts = [...this.recorded.values()].filter(
-        ({ txSignature, change, owner }) => change > 0n && !owner && !this.payments.has(txSignature),
+        ({ txSignature, change, attribution }) =>
+          change > 0n && !attribution && !this.payments.has(txSignature),
       );
       return { count: amounts.length, amount: amounts.reduce((sum, { change }) => sum + change, 0n) };
     });
   }
 
-  #record(movement: OwnedMovement): Recorded {
-    const { txSignature, change, owner } = movement;
+  #record(movement: AttributedMovement): RecordResult {
+    const { txSignature, change, attribution } = movement;
     if (change === 0n || this.recorded.has(txSignature)) return "known";
     const payment = this.payments.get(txSignature);
     if (payment && payment.amount !== change) return "mismatch";
@@ -261,12 +262,12 @@ export class MemoryBooks implements TreasuryBooks {
     if (this.state) this.state.expected += change;
     if (payment) return this.#found(payment);
     if (change < 0n) return "withdrawn";
-    if (!owner) return "suspended";
-    this.#add(owner.accountId, change);
+    if (!attribution) return "suspended";
+    this.#add(attribution.accountId, change);
     return "credited";
   }
 
-  #found(payment: MemoryPayment): Recorded {
+  #found(payment: MemoryPayment): RecordResult {
     payment.finalized = true;
     if (!payment.reversed) return "finalized";
     payment.reversed = false;

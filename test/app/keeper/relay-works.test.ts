@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { relayWorks, type RelayWorksOptions } from "../../../src/app/keeper/relay-works.ts";
-import type { Work } from "../../../src/app/keeper/work.ts";
+import { relayJobs, type RelayJobsOptions } from "../../../src/app/keeper/relay-works.ts";
+import type { Job } from "../../../src/app/keeper/work.ts";
 import type { RelayClaim } from "../../../src/app/relay-ports.ts";
 import { PrometheusMetrics } from "../../../src/metrics/index.ts";
 
@@ -23,13 +23,13 @@ function claimOf(quoteId: string): RelayClaim {
 }
 
 /** The works, what they advanced, what they said, and what they are told. */
-function scene(change: Partial<RelayWorksOptions> = {}) {
+function scene(change: Partial<RelayJobsOptions> = {}) {
   const advanced: string[] = [];
   const said: [level: string, details: object][] = [];
   const told = { lamports: 1_000_000_000n, unfinished: [] as RelayClaim[], broken: new Set<string>() };
   const say = (level: string) => (details: object) => void said.push([level, details]);
   const metrics = new PrometheusMetrics();
-  const { works, everywhere } = relayWorks({
+  const { works, everywhere } = relayJobs({
     relay: {
       feePayer: "fees",
       advance: async (claim) => {
@@ -38,7 +38,7 @@ function scene(change: Partial<RelayWorksOptions> = {}) {
         return "confirmed";
       },
     },
-    book: { unfinished: async () => told.unfinished, spentToday: async () => 30_000n },
+    claims: { unfinished: async () => told.unfinished, spentToday: async () => 30_000n },
     chain: { balance: async () => told.lamports },
     lowLamports: LOW,
     metrics,
@@ -49,7 +49,7 @@ function scene(change: Partial<RelayWorksOptions> = {}) {
   return { works, everywhere, advanced, said, told, metrics };
 }
 
-const only = ([work]: readonly Work[]): Work => {
+const only = ([work]: readonly Job[]): Job => {
   if (!work) throw new Error("there is a work");
   return work;
 };

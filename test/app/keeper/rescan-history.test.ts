@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 /** Has the first endpoint leave transactions out. */
 const leaveOut = (...signatures: string[]) => scene.chain.leftOut.set(0, new Set(signatures));
-const rescan = () => rescanHistory(scene, { turn: 1, windowMs: HOUR_MS }, scene.signal);
+const rescan = () => rescanHistory(scene, { firstEndpoint: 1, windowMs: HOUR_MS }, scene.signal);
 const lines = (level: string) => scene.log.lines.filter((line) => line.level === level);
 
 describe("a rescan", () => {
@@ -25,7 +25,7 @@ describe("a rescan", () => {
     scene.chain.land("lost", 100n, { memo: scene.memo(), slot: 1_500n });
     scene.chain.land("told", 10n, { slot: 1_501n });
     await watchTreasury(scene, scene.signal);
-    expect(scene.books.balances.get(scene.accountId)).toBeUndefined();
+    expect(scene.ledger.balances.get(scene.accountId)).toBeUndefined();
     expect((await rescan()).map(({ entry, recorded }) => [entry.txSignature, recorded])).toEqual([
       ["lost", "credited"],
     ]);
@@ -37,7 +37,7 @@ describe("a rescan", () => {
       found_at_endpoint: 2,
       endpoints: 2,
     });
-    expect(scene.books.state?.expected).toBe(115n);
+    expect(scene.ledger.state?.expected).toBe(115n);
     scene.log.lines.length = 0;
     expect(await rescan()).toEqual([]);
     expect(scene.log.lines).toEqual([]);
@@ -58,14 +58,14 @@ describe("a rescan", () => {
     scene.clock.at = GENESIS + 2 * HOUR_MS;
     await rescan();
     expect(scene.chain.asked.at(-1)?.fromTime.getTime()).toBe(GENESIS + HOUR_MS);
-    await rescanHistory(scene, { turn: 1 }, scene.signal);
+    await rescanHistory(scene, { firstEndpoint: 1 }, scene.signal);
     expect(scene.chain.asked.at(-1)?.fromTime.getTime()).toBe(GENESIS + 700_000);
   });
 
   it("waits for the watch to begin", async () => {
     const fresh = setScene();
     fresh.chain.land("a", 1n);
-    expect(await rescanHistory(fresh, { turn: 1 }, fresh.signal)).toEqual([]);
+    expect(await rescanHistory(fresh, { firstEndpoint: 1 }, fresh.signal)).toEqual([]);
     expect(fresh.chain.asked).toEqual([]);
   });
 });
@@ -128,14 +128,15 @@ describe("reconciling", () => {
   });
 
   it("reads all history again from another endpoint, and finds what the first one leaves out; once an hour", async () => {
-    const whole = () => scene.chain.asked.filter(({ fromSlot, turn }) => fromSlot === 0n && turn > 0);
+    const whole = () =>
+      scene.chain.asked.filter(({ fromSlot, firstEndpoint }) => fromSlot === 0n && firstEndpoint > 0);
     leaveOut("lost");
     scene.chain.land("lost", 100n, { memo: scene.memo(), slot: 1_001n });
     // It was believed to be settled, or there would have been no difference for long.
     scene.settled.set("lost", true);
     for (let n = 0; n < 3; n++) expect(await run()).toBe(100n);
     expect(whole()).toHaveLength(1);
-    expect(scene.books.balances.get(scene.accountId)).toBe(100n);
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(100n);
     expect(await run()).toBe(0n);
 
     hide("hidden", 70n);
@@ -143,6 +144,6 @@ describe("reconciling", () => {
     expect(whole()).toHaveLength(1);
     scene.clock.at += HOUR_MS;
     for (let n = 0; n < 5; n++) await run();
-    expect(whole().map(({ turn }) => turn)).toEqual([1, 2]);
+    expect(whole().map(({ firstEndpoint }) => firstEndpoint)).toEqual([1, 2]);
   });
 });

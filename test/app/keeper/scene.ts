@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Metrics } from "../../../src/app/metrics.ts";
-import { newSettled } from "../../../src/app/keeper/record-history.ts";
+import { newSettledTransactions } from "../../../src/app/keeper/record-history.ts";
 import { newId } from "../../../src/domain/ids.ts";
 import { Quotes } from "../../../src/domain/quote.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
-import { GENESIS, MemoryBooks, MemoryChain, Steps } from "./memory-treasury.ts";
+import { GENESIS, MemoryLedger, MemoryChain, Steps } from "./memory-treasury.ts";
 
 /** What was counted and set, by name and label. */
 export class MemoryMetrics implements Metrics {
@@ -54,11 +54,11 @@ export function setScene() {
   return {
     steps,
     chain: new MemoryChain(steps),
-    books: new MemoryBooks(steps),
+    ledger: new MemoryLedger(steps),
     quotes,
-    deposits: { ownerOf: async (depositId: string) => deposits.get(depositId) },
+    deposits: { accountOf: async (depositId: string) => deposits.get(depositId) },
     memoPrefix: "svc",
-    settled: newSettled(),
+    settled: newSettledTransactions(),
     metrics: new MemoryMetrics(),
     log: new MemoryLog(),
     clock,

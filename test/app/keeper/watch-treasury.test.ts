@@ -18,7 +18,7 @@ describe("the first look", () => {
     scene.chain.land("later", 300n, { memo: scene.memo() });
     const news = await look();
     expect(scene.chain.asked[0]?.fromTime).toEqual(new Date(INSTALLED.getTime() - 300_000));
-    expect(scene.books.state).toMatchObject({ opening: 705n, expected: 1_025n, slot: 1_001n });
+    expect(scene.ledger.state).toMatchObject({ opening: 705n, expected: 1_025n, slot: 1_001n });
     expect(news.map(({ entry, recorded }) => [entry.txSignature, recorded])).toEqual([
       ["within it", "suspended"],
       ["later", "credited"],
@@ -28,7 +28,7 @@ describe("the first look", () => {
   it("begins with nothing where the account is younger than the installation", async () => {
     scene.chain.land("first", 300n);
     await look();
-    expect(scene.books.state).toMatchObject({ opening: 0n, expected: 300n });
+    expect(scene.ledger.state).toMatchObject({ opening: 0n, expected: 300n });
   });
 
   it("finds what the account held also where the node keeps nothing from before the installation", async () => {
@@ -36,13 +36,13 @@ describe("the first look", () => {
     scene.chain.leftOut.set(0, new Set(["old"]));
     scene.chain.land("first", 300n, { memo: scene.memo() });
     await look();
-    expect(scene.books.state).toMatchObject({ opening: 700n, expected: 1_000n });
-    expect(scene.books.balances.get(scene.accountId)).toBe(300n);
+    expect(scene.ledger.state).toMatchObject({ opening: 700n, expected: 1_000n });
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(300n);
   });
 
   it("begins also when nothing has ever happened", async () => {
     expect(await look()).toEqual([]);
-    expect(scene.books.state).toMatchObject({ opening: 0n, expected: 0n, slot: 0n });
+    expect(scene.ledger.state).toMatchObject({ opening: 0n, expected: 0n, slot: 0n });
   });
 });
 
@@ -75,8 +75,8 @@ describe("what a transaction means", () => {
     const { change, ...more } = make();
     scene.chain.land("tx", change, more);
     expect((await look()).map((news) => news.recorded)).toEqual([recorded]);
-    expect(scene.books.recorded.get("tx")?.change).toBe(change);
-    expect(scene.books.balances.get(scene.accountId)).toBe(recorded === "credited" ? balance : undefined);
+    expect(scene.ledger.recorded.get("tx")?.change).toBe(change);
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(recorded === "credited" ? balance : undefined);
   });
 
   it("credits a payment whose quote has expired", async () => {
@@ -87,20 +87,20 @@ describe("what a transaction means", () => {
 
   it("fetches nothing for a payment that was credited when it was proved, and counts it as finalized", async () => {
     await look();
-    scene.books.credit(scene.accountId, { txSignature: "proved", slot: 1_001n, amount: 400n });
+    scene.ledger.credit(scene.accountId, { txSignature: "proved", slot: 1_001n, amount: 400n });
     scene.chain.land("proved", 400n);
     expect((await look())[0]?.recorded).toBe("finalized");
     expect(scene.chain.fetched).toEqual([]);
     expect(scene.metrics.values.get("payments_finalized_total")).toBe(1);
-    expect(scene.books.balances.get(scene.accountId)).toBe(400n);
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(400n);
   });
 
   it("gives back a payment that had been taken back", async () => {
-    scene.books.credit(scene.accountId, { txSignature: "back", slot: 1_001n, amount: 400n });
-    await scene.books.reverse("back");
+    scene.ledger.credit(scene.accountId, { txSignature: "back", slot: 1_001n, amount: 400n });
+    await scene.ledger.reverse("back");
     scene.chain.land("back", 400n);
     expect((await look())[0]?.recorded).toBe("reinstated");
-    expect(scene.books.balances.get(scene.accountId)).toBe(400n);
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(400n);
     expect(scene.metrics.values.get("payments_reinstated_total")).toBe(1);
   });
 });
@@ -114,15 +114,15 @@ describe("one look after the other", () => {
     scene.chain.land("d", 8n, { slot: 2_005n });
     await look();
     await look();
-    expect(scene.books.told).toEqual(["a", "b", "c", "d"].map((tx) => [tx, "suspended"]));
-    expect(scene.books.state).toMatchObject({ slot: 2_005n, expected: 15n });
+    expect(scene.ledger.told).toEqual(["a", "b", "c", "d"].map((tx) => [tx, "suspended"]));
+    expect(scene.ledger.state).toMatchObject({ slot: 2_005n, expected: 15n });
   });
 
   it("fetches eight transactions at once at most", async () => {
     for (let n = 0; n < 50; n++) scene.chain.land(`tx${n}`, 1n);
     await look();
     expect(scene.chain.atOnce).toBe(8);
-    expect(scene.books.told.map(([tx]) => tx)).toEqual(Array.from({ length: 50 }, (_, n) => `tx${n}`));
+    expect(scene.ledger.told.map(([tx]) => tx)).toEqual(Array.from({ length: 50 }, (_, n) => `tx${n}`));
   });
 
   it("fetches a transaction that only names the treasury once, a failed one never, and asks for neither again", async () => {
@@ -131,11 +131,11 @@ describe("one look after the other", () => {
     for (let n = 0; n < 20; n++) scene.chain.land(`dust${n}`, 0n, { slot: 2_000n });
     await look();
     expect(scene.chain.fetched).toHaveLength(20);
-    const { questions } = scene.books;
+    const { questions } = scene.ledger;
     for (let n = 0; n < 5; n++) await look();
     expect(scene.chain.fetched).toHaveLength(20);
-    expect(scene.books.questions).toBe(questions);
-    expect(scene.books.told).toEqual([]);
+    expect(scene.ledger.questions).toBe(questions);
+    expect(scene.ledger.told).toEqual([]);
   });
 
   it("forgets what only names the treasury in a new process, and loses nothing by it", async () => {
@@ -144,16 +144,16 @@ describe("one look after the other", () => {
     await look();
     await watchTreasury({ ...scene, settled: setScene().settled }, scene.signal);
     expect(scene.chain.fetched).toEqual(["dust", "dust"]);
-    expect(scene.books.told).toEqual([]);
+    expect(scene.ledger.told).toEqual([]);
   });
 
   it("asks the books once what they have recorded", async () => {
     scene.chain.land("a", 1n);
     await look();
     const process = { ...scene, settled: setScene().settled };
-    const { questions } = scene.books;
+    const { questions } = scene.ledger;
     for (let n = 0; n < 5; n++) await watchTreasury(process, scene.signal);
-    expect(scene.books.questions).toBe(questions + 1);
+    expect(scene.ledger.questions).toBe(questions + 1);
   });
 });
 
@@ -165,15 +165,15 @@ describe("what cannot be read or recorded", () => {
       await look();
       scene.chain.land("poison", 2n);
       scene.chain.land("good", 4n, { memo: scene.memo() });
-      (how === "broken" ? scene.books.broken : scene.chain.unreadable).add("poison");
+      (how === "broken" ? scene.ledger.broken : scene.chain.unreadable).add("poison");
       await expect(look()).rejects.toThrow("1 of 2 new transactions could not be recorded");
       await expect(look()).rejects.toThrow("1 of 1 new transactions could not be recorded");
-      expect(scene.books.balances.get(scene.accountId)).toBe(4n);
-      expect(scene.books.state?.slot).toBe(2_000n);
-      scene.books.broken.clear();
+      expect(scene.ledger.balances.get(scene.accountId)).toBe(4n);
+      expect(scene.ledger.state?.slot).toBe(2_000n);
+      scene.ledger.broken.clear();
       scene.chain.unreadable.clear();
       expect((await look()).map(({ entry }) => entry.txSignature)).toEqual(["poison"]);
-      expect(scene.books.state).toMatchObject({ slot: 2_002n, expected: 7n });
+      expect(scene.ledger.state).toMatchObject({ slot: 2_002n, expected: 7n });
     },
   );
 
@@ -183,12 +183,12 @@ describe("what cannot be read or recorded", () => {
     scene.chain.land("good", 4n, { memo: scene.memo() });
     scene.chain.unreadable.add("spam2200");
     await expect(look()).rejects.toThrow("1 of 502 new transactions could not be recorded");
-    expect(scene.books.balances.get(scene.accountId)).toBe(4n);
+    expect(scene.ledger.balances.get(scene.accountId)).toBe(4n);
     // The last of the second thousand; and the head of the history was not reached.
-    expect(scene.books.state).toMatchObject({ slot: 3_998n, lookedAt: INSTALLED });
+    expect(scene.ledger.state).toMatchObject({ slot: 3_998n, lookedAt: INSTALLED });
     scene.chain.unreadable.clear();
     await look();
-    expect(scene.books.state).toMatchObject({ slot: 4_500n, lookedAt: LOOKED });
+    expect(scene.ledger.state).toMatchObject({ slot: 4_500n, lookedAt: LOOKED });
   });
 
   it("stops when it is told to, and moves nothing on", async () => {
@@ -197,6 +197,6 @@ describe("what cannot be read or recorded", () => {
     const stopped = watchTreasury(scene, stop.signal);
     stop.abort(new Error("stopped"));
     await expect(stopped).rejects.toThrow("stopped");
-    expect(scene.books.state?.slot ?? 0n).toBe(0n);
+    expect(scene.ledger.state?.slot ?? 0n).toBe(0n);
   });
 });

@@ -23,7 +23,7 @@ beforeAll(async () => {
   world = await startScene();
   const { treasuryLedger: treasuryBooks } = world.postgres;
   if (!(await treasuryBooks.watch(world.gateway.payTo)))
-    await treasuryBooks.beginWatch(world.gateway.payTo, { amount: 0n, slot: 0n });
+    await treasuryBooks.startWatch(world.gateway.payTo, { amount: 0n, slot: 0n });
 });
 beforeEach(async () => {
   agent = await world.agent();
@@ -44,7 +44,7 @@ async function seen(tx: string): Promise<void> {
     memo: undefined,
     memos: undefined,
     payer: agent.wallet.publicKey.toBase58(),
-    owner: undefined,
+    attribution: undefined,
   });
 }
 

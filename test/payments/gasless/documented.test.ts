@@ -5,9 +5,9 @@ import { RELAY_REFUSALS } from "../../../src/domain/relay-refusal.ts";
 import {
   feeOf,
   GUARD_UNITS,
-  HIGHEST_PRICE,
-  MOST_GUARDS,
-  MOST_UNITS,
+  MAX_UNIT_PRICE,
+  MAX_GUARDS,
+  MAX_UNITS,
 } from "../../../src/payments/gasless/limits.ts";
 
 /** docs/reference/gasless.md is what payers read; the reasons are what they get. */
@@ -37,10 +37,10 @@ it("every reason is given somewhere, and tried somewhere", () => {
 });
 
 it("the page tells the limits that are in force", () => {
-  const most = feeOf({ units: MOST_UNITS + MOST_GUARDS * GUARD_UNITS, price: HIGHEST_PRICE });
+  const most = feeOf({ units: MAX_UNITS + MAX_GUARDS * GUARD_UNITS, price: MAX_UNIT_PRICE });
   const number = (value: number | bigint) => value.toLocaleString("en-US");
-  for (const limit of [MOST_UNITS, GUARD_UNITS, HIGHEST_PRICE, most]) expect(page).toContain(number(limit));
-  expect(page).toContain(`at most ${MOST_GUARDS} Lighthouse instructions`);
+  for (const limit of [MAX_UNITS, GUARD_UNITS, MAX_UNIT_PRICE, most]) expect(page).toContain(number(limit));
+  expect(page).toContain(`at most ${MAX_GUARDS} Lighthouse instructions`);
   expect(page).toContain(`at most ${number(most)} lamports`);
 });
 

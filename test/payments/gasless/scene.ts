@@ -42,7 +42,7 @@ export function quoteOf(letter = "A", price = PRICE): Quote {
     price,
     issuedAt: now,
     expiresAt: now + 300_000,
-    binding: Buffer.alloc(16),
+    fingerprint: Buffer.alloc(16),
   };
 }
 

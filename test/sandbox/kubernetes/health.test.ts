@@ -137,7 +137,7 @@ describe("the check of a cluster", () => {
     cluster.node.plays.push(canary([]));
     const naked = await cluster.engine({ runtime_class: null });
     await naked.health(AbortSignal.timeout(100_000));
-    expect((await naked.capabilities()).walls).not.toContain("runtime class gvisor");
+    expect((await naked.capabilities()).isolationLayers).not.toContain("runtime class gvisor");
   });
 });
 

@@ -68,7 +68,7 @@ function callerOf(account: string) {
 /** Begins an execution as the gateway does: under a run of the ledger, whose end is left out. */
 async function begin(params: JsonObject = {}, signal = new AbortController().signal) {
   const call = callOf(accountId, { tool: "sandbox_execute" });
-  await postgres.ledger.begin(call);
+  await postgres.ledger.authorize(call);
   const context = { caller: callerOf(accountId), runId: call.runId, idempotencyKey: "claim_1", signal };
   const answer = execute.prepare({ language: "python", code: "1", ...params }).run(context);
   answer.catch(() => {});
@@ -183,7 +183,7 @@ describe("a cancel", () => {
 
   it("that comes before the engine knows the execution ends it as soon as it does", async () => {
     const call = callOf(accountId);
-    await postgres.ledger.begin(call);
+    await postgres.ledger.authorize(call);
     const { runId } = call;
     const caller = callerOf(accountId);
     await postgres.sandboxRuns.begin({

@@ -1,6 +1,6 @@
 import { ToolgateError } from "../../../src/domain/errors.ts";
 import {
-  cancelledUnbegun,
+  cancelledBeforeStart,
   type SandboxEngine,
   type SandboxJob,
   type SandboxOutcome,
@@ -49,7 +49,7 @@ export class ScriptedEngine implements SandboxEngine {
   readonly #ends = new Map<string, PromiseWithResolvers<SandboxOutcome>>();
 
   async capabilities() {
-    return { languages: ["python", "javascript"] as const, walls: ["script"], packages: [] };
+    return { languages: ["python", "javascript"] as const, isolationLayers: ["script"], packages: [] };
   }
 
   async health(): Promise<void> {}
@@ -78,7 +78,7 @@ export class ScriptedEngine implements SandboxEngine {
   async cancel(runId: string): Promise<boolean> {
     this.cancelled.push(runId);
     const waiting = this.#waiting.get(runId);
-    waiting?.reject(cancelledUnbegun());
+    waiting?.reject(cancelledBeforeStart());
     if (waiting !== undefined) return true;
     if (!this.#ends.has(runId)) return false;
     this.end(runId, { status: "cancelled", exitCode: null });

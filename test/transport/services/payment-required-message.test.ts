@@ -10,7 +10,7 @@ const quote = {
   price: 2_400n,
   issuedAt: 1_000,
   expiresAt: 301_000,
-  binding: Buffer.alloc(16),
+  fingerprint: Buffer.alloc(16),
 };
 const error = new PaymentRequiredError("paid", quote, "pay");
 

@@ -44,7 +44,7 @@ function failed(error: unknown): PodResult {
   return { failure: { message: error instanceof Error ? error.message + cause : String(error) } };
 }
 
-function probed({ languages, walls, packages }: SandboxCapabilities, reached: string[]): PodResult {
-  const result = { reached, languages: [...languages], walls: [...walls], packages: [...packages] };
+function probed({ languages, isolationLayers, packages }: SandboxCapabilities, reached: string[]): PodResult {
+  const result = { reached, languages: [...languages], walls: [...isolationLayers], packages: [...packages] };
   return { outcome: { ...endedAs("succeeded", 0), exitCode: 0, result } };
 }
