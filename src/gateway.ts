@@ -4,11 +4,11 @@ import type { CallToolDeps } from "./app/call-tool.ts";
 import type { ServeConfig } from "./config/config.ts";
 import { ToolgateError } from "./domain/errors.ts";
 import { callToolDeps } from "./gateway/call-tool-deps.ts";
-import { makeDoors, type Addresses } from "./gateway/servers.ts";
-import { makeKeeper } from "./gateway/background-worker.ts";
+import { createServers, type Addresses } from "./gateway/servers.ts";
+import { createWorker } from "./gateway/background-worker.ts";
 import { openSponsor } from "./gateway/fee-payer.ts";
 import { openMetrics } from "./gateway/metrics.ts";
-import { hostInUrls, openDoor, type Door, type PortSetting } from "./gateway/listen.ts";
+import { hostInUrls, listenOnPort, type Listener, type PortSetting } from "./gateway/listen.ts";
 import { openRelay } from "./gateway/relay.ts";
 import { openToolParts } from "./gateway/tool-parts.ts";
 import type { Logger } from "./log.ts";
@@ -56,7 +56,7 @@ export async function startGateway(
   { movable = [], around = (deps) => deps, devWallet }: StartOptions = {},
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
-  const { metrics, door: metricsDoor } = await openMetrics(config);
+  const { metrics, server: metricsDoor } = await openMetrics(config);
   const postgres = await openPostgres({
     url: config.DATABASE_URL,
     instanceId: randomUUID(),
@@ -101,7 +101,7 @@ export async function startGateway(
     callToolDeps(config, postgres, chain, parts, { relay: relay?.relay, proofs }, stopping.signal),
   );
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
-  const doors = makeDoors({
+  const doors = createServers({
     config,
     postgres,
     deps,
@@ -111,7 +111,7 @@ export async function startGateway(
     addresses: () => addresses,
     devWallet,
   });
-  const keeper = makeKeeper({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
+  const keeper = createWorker({ config, postgres, chain, quotes: deps.quotes, relay, metrics, log });
   const close = async () => {
     const graceMs = config.SHUTDOWN_GRACE_MS;
     const aborted = Promise.withResolvers<void>();
@@ -134,8 +134,8 @@ export async function startGateway(
     await postgres.close();
     await metricsDoor?.close();
   };
-  const listen = (setting: PortSetting, door: Door) =>
-    openDoor(door, config, setting, movable.includes(setting));
+  const listen = (setting: PortSetting, door: Listener) =>
+    listenOnPort(door, config, setting, movable.includes(setting));
   try {
     const port = await listen("PORT", doors.http);
     const grpcPort = await listen("GRPC_PORT", doors.grpc);

@@ -1,7 +1,7 @@
 /** How often time is added up, ms. A stall of the event loop counts as two of these at most. */
 const TICK_MS = 500;
 
-let turned = 0;
+let runningMs = 0;
 let last: number | undefined;
 
 /**
@@ -13,7 +13,7 @@ export function loopTime(): number {
     last = performance.now();
     setInterval(add, TICK_MS).unref();
   }
-  return turned + sinceTick(last);
+  return runningMs + sinceTick(last);
 }
 
 /** A limit in {@link loopTime}. */
@@ -48,7 +48,7 @@ export class LoopTimer {
 }
 
 function add(): void {
-  turned += sinceTick(last ?? performance.now());
+  runningMs += sinceTick(last ?? performance.now());
   last = performance.now();
 }
 

@@ -1,6 +1,6 @@
 import type { ServeConfig } from "./config/config.ts";
 import { checkFeePayer } from "./gateway/fee-payer.ts";
-import { registeredProblems } from "./gateway/custom-tools.ts";
+import { customToolProblems } from "./gateway/custom-tools.ts";
 import { checkSandbox } from "./gateway/sandbox-check.ts";
 import type { Logger } from "./log.ts";
 import { checkDatabase, type Findings } from "./postgres/start-checks.ts";
@@ -15,7 +15,7 @@ const LIMIT_MS = 15_000;
  * and seeing the treasury's token account; the fee payer able to pay; what registered tools need readable; the sandbox behind its walls.
  * @returns every problem with what to do about it, none: fit to serve; and what is unwise
  */
-export async function checkWorld(config: ServeConfig, log: Logger): Promise<Findings> {
+export async function checkPreconditions(config: ServeConfig, log: Logger): Promise<Findings> {
   const chain = openChain({
     urls: config.SOLANA_RPC_URLS,
     treasuryOwner: config.TREASURY_OWNER,
@@ -29,7 +29,7 @@ export async function checkWorld(config: ServeConfig, log: Logger): Promise<Find
     checkDatabase(config.DATABASE_URL),
     checkChain(chain.rpc, chain.treasury, AbortSignal.timeout(LIMIT_MS)),
     checkFeePayer(config, chain.rpc, AbortSignal.timeout(LIMIT_MS)),
-    registeredProblems(config, log),
+    customToolProblems(config, log),
     checkSandbox(config, log),
   ]);
   return {

@@ -4,7 +4,7 @@ import type { Account } from "../app/ports.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { DEFAULT_SCOPES } from "../domain/scope.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { address, count, countOrNone, explanation, signedUsdc } from "./arguments.ts";
+import { address, count, countOrNone, reason, signedUsdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 import { limitOption, printPage, type PageOptions } from "./page.ts";
@@ -50,14 +50,14 @@ export function addAccountCommands(program: Command): void {
     .option("--json", "print JSON")
     .action(create);
 
-  addLookCommands(accounts);
+  addReadCommands(accounts);
 
   accounts
     .command("adjust")
     .description("adds to a balance, or takes from it; the reason stays in the ledger")
     .requiredOption("--account <id>", "account")
     .requiredOption("--usdc <amount>", "what to add in USDC, e.g. 5.00 or -0.50", signedUsdc)
-    .requiredOption("--reason <text>", "why", explanation)
+    .requiredOption("--reason <text>", "why", reason)
     .option("--key <key>", "idempotency key: a repeat with the same key changes nothing")
     .option("--json", "print JSON")
     .action(
@@ -124,7 +124,7 @@ async function setTier(
   outputFor(json).record(accountRecord(account));
 }
 
-function addLookCommands(accounts: Command): void {
+function addReadCommands(accounts: Command): void {
   accounts
     .command("show")
     .description("shows an account")
@@ -165,7 +165,7 @@ function addBlockCommands(accounts: Command): void {
       .command(name)
       .description(does)
       .requiredOption("--account <id>", "account")
-      .requiredOption("--reason <text>", "why", explanation)
+      .requiredOption("--reason <text>", "why", reason)
       .option("--json", "print JSON")
       .action(async ({ account: accountId, reason, json = false }: BlockOptions) => {
         const account = await withPostgres(({ accounts: port }) =>

@@ -43,7 +43,7 @@ export function usdc(text: string): bigint {
 const MAX_REASON = 500;
 
 /** Why something was done, for the ledger to keep. */
-export function explanation(text: string): string {
+export function reason(text: string): string {
   if (text.trim() === "" || text.length > MAX_REASON)
     throw new InvalidArgumentError(`must say why, in 1 to ${MAX_REASON} characters`);
   return text;
@@ -53,7 +53,7 @@ export function explanation(text: string): string {
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A span of time such as `90s`, `15m`, `12h` or `30d`, in ms; 0 needs no unit. */
-export function span(text: string): number {
+export function duration(text: string): number {
   const [, digits, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (text === "0") return 0;
   if (digits === undefined)
@@ -62,13 +62,13 @@ export function span(text: string): number {
 }
 
 /** ISO 8601 with the hour left out (midnight UTC), or with an offset. */
-const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+const ISO_TIMESTAMP = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 /** A moment: as ISO 8601, or as the span of time until then. */
-export function moment(text: string): Date {
-  const at = new Date(MOMENT.test(text) ? text : Number.NaN);
+export function timestamp(text: string): Date {
+  const at = new Date(ISO_TIMESTAMP.test(text) ? text : Number.NaN);
   if (!Number.isNaN(at.getTime())) return at;
-  if (/^\d{1,6}[smhd]$/.test(text)) return new Date(Date.now() + span(text));
+  if (/^\d{1,6}[smhd]$/.test(text)) return new Date(Date.now() + duration(text));
   throw new InvalidArgumentError(
     "must be a span of time such as 30d, or a moment such as 2027-01-31T12:00:00Z",
   );

@@ -10,7 +10,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
 /**
  * A {@link CommandError} where the user can do something about the database. It names host and port only: the address holds the password.
  */
-export function explained(error: unknown, databaseUrl: string): unknown {
+export function explainDatabaseError(error: unknown, databaseUrl: string): unknown {
   if (error instanceof CommandError) return error;
   const code = codeOf(error);
   const { host } = new URL(databaseUrl);

@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { ConfigError, readConfig, readEnvironment, type Config } from "../config/config.ts";
-import { secretsIn } from "../config/secrets.ts";
+import { collectSecrets } from "../config/secrets.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
-import { explained } from "./database-error.ts";
-import { recorded } from "./operator-log.ts";
+import { explainDatabaseError } from "./database-error.ts";
+import { withOperatorLog } from "./operator-log.ts";
 
 const devJson = z.object({
   database_url: z.string(),
@@ -50,7 +50,7 @@ export async function withPostgres<Result>(
   const config = commandConfig();
   try {
     const { openPostgres } = await import("../postgres/index.ts");
-    const log = createLogger("warn", { secrets: secretsIn(config) });
+    const log = createLogger("warn", { secrets: collectSecrets(config) });
     const postgres = await openPostgres({
       url: config.DATABASE_URL,
       instanceId: randomUUID(),
@@ -61,12 +61,12 @@ export async function withPostgres<Result>(
       log,
     });
     try {
-      return await run(recorded(postgres, log), config);
+      return await run(withOperatorLog(postgres, log), config);
     } finally {
       await postgres.close();
     }
   } catch (error) {
-    throw explained(error, config.DATABASE_URL);
+    throw explainDatabaseError(error, config.DATABASE_URL);
   }
 }
 

@@ -2,14 +2,14 @@ import path from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
 import { readConfig, readEnvironment, requireServeConfig } from "../config/config.ts";
-import { secretsIn } from "../config/secrets.ts";
+import { collectSecrets } from "../config/secrets.ts";
 import type { OpenDevWorld } from "../dev/index.ts";
 import type { DevWorldOptions } from "../dev/world.ts";
 import type { Gateway } from "../gateway.ts";
 import { createLogger } from "../log.ts";
 import { CommandError } from "./command-error.ts";
 import { outputFor } from "./output.ts";
-import { untilStopped } from "./serve.ts";
+import { runUntilStopped } from "./serve.ts";
 import { exitCodeOf, ignoreHangUp, onStop } from "./signals.ts";
 
 interface DevOptions {
@@ -50,7 +50,7 @@ async function dev(options: DevOptions): Promise<void> {
   let gateway: Gateway | undefined;
   try {
     const config = requireServeConfig(readConfig({ ...environment, ...world.environment }));
-    const log = createLogger(LOG_LEVEL, { secrets: secretsIn(config), besideText: !options.json });
+    const log = createLogger(LOG_LEVEL, { secrets: collectSecrets(config), besideText: !options.json });
     ignoreHangUp(log);
     const { startGateway } = await import("../gateway.ts");
     // A busy machine must not keep a newcomer out: only a port that was asked for has to be that one.
@@ -60,21 +60,21 @@ async function dev(options: DevOptions): Promise<void> {
     if (options.json) outputFor(true).record({ ...ready.devJson });
     else tell(ready.summary);
     if (options.exitAfterDemo) return await ready.buyOneCall();
-    if (options.demo) await ready.buyOneCall().catch(goOnWithout);
+    if (options.demo) await ready.buyOneCall().catch(reportDemoFailure);
     if (!options.json) {
       tell(
         `\nTry it yourself (a paid call answers 402 with a quote, unless a balance pays):\n\n${ready.curl}\n\nCtrl-C stops everything; the data stays in ${DATA_DIR}.`,
       );
     }
     endQuitting();
-    await untilStopped({ close: () => closeAll(gateway, world) }, log);
+    await runUntilStopped({ close: () => closeAll(gateway, world) }, log);
   } finally {
     await closeAll(gateway, world);
   }
 }
 
 /** A purchase that fails, e.g. of an account that was blocked in the console, is told: what was started is of use all the same. */
-function goOnWithout(error: unknown): void {
+function reportDemoFailure(error: unknown): void {
   process.stderr.write(
     `The demo agent bought nothing: ${error instanceof Error ? error.message : String(error)}\n`,
   );

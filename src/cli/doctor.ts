@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { ConfigError, readEnvironment, readServeConfig } from "../config/config.ts";
-import { secretsIn } from "../config/secrets.ts";
+import { collectSecrets } from "../config/secrets.ts";
 import { createLogger } from "../log.ts";
 import type { Findings } from "../postgres/start-checks.ts";
 import { outputFor } from "./output.ts";
@@ -34,12 +34,12 @@ export function addDoctorCommand(program: Command): void {
 
 async function findProblems(): Promise<Findings & { off: readonly string[] }> {
   try {
-    const [{ checkWorld }, { partsOff }] = await Promise.all([
+    const [{ checkPreconditions: checkWorld }, { disabledFeatures: partsOff }] = await Promise.all([
       import("../start-checks.ts"),
       import("../gateway/disabled-features.ts"),
     ]);
     const config = readServeConfig(readEnvironment());
-    const found = await checkWorld(config, createLogger("error", { secrets: secretsIn(config) }));
+    const found = await checkWorld(config, createLogger("error", { secrets: collectSecrets(config) }));
     return { ...found, off: await partsOff(config) };
   } catch (error) {
     if (error instanceof ConfigError) return { problems: error.problems, warnings: [], off: [] };

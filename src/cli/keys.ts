@@ -4,7 +4,7 @@ import { formatUsdc, type MicroUsd } from "../domain/money.ts";
 import { validateNewKey } from "../domain/new-key.ts";
 import { DEFAULT_SCOPES, type Scope } from "../domain/scope.ts";
 import { BUILT_IN_TOOLS } from "../tools/names.ts";
-import { moment, names, scopes, span, usdc } from "./arguments.ts";
+import { timestamp, names, scopes, duration, usdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 
@@ -36,7 +36,7 @@ export function addKeyCommands(program: Command): void {
     .option(
       "--expires <when>",
       "when it stops working: 30d, 12h, or 2027-01-31T12:00:00Z (default: never)",
-      moment,
+      timestamp,
     )
     .option("--call-limit <amount>", "what a call may cost at most, in USDC", usdc)
     .option("--day-limit <amount>", "what it may take from the balance on a day (UTC), in USDC", usdc)
@@ -63,7 +63,7 @@ export function addKeyCommands(program: Command): void {
     .option(
       "--overlap <span>",
       "how long the old key goes on to work, e.g. 15m or 2d; 0 revokes it at once",
-      span,
+      duration,
       0,
     )
     .option("--json", "print JSON")

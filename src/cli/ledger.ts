@@ -5,7 +5,7 @@ import { formatUsdc } from "../domain/money.ts";
 import { Quotes, stepIdOf } from "../domain/quote.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { CommandError } from "./command-error.ts";
-import { explained } from "./database-error.ts";
+import { explainDatabaseError } from "./database-error.ts";
 import { commandConfig, withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 import { checkTreasury } from "./treasury-check.ts";
@@ -104,7 +104,7 @@ async function migrateDatabase({
         `Serve with ${grantTo} in DATABASE_URL, and repeat this after each update; doctor says whether it is fit.\n`,
       );
   } catch (error) {
-    throw explained(error, url);
+    throw explainDatabaseError(error, url);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { ExplainedFailure, Operations, ServiceStatus } from "../app/operations.ts";
 import type { OperatorAction } from "../app/operations-ports.ts";
 import { ConfigError } from "../config/config.ts";
-import { secretsIn } from "../config/secrets.ts";
+import { collectSecrets } from "../config/secrets.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -64,14 +64,15 @@ async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<
   const missing = Object.entries({ TREASURY_OWNER: treasuryOwner, SOLANA_RPC_URLS: urls });
   const problems = missing.filter(([, value]) => value === undefined).map(([name]) => `${name}: is not set`);
   if (treasuryOwner === undefined || urls === undefined) throw new ConfigError(problems);
-  const [{ makeOperations }, { openSponsor }, { SolanaRpc }, { treasuryOf }, { Quotes }] = await Promise.all([
-    import("../gateway/operations.ts"),
-    import("../gateway/fee-payer.ts"),
-    import("../solana/rpc.ts"),
-    import("../solana/treasury.ts"),
-    import("../domain/quote.ts"),
-  ]);
-  const log = createLogger("error", { secrets: secretsIn(config) });
+  const [{ createOperations: makeOperations }, { openSponsor }, { SolanaRpc }, { treasuryOf }, { Quotes }] =
+    await Promise.all([
+      import("../gateway/operations.ts"),
+      import("../gateway/fee-payer.ts"),
+      import("../solana/rpc.ts"),
+      import("../solana/treasury.ts"),
+      import("../domain/quote.ts"),
+    ]);
+  const log = createLogger("error", { secrets: collectSecrets(config) });
   const sponsor = await openSponsor({ ...config, TREASURY_OWNER: treasuryOwner });
   return makeOperations({
     config,

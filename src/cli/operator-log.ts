@@ -8,7 +8,7 @@ import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 
 /** The ports as commands have them: whatever an operator changes through them is written to the operators' log before. */
-export function recorded(postgres: Postgres, log: Logger): Postgres {
+export function withOperatorLog(postgres: Postgres, log: Logger): Postgres {
   const { accounts, apiKeys, suspense, refunds, operatorActions: actions } = postgres;
   const actor = { accountId: undefined, name: `cli:${userName()}` };
   const act = <Result>(

@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { formatUsdc } from "../domain/money.ts";
-import { explanation } from "./arguments.ts";
+import { reason } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 
@@ -13,7 +13,7 @@ export function addReceiptCommands(program: Command): void {
     .command("refund")
     .description("gives what a receipt debited back to its account, once; the reason stays in the ledger")
     .requiredOption("--receipt <id>", "receipt")
-    .requiredOption("--reason <text>", "why", explanation)
+    .requiredOption("--reason <text>", "why", reason)
     .option("--json", "print JSON")
     .action(async (options: { receipt: string; reason: string; json?: boolean }) => {
       const { receipt, refunded } = await withPostgres((postgres) =>

@@ -7,7 +7,7 @@ import {
   readServeConfig,
   redactedConfig,
 } from "../config/config.ts";
-import { secretsIn } from "../config/secrets.ts";
+import { collectSecrets } from "../config/secrets.ts";
 import type { Gateway } from "../gateway.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { outputFor } from "./output.ts";
@@ -27,9 +27,9 @@ export function addServeCommand(program: Command): void {
         return;
       }
       const config = readServeConfig(environment);
-      const log = createLogger(config.LOG_LEVEL, { secrets: secretsIn(config) });
+      const log = createLogger(config.LOG_LEVEL, { secrets: collectSecrets(config) });
       ignoreHangUp(log);
-      const [{ checkWorld }, { startGateway }] = await Promise.all([
+      const [{ checkPreconditions: checkWorld }, { startGateway }] = await Promise.all([
         import("../start-checks.ts"),
         import("../gateway.ts"),
       ]);
@@ -47,7 +47,7 @@ export function addServeCommand(program: Command): void {
           pay_to: payTo,
         });
       }
-      await untilStopped(gateway, log);
+      await runUntilStopped(gateway, log);
     });
 }
 
@@ -55,14 +55,14 @@ export function addServeCommand(program: Command): void {
  * A signal that comes sooner than this after the first is the same one again, ms: the process that runs this one forwards what
  * the whole process group has been sent.
  */
-const SAME_SIGNAL_MS = 1_000;
+const DUPLICATE_SIGNAL_MS = 1_000;
 
 /** Serves until SIGTERM or SIGINT, then closes in order; a second signal ends at once. */
-export async function untilStopped(gateway: Pick<Gateway, "close">, log: Logger): Promise<void> {
+export async function runUntilStopped(gateway: Pick<Gateway, "close">, log: Logger): Promise<void> {
   const signal = await new Promise(onStop);
   const since = performance.now();
   onStop(() => {
-    if (performance.now() - since > SAME_SIGNAL_MS) process.exit(1);
+    if (performance.now() - since > DUPLICATE_SIGNAL_MS) process.exit(1);
   });
   log.info({ signal }, "stopping: finishing what runs");
   await gateway.close();

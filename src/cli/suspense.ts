@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import type { SuspendedTransfer, SuspenseRecipient, SuspenseStatus } from "../app/treasury-ports.ts";
 import { parseSignature } from "../domain/base58.ts";
 import { formatUsdc } from "../domain/money.ts";
-import { explanation } from "./arguments.ts";
+import { reason } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
 import { limitOption, printPage, type PageOptions } from "./page.ts";
@@ -45,7 +45,7 @@ export function addSuspenseCommands(program: Command): void {
     .requiredOption("--tx <signature>", "signature of the transaction", signature)
     .option("--account <id>", "account whose balance is credited")
     .option("--operator", "the operator, whose own money it is; no balance is credited")
-    .requiredOption("--reason <text>", "why", explanation)
+    .requiredOption("--reason <text>", "why", reason)
     .option("--json", "print JSON")
     .action(assign);
 }

@@ -1,5 +1,5 @@
 import { ConfigError, type Config } from "../config/config.ts";
-import { secretsIn } from "../config/secrets.ts";
+import { collectSecrets } from "../config/secrets.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { createLogger } from "../log.ts";
@@ -35,18 +35,17 @@ export async function checkTreasury(config: Config & { DATABASE_URL: string }): 
     );
     throw new ConfigError(missing.map((name) => `${name}: is not set; audit --chain needs it`));
   }
-  const [{ expectedTreasuryBalance: treasuryDebt }, { openChain }, { treasuryBalance }, { RpcError }] =
-    await Promise.all([
-      import("../postgres/expected-treasury-balance.ts"),
-      import("../solana/index.ts"),
-      import("../solana/treasury-balance.ts"),
-      import("../solana/rpc-failure.ts"),
-    ]);
-  const log = createLogger("error", { secrets: secretsIn(config) });
+  const [{ expectedTreasuryBalance }, { openChain }, { treasuryBalance }, { RpcError }] = await Promise.all([
+    import("../postgres/expected-treasury-balance.ts"),
+    import("../solana/index.ts"),
+    import("../solana/treasury-balance.ts"),
+    import("../solana/rpc-failure.ts"),
+  ]);
+  const log = createLogger("error", { secrets: collectSecrets(config) });
   const rules = { memoPrefix: config.MEMO_PREFIX, waitMs: 0, finalizedAbove: 0n, clock: systemClock, log };
   const { rpc, treasury } = openChain({ urls, treasuryOwner, ...rules });
   // In this order: what is credited after the first look is on the chain before the second.
-  const ledger = await treasuryDebt(config.DATABASE_URL);
+  const ledger = await expectedTreasuryBalance(config.DATABASE_URL);
   const chain = await treasuryBalance(rpc, treasury, AbortSignal.timeout(LIMIT_MS)).catch(
     (error: unknown) => {
       if (error instanceof ToolgateError && error.code === "UNAVAILABLE")

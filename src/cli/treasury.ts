@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { ConfigError, type Config } from "../config/config.ts";
-import { secretsIn } from "../config/secrets.ts";
+import { collectSecrets } from "../config/secrets.ts";
 import { formatUsdc } from "../domain/money.ts";
 import { createLogger } from "../log.ts";
 import { systemClock } from "../system.ts";
@@ -64,7 +64,7 @@ async function feePayerOf(config: Config & { TREASURY_OWNER: string }) {
       import("../solana/index.ts"),
       import("../solana/rpc.ts"),
     ]);
-    const log = createLogger("error", { secrets: secretsIn(config) });
+    const log = createLogger("error", { secrets: collectSecrets(config) });
     const chain = new SolanaRelayChain(new SolanaRpc(urls, { clock: systemClock, log, attemptMs: 3_000 }));
     const lamports = await chain
       .balance(sponsor.feePayer, AbortSignal.timeout(LIMIT_MS))

@@ -2,20 +2,25 @@ import { secretsOfHeader } from "../registered/headers.ts";
 import type { Config } from "./config.ts";
 
 /** Shorter ones are no secrets, and would take words out of the log. */
-const SHORTEST = 6;
+const MIN_SECRET_LENGTH = 6;
 
 /** A part of an RPC address's path that is as long as a key is. */
-const PATH_KEY = 16;
+const MIN_PATH_KEY_LENGTH = 16;
 
 /** Parameters of a database's address that hold one: `password`, `sslpassword` (libpq's names, which the driver takes too). */
 const PASSWORD_PARAMETER = /password/i;
 
 /** The settings that hold secrets. */
-type Holders = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> &
+type SecretSettings = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> &
   Partial<Pick<Config, "tools">>;
 
 /** Every secret value of the configuration, as its log must not have it: passwords and keys, apart from the addresses that they stand in. */
-export function secretsIn({ DATABASE_URL, SOLANA_RPC_URLS = [], upstreams, tools = [] }: Holders): string[] {
+export function collectSecrets({
+  DATABASE_URL,
+  SOLANA_RPC_URLS = [],
+  upstreams,
+  tools = [],
+}: SecretSettings): string[] {
   const database = DATABASE_URL === undefined ? [] : databaseSecrets(new URL(DATABASE_URL));
   const rpcKeys = SOLANA_RPC_URLS.flatMap((text) => rpcSecrets(new URL(text)));
   const apiKeys = upstreams.flatMap(({ apiKey, headers }) => [
@@ -24,7 +29,7 @@ export function secretsIn({ DATABASE_URL, SOLANA_RPC_URLS = [], upstreams, tools
   ]);
   const headers = tools.flatMap((tool) => Object.values(tool.headers).flatMap(secretsOfHeader));
   const secrets = new Set([...database, ...rpcKeys, ...apiKeys, ...headers]);
-  return [...secrets].filter((secret) => secret.length >= SHORTEST);
+  return [...secrets].filter((secret) => secret.length >= MIN_SECRET_LENGTH);
 }
 
 /** A parameter wins over what stands before the host, but both may be told. */
@@ -37,7 +42,7 @@ function databaseSecrets({ password, search }: URL): string[] {
 function rpcSecrets({ username, password, search, pathname }: URL): string[] {
   const credentials = username === "" || password === "" ? "" : `${username}:${password}`;
   const values = parametersOf(search).map(({ value }) => value);
-  const parts = pathname.split("/").filter((part) => part.length >= PATH_KEY);
+  const parts = pathname.split("/").filter((part) => part.length >= MIN_PATH_KEY_LENGTH);
   return [username, password, credentials, ...values, ...parts].flatMap(formsOf);
 }
 

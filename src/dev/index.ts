@@ -3,7 +3,7 @@ import path from "node:path";
 import process from "node:process";
 import { randomUUID } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
-import { secretsIn } from "../config/secrets.ts";
+import { collectSecrets } from "../config/secrets.ts";
 import { DEFAULT_SCOPES } from "../domain/scope.ts";
 import { createLogger } from "../log.ts";
 import { openPostgres } from "../postgres/index.ts";
@@ -139,7 +139,7 @@ async function agentOf(databaseUrl: string, state: DevState): Promise<{ accountI
     random: systemRandom,
     leaseMs: 15_000,
     poolSize: 2,
-    log: createLogger("warn", { secrets: secretsIn({ DATABASE_URL: databaseUrl, upstreams: [] }) }),
+    log: createLogger("warn", { secrets: collectSecrets({ DATABASE_URL: databaseUrl, upstreams: [] }) }),
   });
   try {
     const { accountId } = await postgres.accounts.create(state.wallet.publicKey.toBase58());

@@ -12,7 +12,7 @@ import { systemClock } from "../system.ts";
 import type { OpenRelay } from "./relay.ts";
 
 /** What the keeper is made of. */
-export interface KeeperParts {
+export interface WorkerParts {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
   readonly chain: SolanaChain;
@@ -24,7 +24,7 @@ export interface KeeperParts {
 }
 
 /** Makes the keeper of the treasury and of the relay, not started yet. */
-export function makeKeeper({
+export function createWorker({
   config,
   postgres,
   chain,
@@ -32,7 +32,7 @@ export function makeKeeper({
   relay,
   metrics,
   log,
-}: KeeperParts): BackgroundWorker {
+}: WorkerParts): BackgroundWorker {
   const { MEMO_PREFIX: memoPrefix } = config;
   const watchIntervalMs = config.WATCH_INTERVAL_MS;
   const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);

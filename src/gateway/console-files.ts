@@ -5,7 +5,7 @@ import type { Logger } from "../log.ts";
 import { readBuiltFiles } from "../transport/console-server/built-files.ts";
 import { isLoopback } from "../transport/console-server/cookie.ts";
 import { ConsoleFiles } from "../transport/console-server/console-files.ts";
-import type { ConsolePlace } from "../transport/console-server/console-origin.ts";
+import type { ConsoleOrigin } from "../transport/console-server/console-origin.ts";
 import { DevWallet } from "../transport/console-server/dev-wallet.ts";
 
 /** Where `npm run build:console` puts the console. */
@@ -19,7 +19,7 @@ export function isConsoleBuilt(): boolean {
 /** What the console's page is served with. */
 export interface ConsoleFilesSettings {
   readonly config: Pick<ServeConfig, "HOST" | "PUBLIC_URL" | "CONSOLE_URL">;
-  readonly place: ConsolePlace;
+  readonly origin: ConsoleOrigin;
   /** Secret key of the development setup's wallet; undefined in production. */
   readonly devWallet: Uint8Array | undefined;
   readonly log: Logger;
@@ -29,19 +29,19 @@ export interface ConsoleFilesSettings {
 
 /** Reads the built console, or says once that there is none: everything else works without it. */
 export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
-  const { config, place, devWallet, log, folder = BUILT } = settings;
+  const { config, origin: place, devWallet, log, folder = BUILT } = settings;
   const files = readBuiltFiles(folder);
   if (!files)
     log.warn("the console is not built, and /console/ says so: run npm run build:console, then start again");
   return new ConsoleFiles({
     files,
     https: () => place.url.protocol === "https:",
-    devWallet: devWallet && isOnlyHere(config) ? new DevWallet(devWallet, place) : undefined,
+    devWallet: devWallet && isLocalOnly(config) ? new DevWallet(devWallet, place) : undefined,
   });
 }
 
 /** Whether nobody comes from elsewhere, by an address or through a tunnel: whoever does could take the development wallet's key. */
-function isOnlyHere({ HOST, PUBLIC_URL, CONSOLE_URL }: ConsoleFilesSettings["config"]): boolean {
+function isLocalOnly({ HOST, PUBLIC_URL, CONSOLE_URL }: ConsoleFilesSettings["config"]): boolean {
   const named = [PUBLIC_URL, CONSOLE_URL]
     .filter((url) => url !== undefined)
     .map((url) => new URL(url).hostname);

@@ -6,15 +6,15 @@ import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { lazySignInForms, type SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
-import { connectDoor } from "../transport/connect/connect-handler.ts";
+import { connectHandler } from "../transport/connect/connect-handler.ts";
 import {
-  ConsoleDoor,
+  ConsoleHandler,
   RPC_PATH,
-  type ConsoleDoorOptions,
+  type ConsoleHandlerOptions,
 } from "../transport/console-server/console-handler.ts";
-import { ConsolePlace } from "../transport/console-server/console-origin.ts";
-import { SessionGate } from "../transport/console-server/session-authenticator.ts";
-import { ExportDoor } from "../transport/exports/export-handler.ts";
+import { ConsoleOrigin } from "../transport/console-server/console-origin.ts";
+import { SessionAuthenticator } from "../transport/console-server/session-authenticator.ts";
+import { ExportHandler } from "../transport/exports/export-handler.ts";
 import { receiptsFile, runsFile } from "../transport/exports/history-files.ts";
 import { statementFile } from "../transport/exports/statement-file.ts";
 import { Pipeline } from "../transport/pipeline.ts";
@@ -25,7 +25,7 @@ import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { sessionService } from "../transport/services/session-service.ts";
 import { VERSION } from "../version.ts";
 import { openConsoleFiles } from "./console-files.ts";
-import { makeDepositService } from "./deposits.ts";
+import { createDepositService } from "./deposits.ts";
 import type { Addresses } from "./servers.ts";
 import { keyRulesOf } from "./key-rules.ts";
 
@@ -41,47 +41,47 @@ export interface ConsoleOptions {
   readonly addresses: () => Addresses;
   /** The operator's services, which operators' sessions may ask too. */
   readonly operators: readonly ServiceBinding[];
-  readonly failed: ConsoleDoorOptions["failed"];
+  readonly failed: ConsoleHandlerOptions["failed"];
   /** Secret key of the development setup's wallet; undefined in production. */
   readonly devWallet: Uint8Array | undefined;
 }
 
 /** The console's door, and what is behind it. */
 export interface Console {
-  readonly door: ConsoleDoor;
+  readonly handler: ConsoleHandler;
   /** Resolves when nothing is worked on any more. */
   idle(): Promise<void>;
 }
 
 /** Makes the services that sessions ask, and the door to them. */
-export function makeConsole(options: ConsoleOptions): Console {
+export function createConsole(options: ConsoleOptions): Console {
   const { config, postgres, log, addresses, operators, failed, devWallet } = options;
-  const place = new ConsolePlace({
+  const place = new ConsoleOrigin({
     host: config.HOST,
     publicUrl: config.CONSOLE_URL ?? config.PUBLIC_URL,
     url: () => addresses().consoleUrl,
   });
-  const gate = new SessionGate({
+  const gate = new SessionAuthenticator({
     sessions: postgres.sessions,
-    place,
+    origin: place,
     clock: systemClock,
     trustedProxies: config.TRUSTED_PROXY_HOPS,
   });
   const bindings = [sessionsOf(options, place), ...servicesOf(options), ...operators];
   const pipeline = new Pipeline(gate, bindings, postgres.withoutOutageErrors(log));
-  const rpc = connectDoor({
+  const rpc = connectHandler({
     pipeline,
     services: bindings.map(({ service }) => service),
     random: systemRandom,
     bodyLimit: config.BODY_LIMIT_BYTES,
-    under: RPC_PATH,
+    pathPrefix: RPC_PATH,
   });
-  const files = openConsoleFiles({ config, place, devWallet, log });
+  const files = openConsoleFiles({ config, origin: place, devWallet, log });
   const { statements, receipts, runs } = postgres.accountQueries;
   const exported = [statementFile(statements), receiptsFile(receipts), runsFile(runs)];
-  const exports = new ExportDoor({ gate, files: exported, random: systemRandom, failed });
+  const exports = new ExportHandler({ authenticator: gate, files: exported, random: systemRandom, failed });
   return {
-    door: new ConsoleDoor({ rpc, exports, files, place, random: systemRandom, failed }),
+    handler: new ConsoleHandler({ rpc, exports, files, origin: place, random: systemRandom, failed }),
     idle: async () => void (await Promise.all([pipeline.idle(), exports.idle()])),
   };
 }
@@ -89,7 +89,7 @@ export function makeConsole(options: ConsoleOptions): Console {
 /** Signing in, and what comes of it. */
 function sessionsOf(
   { postgres, deps, chain, addresses }: ConsoleOptions,
-  place: ConsolePlace,
+  place: ConsoleOrigin,
 ): ServiceBinding {
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const { signInChallenges: challenges, sessions, accounts } = postgres;
@@ -107,7 +107,7 @@ function sessionsOf(
     const gasless = deps.relay !== undefined;
     return { baseUrl, version: VERSION, treasuryOwner, payTo, usdcMint, gasless, grpcAddress };
   };
-  return sessionService({ signIn, sessions, place, clock: systemClock, installation });
+  return sessionService({ signIn, sessions, origin: place, clock: systemClock, installation });
 }
 
 /** What every session may ask for its account. */
@@ -116,6 +116,6 @@ function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOpti
     consoleKeyService(postgres.apiKeys, keyRulesOf(deps)),
     balanceService(postgres.accountQueries),
     historyService(postgres.accountQueries),
-    makeDepositService({ config, postgres, chain, quotes: deps.quotes, metrics, log }),
+    createDepositService({ config, postgres, chain, quotes: deps.quotes, metrics, log }),
   ];
 }

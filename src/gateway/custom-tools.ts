@@ -6,7 +6,7 @@ import type { OpenTools } from "../registered/open-tools.ts";
 import type { RegisteredSettings } from "../registered/settings.ts";
 
 /** The operator's own tools, and the end of their connections. */
-export interface OpenRegistered {
+export interface OpenCustomTools {
   readonly tools: readonly Tool[];
   close(): Promise<void>;
 }
@@ -15,10 +15,10 @@ export interface OpenRegistered {
  * Opens the tools that the configuration registers. What they do not use is not even loaded.
  * @throws ConfigError with every problem that can be known without asking a server
  */
-export async function openRegistered(
+export async function openCustomTools(
   { tools }: Pick<ServeConfig, "tools">,
   log: Logger,
-): Promise<OpenRegistered> {
+): Promise<OpenCustomTools> {
   if (tools.length === 0) return { tools: [], close: async () => {} };
   const opened = await open(tools, log);
   if (opened.problems.length > 0) {
@@ -30,7 +30,7 @@ export async function openRegistered(
 }
 
 /** What would keep the tools that the configuration registers from being opened; no server is asked. */
-export async function registeredProblems(
+export async function customToolProblems(
   { tools }: Pick<ServeConfig, "tools">,
   log: Logger,
 ): Promise<readonly string[]> {

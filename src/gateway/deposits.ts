@@ -25,7 +25,7 @@ export interface DepositParts {
 }
 
 /** Makes the service of deposits. */
-export function makeDepositService(parts: DepositParts): ServiceBinding<typeof DepositService> {
+export function createDepositService(parts: DepositParts): ServiceBinding<typeof DepositService> {
   const { config, postgres, chain, quotes, metrics, log } = parts;
   const { rpc, treasury } = chain;
   const memoPrefix = config.MEMO_PREFIX;

@@ -5,7 +5,7 @@ import { isConsoleBuilt } from "./console-files.ts";
 import { openEngine } from "./sandbox-engine.ts";
 
 /** Every part that `serve` would start without: its name, what that means for callers, and what turns it on. */
-export async function partsOff(config: ServeConfig): Promise<string[]> {
+export async function disabledFeatures(config: ServeConfig): Promise<string[]> {
   const off: string[] = [];
   if (!isConsoleBuilt()) off.push("console: /console/ shows no pages; run npm run build:console");
   if (config.FEE_PAYER_KEYPAIR === undefined) {

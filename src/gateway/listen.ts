@@ -4,7 +4,7 @@ import { ConfigError, type ServeConfig } from "../config/config.ts";
 export type PortSetting = "PORT" | "GRPC_PORT" | "METRICS_PORT";
 
 /** What listens on a port. */
-export interface Door {
+export interface Listener {
   /** @returns the port. @throws Error when it cannot be had */
   listen(host: string, port: number): Promise<number>;
 }
@@ -14,8 +14,8 @@ export interface Door {
  * @returns the port
  * @throws ConfigError when the port cannot be had
  */
-export async function openDoor(
-  door: Door,
+export async function listenOnPort(
+  door: Listener,
   config: ServeConfig,
   setting: PortSetting,
   movable: boolean,

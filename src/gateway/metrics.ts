@@ -4,17 +4,17 @@ import type { MetricsServer } from "../metrics/index.ts";
 import { silentMetrics } from "../metrics/silent-metrics.ts";
 
 /** Where figures go, and the door where they are read; undefined: nobody measures. */
-export interface Measuring {
+export interface OpenMetrics {
   readonly metrics: Metrics;
-  readonly door: MetricsServer | undefined;
+  readonly server: MetricsServer | undefined;
 }
 
 /** Measures where METRICS_PORT is set; elsewhere the library is not even loaded. */
 export async function openMetrics({
   METRICS_PORT: port,
-}: Pick<ServeConfig, "METRICS_PORT">): Promise<Measuring> {
-  if (port === undefined) return { metrics: silentMetrics, door: undefined };
+}: Pick<ServeConfig, "METRICS_PORT">): Promise<OpenMetrics> {
+  if (port === undefined) return { metrics: silentMetrics, server: undefined };
   const { MetricsServer, PrometheusMetrics } = await import("../metrics/index.ts");
   const metrics = new PrometheusMetrics();
-  return { metrics, door: new MetricsServer(metrics) };
+  return { metrics, server: new MetricsServer(metrics) };
 }

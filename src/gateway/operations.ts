@@ -18,7 +18,7 @@ export interface OperationsParts {
 }
 
 /** Makes the operator's look at the service. */
-export function makeOperations({
+export function createOperations({
   config,
   postgres,
   chain,

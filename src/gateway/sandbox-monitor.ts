@@ -6,14 +6,14 @@ import { systemClock } from "../system.ts";
 import type { Proof } from "../tools/define-tool.ts";
 
 /** What it needs. */
-export interface SandboxWatchOptions {
+export interface SandboxMonitorOptions {
   readonly engine: SandboxEngine;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
 /** Pause after the first failure and the longest one, ms. */
-const [FIRST_PAUSE_MS, MOST_PAUSE_MS] = [1_000, 300_000];
+const [FIRST_PAUSE_MS, MAX_PAUSE_MS] = [1_000, 300_000];
 
 /** How long the engine may take to show that it holds, ms: starting Python a few times on a busy machine is slow. */
 const HEALTH_MS = 120_000;
@@ -22,13 +22,13 @@ const HEALTH_MS = 120_000;
 const [REAP_EVERY_MS, OLDEST_MS] = [60_000, 15 * 60_000];
 
 /** Sees whether the sandbox holds, until it was seen once, and clears away what executions have left behind. */
-export class SandboxWatch {
-  readonly #options: SandboxWatchOptions;
+export class SandboxMonitor {
+  readonly #options: SandboxMonitorOptions;
   readonly #stopping = new AbortController();
   #proof: Proof = "running";
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(options: SandboxWatchOptions) {
+  constructor(options: SandboxMonitorOptions) {
     this.#options = options;
     options.metrics.set("toolgate_sandbox_ready", 0);
   }
@@ -51,7 +51,7 @@ export class SandboxWatch {
 
   async #prove(signal: AbortSignal): Promise<void> {
     const { engine, metrics, log } = this.#options;
-    for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS)) {
+    for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
       try {
         await engine.health(AbortSignal.any([signal, AbortSignal.timeout(HEALTH_MS)]));
         const { isolationLayers, languages } = await engine.capabilities();

@@ -5,7 +5,7 @@ import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";
 import { openEngine } from "./sandbox-engine.ts";
-import { SandboxWatch } from "./sandbox-monitor.ts";
+import { SandboxMonitor } from "./sandbox-monitor.ts";
 
 /** The sandbox, as the tools need it, and its end. */
 export interface OpenSandbox {
@@ -32,7 +32,7 @@ export async function openSandbox(
     return undefined;
   }
   const runs = postgres.sandboxRuns;
-  const watch = new SandboxWatch({ engine, metrics, log });
+  const watch = new SandboxMonitor({ engine, metrics, log });
   const deaf = runs.onCancel((runId) => {
     engine
       .cancel(runId)

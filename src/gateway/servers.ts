@@ -13,17 +13,17 @@ import type { Logger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SolanaChain } from "../solana/index.ts";
 import { systemRandom } from "../system.ts";
-import { Access } from "../transport/key-authenticator.ts";
-import { connectDoor } from "../transport/connect/connect-handler.ts";
-import { DocumentDoor } from "../transport/documents/document-handler.ts";
+import { KeyAuthenticator } from "../transport/key-authenticator.ts";
+import { connectHandler } from "../transport/connect/connect-handler.ts";
+import { DocumentHandler } from "../transport/documents/document-handler.ts";
 import { llmsText } from "../transport/documents/llms.ts";
 import { openApiDocument } from "../transport/documents/openapi.ts";
 import { GrpcServer } from "../transport/grpc/server.ts";
-import { CallerOrigin } from "../transport/http/origin-policy.ts";
+import { OriginPolicy } from "../transport/http/origin-policy.ts";
 import { Cors } from "../transport/http/cors.ts";
 import { Facade } from "../transport/http/facade.ts";
 import { HttpServer } from "../transport/http/server.ts";
-import { McpDoor } from "../transport/mcp/mcp-handler.ts";
+import { McpHandler } from "../transport/mcp/mcp-handler.ts";
 import { Pipeline } from "../transport/pipeline.ts";
 import { healthService } from "../transport/services/health-service.ts";
 import { paymentService } from "../transport/services/payment-service.ts";
@@ -31,13 +31,13 @@ import { receiptService } from "../transport/services/receipt-service.ts";
 import { runService } from "../transport/services/run-service.ts";
 import { toolService } from "../transport/services/tool-service.ts";
 import { VERSION } from "../version.ts";
-import { makeConsole } from "./console.ts";
+import { createConsole } from "./console.ts";
 import { keyRulesOf } from "./key-rules.ts";
-import { makeOperations } from "./operations.ts";
+import { createOperations } from "./operations.ts";
 import { operatorServices } from "./operator-services.ts";
 
 /** What the doors lead to. */
-export interface DoorsOptions {
+export interface ServersOptions {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
   readonly deps: CallToolDeps;
@@ -60,7 +60,7 @@ export interface Addresses {
 }
 
 /** The doors, and what is behind all of them. */
-export interface Doors {
+export interface Servers {
   readonly http: HttpServer;
   readonly grpc: GrpcServer;
   /** Resolves when nothing is worked on any more behind any of them. */
@@ -68,7 +68,7 @@ export interface Doors {
 }
 
 /** Makes the services and the doors to them, still closed. */
-export function makeDoors({
+export function createServers({
   config,
   postgres,
   deps,
@@ -77,7 +77,7 @@ export function makeDoors({
   log,
   addresses,
   devWallet,
-}: DoorsOptions): Doors {
+}: ServersOptions): Servers {
   const baseUrl = () => addresses().baseUrl;
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const payment = {
@@ -96,7 +96,7 @@ export function makeDoors({
     healthService(postgres.health, VERSION),
   ];
   const keyRules = keyRulesOf(deps);
-  const operations = makeOperations({
+  const operations = createOperations({
     config,
     postgres,
     chain,
@@ -104,7 +104,7 @@ export function makeDoors({
     feePayer: payment.feePayer,
   });
   const internal = operatorServices({ postgres, keyRules, operations, tokenAccount: payTo, log });
-  const access = new Access(postgres.authenticator, postgres.rateLimiter, metrics);
+  const access = new KeyAuthenticator(postgres.authenticator, postgres.rateLimiter, metrics);
   const pipeline = new Pipeline(access, [...open, ...internal], postgres.withoutOutageErrors(log));
   const origins = config.CORS_ORIGINS ?? [];
   const common = { pipeline, random: systemRandom, bodyLimit: config.BODY_LIMIT_BYTES };
@@ -118,19 +118,19 @@ export function makeDoors({
       healthServiceRoutes,
     ]),
     errorBindings: [...errorErrors, ...paymentErrors, ...healthErrors],
-    mcp: new McpDoor(pipeline, deps.catalogue),
-    callerOrigin: new CallerOrigin({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins }),
+    mcp: new McpHandler(pipeline, deps.catalogue),
+    originPolicy: new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins }),
   });
   const subject = { catalogue: deps.catalogue, version: VERSION, baseUrl, gasless: deps.relay !== undefined };
   const failed = (error: unknown, requestId: string) => facade.failed(pipeline.failure(error, requestId));
-  const documents = new DocumentDoor({
+  const documents = new DocumentHandler({
     documents: [openApiDocument(baseUrl, VERSION), llmsText(subject)],
     random: systemRandom,
     failed,
   });
-  const connect = connectDoor({ ...common, services: open.map(({ service }) => service) });
+  const connect = connectHandler({ ...common, services: open.map(({ service }) => service) });
   const services = [...open, ...internal].map(({ service }) => service);
-  const console = makeConsole({
+  const console = createConsole({
     config,
     postgres,
     deps,
@@ -143,7 +143,7 @@ export function makeDoors({
     devWallet,
   });
   return {
-    http: new HttpServer({ documents, console: console.door, cors: new Cors(origins), connect, facade }),
+    http: new HttpServer({ documents, console: console.handler, cors: new Cors(origins), connect, facade }),
     idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),
     grpc: new GrpcServer({ ...common, services, health: postgres.health }),
   };

@@ -7,7 +7,7 @@ import type { Logger } from "../log.ts";
 import { systemClock } from "../system.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SandboxDeps } from "../tools/sandbox/deps.ts";
-import { openRegistered } from "./custom-tools.ts";
+import { openCustomTools } from "./custom-tools.ts";
 import { openSandbox } from "./sandbox.ts";
 
 /** What the tools reach the outside world through. */
@@ -38,7 +38,7 @@ export async function openToolParts(
 ): Promise<ToolParts> {
   const [inference, registered] = await Promise.all([
     config.upstreams.length === 0 ? undefined : openModels(config.upstreams, log),
-    openRegistered(config, log),
+    openCustomTools(config, log),
   ]);
   const sandbox = await openSandbox(config, postgres, metrics, log);
   return {

@@ -1,7 +1,7 @@
 import type { LookupFunction } from "node:net";
 import OpenAI from "openai";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts";
-import { AnswerTooLongError, openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
+import { ResponseTooLongError, openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
 import { Completion } from "./completion.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";
 import { Patience } from "./patience.ts";
@@ -188,7 +188,7 @@ function limitReached(error: unknown, { stopped, late, stalled }: Circumstances)
 }
 
 function causedByLength(error: unknown): boolean {
-  return error instanceof Error && (error instanceof AnswerTooLongError || causedByLength(error.cause));
+  return error instanceof Error && (error instanceof ResponseTooLongError || causedByLength(error.cause));
 }
 
 /** Reads what is left of an answer, so that its connection can be used again; for a moment, then it is closed. */

@@ -5,7 +5,7 @@ import { ForbiddenAddressError, mayConnect, networkFor, type Guard, type Network
 import { guardedLookup } from "./guarded-lookup.ts";
 
 /** Longest answer that is read unless told otherwise, bytes, after decompression: far more than any model writes. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** How long a connection may take, ms. */
 const CONNECT_MS = 10_000;
@@ -29,7 +29,7 @@ export interface OpenFetch {
 }
 
 /** An answer that is longer than anybody wants to read. */
-export class AnswerTooLongError extends RangeError {
+export class ResponseTooLongError extends RangeError {
   override name = "AnswerTooLongError";
 
   constructor(most: number) {
@@ -46,7 +46,10 @@ export function guardedFetch(options: GuardedFetchOptions): Fetch {
 }
 
 /** The same, for those that come to an end before the process does. */
-export function openGuardedFetch({ maxBytes = MAX_ANSWER_BYTES, ...guard }: GuardedFetchOptions): OpenFetch {
+export function openGuardedFetch({
+  maxBytes = MAX_RESPONSE_BYTES,
+  ...guard
+}: GuardedFetchOptions): OpenFetch {
   const dispatcher = new Agent({
     connect: guardedConnector(guard),
     // The caller's own time limit is the one that counts.
@@ -73,7 +76,7 @@ export function openGuardedFetch({ maxBytes = MAX_ANSWER_BYTES, ...guard }: Guar
       throw new TypeError(`the server answered with HTTP ${status}, which is no status`);
     }
     // Without the words after the status, which a server may write in any bytes and nobody needs.
-    return new Response(bounded(answer.body, maxBytes), { status, headers: [...answer.headers] });
+    return new Response(limitBody(answer.body, maxBytes), { status, headers: [...answer.headers] });
   };
   return { fetch: guarded, close: () => dispatcher.destroy() };
 }
@@ -109,16 +112,16 @@ function guardedConnector(guard: Guard): buildConnector.connector {
   };
 }
 
-function bounded(body: AsyncIterable<Uint8Array> | null, most: number): ReadableStream<Uint8Array> | null {
-  return body && ReadableStream.from(upTo(most, body));
+function limitBody(body: AsyncIterable<Uint8Array> | null, most: number): ReadableStream<Uint8Array> | null {
+  return body && ReadableStream.from(limitedChunks(most, body));
 }
 
 /** @throws AnswerTooLongError as soon as there is more */
-async function* upTo(most: number, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+async function* limitedChunks(most: number, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > most) throw new AnswerTooLongError(most);
+    if (size > most) throw new ResponseTooLongError(most);
     yield chunk;
   }
 }

@@ -70,9 +70,9 @@ export class DetailedError extends ToolgateError {
  * An abort, whichever way it surfaces, becomes CANCELLED, with the gRPC status DEADLINE_EXCEEDED when a deadline was its reason.
  */
 export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Failure {
-  const expected = known(thrown);
-  const error = expected ?? unexpected(thrown);
-  if (!expected || (error.status >= 500 && reasonOf(error) !== undefined))
+  const expected = expectedError(thrown);
+  const error = expected ?? internalError(thrown);
+  if (!expected || (error.status >= 500 && hiddenCause(error) !== undefined))
     log.error({ requestId, err: thrown }, "a request failed");
   const rpc = isTimeout(thrown) ? "DEADLINE_EXCEEDED" : error.rpc;
   if (error instanceof DetailedError) {
@@ -83,7 +83,7 @@ export function failureOf(thrown: unknown, requestId: string, log: ErrorLog): Fa
   return { error, rpc, detail, headers: headersOf(error), offer: undefined };
 }
 
-function known(thrown: unknown): ToolgateError | undefined {
+function expectedError(thrown: unknown): ToolgateError | undefined {
   if (thrown instanceof ToolgateError) return thrown;
   if (isTimeout(thrown))
     return new ToolgateError("CANCELLED", "the deadline passed before the answer was there", {
@@ -100,13 +100,13 @@ function isTimeout(thrown: unknown): boolean {
 }
 
 /** What lies behind it, which the caller is not told. */
-function reasonOf(error: ToolgateError): unknown {
+function hiddenCause(error: ToolgateError): unknown {
   return error instanceof DetailedError && error.cause instanceof ToolgateError
     ? error.cause.cause
     : error.cause;
 }
 
-function unexpected(thrown: unknown): ToolgateError {
+function internalError(thrown: unknown): ToolgateError {
   return new ToolgateError(
     "INTERNAL",
     "something went wrong on our side; repeat the request with the same idempotency key",

@@ -3,7 +3,7 @@ import type { Authenticator, RateLimiter } from "../app/ports.ts";
 import { KEY_PREFIX } from "../domain/api-key.ts";
 import { ToolgateError } from "../domain/errors.ts";
 import type { RateDecision } from "../domain/rate-limit.ts";
-import type { Admission, Arrival, Gate } from "./authentication.ts";
+import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
 import type { Endpoint } from "./services/service-impl.ts";
 
 /** A refusal of somebody who is known, with what the rate headers say. */
@@ -37,12 +37,12 @@ export class RateLimitedError extends RatedError {
   }
 }
 
-const ANYONE: Admission = { caller: undefined, rate: undefined };
+const ANONYMOUS: Authentication = { caller: undefined, rate: undefined };
 /** `Bearer` in any case, spaces, one token (RFC 6750 section 2.1, RFC 9110 section 11.1). */
 const BEARER = /^bearer +([\x21-\x7e]{1,256})$/i;
 
 /** Admits API keys within their rate, the same on every transport. */
-export class Access implements Gate {
+export class KeyAuthenticator implements RequestAuthenticator {
   readonly #authenticator: Authenticator;
   readonly #rateLimiter: RateLimiter;
   readonly #metrics: Metrics | undefined;
@@ -57,9 +57,10 @@ export class Access implements Gate {
    * Checks the key, then its rate; a bad key takes nothing from any bucket.
    * @throws ToolgateError UNAUTHORIZED; RateLimitedError; ToolgateError FORBIDDEN for a blocked account
    */
-  async admit(demand: Endpoint["key"], arrival: Arrival): Promise<Admission> {
-    if (demand === "none" || (demand === "optional" && arrival.authorization === undefined)) return ANYONE;
-    const found = this.#authenticator.authenticate(secretOf(arrival.authorization));
+  async authenticate(demand: Endpoint["key"], credentials: Credentials): Promise<Authentication> {
+    if (demand === "none" || (demand === "optional" && credentials.authorization === undefined))
+      return ANONYMOUS;
+    const found = this.#authenticator.authenticate(secretOf(credentials.authorization));
     const caller = found instanceof Promise ? await found : found;
     if (!caller) throw this.#refused();
     const taken = this.#rateLimiter.take(caller);

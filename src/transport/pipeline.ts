@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/errors.ts";
 import { failureOf, type ErrorLog, type Failure } from "./error-details.ts";
-import type { Admission, Arrival, Gate } from "./authentication.ts";
+import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
 import type { Endpoint, ServiceBinding } from "./services/service-impl.ts";
 import { validate } from "./validation.ts";
@@ -24,12 +24,12 @@ export interface Operation<I extends DescMessage = DescMessage, O extends DescMe
  * parsed for strangers, then `answer` (rights, rules of the contract, service). What is thrown on the way is told by `failure`.
  */
 export class Pipeline {
-  readonly #gate: Gate;
+  readonly #gate: RequestAuthenticator;
   readonly #operations = new Map<DescMethod, Operation>();
   readonly #log: ErrorLog;
   readonly #working = new Set<Promise<unknown>>();
 
-  constructor(gate: Gate, services: readonly ServiceBinding[], log: ErrorLog) {
+  constructor(gate: RequestAuthenticator, services: readonly ServiceBinding[], log: ErrorLog) {
     this.#gate = gate;
     this.#log = log;
     for (const { service, endpoints } of services) {
@@ -52,23 +52,23 @@ export class Pipeline {
   }
 
   /**
-   * Checks the key or the session, and its rate. The door sends the rate headers of the admission with whatever it answers.
+   * Checks the key or the session, and its rate. The door sends the rate headers of the authentication with whatever it answers.
    * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
    */
-  admit(operation: Operation, arrival: Arrival): Promise<Admission> {
-    return this.#gate.admit(operation.endpoint.key, arrival);
+  authenticate(operation: Operation, credentials: Credentials): Promise<Authentication> {
+    return this.#gate.authenticate(operation.endpoint.key, credentials);
   }
 
   /**
    * Checks the rights and the rules of the contract, then asks the service.
    * @throws ToolgateError and whatever the service throws
    */
-  async answer<I extends DescMessage, O extends DescMessage>(
+  async invoke<I extends DescMessage, O extends DescMessage>(
     { method, endpoint }: Operation<I, O>,
     request: MessageShape<I>,
     context: RequestContext,
   ): Promise<MessageShape<O>> {
-    const call = permitted(endpoint, context);
+    const call = authorizedCall(endpoint, context);
     validate(method.input, request);
     const working = call(request);
     this.#working.add(working);
@@ -91,16 +91,16 @@ export class Pipeline {
 }
 
 /** The endpoint's call for this caller, who has the rights to it. @throws ToolgateError UNAUTHORIZED, FORBIDDEN */
-function permitted<I extends DescMessage, O extends DescMessage>(
+function authorizedCall<I extends DescMessage, O extends DescMessage>(
   endpoint: Endpoint<I, O>,
   context: RequestContext,
 ): (request: MessageShape<I>) => Promise<MessageInitShape<O>> {
   if (endpoint.key !== "required") return (request) => endpoint.call(request, context);
-  const keyed = demandRights(endpoint, context);
+  const keyed = requireRights(endpoint, context);
   return (request) => endpoint.call(request, keyed);
 }
 
-function demandRights(
+function requireRights(
   endpoint: Extract<Endpoint, { key: "required" }>,
   context: RequestContext,
 ): KeyedContext {

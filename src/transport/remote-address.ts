@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 
 /** What a door knows of where a request comes from. */
-export interface Origin {
+export interface RemotePeer {
   /** The other end of the connection; undefined once it is gone. */
   readonly peer: string | undefined;
   /** X-Forwarded-For, header or metadata, as sent; repeated ones joined. */
@@ -23,7 +23,7 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  * entries than proxies, or with something else than an address at that place, it is the other end of the connection.
  * @param trustedProxies how many proxies stand before this server and append to X-Forwarded-For
  */
-export function clientAddress({ peer, forwardedFor }: Origin, trustedProxies: number): string {
+export function clientAddress({ peer, forwardedFor }: RemotePeer, trustedProxies: number): string {
   const written = forwardedFor?.slice(-LONGEST_ENTRY * trustedProxies);
   const entry = trustedProxies === 0 ? undefined : written?.split(",").at(-trustedProxies)?.trim();
   return (entry === undefined ? undefined : plainAddress(entry)) ?? plainAddress(peer ?? "") ?? "unknown";

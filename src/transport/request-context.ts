@@ -2,9 +2,9 @@ import type { Caller } from "../domain/caller.ts";
 import type { Random } from "../domain/clock.ts";
 import type { Memo } from "../domain/memo.ts";
 import type { ProgressListener } from "../domain/tool.ts";
-import type { Visitor } from "./authentication.ts";
+import type { ClientInfo } from "./authentication.ts";
 import type { Header } from "./header.ts";
-import type { ToldSettlement } from "./x402/settlement.ts";
+import type { SettlementReport } from "./x402/settlement.ts";
 
 /** What a service knows of a request besides its message, whichever door it came through. */
 export interface RequestContext {
@@ -23,15 +23,15 @@ export interface RequestContext {
   /** Path of the request, e.g. `/mcp`: what x402 names as the paid resource. Undefined over gRPC and Connect. */
   readonly path?: string | undefined;
   /** Hears what became of the call's x402 payment, before its answer or failure; the door sends the header with either. */
-  readonly settled?: (told: ToldSettlement) => void;
+  readonly onSettlement?: (told: SettlementReport) => void;
   /** Tells the caller how far a long call has come; undefined where nobody asked for it. */
   readonly progress?: ProgressListener | undefined;
   /** Idempotency-Key, header or metadata, as sent. */
   readonly idempotencyKey: string | undefined;
   /** Who is in front of the page; undefined at doors that serve none. */
-  readonly visitor?: Visitor | undefined;
+  readonly client?: ClientInfo | undefined;
   /** Adds a header to the answer, e.g. a cookie; undefined at doors where none can be added. A failed call's answer goes without. */
-  readonly answerHeader?: (header: Header) => void;
+  readonly addHeader?: (header: Header) => void;
   /** The memo form that a 402 answer of this door announces; both are accepted everywhere. */
   readonly memoForm: Memo["form"];
 }
@@ -42,7 +42,7 @@ export interface KeyedContext extends RequestContext {
 }
 
 /** Hex digits of an identifier, and how many identifiers are drawn at once, because small draws are dear. */
-const [DIGITS, DRAWN] = [32, 128];
+const [DIGITS, BATCH] = [32, 128];
 
 /** Gives out request identifiers: `req_` and 128 random bits in hex. */
 export class RequestIds {
@@ -56,7 +56,7 @@ export class RequestIds {
 
   next(): string {
     if (this.#used === this.#drawn.length) {
-      this.#drawn = Buffer.from(this.#random.bytes((DRAWN * DIGITS) / 2)).toString("hex");
+      this.#drawn = Buffer.from(this.#random.bytes((BATCH * DIGITS) / 2)).toString("hex");
       this.#used = 0;
     }
     const from = this.#used;

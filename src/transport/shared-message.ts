@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 
 /** The encoded forms of messages that answer many requests. */
-const forms = new WeakMap<Message, Map<string, Buffer>>();
+const encodings = new WeakMap<Message, Map<string, Buffer>>();
 
 /** A message that answers everyone alike: made anew when its source is another object. */
 export class SharedMessage<Source extends object, Shared extends Message> {
@@ -16,7 +16,7 @@ export class SharedMessage<Source extends object, Shared extends Message> {
   of(source: Source): Shared {
     if (this.#kept?.source !== source) {
       const message = this.#make(source);
-      forms.set(message, new Map());
+      encodings.set(message, new Map());
       this.#kept = { source, message };
     }
     return this.#kept.message;
@@ -27,12 +27,12 @@ export class SharedMessage<Source extends object, Shared extends Message> {
  * A shared message encoded, once for all answers; undefined for any other message.
  * @param form e.g. `json`: one that a message is always encoded in alike
  */
-export function sharedForm(
+export function sharedEncoding(
   message: Message,
   form: string,
   encode: () => string | Uint8Array,
 ): Buffer | undefined {
-  const known = forms.get(message);
+  const known = encodings.get(message);
   if (!known) return undefined;
   const kept = known.get(form);
   if (kept) return kept;

@@ -3,14 +3,14 @@ import { Lru } from "../domain/lru.ts";
 import type { RateDecision, RateTier } from "../domain/rate-limit.ts";
 
 /** Buckets that are remembered at most; those that were used least recently are forgotten. */
-const MOST = 10_000;
+const MAX_BUCKETS = 10_000;
 
 /** Token buckets in the memory of this instance: the generic cell rate algorithm (ITU-T I.371). Each instance has its own. */
-export class Buckets {
+export class TokenBuckets {
   readonly #clock: Clock;
   readonly #tier: RateTier;
   /** By what is counted: when its bucket is full again, ms. */
-  readonly #fullAt = new Lru<string, number>(MOST);
+  readonly #fullAt = new Lru<string, number>(MAX_BUCKETS);
 
   constructor(clock: Clock, tier: RateTier) {
     this.#clock = clock;

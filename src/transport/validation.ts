@@ -2,13 +2,13 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import { ToolgateError } from "../domain/errors.ts";
-import { plainRules } from "./fast-validation.ts";
+import { fastValidator } from "./fast-validation.ts";
 import { violationSentence } from "./violation-sentence.ts";
 
 /** Most fields that one answer names. */
 const MAX_NAMED = 10;
 
-const quickChecks = new Map<DescMessage, ReturnType<typeof plainRules>>();
+const fastValidators = new Map<DescMessage, ReturnType<typeof fastValidator>>();
 
 const patterns = new Map<string, RegExp>();
 
@@ -21,7 +21,7 @@ const validator = createValidator({ regexMatch: (pattern, text) => compiled(patt
  * @throws ToolgateError INVALID_REQUEST naming every field by its path in proto names, e.g. `payment_proof.tx_ref`
  */
 export function validate<D extends DescMessage>(schema: D, message: MessageShape<D>): void {
-  if (quick(schema)?.(message)) return;
+  if (fastCheck(schema)?.(message)) return;
   const result = validator.validate(schema, message);
   if (result.kind === "valid") return;
   if (result.kind === "error") throw result.error;
@@ -34,9 +34,9 @@ export function validate<D extends DescMessage>(schema: D, message: MessageShape
   throw new ToolgateError("INVALID_REQUEST", named.join("; "));
 }
 
-function quick(schema: DescMessage): ReturnType<typeof plainRules> {
-  if (!quickChecks.has(schema)) quickChecks.set(schema, plainRules(schema));
-  return quickChecks.get(schema);
+function fastCheck(schema: DescMessage): ReturnType<typeof fastValidator> {
+  if (!fastValidators.has(schema)) fastValidators.set(schema, fastValidator(schema));
+  return fastValidators.get(schema);
 }
 
 function compiled(pattern: string): RegExp {

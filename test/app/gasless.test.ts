@@ -11,7 +11,7 @@ import { newId } from "../../src/domain/ids.ts";
 import { stepIdOf, Quotes } from "../../src/domain/quote.ts";
 import { X402_NETWORK, x402Terms } from "../../src/domain/x402.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
-import { settledDespite } from "../../src/transport/x402/settlement.ts";
+import { settlementOfFailure } from "../../src/transport/x402/settlement.ts";
 import { MemoryLedger } from "../transport/memory-ledger.ts";
 import { TestTools } from "../transport/test-tools.ts";
 import { newContext, unlimitedWork } from "./context.ts";
@@ -257,7 +257,7 @@ describe("a payment that the gateway is to send", () => {
     const txSignature = base58.encode(Buffer.alloc(64, `svc:${quote.quoteId}`));
     expect(failure).toMatchObject({ code: "TOOL_FAILED", txSignature });
     expect(await ledger.balance(context.caller.accountId)).toBe(PRICE);
-    expect(settledDespite(asked, failure)?.settlement).toEqual({
+    expect(settlementOfFailure(asked, failure)?.settlement).toEqual({
       success: true,
       transaction: txSignature,
       network: X402_NETWORK,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
-import { secretsIn } from "../../src/config/secrets.ts";
+import { collectSecrets } from "../../src/config/secrets.ts";
 
-const secretsOf = (settings: Record<string, string>) => secretsIn(readConfig(settings));
+const secretsOf = (settings: Record<string, string>) => collectSecrets(readConfig(settings));
 
 describe("the secrets of a configuration", () => {
   it.each([

@@ -4,7 +4,7 @@ import { Keypair, PublicKey } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionService, type SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import type { SignInInput } from "../../src/domain/sign-in.ts";
-import { BEGINNINGS, FAILURES } from "../../src/transport/console-server/sign-in-limits.ts";
+import { CHALLENGE_RATE, FAILURE_RATE } from "../../src/transport/console-server/sign-in-limits.ts";
 import { answerOf, pageClient, signed, signIn, textOf } from "../support/console.ts";
 import { query } from "../support/database-server.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -295,8 +295,8 @@ describe("an address", () => {
   it("is asked to wait when it begins to sign in too often, and others are not", async () => {
     const page = pageClient(world.gateway, SessionService, uniqueAddress());
     const times = await timesUntilLimited(() => page.beginSignIn({}), /^no refusal$/);
-    expect(times).toBeGreaterThanOrEqual(BEGINNINGS.burst);
-    expect(times).toBeLessThan(BEGINNINGS.burst * 3);
+    expect(times).toBeGreaterThanOrEqual(CHALLENGE_RATE.burst);
+    expect(times).toBeLessThan(CHALLENGE_RATE.burst * 3);
     expect(await errorOf(anonymousClient(world.gateway).beginSignIn({}))).toBe("no refusal");
   });
 
@@ -304,7 +304,7 @@ describe("an address", () => {
     const page = pageClient(world.gateway, SessionService, uniqueAddress());
     const request = { ...answerOf(victim, await newChallenge(world.gateway)), nonce: "never given" };
     const times = await timesUntilLimited(() => page.signIn(request), /^Unauthenticated: nonce:/);
-    expect(times).toBeGreaterThanOrEqual(FAILURES.burst);
-    expect(times).toBeLessThan(FAILURES.burst * 3);
+    expect(times).toBeGreaterThanOrEqual(FAILURE_RATE.burst);
+    expect(times).toBeLessThan(FAILURE_RATE.burst * 3);
   });
 });

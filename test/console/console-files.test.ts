@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openConsoleFiles, type ConsoleFilesSettings } from "../../src/gateway/console-files.ts";
-import { ConsolePlace } from "../../src/transport/console-server/console-origin.ts";
+import { ConsoleOrigin } from "../../src/transport/console-server/console-origin.ts";
 import { createLogger } from "../../src/log.ts";
 import { secret } from "../support/record.ts";
 
@@ -24,7 +24,7 @@ async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } 
   const server = createServer((request, response) => files.handle(request, response)).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const place = new ConsolePlace({
+  const place = new ConsoleOrigin({
     host: "127.0.0.1",
     publicUrl: url,
     url: () => url ?? `http://127.0.0.1:${port}/console`,
@@ -32,7 +32,7 @@ async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } 
   const log = createLogger("silent", { secrets: [] });
   const files = openConsoleFiles({
     config: { HOST: "127.0.0.1" },
-    place,
+    origin: place,
     devWallet: undefined,
     log,
     ...more,

@@ -14,7 +14,7 @@ import {
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import type { Caller } from "../../src/domain/caller.ts";
 import { Quotes } from "../../src/domain/quote.ts";
-import { makeDepositService } from "../../src/gateway/deposits.ts";
+import { createDepositService } from "../../src/gateway/deposits.ts";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/localchain/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { openChain } from "../../src/solana/index.ts";
@@ -28,7 +28,7 @@ export { soon } from "../treasury/scene.ts";
 export { DepositState };
 export type { Deposit };
 
-type Service = ReturnType<typeof makeDepositService>;
+type Service = ReturnType<typeof createDepositService>;
 
 /** What one instance tells people of their deposits. */
 export interface Teller {
@@ -76,7 +76,7 @@ export async function setScene(): Promise<Scene> {
       config.QUOTE_TTL_SECONDS,
     );
     const metrics = { count: () => {}, set: () => {} };
-    return tellerOf(makeDepositService({ config, postgres: scene.postgres, chain, quotes, metrics, log }));
+    return tellerOf(createDepositService({ config, postgres: scene.postgres, chain, quotes, metrics, log }));
   };
   return {
     ...scene,

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { apiReady, registerApi } from "../../src/dev/api-stand-in/registration.ts";
 import { sunDay } from "../../src/dev/api-stand-in/sun.ts";
-import { openRegistered, type OpenRegistered } from "../../src/gateway/custom-tools.ts";
+import { openCustomTools, type OpenCustomTools } from "../../src/gateway/custom-tools.ts";
 import { createLogger } from "../../src/log.ts";
 
 /** What `npm start` registers: the stand-in's process, its document and the file that names both, through the code of every registered tool. */
@@ -17,12 +17,12 @@ import { createLogger } from "../../src/log.ts";
 const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-stand-in-"));
 const main = fileURLToPath(new URL("../../src/dev/api-stand-in/main.ts", import.meta.url));
 const child = spawn(process.execPath, [main], { stdio: ["pipe", "pipe", "inherit"] });
-let opened: OpenRegistered;
+let opened: OpenCustomTools;
 
 beforeAll(async () => {
   const [line] = await once(createInterface(child.stdout), "line");
   const environment = registerApi(folder, apiReady.parse(JSON.parse(String(line))));
-  opened = await openRegistered(readConfig(environment), createLogger("silent", { secrets: [] }));
+  opened = await openCustomTools(readConfig(environment), createLogger("silent", { secrets: [] }));
 });
 afterAll(async () => {
   await opened?.close();

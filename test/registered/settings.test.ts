@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readConfig, type ConfigError } from "../../src/config/config.ts";
-import { secretsIn } from "../../src/config/secrets.ts";
-import { openRegistered } from "../../src/gateway/custom-tools.ts";
+import { collectSecrets } from "../../src/config/secrets.ts";
+import { openCustomTools } from "../../src/gateway/custom-tools.ts";
 import { createLogger } from "../../src/log.ts";
 import { registeredToolsSchema } from "../../src/registered/config.ts";
 import { planOperation } from "../../src/registered/http/plan.ts";
@@ -137,7 +137,12 @@ describe("tools in the configuration file", () => {
       BASIC: basic,
       SHORT: "v2",
     });
-    const secrets = secretsIn({ upstreams: [], tools, DATABASE_URL: undefined, SOLANA_RPC_URLS: undefined });
+    const secrets = collectSecrets({
+      upstreams: [],
+      tools,
+      DATABASE_URL: undefined,
+      SOLANA_RPC_URLS: undefined,
+    });
     expect(secrets).toEqual(
       expect.arrayContaining([basic, basic.slice(6), "user:correct horse", "correct horse"]),
     );
@@ -172,7 +177,7 @@ describe("a document that is not fit to be sold", () => {
   const log = createLogger("silent", { secrets: [] });
   const startWith = async (document: object | string, more: object = {}) => {
     folder.write("api.json", document);
-    const opened = openRegistered(read([{ ...tool, ...more }]), log);
+    const opened = openCustomTools(read([{ ...tool, ...more }]), log);
     await opened.then(
       (one) => one.close(),
       () => {},

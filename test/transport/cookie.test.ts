@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { cookieFormOf, tokenIn } from "../../src/transport/console-server/cookie.ts";
+import { cookieFormOf, tokenFromCookie } from "../../src/transport/console-server/cookie.ts";
 
 const form = cookieFormOf(new URL("https://gateway.example/console"));
 const [OWN, OTHER] = ["o".repeat(43), "x".repeat(43)];
 
 /** What is found in a Cookie header, which Node reads as Latin-1. */
-const found = (cookie: string) => form && tokenIn(Buffer.from(cookie, "latin1").toString("latin1"), form);
+const found = (cookie: string) =>
+  form && tokenFromCookie(Buffer.from(cookie, "latin1").toString("latin1"), form);
 
 describe("the session's cookie", () => {
   it("is found among others, however browsers set them apart", () => {

@@ -3,11 +3,11 @@ import { createServer } from "node:http";
 import { DEFAULT_SCOPES } from "../../src/domain/scope.ts";
 import { ToolgateError } from "../../src/domain/errors.ts";
 import { systemRandom } from "../../src/system.ts";
-import { ExportDoor, type LeastPace } from "../../src/transport/exports/export-handler.ts";
+import { ExportHandler, type MinimumRate } from "../../src/transport/exports/export-handler.ts";
 import type { ExportFile } from "../../src/transport/exports/export-file.ts";
 
 /** The door to files on a server of its own, at which everybody is let in as that account. */
-export async function serveExports(accountId: string, files: readonly ExportFile[], leastPace?: LeastPace) {
+export async function serveExports(accountId: string, files: readonly ExportFile[], leastPace?: MinimumRate) {
   const logged: unknown[] = [];
   const caller = {
     keyId: "ses_test",
@@ -20,16 +20,16 @@ export async function serveExports(accountId: string, files: readonly ExportFile
     budgetId: undefined,
     blockedReason: undefined,
   };
-  const door = new ExportDoor({
+  const door = new ExportHandler({
     files,
-    gate: { admit: async () => ({ caller, rate: undefined }) },
+    authenticator: { authenticate: async () => ({ caller, rate: undefined }) },
     random: systemRandom,
     failed: (error) => {
       logged.push(error);
       const known = error instanceof ToolgateError ? error : new ToolgateError("INTERNAL", "failed");
       return { status: known.status, json: { code: known.code, message: known.message } };
     },
-    ...(leastPace && { leastPace }),
+    ...(leastPace && { minimumRate: leastPace }),
   });
   const server = createServer((request, response) => door.handle(request, response));
   server.listen(0, "127.0.0.1");

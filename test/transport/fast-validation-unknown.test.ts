@@ -23,7 +23,7 @@ import {
   file_buf_validate_validate,
   StringRulesSchema,
 } from "#gen/buf/validate/validate_pb.ts";
-import { plainRules } from "../../src/transport/fast-validation.ts";
+import { fastValidator } from "../../src/transport/fast-validation.ts";
 
 /** A message of one field, which is a string or holds one, with rules. */
 function messageWith(rules: FieldRules, typeName = ""): DescMessage {
@@ -78,13 +78,13 @@ const others = (schema: DescMessage, known: readonly string[]) =>
 describe("the quick look at plain rules leaves a message to the full ones", () => {
   it("unless it knows all of them", () => {
     const rules = stringRules({ minLen: 1n, maxLen: 9n, pattern: "^x" });
-    expect(plainRules(messageWith({ ...rules, required: true }))).toBeDefined();
+    expect(fastValidator(messageWith({ ...rules, required: true }))).toBeDefined();
   });
 
   it.each(others(FieldRulesSchema, ["required", "string"]))("with the rule %s of a field", (_, field) => {
     const rules = create(FieldRulesSchema);
     set(reflect(FieldRulesSchema, rules), field);
-    expect(plainRules(messageWith(rules))).toBeUndefined();
+    expect(fastValidator(messageWith(rules))).toBeUndefined();
   });
 
   it.each(others(StringRulesSchema, ["min_len", "max_len", "pattern"]))(
@@ -92,22 +92,22 @@ describe("the quick look at plain rules leaves a message to the full ones", () =
     (_, field) => {
       const value = create(StringRulesSchema);
       set(reflect(StringRulesSchema, value), field);
-      expect(plainRules(messageWith(stringRules(value)))).toBeUndefined();
+      expect(fastValidator(messageWith(stringRules(value)))).toBeUndefined();
     },
   );
 
   it("with rules of somebody else's, which are extensions", () => {
     const own = { $unknown: [{ no: 1161, wireType: 0, data: Uint8Array.of(1) }] };
     const strings = Object.assign(create(StringRulesSchema, { minLen: 1n }), own);
-    expect(plainRules(messageWith(stringRules(strings)))).toBeUndefined();
+    expect(fastValidator(messageWith(stringRules(strings)))).toBeUndefined();
     expect(
-      plainRules(messageWith(Object.assign(create(FieldRulesSchema, { required: true }), own))),
+      fastValidator(messageWith(Object.assign(create(FieldRulesSchema, { required: true }), own))),
     ).toBeUndefined();
   });
 
   it("with rules of a string that is wrapped into a message", () => {
     expect(
-      plainRules(messageWith(stringRules({ minLen: 5n }), ".google.protobuf.StringValue")),
+      fastValidator(messageWith(stringRules({ minLen: 5n }), ".google.protobuf.StringValue")),
     ).toBeUndefined();
   });
 });

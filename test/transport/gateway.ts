@@ -21,8 +21,8 @@ import { newId } from "../../src/domain/ids.ts";
 import { Quotes } from "../../src/domain/quote.ts";
 import { accountTierOf, DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
 import { SCOPES, type Scope } from "../../src/domain/scope.ts";
-import { Access } from "../../src/transport/key-authenticator.ts";
-import { connectDoor } from "../../src/transport/connect/connect-handler.ts";
+import { KeyAuthenticator } from "../../src/transport/key-authenticator.ts";
+import { connectHandler } from "../../src/transport/connect/connect-handler.ts";
 import { type GrpcLimits, GrpcServer } from "../../src/transport/grpc/server.ts";
 import { Pipeline } from "../../src/transport/pipeline.ts";
 import { accountService } from "../../src/transport/services/account-service.ts";
@@ -93,7 +93,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
     finalizedAbove: 50_000_000n,
     stopping: stopping.signal,
   };
-  const access = new Access(
+  const access = new KeyAuthenticator(
     { authenticate: async (key) => callers.get(key) },
     {
       async take() {
@@ -123,7 +123,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}) {
     watchIntervalMs: 20,
     limits,
   });
-  const door = connectDoor({ pipeline, services: open, random, bodyLimit: BODY_LIMIT });
+  const door = connectHandler({ pipeline, services: open, random, bodyLimit: BODY_LIMIT });
   const http = createServer(door.handle);
   const grpcPort = await grpc.listen("127.0.0.1", 0);
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));

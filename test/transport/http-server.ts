@@ -3,13 +3,13 @@ import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
 import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
-import { DocumentDoor } from "../../src/transport/documents/document-handler.ts";
-import { CallerOrigin } from "../../src/transport/http/origin-policy.ts";
+import { DocumentHandler } from "../../src/transport/documents/document-handler.ts";
+import { OriginPolicy } from "../../src/transport/http/origin-policy.ts";
 import type { ConnectionLimits } from "../../src/transport/http/connection-limits.ts";
 import { Cors } from "../../src/transport/http/cors.ts";
 import { Facade } from "../../src/transport/http/facade.ts";
 import { HttpServer } from "../../src/transport/http/server.ts";
-import { McpDoor } from "../../src/transport/mcp/mcp-handler.ts";
+import { McpHandler } from "../../src/transport/mcp/mcp-handler.ts";
 import { BODY_LIMIT, type Gateway } from "./gateway.ts";
 
 const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
@@ -26,8 +26,8 @@ export async function openHttpDoor(
     pipeline,
     transcoder: createTranscoder([toolServiceRoutes, healthServiceRoutes]),
     errorBindings,
-    mcp: new McpDoor(pipeline, catalogue),
-    callerOrigin: new CallerOrigin({ host: "127.0.0.1", publicUrl: undefined, origins: [] }),
+    mcp: new McpHandler(pipeline, catalogue),
+    originPolicy: new OriginPolicy({ host: "127.0.0.1", publicUrl: undefined, origins: [] }),
     random,
     bodyLimit: BODY_LIMIT,
   });
@@ -35,7 +35,7 @@ export async function openHttpDoor(
   const failed = () => ({ status: 405 });
   const server = new HttpServer(
     {
-      documents: new DocumentDoor({ documents: [large], random, failed }),
+      documents: new DocumentHandler({ documents: [large], random, failed }),
       console: { prefixes: ["/console"], handle: (_, response) => void response.writeHead(404).end() },
       cors: new Cors([]),
       connect: door,

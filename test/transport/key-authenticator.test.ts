@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Caller } from "../../src/domain/caller.ts";
 import { DEFAULT_TIER, type RateDecision } from "../../src/domain/rate-limit.ts";
-import { Access, RateLimitedError } from "../../src/transport/key-authenticator.ts";
-import type { Arrival } from "../../src/transport/authentication.ts";
+import { KeyAuthenticator, RateLimitedError } from "../../src/transport/key-authenticator.ts";
+import type { Credentials } from "../../src/transport/authentication.ts";
 
 const caller: Caller = {
   keyId: "key_1",
@@ -23,7 +23,7 @@ function access(decision = allowed) {
   return {
     asked,
     taken,
-    access: new Access(
+    access: new KeyAuthenticator(
       {
         async authenticate(secret) {
           asked.push(secret);
@@ -40,7 +40,7 @@ function access(decision = allowed) {
   };
 }
 
-function arriving(authorization: string | undefined): Arrival {
+function arriving(authorization: string | undefined): Credentials {
   return { authorization, peer: "192.0.2.1", forwardedFor: undefined };
 }
 
@@ -49,7 +49,7 @@ describe("access", () => {
     "lets %j in, and takes from its bucket",
     async (header) => {
       const { access: door, taken } = access();
-      expect(await door.admit("required", arriving(header))).toEqual({ caller, rate: allowed });
+      expect(await door.authenticate("required", arriving(header))).toEqual({ caller, rate: allowed });
       expect(taken).toEqual(["key_1"]);
     },
   );
@@ -67,7 +67,7 @@ describe("access", () => {
     `Bearer sk-agent-${"x".repeat(300)}`,
   ])("refuses %j without asking the database", async (header) => {
     const { access: door, asked, taken } = access();
-    await expect(door.admit("required", arriving(header))).rejects.toMatchObject({
+    await expect(door.authenticate("required", arriving(header))).rejects.toMatchObject({
       code: "UNAUTHORIZED",
       status: 401,
     });
@@ -76,7 +76,7 @@ describe("access", () => {
 
   it("refuses an unknown key, and takes from no bucket", async () => {
     const { access: door, taken } = access();
-    await expect(door.admit("required", arriving("Bearer sk-agent-bad"))).rejects.toMatchObject({
+    await expect(door.authenticate("required", arriving("Bearer sk-agent-bad"))).rejects.toMatchObject({
       code: "UNAUTHORIZED",
       message: expect.stringContaining("console"),
     });
@@ -85,18 +85,22 @@ describe("access", () => {
 
   it("never repeats a key in what it says", async () => {
     const { access: door } = access();
-    await expect(door.admit("required", arriving("Bearer sk-agent-secret1"))).rejects.not.toMatchObject({
+    await expect(
+      door.authenticate("required", arriving("Bearer sk-agent-secret1")),
+    ).rejects.not.toMatchObject({
       message: expect.stringContaining("secret1"),
     });
-    await expect(door.admit("required", arriving("Token sk-agent-secret1"))).rejects.not.toMatchObject({
-      message: expect.stringContaining("secret1"),
-    });
+    await expect(door.authenticate("required", arriving("Token sk-agent-secret1"))).rejects.not.toMatchObject(
+      {
+        message: expect.stringContaining("secret1"),
+      },
+    );
   });
 
   it("says when to come back", async () => {
     const decision = { ...allowed, allowed: false, remaining: 0, retryAfterSeconds: 4 };
     const error: unknown = await access(decision)
-      .access.admit("required", arriving("Bearer sk-agent-good"))
+      .access.authenticate("required", arriving("Bearer sk-agent-good"))
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RateLimitedError);
     expect(error).toMatchObject({ code: "RATE_LIMITED", status: 429, retryAfterSeconds: 4, rate: decision });
@@ -104,7 +108,7 @@ describe("access", () => {
 
   it("asks nobody where no key is wanted, even if one was sent", async () => {
     const { access: door, asked } = access();
-    expect(await door.admit("none", arriving("Bearer sk-agent-bad"))).toEqual({
+    expect(await door.authenticate("none", arriving("Bearer sk-agent-bad"))).toEqual({
       caller: undefined,
       rate: undefined,
     });
@@ -113,11 +117,17 @@ describe("access", () => {
 
   it("takes a key where it is optional, but no bad one", async () => {
     const { access: door } = access();
-    expect(await door.admit("optional", arriving(undefined))).toEqual({ caller: undefined, rate: undefined });
-    expect(await door.admit("optional", arriving("Bearer sk-agent-good"))).toEqual({ caller, rate: allowed });
-    await expect(door.admit("optional", arriving("Bearer sk-agent-bad"))).rejects.toMatchObject({
+    expect(await door.authenticate("optional", arriving(undefined))).toEqual({
+      caller: undefined,
+      rate: undefined,
+    });
+    expect(await door.authenticate("optional", arriving("Bearer sk-agent-good"))).toEqual({
+      caller,
+      rate: allowed,
+    });
+    await expect(door.authenticate("optional", arriving("Bearer sk-agent-bad"))).rejects.toMatchObject({
       code: "UNAUTHORIZED",
     });
-    await expect(door.admit("optional", arriving(""))).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+    await expect(door.authenticate("optional", arriving(""))).rejects.toMatchObject({ code: "UNAUTHORIZED" });
   });
 });

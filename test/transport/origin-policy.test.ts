@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CallerOrigin } from "../../src/transport/http/origin-policy.ts";
+import { OriginPolicy } from "../../src/transport/http/origin-policy.ts";
 
 /** Which pages may call the MCP endpoint, by where the gateway listens and by what its operator says. */
 
@@ -10,11 +10,11 @@ function answer(
   where: { host: string; publicUrl?: string },
   headers: { origin?: string; host?: string },
 ): string {
-  const guard = new CallerOrigin({ host: where.host, publicUrl: where.publicUrl, origins: [LISTED] });
+  const guard = new OriginPolicy({ host: where.host, publicUrl: where.publicUrl, origins: [LISTED] });
   try {
-    guard.demand({ headers });
+    guard.require({ headers });
     // Asked again it must not have forgotten what it looks for.
-    guard.demand({ headers: { ...headers, origin: LISTED } });
+    guard.require({ headers: { ...headers, origin: LISTED } });
     return "let in";
   } catch (error) {
     return String(error).replace(/^ToolgateError: (\w+):.*/, "$1 refused");

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { SignedIn } from "../../src/app/session-ports.ts";
 import { DEFAULT_TIER } from "../../src/domain/rate-limit.ts";
-import { ConsolePlace } from "../../src/transport/console-server/console-origin.ts";
+import { ConsoleOrigin } from "../../src/transport/console-server/console-origin.ts";
 import {
-  BAD_COOKIES,
+  INVALID_COOKIE_RATE,
   SESSION_RATE,
-  SessionGate,
+  SessionAuthenticator,
 } from "../../src/transport/console-server/session-authenticator.ts";
 
 const caller = {
@@ -41,16 +41,16 @@ function scene(url = "http://127.0.0.1:8080/console") {
     asked.push(token);
     return token === GOOD ? signedIn : undefined;
   };
-  const place = new ConsolePlace({ host: "127.0.0.1", publicUrl: undefined, url: () => url });
-  const gate = new SessionGate({
+  const place = new ConsoleOrigin({ host: "127.0.0.1", publicUrl: undefined, url: () => url });
+  const gate = new SessionAuthenticator({
     sessions: { find },
-    place,
+    origin: place,
     clock: { now: () => time.now },
     trustedProxies: 0,
   });
   const enter = async (token: string, { peer = "192.0.2.1", demand = "required" as const } = {}) =>
     gate
-      .admit(demand, {
+      .authenticate(demand, {
         ...{ authorization: undefined, peer, forwardedFor: undefined },
         page: {
           ...{
@@ -83,7 +83,7 @@ describe("the gate of sessions", () => {
   it("stops asking the database for an address that guesses, but lets sessions in that were good before", async () => {
     const { asked, enter } = scene();
     await enter(GOOD);
-    for (let n = 0; n < BAD_COOKIES.burst; n++) expect(await enter(BAD)).toBe("UNAUTHORIZED");
+    for (let n = 0; n < INVALID_COOKIE_RATE.burst; n++) expect(await enter(BAD)).toBe("UNAUTHORIZED");
     asked.length = 0;
     expect(await enter(BAD)).toBe("RATE_LIMITED");
     expect(asked).toEqual([]);

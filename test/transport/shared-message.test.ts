@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { GetHealthResponseSchema } from "#gen/toolgate/v1/health_service_pb.ts";
 import { Catalogue } from "../../src/app/catalogue.ts";
-import { SharedMessage, sharedForm } from "../../src/transport/shared-message.ts";
+import { SharedMessage, sharedEncoding } from "../../src/transport/shared-message.ts";
 import { TestTools } from "./test-tools.ts";
 
 describe("a shared message", () => {
@@ -15,15 +15,15 @@ describe("a shared message", () => {
     const [one, two] = [{ version: "1" }, { version: "2" }];
     const message = shared.of(one);
     expect(shared.of(one)).toBe(message);
-    const body = sharedForm(message, "json", () => "{}");
-    expect(sharedForm(message, "json", () => "another")).toBe(body);
-    expect(sharedForm(message, "binary", () => new Uint8Array(3))).toHaveLength(3);
+    const body = sharedEncoding(message, "json", () => "{}");
+    expect(sharedEncoding(message, "json", () => "another")).toBe(body);
+    expect(sharedEncoding(message, "binary", () => new Uint8Array(3))).toHaveLength(3);
     expect(shared.of(two).version).toBe("2");
     expect(made).toEqual(["1", "2"]);
   });
 
   it("is the only one that is kept encoded", () => {
-    expect(sharedForm(create(GetHealthResponseSchema), "json", () => "{}")).toBeUndefined();
+    expect(sharedEncoding(create(GetHealthResponseSchema), "json", () => "{}")).toBeUndefined();
   });
 });
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../domain/json.ts";
-import { AnswerTooLongError } from "../../outbound/guarded-fetch.ts";
+import { ResponseTooLongError } from "../../outbound/guarded-fetch.ts";
 import { failed, unavailable, worked } from "../failure.ts";
 import { omitted } from "../omitted.ts";
 import { holdsSecret } from "../result-check.ts";
@@ -66,7 +66,7 @@ async function bodyOf(answer: Response, tool: string): Promise<Buffer | undefine
   try {
     return Buffer.from(await answer.arrayBuffer());
   } catch (error) {
-    if (error instanceof AnswerTooLongError) return undefined;
+    if (error instanceof ResponseTooLongError) return undefined;
     throw worked(tool, "the connection to the server broke", error);
   }
 }

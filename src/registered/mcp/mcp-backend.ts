@@ -2,7 +2,7 @@ import { ProtocolError, SdkHttpError, type CallToolResult, type Tool } from "@mo
 import { ToolgateError } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import {
-  AnswerTooLongError,
+  ResponseTooLongError,
   neverConnected,
   openGuardedFetch,
   type OpenFetch,
@@ -97,7 +97,7 @@ export class McpBackend implements Backend {
 
   /** Undefined: the answer is too long. @throws ToolgateError for every other end of a call that was sent */
   #unanswered(error: unknown, { signal }: Call): undefined {
-    if (!signal.aborted && causeOf(error, AnswerTooLongError)) return undefined;
+    if (!signal.aborted && causeOf(error, ResponseTooLongError)) return undefined;
     if (signal.aborted || !mayHaveWorked(error)) throw this.#failure(error, signal);
     throw worked(this.#options.tool, "the server did not answer the call", error);
   }

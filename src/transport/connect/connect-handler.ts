@@ -14,16 +14,16 @@ import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { createErrorBody } from "#httpjson/runtime/index.ts";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Admission, Arrival } from "../authentication.ts";
+import type { Authentication, Credentials } from "../authentication.ts";
 import type { Header } from "../header.ts";
 import { BINARY_OPTIONS, messageLimit } from "../message-limits.ts";
 import { send } from "../http/response.ts";
-import { arrivalOf } from "../http/request-head.ts";
+import { credentialsOf } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { newRequestId } from "../request-context.ts";
 import { asPlatformAbort, connectError } from "./connect-error.ts";
-import { joinedPieces } from "./joined-chunks.ts";
+import { joinedChunks } from "./joined-chunks.ts";
 import { requirePlainMessage } from "./plain-message.ts";
 import { refusalOf, UNKNOWN_METHOD } from "./refusal.ts";
 
@@ -36,11 +36,11 @@ export interface ConnectDeps {
   /** Largest request message of a method that needs a key, bytes. */
   readonly bodyLimit: number;
   /** What stands before the services' paths, e.g. `/console/rpc`; nothing by default. */
-  readonly under?: string;
+  readonly pathPrefix?: string;
 }
 
 /** Connect and gRPC-Web for a node:http server. */
-export interface ConnectDoor {
+export interface ConnectHandler {
   /** What the paths begin with that belong to this door, e.g. `/toolgate.v1.ToolService/`. */
   readonly prefixes: readonly string[];
   /** Serves one request; under the prefixes, unknown methods are answered 404. Never throws. */
@@ -51,16 +51,18 @@ export interface ConnectDoor {
 const WRITE_MAX_BYTES = 4 * 1024 * 1024;
 
 /** What the gate found out before the body was read. */
-interface Entry {
+interface AuthenticatedRequest {
   readonly requestId: string;
-  readonly admission: Admission;
+  readonly authentication: Authentication;
 }
 
 const REQUEST_ID = createContextKey("", { description: "identifier of the request" });
-const ARRIVAL = createContextKey<Arrival | undefined>(undefined, {
+const CREDENTIALS = createContextKey<Credentials | undefined>(undefined, {
   description: "what was shown at the door",
 });
-const ENTRY = createContextKey<Entry | undefined>(undefined, { description: "who was let in" });
+const AUTHENTICATED = createContextKey<AuthenticatedRequest | undefined>(undefined, {
+  description: "who was let in",
+});
 
 const errorBody = createErrorBody(errorBindings);
 
@@ -69,7 +71,13 @@ const errorBody = createErrorBody(errorBindings);
  * body that cannot be read is told by Connect itself, without a detail. What Connect would refuse without a word, for want of a protocol
  * to say it in, is answered with the plain error body. Every answer has the identifier of its request in X-Request-Id.
  */
-export function connectDoor({ pipeline, services, random, bodyLimit, under = "" }: ConnectDeps): ConnectDoor {
+export function connectHandler({
+  pipeline,
+  services,
+  random,
+  bodyLimit,
+  pathPrefix: under = "",
+}: ConnectDeps): ConnectHandler {
   const operations = services.flatMap((service) =>
     service.methods.map((method) => pipeline.operation(method)),
   );
@@ -79,7 +87,7 @@ export function connectDoor({ pipeline, services, random, bodyLimit, under = "" 
     writeMaxBytes: WRITE_MAX_BYTES,
     jsonOptions: { ignoreUnknownFields: false },
     binaryOptions: BINARY_OPTIONS,
-    requestGate: (context) => admit(pipeline, context),
+    requestGate: (context) => authenticate(pipeline, context),
   });
   for (const operation of operations) {
     // Per-method options switch on every protocol that they do not switch off.
@@ -106,12 +114,14 @@ export function connectDoor({ pipeline, services, random, bodyLimit, under = "" 
       const [path = ""] = (request.url ?? "").split("?", 1);
       const handler = handlers.get(path);
       if (!handler) return tell(UNKNOWN_METHOD.error);
-      demandUrl(request);
-      const values = createContextValues().set(REQUEST_ID, requestId).set(ARRIVAL, arrivalOf(request));
+      requireUrl(request);
+      const values = createContextValues()
+        .set(REQUEST_ID, requestId)
+        .set(CREDENTIALS, credentialsOf(request));
       const asked = universalRequestFromNodeRequest(request, response, undefined, values);
       const answer = await handler({
         ...asked,
-        body: isIterable(asked.body) ? joinedPieces(asked.body) : asked.body,
+        body: isIterable(asked.body) ? joinedChunks(asked.body) : asked.body,
       });
       const refusal = refusalOf(handler, answer);
       if (refusal) return tell(refusal.error, refusal.headers);
@@ -136,21 +146,22 @@ function isIterable<Body>(body: Body): body is Extract<Body, AsyncIterable<Uint8
 }
 
 /** Connect makes a URL of target and Host. @throws ToolgateError INVALID_REQUEST when they are none (RFC 9112 section 3.3) */
-function demandUrl({ url = "/", headers: { host } }: IncomingMessage): void {
+function requireUrl({ url = "/", headers: { host } }: IncomingMessage): void {
   if (host !== undefined && URL.canParse(url, `http://${host}`)) return;
   throw new ToolgateError("INVALID_REQUEST", "Host: must be sent, a host name with a port or without");
 }
 
-async function admit(pipeline: Pipeline, context: HandlerContext): Promise<void> {
+async function authenticate(pipeline: Pipeline, context: HandlerContext): Promise<void> {
   const requestId = context.values.get(REQUEST_ID);
   try {
-    const arrival = context.values.get(ARRIVAL);
-    if (!arrival) throw new Error("request context missing");
+    const credentials = context.values.get(CREDENTIALS);
+    if (!credentials) throw new Error("request context missing");
     requirePlainMessage(context);
-    const admission = await pipeline.admit(pipeline.operation(context.method), arrival);
-    context.values.set(ENTRY, { requestId, admission });
-    if (!admission.rate) return;
-    for (const [name, value] of rateLimitHeaders(admission.rate)) context.responseHeader.set(name, value);
+    const authentication = await pipeline.authenticate(pipeline.operation(context.method), credentials);
+    context.values.set(AUTHENTICATED, { requestId, authentication });
+    if (!authentication.rate) return;
+    for (const [name, value] of rateLimitHeaders(authentication.rate))
+      context.responseHeader.set(name, value);
   } catch (error) {
     throw connectError(pipeline.failure(error, requestId));
   }
@@ -158,20 +169,20 @@ async function admit(pipeline: Pipeline, context: HandlerContext): Promise<void>
 
 function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Operation["method"]> {
   return async (request, context) => {
-    const entry = context.values.get(ENTRY);
+    const entry = context.values.get(AUTHENTICATED);
     if (!entry) throw new Error("the gate was passed by");
-    const { requestId, admission } = entry;
+    const { requestId, authentication } = entry;
     try {
-      return await pipeline.answer(operation, request, {
-        caller: admission.caller,
-        visitor: admission.visitor,
+      return await pipeline.invoke(operation, request, {
+        caller: authentication.caller,
+        client: authentication.client,
         requestId,
         signal: context.signal,
         xPayment: context.requestHeader.get("x-payment") ?? undefined,
         paymentSignature: context.requestHeader.get("payment-signature") ?? undefined,
         idempotencyKey: context.requestHeader.get("idempotency-key") ?? undefined,
-        settled: ({ header: [name, value] }) => context.responseHeader.set(name, value),
-        answerHeader: ([name, value]) => context.responseHeader.append(name, value),
+        onSettlement: ({ header: [name, value] }) => context.responseHeader.set(name, value),
+        addHeader: ([name, value]) => context.responseHeader.append(name, value),
         memoForm: "step",
       });
     } catch (error) {

@@ -48,7 +48,8 @@ export class ConsoleFiles {
 
   handle(request: IncomingMessage, response: ServerResponse): void {
     const { method = "GET", url = "/" } = request;
-    for (const [name, value] of Object.entries(this.#guards())) response.setHeader(name, value ?? "");
+    for (const [name, value] of Object.entries(this.#securityHeaders()))
+      response.setHeader(name, value ?? "");
     if (method !== "GET" && method !== "HEAD") {
       // What the caller may still be sending is not read.
       response.shouldKeepAlive = false;
@@ -71,7 +72,7 @@ export class ConsoleFiles {
     return this.#options.files?.get(name);
   }
 
-  #guards(): OutgoingHttpHeaders {
+  #securityHeaders(): OutgoingHttpHeaders {
     return {
       "Content-Security-Policy": CONTENT_SECURITY_POLICY,
       "Cross-Origin-Opener-Policy": "same-origin-allow-popups",

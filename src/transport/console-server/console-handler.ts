@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import { send, type HttpAnswer } from "../http/response.ts";
+import { send, type HttpResponse } from "../http/response.ts";
 import type { MountedHandler } from "../http/server.ts";
 import { newRequestId } from "../request-context.ts";
-import type { ConsolePlace } from "./console-origin.ts";
+import type { ConsoleOrigin } from "./console-origin.ts";
 
 /** Where the console's services are: Connect, for sessions. */
 export const RPC_PATH = "/console/rpc";
@@ -15,32 +15,32 @@ const EXPORT_PATH = "/console/export/";
 type Handler = Pick<MountedHandler, "handle">;
 
 /** What is behind the door. */
-export interface ConsoleDoorOptions {
+export interface ConsoleHandlerOptions {
   /** Connect under {@link RPC_PATH}. */
   readonly rpc: Handler;
   /** What is saved as files: `/console/export/…`. */
   readonly exports: Handler;
   /** The page, and what it is made of: everything else. */
   readonly files: Handler;
-  readonly place: ConsolePlace;
+  readonly origin: ConsoleOrigin;
   readonly random: Random;
   /** The answer to what failed. */
-  readonly failed: (error: unknown, requestId: string) => HttpAnswer;
+  readonly failed: (error: unknown, requestId: string) => HttpResponse;
 }
 
 /** The console's door, `/console/`: a page, and services that only its sessions may ask. No page of another origin may (CORS). */
-export class ConsoleDoor implements MountedHandler {
+export class ConsoleHandler implements MountedHandler {
   readonly prefixes = ["/console"];
-  readonly #options: ConsoleDoorOptions;
+  readonly #options: ConsoleHandlerOptions;
 
-  constructor(options: ConsoleDoorOptions) {
+  constructor(options: ConsoleHandlerOptions) {
     this.#options = options;
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
     const { url = "/", method, headers } = request;
     const proper =
-      method === "GET" && isPage(url) ? this.#options.place.properUrl(headers.host, url) : undefined;
+      method === "GET" && isPage(url) ? this.#options.origin.canonicalUrl(headers.host, url) : undefined;
     if (proper !== undefined) return send(response, [["location", proper]], { status: 307 });
     const handler = this.#handlerOf(url, response);
     if (handler) return handler.handle(request, response);

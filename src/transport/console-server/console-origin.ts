@@ -1,10 +1,10 @@
 import { ToolgateError } from "../../domain/errors.ts";
-import type { PageHead } from "../authentication.ts";
-import { CallerOrigin } from "../http/origin-policy.ts";
+import type { PageRequest } from "../authentication.ts";
+import { OriginPolicy } from "../http/origin-policy.ts";
 import { cookieFormOf, isLoopback, type CookieForm } from "./cookie.ts";
 
 /** Where the console is. */
-export interface ConsolePlaceOptions {
+export interface ConsoleOriginOptions {
   /** HOST: where the doors listen. */
   readonly host: string;
   /** CONSOLE_URL or PUBLIC_URL, if set. */
@@ -17,14 +17,14 @@ export interface ConsolePlaceOptions {
 const HOST = /^([\w.-]+|\[::1\])(?::(\d{1,5}))?$/;
 
 /** The console's own address, and what may be asked from there: its pages, and nobody else's. */
-export class ConsolePlace {
+export class ConsoleOrigin {
   readonly #url: () => string;
   #parsed: { readonly text: string; readonly url: URL } | undefined;
-  readonly #callerOrigin: CallerOrigin;
+  readonly #callerOrigin: OriginPolicy;
 
-  constructor({ host, publicUrl, url }: ConsolePlaceOptions) {
+  constructor({ host, publicUrl, url }: ConsoleOriginOptions) {
     this.#url = url;
-    this.#callerOrigin = new CallerOrigin({ host, publicUrl, origins: [] });
+    this.#callerOrigin = new OriginPolicy({ host, publicUrl, origins: [] });
   }
 
   get url(): URL {
@@ -43,7 +43,7 @@ export class ConsolePlace {
    * one is the console's.
    * @returns the same path there; undefined where it was asked for in the right place, or by a name that says nothing
    */
-  properUrl(host: string | undefined, path: string): string | undefined {
+  canonicalUrl(host: string | undefined, path: string): string | undefined {
     const { url } = this;
     const [, hostname, port = "80"] = HOST.exec(host ?? "") ?? [];
     if (hostname === undefined || url.protocol !== "http:") return undefined;
@@ -53,7 +53,7 @@ export class ConsolePlace {
   }
 
   /** @throws ToolgateError FORBIDDEN where a session's cookie would travel for all to read */
-  demandCookie(): CookieForm {
+  requireCookie(): CookieForm {
     const { cookie } = this;
     if (cookie) return cookie;
     throw new ToolgateError(
@@ -67,15 +67,15 @@ export class ConsolePlace {
    * can; what only reads has no origin there, and is told by Sec-Fetch-Site where it comes from, by browsers that send it.
    * @throws ToolgateError FORBIDDEN
    */
-  demandOwn({ method, host, origin, site }: PageHead): void {
-    this.#callerOrigin.demand({ headers: { ...(host !== undefined && { host }) } });
+  requireOwnPage({ method, host, origin, site }: PageRequest): void {
+    this.#callerOrigin.require({ headers: { ...(host !== undefined && { host }) } });
     const reads = method === "GET" || method === "HEAD";
-    if (origin === undefined ? !reads : origin !== this.url.origin) throw this.#strangePage("Origin");
+    if (origin === undefined ? !reads : origin !== this.url.origin) throw this.#foreignPage("Origin");
     if (site !== undefined && site !== "same-origin" && !(reads && site === "none"))
-      throw this.#strangePage("Sec-Fetch-Site");
+      throw this.#foreignPage("Sec-Fetch-Site");
   }
 
-  #strangePage(header: string): ToolgateError {
+  #foreignPage(header: string): ToolgateError {
     return new ToolgateError(
       "FORBIDDEN",
       `${header}: only pages of the console may ask here, and it is at ${this.url.href}; open it there (the operator sets PUBLIC_URL or CONSOLE_URL)`,

@@ -32,19 +32,19 @@ export function isLoopback(hostname: string): boolean {
  * name only the blanks are stripped that browsers strip (RFC 6265bis section 5.6): a server that strips more would take a cookie for
  * the one with the prefix that no browser protects. Every pattern here is linear: anyone can send 32 KiB of blanks.
  */
-export function tokenIn(cookie: string | undefined, { name }: CookieForm): string | undefined {
+export function tokenFromCookie(cookie: string | undefined, { name }: CookieForm): string | undefined {
   if (cookie === undefined) return undefined;
   const values = [...cookie.matchAll(new RegExp(`(?:^|;)[ \\t]*${name}=([^;]*)`, "g"))];
   return values.length === 1 ? TOKEN.exec(values[0]?.[1] ?? "")?.[1] : undefined;
 }
 
 /** The header that gives the cookie to the browser. @param maxAgeSeconds the longest that the session lasts */
-export function givenCookie(form: CookieForm, token: string, maxAgeSeconds: number): Header {
+export function setCookieHeader(form: CookieForm, token: string, maxAgeSeconds: number): Header {
   return ["set-cookie", `${form.name}=${token}; Max-Age=${maxAgeSeconds}; ${attributes(form)}`];
 }
 
 /** The header that takes the cookie away. */
-export function takenCookie(form: CookieForm): Header {
+export function clearCookieHeader(form: CookieForm): Header {
   return ["set-cookie", `${form.name}=; Max-Age=0; ${attributes(form)}`];
 }
 

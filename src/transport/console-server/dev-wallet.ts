@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { ConsolePlace } from "./console-origin.ts";
+import type { ConsoleOrigin } from "./console-origin.ts";
 
 /**
  * Hands the development wallet's secret key to the console's own page, at `/console/dev-wallet.json`. It holds play money on a chain of this
  * machine; still no other page gets it.
  */
 export class DevWallet {
-  readonly #place: Pick<ConsolePlace, "demandOwn">;
+  readonly #place: Pick<ConsoleOrigin, "requireOwnPage">;
   readonly #body: string;
 
   /** @param secretKey 64 bytes: the seed and the public key, as `solana-keygen` writes them */
-  constructor(secretKey: Uint8Array, place: Pick<ConsolePlace, "demandOwn">) {
+  constructor(secretKey: Uint8Array, place: Pick<ConsoleOrigin, "requireOwnPage">) {
     this.#place = place;
     this.#body = JSON.stringify({ secret_key: [...secretKey] });
   }
@@ -20,7 +20,7 @@ export class DevWallet {
     response.setHeader("Cache-Control", "no-store");
     try {
       const site = headers["sec-fetch-site"];
-      this.#place.demandOwn({
+      this.#place.requireOwnPage({
         method,
         host: headers.host,
         origin: headers.origin,

@@ -5,26 +5,26 @@ import { ToolgateError } from "../../domain/errors.ts";
 import { Lru } from "../../domain/lru.ts";
 import type { RateTier } from "../../domain/rate-limit.ts";
 import { RateLimitedError } from "../key-authenticator.ts";
-import { Buckets } from "../token-buckets.ts";
-import type { Admission, Arrival, Gate, Visitor } from "../authentication.ts";
+import { TokenBuckets } from "../token-buckets.ts";
+import type { Authentication, Credentials, RequestAuthenticator, ClientInfo } from "../authentication.ts";
 import { clientAddress, networkOf } from "../remote-address.ts";
 import type { Endpoint } from "../services/service-impl.ts";
-import type { ConsolePlace } from "./console-origin.ts";
-import { tokenIn } from "./cookie.ts";
+import type { ConsoleOrigin } from "./console-origin.ts";
+import { tokenFromCookie } from "./cookie.ts";
 
 /** Requests of one session, for each instance. */
 export const SESSION_RATE: RateTier = { ratePerMinute: 600, burst: 100 };
 
 /** Cookies without a session that an address may send: those of sessions that ended come by themselves. */
-export const BAD_COOKIES: RateTier = { ratePerMinute: 60, burst: 120 };
+export const INVALID_COOKIE_RATE: RateTier = { ratePerMinute: 60, burst: 120 };
 
 /** Sessions at most that are remembered as good ones. */
-const PROVEN = 10_000;
+const MAX_KNOWN_TOKENS = 10_000;
 
 /** What the gate needs. */
-export interface SessionGateOptions {
+export interface SessionAuthenticatorOptions {
   readonly sessions: Pick<Sessions, "find">;
-  readonly place: ConsolePlace;
+  readonly origin: ConsoleOrigin;
   readonly clock: Clock;
   /** How many proxies stand before this server and append to X-Forwarded-For. */
   readonly trustedProxies: number;
@@ -34,50 +34,50 @@ export interface SessionGateOptions {
  * The console's gate: a session's cookie, shown by a page of the console's own. API keys open nothing here; an Authorization header is
  * not looked at, since a proxy may ask for one of its own. Each session is looked for each time, so one that was ended is gone at once.
  */
-export class SessionGate implements Gate {
-  readonly #options: SessionGateOptions;
-  readonly #rates: Buckets;
-  readonly #bad: Buckets;
+export class SessionAuthenticator implements RequestAuthenticator {
+  readonly #options: SessionAuthenticatorOptions;
+  readonly #sessionRates: TokenBuckets;
+  readonly #invalidCookies: TokenBuckets;
   /** Hashes of tokens that were good when they were last sent: those are no guesses, wherever they come from. */
-  readonly #proven = new Lru<string, true>(PROVEN);
+  readonly #knownTokens = new Lru<string, true>(MAX_KNOWN_TOKENS);
 
-  constructor(options: SessionGateOptions) {
+  constructor(options: SessionAuthenticatorOptions) {
     this.#options = options;
-    this.#rates = new Buckets(options.clock, SESSION_RATE);
-    this.#bad = new Buckets(options.clock, BAD_COOKIES);
+    this.#sessionRates = new TokenBuckets(options.clock, SESSION_RATE);
+    this.#invalidCookies = new TokenBuckets(options.clock, INVALID_COOKIE_RATE);
   }
 
-  async admit(demand: Endpoint["key"], arrival: Arrival): Promise<Admission> {
-    const { place, trustedProxies } = this.#options;
-    const { page } = arrival;
+  async authenticate(demand: Endpoint["key"], credentials: Credentials): Promise<Authentication> {
+    const { origin: place, trustedProxies } = this.#options;
+    const { page } = credentials;
     if (!page) throw new Error("the console is served over HTTP alone");
-    place.demandOwn(page);
-    const address = clientAddress(arrival, trustedProxies);
-    const visitor = { address, network: networkOf(address), userAgent: page.userAgent ?? "" };
+    place.requireOwnPage(page);
+    const address = clientAddress(credentials, trustedProxies);
+    const client = { address, network: networkOf(address), userAgent: page.userAgent ?? "" };
     const form = place.cookie;
-    const token = form && demand !== "none" ? tokenIn(page.cookie, form) : undefined;
-    const signedIn = token === undefined ? undefined : await this.#find(token, visitor);
+    const token = form && demand !== "none" ? tokenFromCookie(page.cookie, form) : undefined;
+    const signedIn = token === undefined ? undefined : await this.#find(token, client);
     if (!signedIn) {
       if (demand === "required")
         throw new ToolgateError("UNAUTHORIZED", "nobody is signed in, or no longer; sign in");
-      return { caller: undefined, rate: undefined, visitor };
+      return { caller: undefined, rate: undefined, client };
     }
-    const rate = this.#rates.take(signedIn.caller.keyId);
+    const rate = this.#sessionRates.take(signedIn.caller.keyId);
     if (!rate.allowed) throw new RateLimitedError(rate, "requests of one session");
-    return { caller: signedIn.caller, rate, visitor };
+    return { caller: signedIn.caller, rate, client };
   }
 
-  async #find(token: string, { network }: Visitor): Promise<SignedIn | undefined> {
+  async #find(token: string, { network }: ClientInfo): Promise<SignedIn | undefined> {
     const hash = createHash("sha256").update(token).digest("base64");
-    const refusal = this.#bad.refusal(network);
-    if (refusal && !this.#proven.get(hash))
+    const refusal = this.#invalidCookies.refusal(network);
+    if (refusal && !this.#knownTokens.get(hash))
       throw new RateLimitedError(refusal, "unknown sessions from your address");
     const signedIn = await this.#options.sessions.find(token);
     if (signedIn) {
-      this.#proven.set(hash, true);
+      this.#knownTokens.set(hash, true);
     } else {
-      this.#proven.delete(hash);
-      this.#bad.count(network);
+      this.#knownTokens.delete(hash);
+      this.#invalidCookies.count(network);
     }
     return signedIn;
   }

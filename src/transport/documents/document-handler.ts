@@ -2,20 +2,20 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import { newRequestId } from "../request-context.ts";
-import { send, type HttpAnswer } from "../http/response.ts";
+import { send, type HttpResponse } from "../http/response.ts";
 import { hasVersion, tagOf } from "../http/entity-tag.ts";
 import type { ServedDocument } from "./document.ts";
 
 /** What the door needs. */
-export interface DocumentDoorDeps {
+export interface DocumentHandlerDeps {
   readonly documents: readonly ServedDocument[];
   readonly random: Random;
   /** The answer to what is refused. */
-  readonly failed: (error: ToolgateError, requestId: string) => HttpAnswer;
+  readonly failed: (error: ToolgateError, requestId: string) => HttpResponse;
 }
 
 /** A document's text as it is sent. */
-interface Kept {
+interface CachedDocument {
   readonly text: string;
   readonly body: Buffer;
   readonly etag: string;
@@ -24,13 +24,13 @@ interface Kept {
 const ALLOW = "GET, HEAD, OPTIONS";
 
 /** Serves documents to anyone, pages of any origin included: there is nothing in them that depends on who asks. */
-export class DocumentDoor {
+export class DocumentHandler {
   readonly #documents: ReadonlyMap<string, ServedDocument>;
-  readonly #deps: DocumentDoorDeps;
+  readonly #deps: DocumentHandlerDeps;
   /** One buffer for all answers: answers that wait to be read then take no memory of their own. */
-  readonly #kept = new Map<ServedDocument, Kept>();
+  readonly #cache = new Map<ServedDocument, CachedDocument>();
 
-  constructor(deps: DocumentDoorDeps) {
+  constructor(deps: DocumentHandlerDeps) {
     this.#deps = deps;
     this.#documents = new Map(deps.documents.map((document) => [document.path, document]));
   }
@@ -59,7 +59,7 @@ export class DocumentDoor {
   }
 
   #serve(document: ServedDocument, request: IncomingMessage, response: ServerResponse): void {
-    const { body, etag } = this.#keptOf(document);
+    const { body, etag } = this.#cached(document);
     response.setHeader("ETag", etag);
     response.setHeader("Cache-Control", `public, max-age=${document.maxAgeSeconds}`);
     response.setHeader("X-Content-Type-Options", "nosniff");
@@ -72,13 +72,13 @@ export class DocumentDoor {
     response.end(body);
   }
 
-  #keptOf(document: ServedDocument): Kept {
+  #cached(document: ServedDocument): CachedDocument {
     const text = document.text();
-    const known = this.#kept.get(document);
+    const known = this.#cache.get(document);
     if (known?.text === text) return known;
     const body = Buffer.from(text);
     const kept = { text, body, etag: `"${tagOf(body)}"` };
-    this.#kept.set(document, kept);
+    this.#cache.set(document, kept);
     return kept;
   }
 }

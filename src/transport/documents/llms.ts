@@ -6,7 +6,7 @@ import type { ListedTool } from "../../domain/tool.ts";
 import type { ServedDocument } from "./document.ts";
 
 /** What the text tells of. */
-export interface LlmsTextSubject {
+export interface LlmsTextOptions {
   readonly catalogue: Catalogue;
   readonly version: string;
   /** Asked once the doors are open. */
@@ -19,7 +19,7 @@ export interface LlmsTextSubject {
  * What a language model needs to know to buy a call (llmstxt.org): a heading, a summary, what there is and how to use it, and then
  * sections that are lists of links.
  */
-export function llmsText(subject: LlmsTextSubject): ServedDocument {
+export function llmsText(subject: LlmsTextOptions): ServedDocument {
   let kept: { readonly listed: readonly ListedTool[]; readonly text: string } | undefined;
   return {
     path: "/llms.txt",
@@ -33,7 +33,7 @@ export function llmsText(subject: LlmsTextSubject): ServedDocument {
   };
 }
 
-function textOf(subject: LlmsTextSubject, listed: readonly ListedTool[]): string {
+function textOf(subject: LlmsTextOptions, listed: readonly ListedTool[]): string {
   const sections = [head(), calling(subject), paying(subject), tools(listed), links(subject.baseUrl())];
   return sections.flat().join("\n");
 }
@@ -47,7 +47,7 @@ function head(): string[] {
   ];
 }
 
-function calling({ baseUrl, version }: LlmsTextSubject): string[] {
+function calling({ baseUrl, version }: LlmsTextOptions): string[] {
   return [
     `Base address: ${baseUrl()} (version ${version}). Every call carries \`Authorization: Bearer sk-agent-…\`, a key of the console or the operator; the catalogue and this text need none.`,
     "",
@@ -67,7 +67,7 @@ function calling({ baseUrl, version }: LlmsTextSubject): string[] {
   ];
 }
 
-function paying({ gasless }: LlmsTextSubject): string[] {
+function paying({ gasless }: LlmsTextOptions): string[] {
   return [
     "Paying, when the balance does not cover a call:",
     "",

@@ -14,14 +14,14 @@ const FORMULA = /(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])(?<=^|[;\t\r\n]\s*)|^(?=[\t\
 
 /** One line of a file (RFC 4180), with its end. */
 export function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(written).join(",")}\r\n`;
+  return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
 /**
  * An amount is a number, signed and with six places, and stays one. A text is never a formula: an apostrophe stands before what could
  * begin one.
  */
-function written(cell: Cell): string {
+function csvCell(cell: Cell): string {
   if (cell === undefined) return "";
   if (typeof cell === "bigint") return formatUsdc(cell);
   const safe = cell.toWellFormed().replace(FORMULA, "'");

@@ -2,37 +2,37 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Gate } from "../authentication.ts";
-import { send, type HttpAnswer } from "../http/response.ts";
-import { arrivalOf } from "../http/request-head.ts";
+import type { RequestAuthenticator } from "../authentication.ts";
+import { send, type HttpResponse } from "../http/response.ts";
+import { credentialsOf } from "../http/request-head.ts";
 import { newRequestId } from "../request-context.ts";
 import { BYTE_ORDER_MARK } from "./csv.ts";
 import { parametersOf, type ExportFile, type OpenedFile } from "./export-file.ts";
 
 /** What the door needs. */
-export interface ExportDoorOptions {
-  readonly gate: Gate;
+export interface ExportHandlerOptions {
+  readonly authenticator: RequestAuthenticator;
   readonly files: readonly ExportFile[];
   readonly random: Random;
   /** The answer to what failed. */
-  readonly failed: (error: unknown, requestId: string) => HttpAnswer;
-  /** Other than {@link LEAST_PACE}. */
-  readonly leastPace?: LeastPace;
+  readonly failed: (error: unknown, requestId: string) => HttpResponse;
+  /** Other than {@link MINIMUM_RATE}. */
+  readonly minimumRate?: MinimumRate;
 }
 
 /** How fast a caller must take a file: each part in `graceMs`, and the time that it takes at `bytesPerSecond`. */
-export interface LeastPace {
+export interface MinimumRate {
   readonly graceMs: number;
   readonly bytesPerSecond: number;
 }
 
-const LEAST_PACE: LeastPace = { graceMs: 10_000, bytesPerSecond: 16 * 1024 };
+const MINIMUM_RATE: MinimumRate = { graceMs: 10_000, bytesPerSecond: 16 * 1024 };
 
 /** How long a caller may take for a whole file, ms: it was let in at the beginning only. */
-const FILE_MS = 15 * 60_000;
+const MAX_FILE_MS = 15 * 60_000;
 
 /** Files that are written for one account at once. */
-const OF_ONE = 2;
+const MAX_PER_ACCOUNT = 2;
 
 const ALLOW = "GET, HEAD";
 
@@ -40,14 +40,14 @@ const ALLOW = "GET, HEAD";
  * Files for the account of a session, as long as its ledger is, in parts as fast as they are taken. What fails before the first part is
  * answered as everywhere; after it the connection is cut, so that nobody takes half a file for a whole one.
  */
-export class ExportDoor {
-  readonly #options: ExportDoorOptions;
+export class ExportHandler {
+  readonly #options: ExportHandlerOptions;
   readonly #files: ReadonlyMap<string, ExportFile>;
   readonly #writing = new Set<Promise<void>>();
   /** Whose files are being written. */
-  readonly #owners: string[] = [];
+  readonly #accounts: string[] = [];
 
-  constructor(options: ExportDoorOptions) {
+  constructor(options: ExportHandlerOptions) {
     this.#options = options;
     this.#files = new Map(options.files.map((file) => [file.path, file]));
   }
@@ -77,32 +77,32 @@ export class ExportDoor {
       response.setHeader("allow", ALLOW);
       throw new ToolgateError("METHOD_NOT_ALLOWED", `this path takes ${ALLOW}`);
     }
-    const { caller } = await this.#options.gate.admit("required", arrivalOf(request));
+    const { caller } = await this.#options.authenticator.authenticate("required", credentialsOf(request));
     if (!caller) throw new ToolgateError("UNAUTHORIZED", "sign in first");
     const { accountId } = caller;
     const parameters = parametersOf(search, file.parameters);
-    await this.#amongFew(accountId, async () => {
+    await this.#limitPerAccount(accountId, async () => {
       const opened = await file.open(accountId, parameters);
       await this.#send(response, { ...opened, method, requestId });
     });
   }
 
   /** @throws ToolgateError UNAVAILABLE when the account has as many files under way as it may */
-  async #amongFew(accountId: string, write: () => Promise<void>): Promise<void> {
-    if (this.#owners.filter((other) => other === accountId).length >= OF_ONE) {
+  async #limitPerAccount(accountId: string, write: () => Promise<void>): Promise<void> {
+    if (this.#accounts.filter((other) => other === accountId).length >= MAX_PER_ACCOUNT) {
       throw new ToolgateError(
         "UNAVAILABLE",
-        `${OF_ONE} files of the account are being written; wait for one of them`,
+        `${MAX_PER_ACCOUNT} files of the account are being written; wait for one of them`,
         {
           retryAfterSeconds: 5,
         },
       );
     }
-    this.#owners.push(accountId);
+    this.#accounts.push(accountId);
     try {
       await write();
     } finally {
-      this.#owners.splice(this.#owners.indexOf(accountId), 1);
+      this.#accounts.splice(this.#accounts.indexOf(accountId), 1);
     }
   }
 
@@ -128,25 +128,29 @@ export class ExportDoor {
     const rest = { [Symbol.asyncIterator]: () => iterator };
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(FILE_MS)]);
+    const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(MAX_FILE_MS)]);
     for await (const part of wholeText(first.done ? "" : first.value, rest)) {
       signal.throwIfAborted();
-      if (!response.write(part)) await this.#taken(response, "drain", signal);
+      if (!response.write(part)) await this.#waitForReader(response, "drain", signal);
     }
     response.end();
-    await this.#taken(response, "finish", signal);
+    await this.#waitForReader(response, "finish", signal);
   }
 
   /** Resolves when the caller has taken what was written. @throws AbortError when it has gone, or takes too long */
-  async #taken(response: ServerResponse, event: "drain" | "finish", signal: AbortSignal): Promise<void> {
-    const { graceMs, bytesPerSecond } = this.#options.leastPace ?? LEAST_PACE;
+  async #waitForReader(
+    response: ServerResponse,
+    event: "drain" | "finish",
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { graceMs, bytesPerSecond } = this.#options.minimumRate ?? MINIMUM_RATE;
     const late = AbortSignal.timeout(Math.ceil(graceMs + (response.writableLength / bytesPerSecond) * 1_000));
     await once(response, event, { signal: AbortSignal.any([signal, late]) });
   }
 
   #fail(response: ServerResponse, error: unknown, requestId: string): void {
     // What cannot be told any more is for the log all the same.
-    const answer = hasEnded(error) ? undefined : this.#options.failed(error, requestId);
+    const answer = isClientAbort(error) ? undefined : this.#options.failed(error, requestId);
     if (answer && !response.headersSent && !response.destroyed)
       send(response, [["x-request-id", requestId]], answer);
     else response.destroy();
@@ -154,7 +158,7 @@ export class ExportDoor {
 }
 
 /** Whether the caller has gone, or was too slow. */
-function hasEnded(error: unknown): boolean {
+function isClientAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
 }
 

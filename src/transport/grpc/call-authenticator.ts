@@ -1,7 +1,7 @@
 import type { Metadata, ServerInterceptingCallInterface, StatusObject } from "@grpc/grpc-js";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Admission, Arrival } from "../authentication.ts";
+import type { Authentication, Credentials } from "../authentication.ts";
 import type { Header } from "../header.ts";
 import { KEYLESS_MESSAGE_LIMIT, messageLimit } from "../message-limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
@@ -15,16 +15,16 @@ import { statusOf } from "./status.ts";
 /** A call whose head was accepted. */
 export interface AcceptedCall {
   readonly requestId: string;
-  readonly admission: Admission;
+  readonly authentication: Authentication;
   /** Request identifier and rate. */
   readonly headers: Header[];
 }
 
 /** What becomes of a call by its head. */
-export type Verdict = { readonly keyless: boolean } | { readonly refusal: StatusObject };
+export type CheckResult = { readonly keyless: boolean } | { readonly refusal: StatusObject };
 
 /** Checks the head of each call before any of its message is read: compression, API key and rate, and how much it may send. */
-export class CallHeads {
+export class CallAuthenticator {
   readonly #pipeline: Pipeline;
   readonly #operations: ReadonlyMap<string, Operation>;
   readonly #requestIds: RequestIds;
@@ -45,7 +45,7 @@ export class CallHeads {
     return accepted;
   }
 
-  async check(path: string, call: ServerInterceptingCallInterface, metadata: Metadata): Promise<Verdict> {
+  async check(path: string, call: ServerInterceptingCallInterface, metadata: Metadata): Promise<CheckResult> {
     const requestId = this.#requestIds.next();
     const headers: Header[] = [["x-request-id", requestId]];
     const operation = this.#operations.get(path);
@@ -54,10 +54,10 @@ export class CallHeads {
       const limit = operation ? messageLimit(operation.endpoint, this.#bodyLimit) : KEYLESS_MESSAGE_LIMIT;
       if (operation?.endpoint.key !== "required") readWith(call, new SmallMessages(limit));
       if (!operation) return { keyless: true };
-      const admission = await this.#pipeline.admit(operation, arrivalOf(call, metadata));
-      if (admission.rate) headers.push(...rateLimitHeaders(admission.rate));
-      this.#accepted.set(metadata, { requestId, admission, headers });
-      return { keyless: admission.caller === undefined };
+      const authentication = await this.#pipeline.authenticate(operation, credentialsOf(call, metadata));
+      if (authentication.rate) headers.push(...rateLimitHeaders(authentication.rate));
+      this.#accepted.set(metadata, { requestId, authentication, headers });
+      return { keyless: authentication.caller === undefined };
     } catch (error) {
       return { refusal: statusOf(this.#pipeline.failure(error, requestId), headers) };
     }
@@ -78,17 +78,17 @@ function requireIdentity(call: ServerInterceptingCallInterface, headers: Header[
 }
 
 /** The credentials of a call; grpc-js has the other end as `address:port`, an IPv6 address without brackets. */
-function arrivalOf(call: ServerInterceptingCallInterface, metadata: Metadata): Arrival {
+function credentialsOf(call: ServerInterceptingCallInterface, metadata: Metadata): Credentials {
   const peer = call.getPeer();
   return {
-    authorization: entry(metadata, "authorization"),
+    authorization: metadataValue(metadata, "authorization"),
     peer: peer.slice(0, Math.max(0, peer.lastIndexOf(":"))),
-    forwardedFor: entry(metadata, "x-forwarded-for"),
+    forwardedFor: metadataValue(metadata, "x-forwarded-for"),
   };
 }
 
 /** A metadata entry; repeats are joined as HTTP joins them (RFC 9110 section 5.3), which no value that is read here survives. */
-export function entry(metadata: Metadata, name: string): string | undefined {
+export function metadataValue(metadata: Metadata, name: string): string | undefined {
   const values = metadata.get(name);
   return values.length === 0 ? undefined : values.join(", ");
 }

@@ -1,9 +1,9 @@
 import type { OpenCall } from "./tracked-call.ts";
 
 /** How many calls may wait. */
-export interface Most {
+export interface KeylessLimits {
   readonly perConnection: number;
-  readonly inAll: number;
+  readonly total: number;
 }
 
 /**
@@ -11,11 +11,11 @@ export interface Most {
  * the connection that has the most, so that calls over other connections stay.
  * @param calls oldest first
  */
-export function surplus(calls: Iterable<OpenCall>, { perConnection, inAll }: Most): OpenCall[] {
+export function excessCalls(calls: Iterable<OpenCall>, { perConnection, total }: KeylessLimits): OpenCall[] {
   const connections = [...Map.groupBy(calls, ({ stream }) => stream.session).values()];
   const ended = connections.flatMap((held) => held.splice(0, held.length - perConnection));
   let left = connections.reduce((sum, { length }) => sum + length, 0);
-  for (; left > inAll; left--) {
+  for (; left > total; left--) {
     const largest = connections.reduce((most, held) => (held.length > most.length ? held : most));
     ended.push(...largest.splice(0, 1));
   }

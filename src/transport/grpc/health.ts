@@ -60,29 +60,29 @@ export class HealthEndpoint {
 
   /** The present status at once, then every change. Services do not come into being later, so an unknown one stays unknown. */
   readonly watch: handleServerStreamingCall<CheckRequest, CheckResponse> = (call) => {
-    call.once("cancelled", () => this.#forget(call));
+    call.once("cancelled", () => this.#removeWatcher(call));
     if (!this.#names.has(call.request.service)) {
       this.#unknown.add(call);
       call.write(create(HealthCheckResponseSchema, { status: ServingStatus.SERVICE_UNKNOWN }));
       return;
     }
     this.#watchers.set(call, ServingStatus.UNKNOWN);
-    void this.#tell();
-    this.#timer ??= setInterval(() => void this.#tell(), this.#watchIntervalMs).unref();
+    void this.#notifyWatchers();
+    this.#timer ??= setInterval(() => void this.#notifyWatchers(), this.#watchIntervalMs).unref();
   };
 
   /** From now on nothing serves; whoever watches is told so and let go. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    await this.#tell();
+    await this.#notifyWatchers();
     for (const call of [...this.#watchers.keys(), ...this.#unknown]) {
       call.end();
-      this.#forget(call);
+      this.#removeWatcher(call);
     }
   }
 
-  async #tell(): Promise<void> {
+  async #notifyWatchers(): Promise<void> {
     const serving = await this.#status();
     for (const [call, told] of this.#watchers) {
       if (told === serving) continue;
@@ -91,7 +91,7 @@ export class HealthEndpoint {
     }
   }
 
-  #forget(call: WatchCall): void {
+  #removeWatcher(call: WatchCall): void {
     this.#watchers.delete(call);
     this.#unknown.delete(call);
     if (this.#watchers.size > 0) return;

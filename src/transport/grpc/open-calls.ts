@@ -5,11 +5,11 @@ import {
   type ServerInterceptor,
   status,
 } from "@grpc/grpc-js";
-import { AnswerHead } from "./response-metadata.ts";
-import type { CallHeads } from "./call-authenticator.ts";
+import { ResponseMetadata } from "./response-metadata.ts";
+import type { CallAuthenticator } from "./call-authenticator.ts";
 import { streamOf } from "./call-internals.ts";
-import { FollowedCall, wait, type OpenCall } from "./tracked-call.ts";
-import { surplus, type Most } from "./excess-calls.ts";
+import { TrackedCall, markWaiting, type OpenCall } from "./tracked-call.ts";
+import { excessCalls, type KeylessLimits } from "./excess-calls.ts";
 
 type Method = Parameters<ServerInterceptor>[0];
 
@@ -20,18 +20,18 @@ export interface CallLimits {
   /** For a message of the answer, once that is there. */
   readonly answerMs: number;
   /** How many calls without a key may wait for their caller. */
-  readonly keyless: Most;
+  readonly keyless: KeylessLimits;
 }
 
 /** Calls without a key that wait for less than this are not counted by connection: many may be asked at once, ms. */
-const HELD_MS = 1_000;
+const WAIT_GRACE_MS = 1_000;
 
 const LATE = { code: status.DEADLINE_EXCEEDED, details: "the request did not arrive in time" };
-const SURPLUS = {
+const TOO_MANY = {
   code: status.RESOURCE_EXHAUSTED,
   details: "too many calls without an API key wait for their caller",
 };
-const NO_HEADERS = new AnswerHead([]);
+const NO_HEADERS = new ResponseMetadata([]);
 
 /**
  * The calls under way, none of which may wait for its caller for ever, and few without a key at once. grpc-js ends calls by the
@@ -39,24 +39,24 @@ const NO_HEADERS = new AnswerHead([]);
  */
 export class OpenCalls {
   readonly #limits: CallLimits;
-  readonly #heads: CallHeads;
+  readonly #authenticator: CallAuthenticator;
   readonly #open = new Set<OpenCall>();
   readonly #keyless = new Set<OpenCall>();
   #timer: NodeJS.Timeout | undefined;
   #trimming = false;
 
-  constructor(limits: CallLimits, heads: CallHeads) {
+  constructor(limits: CallLimits, heads: CallAuthenticator) {
     this.#limits = limits;
-    this.#heads = heads;
+    this.#authenticator = heads;
   }
 
   /** For the server's options; must be the only one, as it looks into grpc-js's own call. */
-  readonly interceptor: ServerInterceptor = (method, call) => this.#follow(method, call);
+  readonly interceptor: ServerInterceptor = (method, call) => this.#track(method, call);
 
-  #follow(
+  #track(
     { path, requestStream, responseStream }: Method,
     call: ServerInterceptingCallInterface,
-  ): FollowedCall {
+  ): TrackedCall {
     const streaming = requestStream || responseStream;
     const open: OpenCall = {
       call,
@@ -66,27 +66,27 @@ export class OpenCalls {
       waitsFor: "gateway",
       since: performance.now(),
     };
-    return new FollowedCall(open, {
+    return new TrackedCall(open, {
       start: (next) => {
         this.#add(open);
         next({
           onReceiveMetadata: (metadata, go) => void this.#check(path, open, metadata, go),
           onReceiveMessage(message, go) {
-            if (streaming) wait(open, "gateway");
+            if (streaming) markWaiting(open, "gateway");
             go(message);
           },
           onReceiveHalfClose(go) {
             open.requested = true;
-            if (open.waitsFor === "request") wait(open, "gateway");
+            if (open.waitsFor === "request") markWaiting(open, "gateway");
             go();
           },
           // Comes once the answer was taken, too.
           onCancel: () => this.#ended(open),
         });
       },
-      sendMetadata: (metadata, go) => go(metadata instanceof AnswerHead ? metadata : NO_HEADERS),
+      sendMetadata: (metadata, go) => go(metadata instanceof ResponseMetadata ? metadata : NO_HEADERS),
       sendMessage: (message, go) => {
-        wait(open, "reader");
+        markWaiting(open, "reader");
         if (this.#keyless.has(open)) this.#trimSoon();
         go(message);
       },
@@ -99,11 +99,11 @@ export class OpenCalls {
     metadata: Metadata,
     go: (metadata: Metadata) => void,
   ): Promise<void> {
-    const verdict = await this.#heads.check(path, open.call, metadata);
+    const verdict = await this.#authenticator.check(path, open.call, metadata);
     // Cancelled meanwhile.
     if (!this.#open.has(open)) return;
     if ("refusal" in verdict) return open.call.sendStatus(verdict.refusal);
-    wait(open, "request");
+    markWaiting(open, "request");
     if (verdict.keyless) {
       this.#keyless.add(open);
       this.#trimSoon();
@@ -114,49 +114,52 @@ export class OpenCalls {
   #add(open: OpenCall): void {
     this.#open.add(open);
     const { requestMs, answerMs } = this.#limits;
-    this.#timer ??= setInterval(() => this.#look(), Math.min(requestMs / 4, answerMs / 4, HELD_MS)).unref();
+    this.#timer ??= setInterval(
+      () => this.#sweep(),
+      Math.min(requestMs / 4, answerMs / 4, WAIT_GRACE_MS),
+    ).unref();
   }
 
-  #look(): void {
+  #sweep(): void {
     const now = performance.now();
     const { requestMs, answerMs, keyless } = this.#limits;
     for (const open of this.#open) {
       const age = now - open.since;
       // A call that was cancelled before it started is not notified of it.
-      if (open.stream.destroyed) this.#forget(open);
+      if (open.stream.destroyed) this.#remove(open);
       else if (open.waitsFor === "request" && age > requestMs) open.call.sendStatus(LATE);
       else if (open.waitsFor === "reader" && age > answerMs) open.stream.close(constants.NGHTTP2_CANCEL);
     }
-    const held = this.#held().filter(({ since }) => now - since > HELD_MS);
-    for (const open of surplus(held, { ...keyless, inAll: Infinity })) end(open);
+    const held = this.#waitingKeyless().filter(({ since }) => now - since > WAIT_GRACE_MS);
+    for (const open of excessCalls(held, { ...keyless, total: Infinity })) end(open);
     if (this.#open.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
   /** Calls without a key that wait for their caller; watches and reflection always do. */
-  #held(): OpenCall[] {
+  #waitingKeyless(): OpenCall[] {
     return [...this.#keyless].filter(({ streaming, waitsFor }) => streaming || waitsFor !== "gateway");
   }
 
   /** After what has arrived was read: a call that came as a whole waits for the gateway by then. */
   #trimSoon(): void {
-    const { inAll } = this.#limits.keyless;
-    if (this.#trimming || this.#keyless.size <= inAll) return;
+    const { total } = this.#limits.keyless;
+    if (this.#trimming || this.#keyless.size <= total) return;
     this.#trimming = true;
     setImmediate(() => {
       this.#trimming = false;
-      for (const open of surplus(this.#held(), { perConnection: Infinity, inAll })) end(open);
+      for (const open of excessCalls(this.#waitingKeyless(), { perConnection: Infinity, total })) end(open);
     });
   }
 
-  #forget(open: OpenCall): void {
+  #remove(open: OpenCall): void {
     this.#open.delete(open);
     this.#keyless.delete(open);
   }
 
   #ended(open: OpenCall): void {
-    this.#forget(open);
+    this.#remove(open);
     // Answered before it was asked: a stream whose other half is open would stay. The answer goes first.
     if (!open.requested) setImmediate(() => open.stream.close(constants.NGHTTP2_NO_ERROR));
   }
@@ -164,5 +167,5 @@ export class OpenCalls {
 
 function end({ call, stream }: OpenCall): void {
   if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL);
-  else call.sendStatus(SURPLUS);
+  else call.sendStatus(TOO_MANY);
 }

@@ -5,7 +5,7 @@ import type { Header } from "../header.ts";
  * Metadata that goes out before an answer. Its names and values are the gateway's own, so that they go as they are: grpc-js would
  * look at each by a pattern, and copy them all twice.
  */
-export class AnswerHead extends Metadata {
+export class ResponseMetadata extends Metadata {
   // grpc-js would offer gzip, which is refused.
   readonly #entries: Record<string, string> = { "grpc-accept-encoding": "identity" };
 

@@ -8,7 +8,7 @@ import type { Random } from "../../domain/clock.ts";
 import { MAX_CONNECTIONS } from "../max-connections.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { RequestIds } from "../request-context.ts";
-import { CallHeads } from "./call-authenticator.ts";
+import { CallAuthenticator } from "./call-authenticator.ts";
 import { listenersOf } from "./call-internals.ts";
 import { HealthEndpoint } from "./health.ts";
 import { OpenCalls, type CallLimits } from "./open-calls.ts";
@@ -56,7 +56,7 @@ const GRPC_LIMITS: GrpcLimits = {
   pingMs: 60_000,
   pongMs: 20_000,
   connections: MAX_CONNECTIONS,
-  keyless: { perConnection: 32, inAll: 512 },
+  keyless: { perConnection: 32, total: 512 },
 };
 
 /** Largest response message, bytes: what clients take unless they say otherwise. */
@@ -76,7 +76,7 @@ export class GrpcServer {
     const within = { ...GRPC_LIMITS, ...limits };
     this.#connections = within.connections;
     const methods = services.flatMap((service) => service.methods);
-    const heads = new CallHeads(pipeline, methods, new RequestIds(random), bodyLimit);
+    const heads = new CallAuthenticator(pipeline, methods, new RequestIds(random), bodyLimit);
     const { interceptor } = new OpenCalls(within, heads);
     // It would write what callers send in their metadata to the console.
     setLogVerbosity(logVerbosity.NONE);

@@ -4,7 +4,7 @@ import type { MessageReader } from "./call-internals.ts";
 const PREFIX = 5;
 
 /** Messages that a caller without a key may send over one stream; server reflection takes one for each file or symbol. */
-export const MOST_MESSAGES = 256;
+export const MAX_MESSAGES = 256;
 
 /**
  * Reads the messages of a call without a key. Keeps copies: a slice of one byte would keep all 64 KiB that were read from the socket
@@ -50,8 +50,8 @@ export class SmallMessages implements MessageReader {
 
   #next(): void {
     this.#count += 1;
-    if (this.#count > MOST_MESSAGES)
-      throw new Error(`more than ${MOST_MESSAGES} messages over one stream; open another`);
+    if (this.#count > MAX_MESSAGES)
+      throw new Error(`more than ${MAX_MESSAGES} messages over one stream; open another`);
     this.#into = Buffer.allocUnsafe(PREFIX);
     this.#filled = 0;
     this.#sized = false;

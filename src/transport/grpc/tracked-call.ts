@@ -15,13 +15,13 @@ export interface OpenCall {
 }
 
 /** Notes what a call waits for from now on. */
-export function wait(open: OpenCall, waitsFor: OpenCall["waitsFor"]): void {
+export function markWaiting(open: OpenCall, waitsFor: OpenCall["waitsFor"]): void {
   open.waitsFor = waitsFor;
   open.since = performance.now();
 }
 
 /** A call that notices when its messages were taken. */
-export class FollowedCall extends ServerInterceptingCall {
+export class TrackedCall extends ServerInterceptingCall {
   readonly #open: OpenCall;
 
   constructor(open: OpenCall, responder: Responder) {
@@ -32,7 +32,7 @@ export class FollowedCall extends ServerInterceptingCall {
   override sendMessage(message: unknown, taken: () => void): void {
     super.sendMessage(message, () => {
       // The answer of a unary call is taken with its trailers.
-      if (this.#open.streaming) wait(this.#open, this.#open.requested ? "gateway" : "request");
+      if (this.#open.streaming) markWaiting(this.#open, this.#open.requested ? "gateway" : "request");
       taken();
     });
   }

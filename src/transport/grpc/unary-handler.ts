@@ -3,8 +3,8 @@ import type { handleUnaryCall, sendUnaryData, ServerUnaryCall } from "@grpc/grpc
 import { ToolgateError } from "../../domain/errors.ts";
 import { BINARY_OPTIONS } from "../message-limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
-import { AnswerHead } from "./response-metadata.ts";
-import { entry, type AcceptedCall, type CallHeads } from "./call-authenticator.ts";
+import { ResponseMetadata } from "./response-metadata.ts";
+import { metadataValue, type AcceptedCall, type CallAuthenticator } from "./call-authenticator.ts";
 import { CallSignal } from "./call-signal.ts";
 import { encode } from "./register.ts";
 import { statusOf } from "./status.ts";
@@ -16,7 +16,7 @@ import { statusOf } from "./status.ts";
 export function unaryHandler(
   pipeline: Pipeline,
   operation: Operation,
-  heads: CallHeads,
+  heads: CallAuthenticator,
 ): handleUnaryCall<Buffer, Buffer> {
   return (call, respond) => void answer(pipeline, operation, heads.accepted(call.metadata), call, respond);
 }
@@ -24,26 +24,26 @@ export function unaryHandler(
 async function answer(
   pipeline: Pipeline,
   operation: Operation,
-  { requestId, admission, headers }: AcceptedCall,
+  { requestId, authentication, headers }: AcceptedCall,
   call: ServerUnaryCall<Buffer, Buffer>,
   respond: sendUnaryData<Buffer>,
 ): Promise<void> {
   const lifetime = new CallSignal(call);
   try {
     const request = decode(operation.method.input, call.request);
-    const message = await pipeline.answer(operation, request, {
-      caller: admission.caller,
+    const message = await pipeline.invoke(operation, request, {
+      caller: authentication.caller,
       requestId,
       signal: lifetime.signal,
-      xPayment: entry(call.metadata, "x-payment"),
-      paymentSignature: entry(call.metadata, "payment-signature"),
-      idempotencyKey: entry(call.metadata, "idempotency-key"),
-      settled: ({ header }) => headers.push(header),
+      xPayment: metadataValue(call.metadata, "x-payment"),
+      paymentSignature: metadataValue(call.metadata, "payment-signature"),
+      idempotencyKey: metadataValue(call.metadata, "idempotency-key"),
+      onSettlement: ({ header }) => headers.push(header),
       memoForm: "step",
     });
     const bytes = encode(operation.method.output, message);
     lifetime.answered();
-    call.sendMetadata(new AnswerHead(headers));
+    call.sendMetadata(new ResponseMetadata(headers));
     respond(null, bytes);
   } catch (error) {
     lifetime.answered();

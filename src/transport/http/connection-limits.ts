@@ -13,13 +13,13 @@ export interface ConnectionLimits {
   /** For the caller to end a connection that it was refused on. */
   readonly lingerMs: number;
   /** How often heads and requests are looked at that are on their way. */
-  readonly lookMs: number;
+  readonly checkMs: number;
   /** How many there may be. */
   readonly connections: number;
   /** Requests of one that may wait for their answers. */
   readonly pipelined: number;
   /** Bytes of earlier answers that may wait to be read when the next request of a connection is worked on. */
-  readonly unread: number;
+  readonly unreadBytes: number;
 }
 
 /** Slow callers must not hold a connection for ever, nor many callers all of them. */
@@ -29,8 +29,8 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   stallMs: 60_000,
   idleMs: 75_000,
   lingerMs: 2_000,
-  lookMs: 5_000,
+  checkMs: 5_000,
   connections: MAX_CONNECTIONS,
   pipelined: 32,
-  unread: 64 * 1024,
+  unreadBytes: 64 * 1024,
 };

@@ -9,7 +9,7 @@ const EXPOSED_HEADERS =
 const MIRRORED = /mcp-param-[\w-]+/gi;
 
 /** Characters of Access-Control-Request-Headers that are read. */
-const LONGEST_ASKED = 2_048;
+const MAX_REQUESTED_HEADERS = 2_048;
 
 /** Lets pages of the listed origins call (Fetch standard, CORS protocol). Without a list no header is ever sent. */
 export class Cors {
@@ -29,7 +29,7 @@ export class Cors {
     response.setHeader("Access-Control-Expose-Headers", EXPOSED_HEADERS);
     if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined)
       return false;
-    const asked = request.headers["access-control-request-headers"]?.slice(0, LONGEST_ASKED) ?? "";
+    const asked = request.headers["access-control-request-headers"]?.slice(0, MAX_REQUESTED_HEADERS) ?? "";
     response.writeHead(204, {
       "Access-Control-Allow-Methods": "GET, POST",
       "Access-Control-Allow-Headers": [ALLOWED_HEADERS, ...(asked.match(MIRRORED) ?? [])].join(", "),

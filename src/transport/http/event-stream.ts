@@ -31,13 +31,13 @@ export class EventStream {
 
   /** Sends a message on the way; it is left out for a caller that does not keep up, or has gone. */
   send(message: object): void {
-    this.#write(event(message));
+    this.#write(eventText(message));
   }
 
   /** Sends the answer. Nothing goes out after it. */
   end(answer: unknown): void {
     clearInterval(this.#keepAlive);
-    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.end(event(answer));
+    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.end(eventText(answer));
   }
 
   #write(text: string): void {
@@ -47,6 +47,6 @@ export class EventStream {
 }
 
 /** JSON has no line breaks, which would end the event. */
-function event(message: unknown): string {
+function eventText(message: unknown): string {
   return `event: message\ndata: ${writeJson(message)}\n\n`;
 }

@@ -13,20 +13,20 @@ import { isJsonObject } from "../../domain/json.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
 import { McpExchange } from "../mcp/exchange.ts";
-import { laidOver } from "../mcp/merged-error.ts";
-import type { McpDoor } from "../mcp/mcp-handler.ts";
+import { mergeRpcError } from "../mcp/merged-error.ts";
+import type { McpHandler } from "../mcp/mcp-handler.ts";
 import { parseMessage, UnreadableMessageError } from "../mcp/unreadable-message.ts";
 import { messageLimit } from "../message-limits.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import { RequestIds, type RequestContext } from "../request-context.ts";
-import { sharedForm } from "../shared-message.ts";
+import { sharedEncoding } from "../shared-message.ts";
 import { bodyWithV1 } from "../x402/offers.ts";
-import { send, type HttpAnswer } from "./response.ts";
+import { send, type HttpResponse } from "./response.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
-import type { CallerOrigin } from "./origin-policy.ts";
-import { arrivalOf, demandHost, demandPlainBody, oneHeader } from "./request-head.ts";
-import { lastAnswer } from "./parse-error.ts";
+import type { OriginPolicy } from "./origin-policy.ts";
+import { credentialsOf, requireHost, requireIdentityCoding, singleHeader } from "./request-head.ts";
+import { rawResponse } from "./parse-error.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
 
@@ -35,9 +35,9 @@ export interface FacadeDeps {
   readonly pipeline: Pipeline;
   readonly transcoder: Transcoder;
   readonly errorBindings: readonly ErrorBinding[];
-  readonly mcp: McpDoor;
+  readonly mcp: McpHandler;
   /** Who may call the MCP endpoint from a page. */
-  readonly callerOrigin: CallerOrigin;
+  readonly originPolicy: OriginPolicy;
   readonly random: Random;
   readonly bodyLimit: number;
 }
@@ -80,40 +80,44 @@ export class Facade {
       if (!request.complete) headers.push(["connection", "close"]);
       const failed = this.failed(this.#deps.pipeline.failure(asToolgateError(error), requestId));
       const unreadable = error instanceof UnreadableMessageError;
-      send(response, headers, unreadable ? laidOver(failed, null, error.rpcCode, error.message) : failed);
+      send(
+        response,
+        headers,
+        unreadable ? mergeRpcError(failed, null, error.rpcCode, error.message) : failed,
+      );
     }
   }
 
   /** The answer to what cannot be read as a request, as bytes for the socket. */
   refusal(error: ToolgateError): string {
     const requestId = this.#requestIds.next();
-    return lastAnswer(
+    return rawResponse(
       [["x-request-id", requestId]],
       this.failed(this.#deps.pipeline.failure(error, requestId)),
     );
   }
 
   /** The answer to a failed call: status and body by the generated table of error messages. */
-  readonly failed = (failure: Failure): HttpAnswer => {
+  readonly failed = (failure: Failure): HttpResponse => {
     const body = this.#errorBody([failure.detail.message]);
     const json = bodyWithV1(body?.json, failure.offer);
     return { status: body?.status ?? failure.error.status, json, headers: failure.headers };
   };
 
-  async #serve({ request, response, gone, requestId, headers }: Exchange): Promise<HttpAnswer> {
-    const { pipeline, transcoder, bodyLimit, mcp, callerOrigin } = this.#deps;
-    demandHost(request);
+  async #serve({ request, response, gone, requestId, headers }: Exchange): Promise<HttpResponse> {
+    const { pipeline, transcoder, bodyLimit, mcp, originPolicy: callerOrigin } = this.#deps;
+    requireHost(request);
     const { path, query } = splitTarget(request.url ?? "/");
-    if (path === MCP_PATH) callerOrigin.demand(request);
+    if (path === MCP_PATH) callerOrigin.require(request);
     const match = findRoute(transcoder, request.method ?? "GET", path);
     const operation = pipeline.operation(match.route.method);
     const limit = messageLimit(operation.endpoint, bodyLimit);
     checkDeclaredLength(request, limit);
-    demandPlainBody(request);
+    requireIdentityCoding(request);
     if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
       throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
     }
-    const { caller, rate } = await pipeline.admit(operation, arrivalOf(request));
+    const { caller, rate } = await pipeline.authenticate(operation, credentialsOf(request));
     if (rate) headers.push(...rateLimitHeaders(rate));
     const arriving = readBody(request, limit);
     const bytes = arriving instanceof Promise ? await arriving : arriving;
@@ -122,21 +126,28 @@ export class Facade {
       caller,
       requestId,
       signal: gone,
-      xPayment: oneHeader(request, "x-payment"),
-      paymentSignature: oneHeader(request, "payment-signature"),
+      xPayment: singleHeader(request, "x-payment"),
+      paymentSignature: singleHeader(request, "payment-signature"),
       path,
-      idempotencyKey: oneHeader(request, "idempotency-key"),
-      settled: ({ header }) => headers.push(header),
+      idempotencyKey: singleHeader(request, "idempotency-key"),
+      onSettlement: ({ header }) => headers.push(header),
       memoForm: path === MCP_PATH ? "prefix" : "step",
     };
     if (path === MCP_PATH && isJsonRpc(body)) {
       const { failed } = this;
-      const exchange = new McpExchange({ request, response, body, context, answerHeaders: headers, failed });
+      const exchange = new McpExchange({
+        request,
+        response,
+        body,
+        context,
+        responseHeaders: headers,
+        failed,
+      });
       const answer = await mcp.answer(exchange);
       return exchange.stream ? { ...answer, stream: exchange.stream } : answer;
     }
-    const message = await pipeline.answer(operation, transcoder.read(match, query, body), context);
-    const shared = sharedForm(message, "json", () => JSON.stringify(match.route.write(message)));
+    const message = await pipeline.invoke(operation, transcoder.read(match, query, body), context);
+    const shared = sharedEncoding(message, "json", () => JSON.stringify(match.route.write(message)));
     return shared ? { status: 200, body: shared } : { status: 200, json: match.route.write(message) };
   }
 }

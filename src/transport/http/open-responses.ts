@@ -3,29 +3,29 @@ import type { Duplex } from "node:stream";
 import type { ConnectionLimits } from "./connection-limits.ts";
 
 /** An answer under way, and what aborts when the caller goes away before it has it. */
-interface OpenAnswer {
+interface OpenResponse {
   readonly response: ServerResponse;
   readonly gone: AbortController;
 }
 
 /** What each connection is being answered. One that is idle keeps nothing of the answers that it had. */
-export class OpenAnswers {
+export class OpenResponses {
   /** Of several answers the last. */
-  readonly #latest = new Map<Duplex, OpenAnswer>();
+  readonly #latest = new Map<Duplex, OpenResponse>();
   /** All answers of those that ask before they have one, as far as these are not known to be out. */
-  readonly #pipelines = new Map<Duplex, OpenAnswer[]>();
+  readonly #pipelines = new Map<Duplex, OpenResponse[]>();
   /** Requests that wait until their caller has read more. */
   readonly #deferred = new Map<Duplex, (() => void)[]>();
-  readonly #limits: Pick<ConnectionLimits, "pipelined" | "unread">;
+  readonly #limits: Pick<ConnectionLimits, "pipelined" | "unreadBytes">;
 
-  constructor(limits: Pick<ConnectionLimits, "pipelined" | "unread">) {
+  constructor(limits: Pick<ConnectionLimits, "pipelined" | "unreadBytes">) {
     this.#limits = limits;
   }
 
   /** @returns aborts when the caller goes away before it has this answer; undefined for one answer too many */
   add(socket: Duplex, response: ServerResponse): AbortSignal | undefined {
     const before = this.#latest.get(socket);
-    const answer: OpenAnswer = { response, gone: new AbortController() };
+    const answer: OpenResponse = { response, gone: new AbortController() };
     this.#latest.set(socket, answer);
     // Comes once anyway, and taking the listener off again costs more than putting it on.
     response.on("close", () => this.#closed(socket, answer));
@@ -53,7 +53,7 @@ export class OpenAnswers {
     if (!earlier) return true;
     // Only the first of them writes to the socket, and counts what waits there.
     const unread = earlier.reduce((bytes, { response }) => bytes + unreadOf(response), 0);
-    return unread < this.#limits.unread;
+    return unread < this.#limits.unreadBytes;
   }
 
   #resume(socket: Duplex): void {
@@ -63,9 +63,9 @@ export class OpenAnswers {
     for (const serve of deferred) this.inTurn(socket, serve);
   }
 
-  #closed(socket: Duplex, { response, gone }: OpenAnswer): void {
+  #closed(socket: Duplex, { response, gone }: OpenResponse): void {
     if (!response.writableFinished) gone.abort();
-    if (this.latest(socket) === response) this.forget(socket);
+    if (this.latest(socket) === response) this.remove(socket);
     else this.#resume(socket);
   }
 
@@ -87,7 +87,7 @@ export class OpenAnswers {
   }
 
   /** Keeps nothing of a connection that is gone. */
-  forget(socket: Duplex): void {
+  remove(socket: Duplex): void {
     this.#latest.delete(socket);
     this.#pipelines.delete(socket);
     this.#deferred.delete(socket);

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
 import type { Header } from "../header.ts";
-import type { HttpAnswer } from "./response.ts";
+import type { HttpResponse } from "./response.ts";
 
 /** Largest head of a request, bytes. */
 export const HEAD_LIMIT = 32 * 1024;
@@ -10,7 +10,7 @@ export const HEAD_LIMIT = 32 * 1024;
  * What is wrong with bytes that cannot be read as a request.
  * @param code of Node's error: its own, or one of llhttp
  */
-export function readingError(code: string | undefined): ToolgateError {
+export function parseError(code: string | undefined): ToolgateError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
       // RFC 6585 section 5
@@ -30,9 +30,9 @@ export function readingError(code: string | undefined): ToolgateError {
 }
 
 /** An answer as bytes for the socket, where there is no response to write it with; the last on its connection. */
-export function lastAnswer(
+export function rawResponse(
   headers: readonly Header[],
-  { status, json, headers: more = [] }: HttpAnswer,
+  { status, json, headers: more = [] }: HttpResponse,
 ): string {
   const body = JSON.stringify(json);
   const lines = [...headers, ...more, ["content-type", "application/json"], ["connection", "close"]];

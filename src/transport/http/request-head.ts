@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { Arrival } from "../authentication.ts";
+import type { Credentials } from "../authentication.ts";
 
 // What a request's head must be, beyond what Node sees to. Repeated headers arrive joined (`joinDuplicateHeaders`), so that of
 // two values that disagree none is quietly taken.
 
 /** What the request shows at the door. */
-export function arrivalOf({ method = "GET", headers, socket }: IncomingMessage): Arrival {
+export function credentialsOf({ method = "GET", headers, socket }: IncomingMessage): Credentials {
   const { authorization, host, cookie, origin, "user-agent": userAgent } = headers;
   return {
     authorization,
@@ -32,21 +32,21 @@ export function originForm(target: string): string {
 /** Characters of a host name and its port (RFC 1035 section 2.3.4). To read a long one as part of a URL costs milliseconds. */
 const HOST_LIMIT = 261;
 
-export function isTooLong(host: string | undefined): boolean {
+export function isHostTooLong(host: string | undefined): boolean {
   return host !== undefined && host.length > HOST_LIMIT;
 }
 
 /** @throws ToolgateError INVALID_REQUEST unless an HTTP/1.1 request has one Host header (RFC 9112 section 3.2) */
-export function demandHost({ httpVersion, headers }: IncomingMessage): void {
+export function requireHost({ httpVersion, headers }: IncomingMessage): void {
   const { host } = headers;
-  if (isTooLong(host))
+  if (isHostTooLong(host))
     throw new ToolgateError("INVALID_REQUEST", `Host: is longer than ${HOST_LIMIT} characters`);
   if (host === undefined ? httpVersion === "1.0" : !host.includes(",")) return;
   throw new ToolgateError("INVALID_REQUEST", "Host: must be sent, and once");
 }
 
 /** @throws ToolgateError UNSUPPORTED_MEDIA_TYPE for a compressed body (RFC 9110 section 15.5.16) */
-export function demandPlainBody({ headers }: IncomingMessage): void {
+export function requireIdentityCoding({ headers }: IncomingMessage): void {
   const coding = headers["content-encoding"];
   if (coding === undefined || coding.toLowerCase() === "identity") return;
   throw new ToolgateError(
@@ -59,7 +59,7 @@ export function demandPlainBody({ headers }: IncomingMessage): void {
  * A header that has one value.
  * @throws ToolgateError INVALID_REQUEST when it was sent more than once
  */
-export function oneHeader(request: IncomingMessage, name: string): string | undefined {
+export function singleHeader(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   if (typeof value !== "string") return undefined;
   if (value.includes(", ") && timesSent(request, name) > 1) {

@@ -4,7 +4,7 @@ import type { Header } from "../header.ts";
 import type { EventStream } from "./event-stream.ts";
 
 /** What goes back over HTTP: a status and a JSON body, or none. */
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly json?: unknown;
   /** The JSON body in bytes, instead of `json`. */
@@ -15,7 +15,7 @@ export interface HttpAnswer {
 }
 
 /** Writes the answer at once, with its length. Does nothing when the caller has gone. */
-export function send(response: ServerResponse, headers: readonly Header[], answer: HttpAnswer): void {
+export function send(response: ServerResponse, headers: readonly Header[], answer: HttpResponse): void {
   if (answer.stream) return answer.stream.end(answer.json);
   if (response.headersSent || response.destroyed) return;
   const body = answer.body ?? (answer.json === undefined ? "" : writeJson(answer.json));

@@ -8,14 +8,14 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { DocumentDoor } from "../documents/document-handler.ts";
+import type { DocumentHandler } from "../documents/document-handler.ts";
 import { hasBody } from "./body.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
 import type { Cors } from "./cors.ts";
 import type { Facade } from "./facade.ts";
-import { OpenAnswers } from "./open-responses.ts";
-import { isTooLong, originForm } from "./request-head.ts";
-import { HEAD_LIMIT, readingError } from "./parse-error.ts";
+import { OpenResponses } from "./open-responses.ts";
+import { isHostTooLong, originForm } from "./request-head.ts";
+import { HEAD_LIMIT, parseError } from "./parse-error.ts";
 
 /** A handler of Node requests for some path prefixes. */
 export interface MountedHandler {
@@ -26,7 +26,7 @@ export interface MountedHandler {
 
 /** What is behind the HTTP/1.1 door. */
 export interface HttpServerParts {
-  readonly documents: DocumentDoor;
+  readonly documents: DocumentHandler;
   /** Has rules of its own about who may call from a page. */
   readonly console: MountedHandler;
   readonly cors: Cors;
@@ -37,29 +37,29 @@ export interface HttpServerParts {
 /** The HTTP/1.1 door: documents by their paths, console, Connect and gRPC-Web by their path prefixes, everything else HTTP/JSON. */
 export class HttpServer {
   readonly #server: Server;
-  readonly #answers: OpenAnswers;
+  readonly #responses: OpenResponses;
   readonly #limits: ConnectionLimits;
 
   /** @param limits other than {@link CONNECTION_LIMITS} */
   constructor(parts: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
     const { documents, console, cors, connect, facade } = parts;
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
-    this.#answers = new OpenAnswers(this.#limits);
+    this.#responses = new OpenResponses(this.#limits);
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       const { socket } = request;
       // What else was in the packet is parsed after the connection was cut.
       if (socket.destroyed) return;
-      const gone = this.#answers.add(socket, response);
+      const gone = this.#responses.add(socket, response);
       // Many requests fit into one packet, and all of them would be worked on.
       if (!gone) return void socket.destroy();
       if (hasBody(request)) leaveUnread(request, response);
-      this.#answers.inTurn(socket, () => serve(request, response, gone));
+      this.#responses.inTurn(socket, () => serve(request, response, gone));
     };
     const serve = (request: IncomingMessage, response: ServerResponse, gone: AbortSignal) => {
       if (!this.#server.listening) this.#endAfter(response, request.socket);
       const url = originForm(request.url ?? "/");
       request.url = url;
-      if (isTooLong(request.headers.host)) return void facade.handle(request, response, gone);
+      if (isHostTooLong(request.headers.host)) return void facade.handle(request, response, gone);
       if (documents.handle(request, response)) return;
       if (isFor(console, url)) return console.handle(request, response);
       if (cors.handle(request, response)) return;
@@ -68,24 +68,24 @@ export class HttpServer {
     };
     this.#server = createServer(optionsOf(this.#limits), handle);
     this.#server.maxConnections = this.#limits.connections;
-    this.#server.setTimeout(this.#limits.stallMs, (socket) => this.#quiet(socket));
-    this.#server.on("connection", (socket) => socket.on("close", () => this.#answers.forget(socket)));
+    this.#server.setTimeout(this.#limits.stallMs, (socket) => this.#onIdle(socket));
+    this.#server.on("connection", (socket) => socket.on("close", () => this.#responses.remove(socket)));
     // A server may ignore an expectation that it does not know (RFC 9110 section 10.1.1).
     this.#server.on("checkExpectation", handle);
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-      this.#refuse(socket, error.code, (code) => facade.refusal(readingError(code)));
+      this.#refuse(socket, error.code, (code) => facade.refusal(parseError(code)));
     });
   }
 
   /** Hears of a connection that was quiet for as long as it may be. Only what is worked on may take longer. */
-  #quiet(socket: Socket): void {
+  #onIdle(socket: Socket): void {
     // The next byte of its answer begins the time anew.
-    if (!this.#answers.latest(socket) || socket.writableLength > 0) socket.destroy();
+    if (!this.#responses.latest(socket) || socket.writableLength > 0) socket.destroy();
   }
 
   /** Ends a connection that cannot be read on. What was asked before is answered first: it may have been paid for. */
   #refuse(socket: Duplex, code: string | undefined, answer: (code: string | undefined) => string): void {
-    const waiting = this.#answers.waiting(socket);
+    const waiting = this.#responses.waiting(socket);
     const last = waiting.findLast(({ req, writableEnded }) => req.complete || writableEnded);
     if (last) {
       if (last.shouldKeepAlive) last.once("finish", () => this.#end(socket));
@@ -106,7 +106,7 @@ export class HttpServer {
   /** Ends a connection with an answer, once that is out, unless more was asked in the meantime: then with the answer to that. */
   #endAfter(response: ServerResponse, socket: Duplex): void {
     response.once("finish", () => {
-      if (this.#answers.latest(socket) === response) socket.end();
+      if (this.#responses.latest(socket) === response) socket.end();
     });
   }
 
@@ -123,7 +123,7 @@ export class HttpServer {
     const closed = once(this.#server, "close");
     this.#server.close();
     // Once nobody new is let in, a connection has had its last answer.
-    for (const [socket, response] of this.#answers.all()) {
+    for (const [socket, response] of this.#responses.all()) {
       if (!response.writableFinished) this.#endAfter(response, socket);
     }
     this.#server.closeIdleConnections();
@@ -145,7 +145,7 @@ function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-function optionsOf({ headMs, requestMs, idleMs, lookMs }: ConnectionLimits): ServerOptions {
+function optionsOf({ headMs, requestMs, idleMs, checkMs: lookMs }: ConnectionLimits): ServerOptions {
   return {
     headersTimeout: headMs,
     requestTimeout: requestMs,

@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { RateDecision } from "../../domain/rate-limit.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../header.ts";
-import type { HttpAnswer } from "../http/response.ts";
+import type { HttpResponse } from "../http/response.ts";
 import { EventStream } from "../http/event-stream.ts";
 import { rateLimitHeaders } from "../rate-limit-headers.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Settlement, ToldSettlement } from "../x402/settlement.ts";
+import type { Settlement, SettlementReport } from "../x402/settlement.ts";
 import { prefersInBand } from "./payment-in-band.ts";
 
 /** Accept that lets events through (RFC 9110 section 12.5.1). */
@@ -19,9 +19,9 @@ interface ExchangeParts {
   readonly body: unknown;
   readonly context: RequestContext;
   /** What every answer to this request carries. */
-  readonly answerHeaders: Header[];
+  readonly responseHeaders: Header[];
   /** Makes the plain HTTP answer of a failure. */
-  readonly failed: (failure: Failure) => HttpAnswer;
+  readonly failed: (failure: Failure) => HttpResponse;
 }
 
 /** One POST to the MCP endpoint, and the way back. */
@@ -30,20 +30,20 @@ export class McpExchange {
   readonly context: RequestContext;
   readonly headers: IncomingHttpHeaders;
   readonly request: IncomingMessage;
-  readonly failed: (failure: Failure) => HttpAnswer;
+  readonly failed: (failure: Failure) => HttpResponse;
   readonly #response: ServerResponse;
-  readonly #answerHeaders: Header[];
+  readonly #responseHeaders: Header[];
   #stream: EventStream | undefined;
   #settlement: Settlement | undefined;
 
-  constructor({ request, response, body, context, answerHeaders, failed }: ExchangeParts) {
+  constructor({ request, response, body, context, responseHeaders: answerHeaders, failed }: ExchangeParts) {
     this.request = request;
     this.headers = request.headers;
     this.body = body;
     this.context = context;
     this.failed = failed;
     this.#response = response;
-    this.#answerHeaders = answerHeaders;
+    this.#responseHeaders = answerHeaders;
   }
 
   /** MCP-Protocol-Version, as sent: joined, and so of no revision, when it was sent more than once. */
@@ -53,7 +53,7 @@ export class McpExchange {
   }
 
   /** Whether the answer can be a stream of events: not for a caller that says it reads JSON only, nor for a batch. */
-  get takesEvents(): boolean {
+  get acceptsEvents(): boolean {
     const { accept } = this.headers;
     return !this.isBatch && (accept === undefined || EVENTS.test(accept));
   }
@@ -69,14 +69,14 @@ export class McpExchange {
   }
 
   /** The next call of a batch has a payment of its own. */
-  forgetSettlement(): void {
+  clearSettlement(): void {
     this.#settlement = undefined;
   }
 
   /** Hears of it. The header has room for one call only. */
-  settled(told: ToldSettlement): void {
+  settled(told: SettlementReport): void {
     this.#settlement = told.settlement;
-    if (!this.isBatch) this.context.settled?.(told);
+    if (!this.isBatch) this.context.onSettlement?.(told);
   }
 
   /** Whether the caller wants to be asked for money by results of tools. */
@@ -90,15 +90,15 @@ export class McpExchange {
   }
 
   /** What is left of the key's rate after one more request, in place of what was left before. */
-  tellRate(rate: RateDecision | undefined): void {
+  setRateHeaders(rate: RateDecision | undefined): void {
     if (!rate) return;
-    const told = new Map([...this.#answerHeaders, ...rateLimitHeaders(rate)]);
-    this.#answerHeaders.splice(0, this.#answerHeaders.length, ...told);
+    const told = new Map([...this.#responseHeaders, ...rateLimitHeaders(rate)]);
+    this.#responseHeaders.splice(0, this.#responseHeaders.length, ...told);
   }
 
   /** Makes the answer a stream of events, if it is none yet. */
   openStream(): EventStream {
-    this.#stream ??= new EventStream(this.#response, this.#answerHeaders);
+    this.#stream ??= new EventStream(this.#response, this.#responseHeaders);
     return this.#stream;
   }
 }

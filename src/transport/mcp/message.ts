@@ -19,21 +19,21 @@ export interface Message {
  * @throws UnreadableMessageError for what is none of JSON-RPC 2.0
  */
 export function readMessage(body: unknown, path = "body"): Message | undefined {
-  if (!isJsonObject(body)) throw noMessage(path, "must be an object");
-  if (body["jsonrpc"] !== "2.0") throw noMessage(path, 'jsonrpc must be "2.0"');
+  if (!isJsonObject(body)) throw invalidMessage(path, "must be an object");
+  if (body["jsonrpc"] !== "2.0") throw invalidMessage(path, 'jsonrpc must be "2.0"');
   const { id, method, params } = body;
   if (typeof method !== "string") {
     if (isResponse(body)) return undefined;
-    throw noMessage(path, "method must be a string");
+    throw invalidMessage(path, "method must be a string");
   }
   if (id !== undefined && !isRequestId(id))
-    throw noMessage(path, "id must be a string or a number that is kept exactly, up to 2^53 - 1");
+    throw invalidMessage(path, "id must be a string or a number that is kept exactly, up to 2^53 - 1");
   if (params !== undefined && !isJsonObject(params))
-    throw noMessage(path, "params must be an object; leave it out when there are none");
+    throw invalidMessage(path, "params must be an object; leave it out when there are none");
   return { id, method, params };
 }
 
-function noMessage(path: string, problem: string): UnreadableMessageError {
+function invalidMessage(path: string, problem: string): UnreadableMessageError {
   return new UnreadableMessageError(
     RPC_ERROR.invalidRequest,
     `${path}: is not a JSON-RPC 2.0 request: ${problem}`,

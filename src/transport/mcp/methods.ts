@@ -7,7 +7,7 @@ import type { McpExchange } from "./exchange.ts";
 import { initialize } from "./initialize.ts";
 import { listTools } from "./list-tools.ts";
 import type { Message } from "./message.ts";
-import { demandMirroredArguments } from "./mirrored-headers.ts";
+import { requireMirroredArguments } from "./mirrored-headers.ts";
 import { discover, type Result } from "./modern-result.ts";
 import { ProgressReports } from "./progress-reports.ts";
 import type { Era } from "./revision.ts";
@@ -63,8 +63,8 @@ export class Methods {
 
   async #call({ params }: Message, era: Era, exchange: McpExchange): Promise<Result> {
     const call = readToolCall(this.#catalogue, params);
-    if (era === "modern") demandMirroredArguments(call.tool.inputSchema, call.arguments, exchange.headers);
-    const answer = await this.#pipeline.answer(this.#callTool, call.request, contextOf(call, exchange));
+    if (era === "modern") requireMirroredArguments(call.tool.inputSchema, call.arguments, exchange.headers);
+    const answer = await this.#pipeline.invoke(this.#callTool, call.request, contextOf(call, exchange));
     if (!isMessage(answer, CallToolResponseSchema))
       throw new TypeError(`tools/call was answered with ${answer.$typeName}`);
     return withSettlement(toolResult(answer), exchange.settlement);
@@ -73,7 +73,7 @@ export class Methods {
 
 /** What the call's `_meta` adds to what its headers say. */
 function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
-  const { context, takesEvents } = exchange;
+  const { context, acceptsEvents: takesEvents } = exchange;
   const { xPayment, paymentSignature } = context;
   if (
     progressToken === undefined &&
@@ -87,6 +87,6 @@ function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange):
     ...context,
     metaPayment: payment,
     progress: reports ? reports.listener : undefined,
-    settled: (told) => exchange.settled(told),
+    onSettlement: (told) => exchange.settled(told),
   };
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import type { Message } from "./message.ts";
 import { headerMismatch } from "./revision.ts";
-import { shown } from "./rpc-error.ts";
+import { quoted } from "./rpc-error.ts";
 
 // Headers that repeat what the body says, for proxies that do not read bodies (Streamable HTTP, request metadata). Nothing is ever
 // decided by them: they are compared with the body, and what differs is refused.
@@ -17,18 +17,18 @@ const PLAIN = /^[\t\x20-\x7e]*$/;
  * Compares Mcp-Method and, of a tool call, Mcp-Name with the body.
  * @throws JsonRpcError -32020 with HTTP 400
  */
-export function demandMirrored({ method, params }: Message, headers: IncomingHttpHeaders): void {
-  demandEqual("Mcp-Method", one(headers["mcp-method"]), method);
+export function requireMirroredHeaders({ method, params }: Message, headers: IncomingHttpHeaders): void {
+  requireEqual("Mcp-Method", one(headers["mcp-method"]), method);
   if (method !== "tools/call") return;
   const name = params?.["name"];
-  if (typeof name === "string") demandEqual("Mcp-Name", decoded("Mcp-Name", one(headers["mcp-name"])), name);
+  if (typeof name === "string") requireEqual("Mcp-Name", decoded("Mcp-Name", one(headers["mcp-name"])), name);
 }
 
 /**
  * Compares the Mcp-Param-* headers that a tool's schema asks for with the arguments.
  * @throws JsonRpcError -32020 with HTTP 400
  */
-export function demandMirroredArguments(
+export function requireMirroredArguments(
   schema: JsonObject,
   args: JsonValue,
   headers: IncomingHttpHeaders,
@@ -40,9 +40,9 @@ export function demandMirroredArguments(
     // What is not in the body must not be in a header either: a proxy would believe it.
     if (value === undefined || value === null) {
       if (sent !== undefined)
-        throw headerMismatch(`${name} says ${shown(sent)}, and the arguments have no such value`);
-    } else if (sent === undefined || !says(sent, value)) {
-      demandEqual(name, sent, typeof value === "string" ? value : JSON.stringify(value));
+        throw headerMismatch(`${name} says ${quoted(sent)}, and the arguments have no such value`);
+    } else if (sent === undefined || !matches(sent, value)) {
+      requireEqual(name, sent, typeof value === "string" ? value : JSON.stringify(value));
     }
   }
 }
@@ -84,15 +84,15 @@ function valueAt(args: JsonValue, path: readonly string[]): JsonValue | undefine
 }
 
 /** Integers are compared as numbers: 42.0 is 42. */
-function says(sent: string, value: JsonValue): boolean {
+function matches(sent: string, value: JsonValue): boolean {
   if (typeof value === "number") return sent.trim() !== "" && Number(sent) === value;
   return sent === (typeof value === "string" ? value : JSON.stringify(value));
 }
 
-function demandEqual(name: string, sent: string | undefined, value: string): void {
+function requireEqual(name: string, sent: string | undefined, value: string): void {
   if (sent === value) return;
-  const header = sent === undefined ? "is missing" : `says ${shown(sent)}`;
-  throw headerMismatch(`${name} ${header}, and the body says ${shown(value)}`);
+  const header = sent === undefined ? "is missing" : `says ${quoted(sent)}`;
+  throw headerMismatch(`${name} ${header}, and the body says ${quoted(value)}`);
 }
 
 function decoded(name: string, sent: string | undefined): string | undefined {

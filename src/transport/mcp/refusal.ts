@@ -1,6 +1,6 @@
 import { JsonFieldError } from "#httpjson/runtime/index.ts";
 import { ToolgateError } from "../../domain/errors.ts";
-import type { HttpAnswer } from "../http/response.ts";
+import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { McpExchange } from "./exchange.ts";
 import type { Result } from "./modern-result.ts";
@@ -8,14 +8,14 @@ import { inBandResult, isAboutPayment, withSettlement } from "./payment-in-band.
 import { failedToolResult } from "./tool-result.ts";
 
 /** How a tool call that failed is told. */
-export type Refusal =
+export type FailedCall =
   /** As a result, for the model to read. */
-  { readonly kind: "result"; readonly result: Result; readonly preferred: boolean } | PlainRefusal;
+  { readonly kind: "result"; readonly result: Result; readonly preferred: boolean } | PlainFailure;
 
 /** As at every other path. */
-export interface PlainRefusal {
+export interface PlainFailure {
   readonly kind: "plain";
-  readonly answer: HttpAnswer;
+  readonly answer: HttpResponse;
   readonly message: string;
 }
 
@@ -23,12 +23,12 @@ export interface PlainRefusal {
  * Decides how a failed call is told: bad arguments always as a result, what concerns its payment where that is wanted.
  * @param inBand whether it is
  */
-export function refusalOf(
+export function failedCall(
   thrown: unknown,
   inBand: boolean,
   exchange: McpExchange,
   pipeline: Pipeline,
-): Refusal {
+): FailedCall {
   if (
     thrown instanceof JsonFieldError ||
     (thrown instanceof ToolgateError && thrown.code === "INVALID_REQUEST")

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../domain/json.ts";
 import type { Message } from "./message.ts";
-import { JsonRpcError, RPC_ERROR, shown } from "./rpc-error.ts";
+import { JsonRpcError, RPC_ERROR, quoted } from "./rpc-error.ts";
 
 /** Revisions of the Model Context Protocol that open with `initialize`, newest first. */
 export const LEGACY_REVISIONS: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -9,7 +9,7 @@ export const LEGACY_REVISIONS: readonly string[] = ["2025-11-25", "2025-06-18", 
 export const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
 
 /** What a caller speaks that names no revision: the header came with 2025-06-18. The one revision with batches. */
-export const UNNAMED_REVISION = "2025-03-26";
+export const DEFAULT_REVISION = "2025-03-26";
 
 /** Members of a modern request's `params._meta`. */
 const META_VERSION = "io.modelcontextprotocol/protocolVersion";
@@ -29,7 +29,7 @@ export function eraOf(message: Message | undefined, version: string | undefined)
  * Refuses a legacy request of a revision that is not spoken (Transports, protocol version header).
  * @throws JsonRpcError -32022 with HTTP 400, listing those that are
  */
-export function demandLegacyRevision(version: string | undefined): void {
+export function requireLegacyRevision(version: string | undefined): void {
   if (version === undefined || LEGACY_REVISIONS.includes(version)) return;
   throw unsupportedVersion(version, [...MODERN_REVISIONS, ...LEGACY_REVISIONS]);
 }
@@ -38,11 +38,11 @@ export function demandLegacyRevision(version: string | undefined): void {
  * Refuses a modern request whose `_meta` says too little, which says something else than the header, or is of a revision that is not spoken.
  * @throws JsonRpcError -32602, -32020 or -32022, in this order, with HTTP 400
  */
-export function demandModernRevision({ params }: Message, header: string | undefined): void {
+export function requireModernRevision({ params }: Message, header: string | undefined): void {
   const version = versionOf(params);
   if (header !== version) {
-    const says = header === undefined ? "is missing" : `says ${shown(header)}`;
-    throw headerMismatch(`MCP-Protocol-Version ${says}, and params._meta says ${shown(version)}`);
+    const says = header === undefined ? "is missing" : `says ${quoted(header)}`;
+    throw headerMismatch(`MCP-Protocol-Version ${says}, and params._meta says ${quoted(version)}`);
   }
   if (!MODERN_REVISIONS.includes(version)) throw unsupportedVersion(version, MODERN_REVISIONS);
 }
@@ -67,7 +67,7 @@ export function headerMismatch(message: string): JsonRpcError {
 }
 
 function unsupportedVersion(requested: string, supported: readonly string[]): JsonRpcError {
-  const message = `Unsupported protocol version: ${shown(requested)}; supported are ${supported.join(", ")}`;
+  const message = `Unsupported protocol version: ${quoted(requested)}; supported are ${supported.join(", ")}`;
   return new JsonRpcError(RPC_ERROR.unsupportedVersion, message, {
     status: 400,
     data: { supported, requested },

@@ -34,6 +34,6 @@ export function invalidParams(path: string, problem: string): JsonRpcError {
 }
 
 /** A text of the caller's, cut to a length that is fit to be sent back. */
-export function shown(text: string): string {
+export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 128));
 }

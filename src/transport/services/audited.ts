@@ -12,7 +12,7 @@ import type { NewAction } from "../../app/operations-ports.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { isJsonObject } from "../../domain/json.ts";
 import type { KeyedContext } from "../request-context.ts";
-import type { ActionOf, Endpoint, ServiceBinding } from "./service-impl.ts";
+import type { AuditedAction, Endpoint, ServiceBinding } from "./service-impl.ts";
 
 /**
  * The same service, with every operator's method that changes something written to the operators' log before it does.
@@ -51,7 +51,7 @@ function onlyReads(method: DescMethod): boolean {
 
 function actionOf<I extends DescMessage>(
   input: I,
-  action: ActionOf<I>,
+  action: AuditedAction<I>,
   request: MessageShape<I>,
   { accountId, keyId }: Caller,
 ): NewAction {

@@ -12,7 +12,7 @@ import { MAX_ACTIVE_KEYS } from "../../app/ports.ts";
 import type * as app from "../../app/statement-ports.ts";
 import { invalidField } from "../../domain/errors.ts";
 import { keyIdIn } from "./key-id.ts";
-import { momentOf } from "./timestamp.ts";
+import { dateIn } from "./timestamp.ts";
 import { DEFAULT_LIMIT } from "./page.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 import { toolIn } from "./tool-name.ts";
@@ -72,12 +72,12 @@ export function balanceService({
     getUsage: {
       key: "required",
       async call(request, { caller }) {
-        const from = momentOf("from", request.from);
+        const from = dateIn("from", request.from);
         if (!from) throw invalidField("from", "must be there");
         const report = await usageReports.usage({
           accountId: caller.accountId,
           from,
-          to: momentOf("to", request.to),
+          to: dateIn("to", request.to),
           hourly: request.hourly,
           tool: toolIn("tool", request.tool),
           keyId: keyIdIn("key_id", request.keyId),

@@ -3,7 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { KeyService, type KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import type { ApiKeys, KeyUsage } from "../../app/ports.ts";
 import { type KeyRules, validateNewKey } from "../../domain/new-key.ts";
-import { keyMessage, wishedKey } from "./key-message.ts";
+import { keyMessage, requestedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
 /**
@@ -23,7 +23,7 @@ export function consoleKeyService(keys: ApiKeys, rules: () => KeyRules): Service
       async call(request, { caller: { accountId } }) {
         const { key, secret } = await keys.create({
           accountId,
-          ...validateNewKey(wishedKey(request), rules()),
+          ...validateNewKey(requestedKey(request), rules()),
         });
         return { key: keyMessage(key), secret };
       },

@@ -7,7 +7,7 @@ import type { HistoryFilter, Receipts, Runs } from "../../app/ports.ts";
 import type { ChainPayment, History } from "../../app/statement-ports.ts";
 import { invalidField } from "../../domain/errors.ts";
 import { keyIdIn } from "./key-id.ts";
-import { momentOf } from "./timestamp.ts";
+import { dateIn } from "./timestamp.ts";
 import { found, pageQuery } from "./page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";
@@ -85,8 +85,8 @@ function filterOf(message: FilterMessage | undefined): HistoryFilter | undefined
   const filter = {
     tool: toolIn("filter.tool", message.tool),
     keyId: keyIdIn("filter.key_id", message.keyId),
-    from: momentOf("filter.from", message.from),
-    to: momentOf("filter.to", message.to),
+    from: dateIn("filter.from", message.from),
+    to: dateIn("filter.to", message.to),
   };
   const { from, to } = filter;
   if (from && to && to <= from) throw invalidField("filter.to", "must be after filter.from");

@@ -41,7 +41,7 @@ interface CreateRequest {
 }
 
 /** The key that a request wishes for. */
-export function wishedKey({ name, scopes, limits }: CreateRequest): RequestedKey {
+export function requestedKey({ name, scopes, limits }: CreateRequest): RequestedKey {
   if (!limits) return { name, scopes, limits: undefined };
   const { expiresAt, callUsdcMicrousd: perCall, dayUsdcMicrousd: perDay, tools } = limits;
   return {

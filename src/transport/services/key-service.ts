@@ -1,7 +1,7 @@
 import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
 import type { ApiKeys } from "../../app/ports.ts";
 import { type KeyRules, validateNewKey } from "../../domain/new-key.ts";
-import { keyMessage, wishedKey } from "./key-message.ts";
+import { keyMessage, requestedKey } from "./key-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
 /**
@@ -17,7 +17,7 @@ export function keyService(keys: ApiKeys, rules: () => KeyRules): ServiceBinding
       async call({ accountId, ...wished }) {
         const { key, secret } = await keys.create({
           accountId,
-          ...validateNewKey(wishedKey(wished), rules()),
+          ...validateNewKey(requestedKey(wished), rules()),
         });
         return { key: keyMessage(key), secret };
       },

@@ -22,11 +22,11 @@ export function pageQuery<Status extends string>(
   request: ListRequest,
   statuses: Readonly<Record<Status, number>>,
 ): PageQuery<Status> {
-  return { accountId, ...wholePageQuery(request, statuses) };
+  return { accountId, ...globalPageQuery(request, statuses) };
 }
 
 /** {@link pageQuery} of a list over all accounts. */
-export function wholePageQuery<Status extends string>(
+export function globalPageQuery<Status extends string>(
   { limit, cursor, status }: ListRequest,
   statuses: Readonly<Record<Status, number>>,
 ): Omit<PageQuery<Status>, "accountId"> {

@@ -30,13 +30,13 @@ export interface PaymentConfig {
 }
 
 /** What does not change from one 402 answer to the next. */
-interface Standing {
+interface FixedParts {
   readonly paymentInstructions: PaymentInstructions;
   readonly retry: PaymentRetry;
 }
 
 /** The forms that it comes in: by the memo that the door announces, and whether the quote may be paid gasless. */
-type Instructions = Readonly<Record<Memo["form"], Standing>>;
+type Instructions = Readonly<Record<Memo["form"], FixedParts>>;
 
 /** Makes the 402 answers (specification 2.3). What does not change is made once; the rest is written out, which costs a tenth of `create`. */
 export class PaymentRequiredMessages {
@@ -47,8 +47,8 @@ export class PaymentRequiredMessages {
   constructor(config: PaymentConfig) {
     const formats = memoFormats(config.memoPrefix);
     const made = (gasless: boolean): Instructions => ({
-      step: standing(config, formats.step, gasless),
-      prefix: standing(config, formats.prefix, gasless),
+      step: fixedParts(config, formats.step, gasless),
+      prefix: fixedParts(config, formats.prefix, gasless),
     });
     this.#config = config;
     this.#wallet = made(false);
@@ -93,7 +93,7 @@ function quoteMessage(tool: string, { quoteId, price, issuedAt, expiresAt }: Quo
   };
 }
 
-function standing(config: PaymentConfig, memoFormat: string, gasless: boolean): Standing {
+function fixedParts(config: PaymentConfig, memoFormat: string, gasless: boolean): FixedParts {
   const paymentInstructions = instructions(config, memoFormat, gasless);
   const headers = { "X-Payment": paymentInstructions.x402HeaderFormat };
   return { paymentInstructions, retry: create(PaymentRetrySchema, { method: "POST", headers }) };

@@ -23,12 +23,12 @@ export interface KeyedEndpoint<I extends DescMessage, O extends DescMessage> {
   /** Whether the key's account must have the operator role. */
   readonly operator?: boolean;
   /** How the operators' log tells of it; "none" for a method that only reads, where its descriptor does not say so. */
-  readonly action?: ActionOf<I> | "none";
+  readonly action?: AuditedAction<I> | "none";
   call(request: MessageShape<I>, context: KeyedContext): Promise<MessageInitShape<O>>;
 }
 
 /** What the operators' log says of a request. */
-export interface ActionOf<I extends DescMessage> {
+export interface AuditedAction<I extends DescMessage> {
   name(request: MessageShape<I>): ActionName;
   /** What it is done to. */
   target(request: MessageShape<I>): string;

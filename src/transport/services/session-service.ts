@@ -12,10 +12,10 @@ import type { SignIn, SignInProof } from "../../app/sign-in.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { ToolgateError } from "../../domain/errors.ts";
 import { SESSION_MS } from "../../domain/sign-in.ts";
-import type { ConsolePlace } from "../console-server/console-origin.ts";
-import { givenCookie, takenCookie } from "../console-server/cookie.ts";
+import type { ConsoleOrigin } from "../console-server/console-origin.ts";
+import { setCookieHeader, clearCookieHeader } from "../console-server/cookie.ts";
 import { SignInLimits } from "../console-server/sign-in-limits.ts";
-import type { Visitor } from "../authentication.ts";
+import type { ClientInfo } from "../authentication.ts";
 import type { RequestContext } from "../request-context.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
@@ -26,7 +26,7 @@ const USER_AGENT = 200;
 export interface SessionServiceDeps {
   readonly signIn: SignIn;
   readonly sessions: Sessions;
-  readonly place: ConsolePlace;
+  readonly origin: ConsoleOrigin;
   readonly clock: Clock;
   /** What the page needs to know of this installation. */
   readonly installation: () => MessageInitShape<typeof InstallationSchema>;
@@ -34,11 +34,11 @@ export interface SessionServiceDeps {
 
 /** Signing in with a wallet, and the sessions that come of it. */
 export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof SessionService> {
-  const { signIn, sessions, place, clock, installation } = deps;
+  const { signIn, sessions, origin: place, clock, installation } = deps;
   const limits = new SignInLimits(clock);
   const demandChallenge = (context: RequestContext) => {
-    place.demandCookie();
-    limits.begin(visitorOf(context));
+    place.requireCookie();
+    limits.requireChallenge(clientOf(context));
   };
   return bind(SessionService, {
     beginSignIn: {
@@ -58,14 +58,14 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
     signIn: {
       key: "none",
       async call(request, context) {
-        const form = place.demandCookie();
-        const visitor = visitorOf(context);
-        const from = { address: visitor.address, userAgent: printable(visitor.userAgent) };
+        const form = place.requireCookie();
+        const client = clientOf(context);
+        const from = { address: client.address, userAgent: printable(client.userAgent) };
         const { nonce, address } = request;
-        const { session, token } = await limits.attempt(visitor, () =>
+        const { session, token } = await limits.attempt(client, () =>
           signIn.signIn({ nonce, address, proof: proofOf(request), from }),
         );
-        context.answerHeader?.(givenCookie(form, token, SESSION_MS / 1_000));
+        context.addHeader?.(setCookieHeader(form, token, SESSION_MS / 1_000));
         return { session: sessionMessage(session, session.sessionId), installation: installation() };
       },
     },
@@ -99,7 +99,7 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
       key: "optional",
       async call(_request, context) {
         if (context.caller) await sessions.end(context.caller.accountId, context.caller.keyId);
-        takeCookie(context, place);
+        clearCookie(context, place);
         return {};
       },
     },
@@ -107,20 +107,20 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
       key: "required",
       async call(_request, context) {
         const ended = await sessions.endAll(context.caller.accountId);
-        takeCookie(context, place);
+        clearCookie(context, place);
         return { ended };
       },
     },
   });
 }
 
-function takeCookie({ answerHeader }: RequestContext, { cookie }: ConsolePlace): void {
-  if (cookie) answerHeader?.(takenCookie(cookie));
+function clearCookie({ addHeader: answerHeader }: RequestContext, { cookie }: ConsoleOrigin): void {
+  if (cookie) answerHeader?.(clearCookieHeader(cookie));
 }
 
-function visitorOf({ visitor }: RequestContext): Visitor {
-  if (!visitor) throw new Error("people sign in at the console's door alone");
-  return visitor;
+function clientOf({ client }: RequestContext): ClientInfo {
+  if (!client) throw new Error("people sign in at the console's door alone");
+  return client;
 }
 
 function proofOf({ proof }: SignInRequest): SignInProof {

@@ -9,7 +9,7 @@ const [FIRST, LAST] = [-62_135_596_800n, 253_402_300_799n];
  * @param path of the field
  * @throws ToolgateError INVALID_REQUEST for what is no date of the calendar
  */
-export function momentOf(path: string, timestamp: Timestamp | undefined): Date | undefined {
+export function dateIn(path: string, timestamp: Timestamp | undefined): Date | undefined {
   if (!timestamp) return undefined;
   const { seconds, nanos } = timestamp;
   if (seconds < FIRST || seconds > LAST || nanos < 0 || nanos > 999_999_999) {

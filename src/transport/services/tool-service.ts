@@ -10,7 +10,7 @@ import type { ListedTool } from "../../domain/tool.ts";
 import { DetailedError } from "../error-details.ts";
 import { X402Offers, type X402OffersConfig } from "../x402/offers.ts";
 import { SharedMessage } from "../shared-message.ts";
-import { settledBy, settledDespite, type ToldSettlement } from "../x402/settlement.ts";
+import { settlementOfSuccess, settlementOfFailure, type SettlementReport } from "../x402/settlement.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { type PaymentConfig, PaymentRequiredMessages } from "./payment-required-message.ts";
 import { receiptMessage } from "./receipt-message.ts";
@@ -50,18 +50,18 @@ export function toolService(
           metaPayment,
           paymentProof: paymentProof && bodyProof(paymentProof),
         };
-        const tell = (told: ToldSettlement | undefined) => told && context.settled?.(told);
+        const tell = (told: SettlementReport | undefined) => told && context.onSettlement?.(told);
         try {
           const { result, receipt } = await callTool(
             deps,
             { tool, params, ...proof, idempotencyKey },
             context,
           );
-          tell(settledBy(proof, receipt));
+          tell(settlementOfSuccess(proof, receipt));
           return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
         } catch (error) {
           if (!(error instanceof PaymentRequiredError)) {
-            tell(settledDespite(proof, error));
+            tell(settlementOfFailure(proof, error));
             throw error;
           }
           const offer = messages.isGasless(error.quote) ? await offers?.offer(error, path) : undefined;

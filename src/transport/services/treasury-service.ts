@@ -9,7 +9,7 @@ import {
 } from "#gen/toolgate/v1/treasury_service_pb.ts";
 import type * as ports from "../../app/treasury-ports.ts";
 import { invalidField } from "../../domain/errors.ts";
-import { wholePageQuery } from "./page.ts";
+import { globalPageQuery } from "./page.ts";
 import { receiptMessage } from "./receipt-message.ts";
 import { bind, type ServiceBinding } from "./service-impl.ts";
 
@@ -30,7 +30,7 @@ export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof Treas
       key: "required",
       operator: true,
       async call(request) {
-        const { items, nextCursor } = await suspense.list(wholePageQuery(request, SUSPENSE_STATUS));
+        const { items, nextCursor } = await suspense.list(globalPageQuery(request, SUSPENSE_STATUS));
         return { items: items.map(transferMessage), nextCursor, hasMore: nextCursor !== undefined };
       },
     },

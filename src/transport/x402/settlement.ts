@@ -18,27 +18,37 @@ export interface Settlement {
 }
 
 /** A settlement, and the header that tells it. */
-export interface ToldSettlement {
+export interface SettlementReport {
   readonly settlement: Settlement;
   /** PAYMENT-RESPONSE, or X-PAYMENT-RESPONSE where version 1 was spoken. */
   readonly header: Header;
 }
 
 /** What a call's answer says of its x402 payment; undefined where it came with none, or was paid otherwise. */
-export function settledBy(carriers: ProofCarriers, receipt: Receipt | undefined): ToldSettlement | undefined {
+export function settlementOfSuccess(
+  carriers: ProofCarriers,
+  receipt: Receipt | undefined,
+): SettlementReport | undefined {
   if (receipt?.txSignature === undefined) return undefined;
-  return told(carriers, { success: true, transaction: receipt.txSignature, amount: String(receipt.debited) });
+  return settlementReport(carriers, {
+    success: true,
+    transaction: receipt.txSignature,
+    amount: String(receipt.debited),
+  });
 }
 
 /** The same for a call that failed; what failed may be the tool, with the payment settled. */
-export function settledDespite(carriers: ProofCarriers, error: unknown): ToldSettlement | undefined {
+export function settlementOfFailure(carriers: ProofCarriers, error: unknown): SettlementReport | undefined {
   if (error instanceof PaymentCreditedError)
-    return told(carriers, { success: true, transaction: error.txSignature });
+    return settlementReport(carriers, { success: true, transaction: error.txSignature });
   const code = error instanceof ToolgateError ? error.code : "INTERNAL";
-  return told(carriers, { success: false, transaction: "", errorReason: reasonOf(code) });
+  return settlementReport(carriers, { success: false, transaction: "", errorReason: reasonOf(code) });
 }
 
-function told(carriers: ProofCarriers, outcome: Omit<Settlement, "network">): ToldSettlement | undefined {
+function settlementReport(
+  carriers: ProofCarriers,
+  outcome: Omit<Settlement, "network">,
+): SettlementReport | undefined {
   const version = x402VersionOf(carriers);
   if (version === undefined) return undefined;
   const settlement = { ...outcome, network: version === 2 ? X402_NETWORK : X402_V1_NETWORK };

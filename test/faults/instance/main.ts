@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { readServeConfig } from "../../../src/config/config.ts";
-import { secretsIn } from "../../../src/config/secrets.ts";
+import { collectSecrets } from "../../../src/config/secrets.ts";
 import { ToolgateError } from "../../../src/domain/errors.ts";
 import { startGateway } from "../../../src/gateway.ts";
 import { createLogger } from "../../../src/log.ts";
@@ -39,9 +39,13 @@ async function start({ databaseUrl, seed, skewMs }: Start): Promise<void> {
   const config = readServeConfig({ ...process.env, DATABASE_URL: databaseUrl });
   const dice = new Dice(seed);
   const watch = { strike, workMs: () => dice.between(0, 15), onLost: () => tell({ lost: true }) };
-  const gateway = await startGateway(config, createLogger(config.LOG_LEVEL, { secrets: secretsIn(config) }), {
-    around: (deps) => around(deps, watch),
-  });
+  const gateway = await startGateway(
+    config,
+    createLogger(config.LOG_LEVEL, { secrets: collectSecrets(config) }),
+    {
+      around: (deps) => around(deps, watch),
+    },
+  );
   tell({ ready: { baseUrl: gateway.baseUrl } });
 }
 

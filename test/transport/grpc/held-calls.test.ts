@@ -58,7 +58,7 @@ describe("gRPC calls that are held", () => {
   }
 
   it("are ended, the oldest first, when one connection has too many without a key", async () => {
-    await start({ keyless: { perConnection: 4, inAll: 100 } });
+    await start({ keyless: { perConnection: 4, total: 100 } });
     const session = await opened();
     const streams = open(session, 10);
     const ends = await Promise.all(streams.slice(0, 6).map(soonEnded));
@@ -70,7 +70,7 @@ describe("gRPC calls that are held", () => {
   });
 
   it("are ended in all, those of the connection with the most", async () => {
-    await start({ keyless: { perConnection: 100, inAll: 8 } });
+    await start({ keyless: { perConnection: 100, total: 8 } });
     const few = open(await opened(), 2);
     const many = open(await opened(), 20);
     await expect.poll(() => left(many)).toBe(6);
@@ -78,7 +78,7 @@ describe("gRPC calls that are held", () => {
   });
 
   it("count watches and reflection, which last", async () => {
-    await start({ keyless: { perConnection: 4, inAll: 100 } });
+    await start({ keyless: { perConnection: 4, total: 100 } });
     const watches = open(await opened(), 6, WATCH);
     for (const watch of watches) watch.end(framed(new Uint8Array()));
     const reflections = open(await opened(), 6, REFLECTION);
@@ -86,7 +86,7 @@ describe("gRPC calls that are held", () => {
   });
 
   it("are not counted with a key", async () => {
-    await start({ keyless: { perConnection: 1, inAll: 1 } });
+    await start({ keyless: { perConnection: 1, total: 1 } });
     const session = await opened();
     const { authorization } = gateway.key();
     const streams = Array.from({ length: 5 }, () => rawCall(session, CALL_TOOL, { authorization }).resume());

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MOST_MESSAGES, SmallMessages } from "../../../src/transport/grpc/small-messages.ts";
+import { MAX_MESSAGES, SmallMessages } from "../../../src/transport/grpc/small-messages.ts";
 import { framed } from "./raw-call.ts";
 
 const messages = [Buffer.from("one"), Buffer.alloc(0), Buffer.from("three"), Buffer.alloc(20, "x")].map(
@@ -23,7 +23,7 @@ describe("small messages", () => {
 
   it("are no more than a stream may have", () => {
     const reader = new SmallMessages(20);
-    for (let count = 0; count < MOST_MESSAGES; count++) reader.write(framed(Buffer.alloc(1)));
+    for (let count = 0; count < MAX_MESSAGES; count++) reader.write(framed(Buffer.alloc(1)));
     expect(() => reader.write(framed(Buffer.alloc(1)))).toThrow("open another");
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lastAnswer, readingError } from "../../../src/transport/http/parse-error.ts";
+import { rawResponse, parseError } from "../../../src/transport/http/parse-error.ts";
 
 describe("what cannot be read as a request", () => {
   it.each([
@@ -8,11 +8,11 @@ describe("what cannot be read as a request", () => {
     ["HPE_INVALID_METHOD", 400, "INVALID_REQUEST"],
     [undefined, 400, "INVALID_REQUEST"],
   ])("by Node's code %s is %i %s", (nodeCode, status, code) => {
-    expect(readingError(nodeCode)).toMatchObject({ status, code });
+    expect(parseError(nodeCode)).toMatchObject({ status, code });
   });
 
   it("is answered with a length in bytes, and the connection is closed", () => {
-    const text = lastAnswer([["x-request-id", "req_1"]], {
+    const text = rawResponse([["x-request-id", "req_1"]], {
       status: 408,
       json: { message: "é" },
       headers: [["allow", "GET"]],

@@ -11,7 +11,7 @@ import { TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
 import { operatorServices, type OperatorParts } from "../../../src/gateway/operator-services.ts";
 import { audited } from "../../../src/transport/services/audited.ts";
 import type { Endpoint, ServiceBinding } from "../../../src/transport/services/service-impl.ts";
-import { recorded } from "../../../src/cli/operator-log.ts";
+import { withOperatorLog } from "../../../src/cli/operator-log.ts";
 import { createLogger } from "../../../src/log.ts";
 import { runToolgate } from "../../cli/toolgate.ts";
 import { query } from "../../support/database-server.ts";
@@ -285,7 +285,7 @@ describe("an action", () => {
     const given = await runToolgate(settings, ["accounts", "operator", "--account", accountId]);
     expect(given).toMatchObject({ code: 0, stderr: "" });
     // The other commands have the same ports.
-    const { accounts, apiKeys, suspense, refunds } = recorded(
+    const { accounts, apiKeys, suspense, refunds } = withOperatorLog(
       world.postgres,
       createLogger("silent", { secrets: [] }),
     );
