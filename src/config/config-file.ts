@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { inferenceSchema } from "../inference/config.ts";
-import { registeredToolsSchema } from "../registered/config.ts";
+import { customToolsSchema } from "../tools/custom/config.ts";
 import { sandboxSchema } from "../sandbox/config.ts";
 import { pricesSchema } from "../tools/prices.ts";
 
@@ -9,7 +9,7 @@ export const configFileSchema = z.strictObject({
   prices: pricesSchema,
   inference: inferenceSchema,
   sandbox: sandboxSchema,
-  tools: registeredToolsSchema,
+  tools: customToolsSchema,
 });
 
 /** The file, read, with every default filled in. */

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { parseAddress } from "../domain/base58.ts";
 import { resolveUpstreams } from "../inference/upstream-settings.ts";
 import type { UpstreamSettings } from "../inference/upstream-settings.ts";
-import { resolveTools, type RegisteredSettings } from "../registered/settings.ts";
+import { resolveCustomTools, type CustomToolSettings } from "../tools/custom/settings.ts";
 import { BUILT_IN_TOOLS } from "../tools/names.ts";
 import { configFileSchema, type ConfigFile } from "./config-file.ts";
 import { SECRET_SETTINGS, settingsSchema, type Settings } from "./settings.ts";
@@ -18,7 +18,7 @@ export interface Config extends Settings {
   readonly upstreams: readonly UpstreamSettings[];
   readonly sandbox: ConfigFile["sandbox"];
   /** The operator's own tools. */
-  readonly tools: readonly RegisteredSettings[];
+  readonly tools: readonly CustomToolSettings[];
 }
 
 /** What `serve` cannot do without. */
@@ -73,7 +73,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const file = readConfigFile(present["TOOLGATE_CONFIG"], problems);
   const inference = resolveUpstreams(file.inference, present);
   const folder = path.dirname(path.resolve(present["TOOLGATE_CONFIG"] ?? "."));
-  const registered = resolveTools(file.tools, { env: present, folder, taken: BUILT_IN_TOOLS });
+  const registered = resolveCustomTools(file.tools, { env: present, folder, reservedNames: BUILT_IN_TOOLS });
   problems.push(...inference.problems, ...registered.problems);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   const { prices, sandbox } = file;

@@ -1,4 +1,4 @@
-import { secretsOfHeader } from "../registered/headers.ts";
+import { secretsOfHeader } from "../tools/custom/headers.ts";
 import type { Config } from "./config.ts";
 
 /** Shorter ones are no secrets, and would take words out of the log. */

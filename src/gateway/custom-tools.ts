@@ -1,9 +1,9 @@
 import { ConfigError, type ServeConfig } from "../config/config.ts";
 import type { Tool } from "../domain/tool.ts";
 import type { Logger } from "../log.ts";
-import type { Backend } from "../registered/backend.ts";
-import type { OpenTools } from "../registered/open-tools.ts";
-import type { RegisteredSettings } from "../registered/settings.ts";
+import type { Backend } from "../tools/custom/backend.ts";
+import type { OpenTools } from "../tools/custom/open-tools.ts";
+import type { CustomToolSettings } from "../tools/custom/settings.ts";
 
 /** The operator's own tools, and the end of their connections. */
 export interface OpenCustomTools {
@@ -40,25 +40,25 @@ export async function customToolProblems(
   return opened.problems;
 }
 
-async function open(tools: readonly RegisteredSettings[], log: Logger): Promise<OpenTools> {
-  const { openTools } = await import("../registered/open-tools.ts");
+async function open(tools: readonly CustomToolSettings[], log: Logger): Promise<OpenTools> {
+  const { openTools } = await import("../tools/custom/open-tools.ts");
   return openTools(tools, makeBackend, log);
 }
 
-async function makeBackend(settings: RegisteredSettings): Promise<Backend> {
+async function makeBackend(settings: CustomToolSettings): Promise<Backend> {
   const { name: tool, headers, timeoutMs, maxResponseBytes, guard, target } = settings;
   const common = { tool, headers, timeoutMs, maxResponseBytes, guard };
   switch (target.kind) {
     case "http": {
-      const { HttpBackend } = await import("../registered/http/http-backend.ts");
+      const { HttpBackend } = await import("../tools/custom/http/http-backend.ts");
       return new HttpBackend({ ...common, section: target.section });
     }
     case "grpc": {
-      const { GrpcBackend } = await import("../registered/grpc/grpc-backend.ts");
+      const { GrpcBackend } = await import("../tools/custom/grpc/grpc-backend.ts");
       return new GrpcBackend({ ...common, section: target.section });
     }
     case "mcp": {
-      const { McpBackend } = await import("../registered/mcp/mcp-backend.ts");
+      const { McpBackend } = await import("../tools/custom/mcp/mcp-backend.ts");
       return new McpBackend({ ...common, section: target.section });
     }
   }

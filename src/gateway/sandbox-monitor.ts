@@ -3,7 +3,7 @@ import type { Metrics } from "../app/metrics.ts";
 import type { SandboxEngine } from "../domain/sandbox.ts";
 import type { Logger } from "../log.ts";
 import { systemClock } from "../system.ts";
-import type { Proof } from "../tools/define-tool.ts";
+import type { SelfTestStatus } from "../tools/define-tool.ts";
 
 /** What it needs. */
 export interface SandboxMonitorOptions {
@@ -25,7 +25,7 @@ const [REAP_EVERY_MS, OLDEST_MS] = [60_000, 15 * 60_000];
 export class SandboxMonitor {
   readonly #options: SandboxMonitorOptions;
   readonly #stopping = new AbortController();
-  #proof: Proof = "running";
+  #proof: SelfTestStatus = "running";
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: SandboxMonitorOptions) {
@@ -34,7 +34,7 @@ export class SandboxMonitor {
   }
 
   /** How far the self-test has come: "running" until its first result. */
-  get proof(): Proof {
+  get proof(): SelfTestStatus {
     return this.#proof;
   }
 

@@ -44,7 +44,7 @@ export async function openSandbox(
     deps: {
       engine,
       runs,
-      proof: () => watch.proof,
+      selfTestStatus: () => watch.proof,
       concurrencyPerAccount: config.sandbox.concurrency_per_account,
       metrics,
     },

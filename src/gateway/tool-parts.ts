@@ -17,7 +17,7 @@ export interface ToolParts {
   /** Limits what is done for calls that are not charged. */
   readonly unpaidWork: UnpaidWork;
   /** The operator's own tools. */
-  readonly registered: readonly Tool[];
+  readonly customTools: readonly Tool[];
   /** Begins what goes on beside the calls, once the doors are open. */
   start(): void;
   /** Ends connections and processes. */
@@ -36,7 +36,7 @@ export async function openToolParts(
   metrics: Metrics,
   log: Logger,
 ): Promise<ToolParts> {
-  const [inference, registered] = await Promise.all([
+  const [inference, customTools] = await Promise.all([
     config.upstreams.length === 0 ? undefined : openModels(config.upstreams, log),
     openCustomTools(config, log),
   ]);
@@ -45,10 +45,10 @@ export async function openToolParts(
     inference,
     sandbox: sandbox?.deps,
     unpaidWork: new UnpaidWork(postgres.unpaidWork, metrics),
-    registered: registered.tools,
+    customTools: customTools.tools,
     start: () => sandbox?.start(),
     close: async () => {
-      await Promise.all([inference?.close(), registered.close(), sandbox?.close()]);
+      await Promise.all([inference?.close(), customTools.close(), sandbox?.close()]);
     },
   };
 }

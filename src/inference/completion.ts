@@ -6,20 +6,20 @@ import { unusable, type Verdict } from "./upstream-failure.ts";
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 
 /** More than any server counts in one answer; what is above was not counted. */
-const MOST_TOKENS = 1_000_000_000;
+const MAX_TOKENS = 1_000_000_000;
 
-const tokens = z.int().min(0).max(MOST_TOKENS);
+const tokens = z.int().min(0).max(MAX_TOKENS);
 const usageBody = z
   .object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens })
   .refine((usage) => usage.prompt_tokens + usage.completion_tokens === usage.total_tokens);
 
 /** What is said in an answer, or in a piece of it. Reasoning and calls of tools are not sold, so they are not read. */
-const saying = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
+const messagePart = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
 
 const choice = z.object({
   index: z.int().nullish(),
-  message: saying.nullish(),
-  delta: saying.nullish(),
+  message: messagePart.nullish(),
+  delta: messagePart.nullish(),
   finish_reason: z.string().nullish(),
 });
 
@@ -50,7 +50,7 @@ export class Completion {
   #pieces = 0;
 
   /** How many pieces of text have come. */
-  get pieces(): number {
+  get chunks(): number {
     return this.#pieces;
   }
 
@@ -89,7 +89,7 @@ export class Completion {
       });
     // Only the first answer was asked for, and is sold.
     const first = choices?.find(({ index }) => (index ?? 0) === 0);
-    if (first && !this.finished) this.#say(first);
+    if (first && !this.finished) this.#append(first);
     const counted = usageBody.safeParse(usage);
     if (counted.success)
       this.#usage = {
@@ -112,7 +112,7 @@ export class Completion {
     return { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };
   }
 
-  #say({ delta, message, finish_reason }: z.output<typeof choice>): void {
+  #append({ delta, message, finish_reason }: z.output<typeof choice>): void {
     const said = delta ?? message;
     if (finish_reason === "error") throw unusable("the model server failed while it answered", undefined);
     this.#content += said?.content ?? "";

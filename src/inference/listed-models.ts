@@ -23,9 +23,9 @@ export interface ListRequests {
 }
 
 /** Models of one server that are looked at. */
-const MOST_MODELS = 2_000;
+const MAX_MODELS = 2_000;
 /** Models of an Ollama server, each of which takes a request of its own. */
-const MOST_SHOWN = 200;
+const MAX_OLLAMA_MODELS = 200;
 
 /** A number of tokens; undefined for anything else. */
 const length = z.int().min(2).max(100_000_000).nullish().catch(undefined);
@@ -62,7 +62,7 @@ const showBody = z.object({
 export async function listModels(kind: (typeof KINDS)[number], ask: ListRequests): Promise<ListedModel[]> {
   const list = listBody.safeParse(await ask.get("models"));
   if (!list.success) throw unusable("the model server's answer could not be read", list.error);
-  const entries = list.data.data.slice(0, MOST_MODELS).flatMap((one) => entry.safeParse(one).data ?? []);
+  const entries = list.data.data.slice(0, MAX_MODELS).flatMap((one) => entry.safeParse(one).data ?? []);
   if (kind === "openrouter") return entries.filter(writesText).map(ofOpenRouter);
   const plain = entries.map((one) => ({
     id: one.id,
@@ -70,7 +70,7 @@ export async function listModels(kind: (typeof KINDS)[number], ask: ListRequests
     maxOutputTokens: undefined,
     cost: undefined,
   }));
-  return kind === "ollama" ? shown(plain.slice(0, MOST_SHOWN), ask) : plain;
+  return kind === "ollama" ? withContextLengths(plain.slice(0, MAX_OLLAMA_MODELS), ask) : plain;
 }
 
 type Entry = z.output<typeof entry>;
@@ -112,10 +112,12 @@ function ratePerToken(usd: string | null | undefined): TokenRate | undefined {
  * Ollama tells a model's limits under `/api/show`, beside `/v1`. What counts is the context that it loads the model with: `num_ctx` where
  * the model sets it. Else only the server's settings know, and the model's own limit is no more than an upper bound.
  */
-async function shown(models: readonly ListedModel[], ask: ListRequests): Promise<ListedModel[]> {
+async function withContextLengths(models: readonly ListedModel[], ask: ListRequests): Promise<ListedModel[]> {
   const known: ListedModel[] = [];
   for (const model of models) {
-    const { data } = showBody.safeParse(await answerOrRefusal(ask.post("../api/show", { model: model.id })));
+    const { data } = showBody.safeParse(
+      await responseUnlessRefused(ask.post("../api/show", { model: model.id })),
+    );
     if (data?.capabilities && !data.capabilities.includes("completion")) continue;
     const loaded = /^num_ctx\s+(\d{1,9})$/m.exec(data?.parameters ?? "")?.[1];
     const own = Object.entries(data?.model_info ?? {}).find(([name]) =>
@@ -132,7 +134,7 @@ async function shown(models: readonly ListedModel[], ask: ListRequests): Promise
 }
 
 /** An answer; undefined where the server refuses one, which is no reason to go without the others. */
-async function answerOrRefusal(answer: PromiseLike<unknown>): Promise<unknown> {
+async function responseUnlessRefused(answer: PromiseLike<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {

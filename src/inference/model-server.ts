@@ -2,8 +2,8 @@ import { AccountBreaker } from "../domain/account-breaker.ts";
 import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../log.ts";
-import { Pauses } from "./pauses.ts";
-import { offersOf } from "./sold-models.ts";
+import { ModelBackoff } from "./model-backoff.ts";
+import { offersOf } from "./model-routes.ts";
 import { busy, ModelServerError } from "./upstream-failure.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 import { Upstream } from "./upstream.ts";
@@ -14,7 +14,7 @@ export class ModelServer {
   readonly #upstream: Upstream;
   readonly #breaker: AccountBreaker;
   /** By the server's own names of its models: behind one address there may be many machines, each with limits of its own. */
-  readonly #pauses: Pauses;
+  readonly #pauses: ModelBackoff;
   readonly #log: Logger;
   #models: readonly TableModel[] | undefined;
 
@@ -22,7 +22,7 @@ export class ModelServer {
     this.settings = settings;
     this.#upstream = new Upstream(settings);
     this.#breaker = new AccountBreaker(clock);
-    this.#pauses = new Pauses(clock);
+    this.#pauses = new ModelBackoff(clock);
     this.#log = log.child({ upstream: settings.name });
     this.#models = settings.models;
   }
@@ -36,10 +36,10 @@ export class ModelServer {
    * Asks what it lists. What was known stays where it does not answer, or lists nothing.
    * @returns whether it answered with models
    */
-  async look(signal: AbortSignal): Promise<boolean> {
+  async refreshModels(signal: AbortSignal): Promise<boolean> {
     try {
       const listed = await this.#upstream.list(signal);
-      const { models, tooCheap } = offersOf(listed, this.settings);
+      const { models, belowCost: tooCheap } = offersOf(listed, this.settings);
       if (listed.length === 0) throw new RangeError("it lists no models");
       if (this.#models === undefined || this.#models.length !== models.length)
         this.#log.info(

@@ -1,5 +1,5 @@
 /** Longest event, in characters: far more than any server puts into one piece of an answer. */
-const LONGEST_EVENT = 4 * 1024 * 1024;
+const MAX_EVENT_LENGTH = 4 * 1024 * 1024;
 
 /**
  * Decodes a stream of server-sent events (WHATWG HTML, 9.2.6) to what their `data` fields hold. Comments, other fields and events without
@@ -37,7 +37,7 @@ export class EventDecoder {
       if (line !== "") this.#line(line);
       else if (this.#data.length > 0) yield this.#event();
     }
-    if (this.#length + this.#rest.length > LONGEST_EVENT)
+    if (this.#length + this.#rest.length > MAX_EVENT_LENGTH)
       throw new RangeError("an event of the stream is too long");
   }
 

@@ -4,7 +4,7 @@ import { neverConnected } from "../outbound/guarded-fetch.ts";
 
 /** Seconds to wait when a busy server does not say how long, and the most that is passed on when it does. */
 const DEFAULT_RETRY_SECONDS = 5;
-const MOST_RETRY_SECONDS = 300;
+const MAX_RETRY_SECONDS = 300;
 
 /**
  * What a failed call says of its server: it was not reached; it is broken; it is busy and wants to be left alone; it served the call as well
@@ -16,7 +16,7 @@ export type Verdict = "unreachable" | "broken" | "busy" | "served" | "unknown";
 export class ModelServerError extends ToolgateError {
   readonly verdict: Verdict;
   /** The answer was surely not computed, so another server may be asked. */
-  readonly elsewhere: boolean;
+  readonly canFailOver: boolean;
 
   constructor(
     code: ErrorCode,
@@ -37,12 +37,12 @@ export class ModelServerError extends ToolgateError {
       worked,
     });
     this.verdict = verdict;
-    this.elsewhere = elsewhere;
+    this.canFailOver = elsewhere;
   }
 }
 
 /** What is known about a failed request besides the error. */
-export interface Circumstances {
+export interface RequestState {
   /** The gateway itself gave the work up. */
   readonly stopped: boolean;
   /** Which time limit ran out, in ms, and whether anything had arrived by then. */
@@ -55,7 +55,7 @@ export interface Circumstances {
  * What the caller is told when a model server fails. Server, address, key and the server's own words stay in the cause, for the log:
  * they are the operator's, not the caller's.
  */
-export function upstreamFailure(cause: unknown, { stopped, late, stalled }: Circumstances): ModelServerError {
+export function upstreamFailure(cause: unknown, { stopped, late, stalled }: RequestState): ModelServerError {
   if (stopped)
     return new ModelServerError("UNAVAILABLE", "the service is shutting down", {
       verdict: "unknown",
@@ -134,5 +134,5 @@ function refusal(status: unknown, headers: unknown, cause: Error): ModelServerEr
 function retryAfter(headers: unknown): number {
   const text = headers instanceof Headers ? (headers.get("retry-after") ?? "") : "";
   if (!/^\d{1,6}$/.test(text)) return DEFAULT_RETRY_SECONDS;
-  return Math.min(Math.max(Number(text), 1), MOST_RETRY_SECONDS);
+  return Math.min(Math.max(Number(text), 1), MAX_RETRY_SECONDS);
 }

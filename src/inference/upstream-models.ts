@@ -2,21 +2,21 @@ import type { ChatCompletion, ChatModel, ChatModels, ChatOptions, ChatRequest } 
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../log.ts";
 import { ModelServer } from "./model-server.ts";
-import { salesOf, type Sale } from "./sold-models.ts";
-import { Turns } from "./turns.ts";
+import { routesOf, type ModelRoute } from "./model-routes.ts";
+import { WeightedRoundRobin } from "./weighted-round-robin.ts";
 import { busy, ModelServerError, unusable } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 
 /** How long a start waits for the lists of upstreams without a table; who is slower is offered later. */
-const FIRST_LOOK_MS = 5_000;
+const STARTUP_TIMEOUT_MS = 5_000;
 /** After how long an upstream that has never listed anything is asked again; twice as long each time. */
-const FIRST_RETRY_MS = 1_000;
+const INITIAL_RETRY_MS = 1_000;
 
 /** No server has worked for the call. */
 const NOT_ASKED = { verdict: "unknown", worked: false } as const;
 
 /** What the shop needs besides its upstreams. */
-export interface ShopDeps {
+export interface UpstreamModelsDeps {
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -30,8 +30,8 @@ export class UpstreamModels implements ChatModels {
   readonly #log: Logger;
   readonly #closing = new AbortController();
   readonly #timers = new Map<ModelServer, NodeJS.Timeout>();
-  readonly #turns = new Map<string, Turns<UpstreamSettings>>();
-  #sales: ReadonlyMap<string, Sale<ModelServer>> = new Map();
+  readonly #schedulers = new Map<string, WeightedRoundRobin<UpstreamSettings>>();
+  #routes: ReadonlyMap<string, ModelRoute<ModelServer>> = new Map();
   #models: readonly ChatModel[] = [];
 
   private constructor(servers: readonly ModelServer[], log: Logger) {
@@ -45,16 +45,18 @@ export class UpstreamModels implements ChatModels {
    */
   static async open(
     upstreams: readonly UpstreamSettings[],
-    { clock, log }: ShopDeps,
+    { clock, log }: UpstreamModelsDeps,
   ): Promise<UpstreamModels> {
     const servers = upstreams.map((settings) => new ModelServer(settings, clock, log));
     const shop = new UpstreamModels(servers, log);
-    const looks = servers.filter(({ models }) => models === undefined).map((server) => shop.#look(server, 0));
+    const looks = servers
+      .filter(({ models }) => models === undefined)
+      .map((server) => shop.#refresh(server, 0));
     const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, FIRST_LOOK_MS);
+    const timer = setTimeout(patience.resolve, STARTUP_TIMEOUT_MS);
     await Promise.race([Promise.all(looks), patience.promise]);
     clearTimeout(timer);
-    shop.#arrange();
+    shop.#updateRoutes();
     return shop;
   }
 
@@ -64,14 +66,14 @@ export class UpstreamModels implements ChatModels {
   }
 
   async complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
-    const sale = this.#sales.get(request.model);
+    const sale = this.#routes.get(request.model);
     if (!sale) throw unusable(`the model ${request.model} is not offered any more`, undefined, NOT_ASKED);
     const failures: ModelServerError[] = [];
-    for (const { server, model } of this.#inTurn(sale)) {
+    for (const { server, model } of this.#ordered(sale)) {
       try {
         return await server.complete({ ...request, model: model.upstreamModel }, options);
       } catch (error) {
-        if (!(error instanceof ModelServerError) || !error.elsewhere) throw error;
+        if (!(error instanceof ModelServerError) || !error.canFailOver) throw error;
         failures.push(error);
         this.#log.info(
           { err: error, upstream: server.settings.name, model: request.model },
@@ -79,7 +81,7 @@ export class UpstreamModels implements ChatModels {
         );
       }
     }
-    throw together(failures);
+    throw combinedError(failures);
   }
 
   /** Stops asking for lists, and ends the connections. */
@@ -89,37 +91,38 @@ export class UpstreamModels implements ChatModels {
     await Promise.all(this.#servers.map((server) => server.close()));
   }
 
-  #inTurn({ model, sellers }: Sale<ModelServer>): Sale<ModelServer>["sellers"] {
-    const turns = this.#turns.get(model.id) ?? new Turns<UpstreamSettings>();
-    this.#turns.set(model.id, turns);
+  #ordered({ model, providers: sellers }: ModelRoute<ModelServer>): ModelRoute<ModelServer>["providers"] {
+    const turns = this.#schedulers.get(model.id) ?? new WeightedRoundRobin<UpstreamSettings>();
+    this.#schedulers.set(model.id, turns);
     const order = turns.order(sellers.map(({ server }) => server.settings));
     return order.flatMap((settings) => sellers.filter(({ server }) => server.settings === settings));
   }
 
   /** Asks an upstream what it sells, and sees to it that it is asked again. */
-  async #look(server: ModelServer, failed: number): Promise<void> {
-    const answered = await server.look(this.#closing.signal);
+  async #refresh(server: ModelServer, failed: number): Promise<void> {
+    const answered = await server.refreshModels(this.#closing.signal);
     if (this.#closing.signal.aborted) return;
-    if (answered) this.#arrange();
+    if (answered) this.#updateRoutes();
     const { refreshMs } = server.settings;
-    const pause = server.models === undefined ? Math.min(FIRST_RETRY_MS * 2 ** failed, refreshMs) : refreshMs;
-    const again = () => void this.#look(server, answered ? 0 : failed + 1);
+    const pause =
+      server.models === undefined ? Math.min(INITIAL_RETRY_MS * 2 ** failed, refreshMs) : refreshMs;
+    const again = () => void this.#refresh(server, answered ? 0 : failed + 1);
     this.#timers.set(server, setTimeout(again, pause).unref());
   }
 
-  #arrange(): void {
-    this.#sales = salesOf(
+  #updateRoutes(): void {
+    this.#routes = routesOf(
       this.#servers.flatMap((server) =>
         server.models ? { server, table: server.settings.models !== undefined, models: server.models } : [],
       ),
     );
-    const models = [...this.#sales.values()].map(({ model }) => model);
-    if (written(models) !== written(this.#models)) this.#models = models;
+    const models = [...this.#routes.values()].map(({ model }) => model);
+    if (serialized(models) !== serialized(this.#models)) this.#models = models;
   }
 }
 
 /** What callers are told when nobody took the call: when to come back, if anybody said so. */
-function together(failures: readonly ModelServerError[]): ModelServerError {
+function combinedError(failures: readonly ModelServerError[]): ModelServerError {
   const [first, ...others] = failures;
   if (first && others.length === 0) return first;
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
@@ -128,6 +131,6 @@ function together(failures: readonly ModelServerError[]): ModelServerError {
   return unusable("no server for the model can be reached", causes, NOT_ASKED);
 }
 
-function written(models: readonly ChatModel[]): string {
+function serialized(models: readonly ChatModel[]): string {
   return JSON.stringify(models, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
 }

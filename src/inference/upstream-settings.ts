@@ -45,7 +45,7 @@ export interface ResolvedUpstreams {
 type Offer = InferenceSection["default_model"];
 
 /** The longest value of a header. */
-const LONGEST_HEADER = 4_096;
+const MAX_HEADER_LENGTH = 4_096;
 
 /** Joins the configuration file's `inference` part with the environment. No upstream and no problem: inference is off. */
 export function resolveUpstreams(
@@ -155,11 +155,13 @@ function keyProblems(
 ): string[] {
   return fitsHeader(env[api_key_env] ?? "")
     ? []
-    : [`${path}.api_key_env: ${api_key_env} must be printable ASCII of at most ${LONGEST_HEADER} characters`];
+    : [
+        `${path}.api_key_env: ${api_key_env} must be printable ASCII of at most ${MAX_HEADER_LENGTH} characters`,
+      ];
 }
 
 function fitsHeader(value: string): boolean {
-  return /^[\t\x20-\x7e]*$/.test(value) && value.length <= LONGEST_HEADER;
+  return /^[\t\x20-\x7e]*$/.test(value) && value.length <= MAX_HEADER_LENGTH;
 }
 
 /** Values that no request could carry, or that are missing. They may be secrets, so they are not repeated. */
@@ -174,7 +176,7 @@ function headerProblems(
     if (value === "") return [`${where}: the environment variable ${variable} is not set`];
     return fitsHeader(value)
       ? []
-      : [`${where}: ${variable} must be printable ASCII of at most ${LONGEST_HEADER} characters`];
+      : [`${where}: ${variable} must be printable ASCII of at most ${MAX_HEADER_LENGTH} characters`];
   });
 }
 

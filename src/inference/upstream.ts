@@ -4,9 +4,9 @@ import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/chat.ts
 import { ResponseTooLongError, openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
 import { Completion } from "./completion.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";
-import { Patience } from "./patience.ts";
-import { readAnswer } from "./read-answer.ts";
-import { unusable, upstreamFailure, type Circumstances } from "./upstream-failure.ts";
+import { RequestTimer } from "./request-timer.ts";
+import { readResponse } from "./read-response.ts";
+import { unusable, upstreamFailure, type RequestState } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 
 /** Longest answer that is read, bytes: in a stream a few characters of text come with some two hundred around them. */
@@ -19,7 +19,7 @@ const LIST_MS = 15_000;
 const DRAIN_MS = 1_000;
 
 /** Shorter values of secrets stand for none ("none", "EMPTY", "ollama"), and would be found in honest answers. */
-const SHORTEST_SECRET = 16;
+const MIN_SECRET_LENGTH = 16;
 
 /** As long as a timer can run: the client's own time limit covers neither bodies nor pauses, so another one counts. */
 const NO_LIMIT_MS = 2_147_483_647;
@@ -48,7 +48,7 @@ export class Upstream {
   constructor(settings: UpstreamSettings, lookup?: LookupFunction) {
     this.#settings = settings;
     this.#secrets = [settings.apiKey ?? "", ...Object.values(settings.headers)]
-      .filter((secret) => secret.length >= SHORTEST_SECRET)
+      .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
       .flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")]);
     this.#connections = openGuardedFetch({
       network: settings.network,
@@ -80,7 +80,7 @@ export class Upstream {
    */
   async list(signal: AbortSignal): Promise<readonly ListedModel[]> {
     const timeoutMs = Math.min(this.#settings.timeoutMs, LIST_MS);
-    const patience = new Patience(signal, {
+    const patience = new RequestTimer(signal, {
       timeoutMs,
       firstPieceTimeoutMs: timeoutMs,
       stallTimeoutMs: timeoutMs,
@@ -93,9 +93,9 @@ export class Upstream {
       });
       return listed.filter(({ id }) => !this.#holdsSecret(id));
     } catch (error) {
-      throw upstreamFailure(error, patience.circumstances);
+      throw upstreamFailure(error, patience.state);
     } finally {
-      patience.rest();
+      patience.stop();
     }
   }
 
@@ -110,7 +110,7 @@ export class Upstream {
     { signal, idempotencyKey, onChunk }: ChatOptions,
     alive = () => {},
   ): Promise<ChatCompletion> {
-    const patience = new Patience(signal, this.#settings, alive);
+    const patience = new RequestTimer(signal, this.#settings, alive);
     const received = new Completion();
     let cutBy: string | null;
     try {
@@ -121,13 +121,13 @@ export class Upstream {
           signal: patience.signal,
         })
         .asResponse();
-      cutBy = await readAnswer(response, received, patience, onChunk);
+      cutBy = await readResponse(response, received, patience, onChunk);
       void drain(response, patience);
     } catch (error) {
-      patience.end();
-      cutBy = limitReached(error, patience.circumstances);
+      patience.abort();
+      cutBy = limitReached(error, patience.state);
       // The server has worked and bills for it: what came before the limit is delivered.
-      if (cutBy === null || !received.delivers) throw upstreamFailure(error, patience.circumstances);
+      if (cutBy === null || !received.delivers) throw upstreamFailure(error, patience.state);
     }
     const completion = received.result(cutBy);
     this.#requireDiscretion(completion);
@@ -162,7 +162,7 @@ export class Upstream {
   /** Withholds an answer that repeats the operator's key, also where it was cut in the middle of it. */
   #requireDiscretion({ content, finishReason }: ChatCompletion): void {
     if (
-      this.#secrets.some((secret) => endsWithin(content, secret)) ||
+      this.#secrets.some((secret) => endsInsideSecret(content, secret)) ||
       this.#holdsSecret(content) ||
       this.#holdsSecret(finishReason ?? "")
     )
@@ -173,15 +173,15 @@ export class Upstream {
 }
 
 /** Whether a text ends in the middle of a secret. */
-function endsWithin(text: string, secret: string): boolean {
+function endsInsideSecret(text: string, secret: string): boolean {
   const end = text.slice(-secret.length);
-  for (let length = SHORTEST_SECRET; length < secret.length; length++)
+  for (let length = MIN_SECRET_LENGTH; length < secret.length; length++)
     if (end.endsWith(secret.slice(0, length))) return true;
   return false;
 }
 
 /** Why an answer ended that a limit of ours ended; null: something else did. */
-function limitReached(error: unknown, { stopped, late, stalled }: Circumstances): string | null {
+function limitReached(error: unknown, { stopped, late, stalled }: RequestState): string | null {
   if (stopped) return null;
   if (late || stalled) return "timeout";
   return causedByLength(error) ? "length" : null;
@@ -192,14 +192,14 @@ function causedByLength(error: unknown): boolean {
 }
 
 /** Reads what is left of an answer, so that its connection can be used again; for a moment, then it is closed. */
-async function drain(response: Response, patience: Patience): Promise<void> {
-  patience.rest();
-  const end = setTimeout(() => patience.end(), DRAIN_MS);
+async function drain(response: Response, patience: RequestTimer): Promise<void> {
+  patience.stop();
+  const end = setTimeout(() => patience.abort(), DRAIN_MS);
   try {
     await response.body?.pipeTo(new WritableStream());
   } catch {
     // It is closed, which is all that was left to do.
-    patience.end();
+    patience.abort();
   } finally {
     clearTimeout(end);
   }

@@ -55,13 +55,13 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
 }
 
 /** How far the proof of what a tool depends on has come on this instance. */
-export type Proof = "running" | "passed" | "failed";
+export type SelfTestStatus = "running" | "passed" | "failed";
 
 /** Seconds after which another try makes sense while the proof runs. */
-const PROOF_RETRY_SECONDS = 5;
+const SELF_TEST_RETRY_SECONDS = 5;
 
 /** The tool: its calls are UNAVAILABLE while the proof runs, and the tool is unavailable where it failed. */
-export function onceProven(tool: Tool, proof: () => Proof): Tool {
+export function afterSelfTest(tool: Tool, proof: () => SelfTestStatus): Tool {
   return {
     ...tool,
     get status() {
@@ -73,14 +73,14 @@ export function onceProven(tool: Tool, proof: () => Proof): Tool {
       throw new ToolgateError(
         "UNAVAILABLE",
         `tool: ${tool.name} is starting on this instance; send the same call again in a few seconds`,
-        { retryAfterSeconds: PROOF_RETRY_SECONDS },
+        { retryAfterSeconds: SELF_TEST_RETRY_SECONDS },
       );
     },
   };
 }
 
 /** Makes a tool that is listed but cannot be called yet, so that agents can plan for it. */
-export function announce(tool: ToolHead & { readonly billable: boolean }): Tool {
+export function unavailableTool(tool: ToolHead & { readonly billable: boolean }): Tool {
   return {
     ...tool,
     status: "coming_soon",

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-const MOST_ISSUES = 5;
+const MAX_ISSUES = 5;
 
 /**
  * Says what is wrong with a call's parameters and what to do, one sentence per field, each with its path,
@@ -14,8 +14,8 @@ const MOST_ISSUES = 5;
  */
 export function explainIssues(issues: readonly Issue[], inputSchema: JsonObject): string {
   const sentences: string[] = [];
-  for (const issue of issues.slice(0, MOST_ISSUES))
-    sentences.push(...explain(issue, inputSchema, MOST_ISSUES - sentences.length));
+  for (const issue of issues.slice(0, MAX_ISSUES))
+    sentences.push(...explain(issue, inputSchema, MAX_ISSUES - sentences.length));
   return sentences.join("; ");
 }
 

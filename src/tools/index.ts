@@ -1,11 +1,11 @@
 import type { ChatModels } from "../domain/chat.ts";
 import type { Tool } from "../domain/tool.ts";
 import {
-  announcedInferenceChat,
-  announcedSandboxCancel,
-  announcedSandboxExecute,
+  unavailableInferenceChat,
+  unavailableSandboxCancel,
+  unavailableSandboxExecute,
   gpuProvision,
-} from "./announced.ts";
+} from "./unavailable-tools.ts";
 import { echo } from "./echo.ts";
 import { getStatus, type StatusDeps } from "./get-status.ts";
 import { inferenceChat } from "./inference-chat/tool.ts";
@@ -23,7 +23,7 @@ export interface ToolDeps extends StatusDeps {
   /** Undefined: there is no sandbox, and its tools are announced only. */
   readonly sandbox: SandboxDeps | undefined;
   /** The operator's own tools, ready made. */
-  readonly registered: readonly Tool[];
+  readonly customTools: readonly Tool[];
 }
 
 /** The tools, in the order of the specification's catalogue (section 1), and after them the operator's own. */
@@ -31,15 +31,15 @@ export function makeTools(deps: ToolDeps): Tool[] {
   return [
     getStatus(deps),
     echo(),
-    deps.inference ? inferenceChat(deps.inference) : announcedInferenceChat(),
+    deps.inference ? inferenceChat(deps.inference) : unavailableInferenceChat(),
     vramEstimate(deps.prices.vram_estimate.flat_microusd),
     ...sandboxTools(deps),
     gpuProvision(),
-    ...deps.registered,
+    ...deps.customTools,
   ];
 }
 
 function sandboxTools({ sandbox, prices }: ToolDeps): Tool[] {
-  if (!sandbox) return [announcedSandboxExecute(), announcedSandboxCancel()];
+  if (!sandbox) return [unavailableSandboxExecute(), unavailableSandboxCancel()];
   return [sandboxExecute(sandbox, prices.sandbox_execute), sandboxCancel(sandbox)];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
-import { offersOf } from "../../src/inference/sold-models.ts";
+import { offersOf } from "../../src/inference/model-routes.ts";
 import { Upstream } from "../../src/inference/upstream.ts";
 import { UpstreamModels } from "../../src/inference/upstream-models.ts";
 import { COMPLETION, json, modelServer } from "./model-server.ts";
@@ -122,7 +122,7 @@ describe("OpenRouter's list", () => {
   ];
 
   it("is sold within the limits of the provider, and never for less than it costs", async () => {
-    const { models, tooCheap } = await sold({ "/v1/models": { data } }, { kind: "openrouter" });
+    const { models, belowCost: tooCheap } = await sold({ "/v1/models": { data } }, { kind: "openrouter" });
     expect(models).toEqual([
       { id: "cheap", upstreamModel: "cheap", ...TERMS, contextLength: 500, maxOutputTokens: 64 },
       { id: "free", upstreamModel: "free", ...TERMS, contextLength: 32_768, maxOutputTokens: 100 },

@@ -87,7 +87,7 @@ export const STRANGERS: readonly Mutant[] = [
   {
     name: "first-error",
     guard: "Of many values that break a registered tool's schema only the first is looked for.",
-    file: "src/registered/parameter-check.ts",
+    file: "src/tools/custom/parameter-check.ts",
     find: "if (!hasFewValues(params))",
     replace: "if (false)",
     tests: ["test/tools/wide-params.test.ts"],

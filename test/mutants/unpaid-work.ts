@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const LIMIT = ["test/app/unpaid-work.test.ts"];
 const INFERENCE = ["test/inference/odd-answers.test.ts"];
-const REGISTERED = ["test/registered/parameter-check.test.ts"];
+const REGISTERED = ["test/tools/custom/parameter-check.test.ts"];
 
 /** Work that was done is charged, and limited where it is not. */
 export const UNPAID_WORK: readonly Mutant[] = [
@@ -58,7 +58,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   {
     name: "deep-answer-delivered",
     guard: "An answer that nests too deeply is delivered with a placeholder.",
-    file: "src/registered/deliverable.ts",
+    file: "src/tools/custom/deliverable.ts",
     find: "if (levels === 1 && sizeOf(value, levels) === undefined)",
     replace: "if (false)",
     tests: REGISTERED,

@@ -8,7 +8,7 @@ import { startCanaryHost, type CanaryHost } from "./corpus/canary-host.ts";
 import type { Case } from "./corpus/case.ts";
 import { CASES, codeOf, PAIRS } from "./corpus/cases.ts";
 import { DEFAULT_TIMEOUT_MS, judge } from "./corpus/judge.ts";
-import { programOf, shareOf } from "./corpus/together.ts";
+import { programOf, shareOf } from "./corpus/run-cases.ts";
 import { EVERYTHING, isolations } from "./isolations.ts";
 import { ProcessWatch } from "./process-watch.ts";
 import { outcomeOf } from "./engine-contract.ts";

@@ -3,8 +3,8 @@ import { startCanaryHost, type CanaryHost } from "./corpus/canary-host.ts";
 import type { Case } from "./corpus/case.ts";
 import { CASES, codeOf, filled } from "./corpus/cases.ts";
 import { escapesIn } from "./corpus/judge.ts";
-import { programOf } from "./corpus/together.ts";
-import { runUnwalled } from "./unwalled.ts";
+import { programOf } from "./corpus/run-cases.ts";
+import { runUnwalled } from "./no-isolation.ts";
 
 const BITING = CASES.filter((one) => one.bites !== undefined);
 const IN_PYTHON = BITING.filter(({ language }) => language === "python");

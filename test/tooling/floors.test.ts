@@ -5,16 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { command, ROOT } from "./command.ts";
 
-const FLOOR_3 = [
-  "tools",
-  "payments",
-  "postgres",
-  "solana",
-  "sandbox",
-  "inference",
-  "registered",
-  "metrics",
-] as const;
+const FLOOR_3 = ["tools", "payments", "postgres", "solana", "sandbox", "inference", "metrics"] as const;
 const DEVELOPMENT = ["localchain", "dev"] as const;
 const COMPOSITION = [
   "main.ts",
@@ -37,6 +28,7 @@ const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
       [...FLOOR_3.filter((other) => other !== folder), "transport", "console", ...DEVELOPMENT],
     ]),
   ),
+  "tools/custom": [...FLOOR_3.filter((other) => other !== "tools"), "transport", "console", ...DEVELOPMENT],
   outbound: [...FLOOR_3, "transport", "console", ...DEVELOPMENT],
   transport: [...FLOOR_3, "console", ...DEVELOPMENT],
   console: ["httpjson", "domain", "app", ...FLOOR_3, "transport", ...DEVELOPMENT],
@@ -78,7 +70,7 @@ const FORBIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   solana: ["pg", "@mikro-orm/core", "@grpc/grpc-js"],
   sandbox: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
   inference: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
-  registered: ["pg", "@solana/web3.js", "@connectrpc/connect"],
+  "tools/custom": ["pg", "@solana/web3.js", "@connectrpc/connect"],
   outbound: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
   metrics: ["pg", "@solana/web3.js", "@grpc/grpc-js"],
   transport: ["pg", "@mikro-orm/core"],

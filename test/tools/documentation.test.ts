@@ -27,7 +27,7 @@ const tools = makeTools({
   prices: pricesSchema.parse(undefined),
   inference,
   sandbox: unaskedSandbox(),
-  registered: [],
+  customTools: [],
 });
 
 /** Fenced blocks of a language. */

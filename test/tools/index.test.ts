@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChatModels } from "../../src/domain/chat.ts";
-import type { Proof } from "../../src/tools/define-tool.ts";
+import type { SelfTestStatus } from "../../src/tools/define-tool.ts";
 import { makeTools } from "../../src/tools/index.ts";
 import { pricesSchema } from "../../src/tools/prices.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
@@ -21,7 +21,7 @@ const deps = {
   prices: pricesSchema.parse(undefined),
   inference,
   sandbox: undefined,
-  registered: [],
+  customTools: [],
 };
 
 describe("the catalogue of tools", () => {
@@ -60,7 +60,7 @@ describe("the catalogue of tools", () => {
   });
 
   it("lists the tools of the sandbox as active while its self-test runs and once it has passed", () => {
-    let proof: Proof = "running";
+    let proof: SelfTestStatus = "running";
     const tools = makeTools({ ...deps, sandbox: unaskedSandbox(() => proof) });
     const status = () => tools.filter(({ name }) => name.startsWith("sandbox_")).map((tool) => tool.status);
     expect(status()).toEqual(["active", "active"]);

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { describe, expect, it } from "vitest";
-import { ParameterCheck } from "../../src/registered/parameter-check.ts";
+import { ParameterCheck } from "../../src/tools/custom/parameter-check.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import { explainIssues } from "../../src/tools/explain-issues.ts";
 import { z } from "zod";

@@ -18,7 +18,7 @@ export class ApiFailure extends Error {
   /** After which it wants to be asked again, seconds. */
   readonly retryAfterSeconds: number | undefined;
   /** Whether an earlier try of the same request may have been heard. */
-  repeated = false;
+  retried = false;
 
   constructor(
     message: string,
@@ -36,7 +36,7 @@ export class ApiFailure extends Error {
   }
 
   /** Whether the same request may be answered otherwise in a moment: no answer, too many requests, or trouble in the server. */
-  get passing(): boolean {
+  get transient(): boolean {
     return this.status === undefined || this.status === 429 || this.status >= 500;
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { SANDBOX_LANGUAGES, type SandboxCapabilities, type SandboxOutcome } from "../../domain/sandbox.ts";
 import { Execution, type ExecutionParts } from "./execution.ts";
-import { aborted } from "./failures.ts";
+import { abortedError } from "./failures.ts";
 
 /** How long it may then try them, ms. */
 const CANARY_MS = 30_000;
@@ -63,7 +63,7 @@ async function outcomeOf(
   const start_timeout_seconds = Math.max(parts.section.start_timeout_seconds, CANARY_START_SECONDS);
   const section = { ...parts.section, start_timeout_seconds };
   const execution = new Execution(job, { ...parts, section, command: "probe" });
-  const end = () => execution.end(aborted());
+  const end = () => execution.abandon(abortedError());
   signal.addEventListener("abort", end, { once: true });
   try {
     return await execution.done;
@@ -74,6 +74,6 @@ async function outcomeOf(
     });
   } finally {
     signal.removeEventListener("abort", end);
-    await execution.cleared;
+    await execution.cleanedUp;
   }
 }

@@ -10,9 +10,9 @@ const ANSWER_MS = 10_000;
 /** Longest answer that is read whole, bytes. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** Pauses before a request is sent again, ms, unless the server says how long; longer than {@link LONGEST_PAUSE_MS} nobody waits. */
+/** Pauses before a request is sent again, ms, unless the server says how long; longer than {@link MAX_BACKOFF_MS} nobody waits. */
 const PAUSES_MS = [100, 300, 900];
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_BACKOFF_MS = 5_000;
 
 /** A request to the API server. */
 export interface ApiRequest {
@@ -46,7 +46,7 @@ export class ClusterApi {
       try {
         return await this.#once(request);
       } catch (error) {
-        if (error instanceof ApiFailure) error.repeated = attempt > 0;
+        if (error instanceof ApiFailure) error.retried = attempt > 0;
         const pause = pauseAfter(error, attempt);
         if (pause === undefined || request.signal?.aborted === true) throw error;
         await sleep(pause, undefined, { signal: this.#signalOf(request) });
@@ -175,8 +175,8 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 /** How long to wait before another try, ms; undefined: it would not help. */
 function pauseAfter(error: unknown, attempt: number): number | undefined {
   const pause = PAUSES_MS[attempt];
-  if (!(error instanceof ApiFailure) || !error.passing || pause === undefined) return undefined;
+  if (!(error instanceof ApiFailure) || !error.transient || pause === undefined) return undefined;
   if (error.retryAfterSeconds === undefined) return pause * (0.75 + Math.random() / 2);
   const wanted = error.retryAfterSeconds * 1_000;
-  return wanted <= LONGEST_PAUSE_MS ? wanted : undefined;
+  return wanted <= MAX_BACKOFF_MS ? wanted : undefined;
 }

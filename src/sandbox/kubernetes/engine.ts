@@ -11,12 +11,12 @@ import { type ClusterAccess, openClusterAccess } from "./cluster-access.ts";
 import type { KubernetesSection } from "./config.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { Execution, type ExecutionParts } from "./execution.ts";
-import { Places } from "../process/places.ts";
-import { AlreadyBegun, ExecutionsApi } from "./executions-api.ts";
-import { aborted, closed, full, refusal } from "./failures.ts";
+import { Slots } from "../process/slots.ts";
+import { JobExistsError, ExecutionsApi } from "./executions-api.ts";
+import { abortedError, closedError, fullError, toToolgateError } from "./failures.ts";
 import { checkCluster } from "./health.ts";
 import { nameOf } from "./manifest.ts";
-import { jobIsOver } from "./objects.ts";
+import { hasJobEnded } from "./objects.ts";
 import { PodWatch } from "./pod-watch.ts";
 
 /** An execution that waits for its place, or is under way. */
@@ -37,7 +37,7 @@ export async function openKubernetesEngine(
 class KubernetesEngine implements SandboxEngine {
   readonly name = "kubernetes";
   readonly #cluster: ClusterApi;
-  readonly #places: Places;
+  readonly #slots: Slots;
   readonly #parts: ExecutionParts;
   readonly #entries = new Map<string, Entry>();
   readonly #clearing = new Set<Promise<void>>();
@@ -47,7 +47,7 @@ class KubernetesEngine implements SandboxEngine {
   constructor(section: KubernetesSection, access: ClusterAccess, log: EngineLog) {
     const instance = randomBytes(8).toString("hex");
     this.#cluster = new ClusterApi(access);
-    this.#places = new Places(section.concurrency, section.queue);
+    this.#slots = new Slots(section.concurrency, section.queue);
     const api = new ExecutionsApi(this.#cluster, section.namespace);
     this.#parts = { api, watch: new PodWatch(api, instance, log), section, instance, log };
   }
@@ -63,14 +63,14 @@ class KubernetesEngine implements SandboxEngine {
   }
 
   async start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution> {
-    if (this.#closed) throw closed();
-    if (signal.aborted) throw aborted();
-    if (this.#entries.has(job.runId)) throw refusal(new AlreadyBegun(job.runId), false);
+    if (this.#closed) throw closedError();
+    if (signal.aborted) throw abortedError();
+    if (this.#entries.has(job.runId)) throw toToolgateError(new JobExistsError(job.runId), false);
     const entry: Entry = { waiting: new AbortController(), execution: undefined };
     this.#entries.set(job.runId, entry);
     const abort = () => {
-      entry.waiting.abort(aborted());
-      entry.execution?.end(aborted());
+      entry.waiting.abort(abortedError());
+      entry.execution?.abandon(abortedError());
     };
     signal.addEventListener("abort", abort, { once: true });
     const forget = () => {
@@ -78,32 +78,32 @@ class KubernetesEngine implements SandboxEngine {
       this.#entries.delete(job.runId);
     };
     try {
-      await this.#place(entry.waiting);
-      entry.execution = this.#begin(job, forget);
+      await this.#acquireSlot(entry.waiting);
+      entry.execution = this.#start(job, forget);
     } catch (error) {
       forget();
       throw error;
     }
-    await entry.execution.begun;
+    await entry.execution.started;
     return { done: entry.execution.done };
   }
 
   /** Waits for a place. @throws ToolgateError UNAVAILABLE when too many wait already */
-  async #place({ signal }: AbortController): Promise<void> {
-    const place = this.#places.take(signal);
-    if (place === undefined) throw full();
+  async #acquireSlot({ signal }: AbortController): Promise<void> {
+    const place = this.#slots.acquire(signal);
+    if (place === undefined) throw fullError();
     await place;
     if (!signal.aborted) return;
-    this.#places.give();
+    this.#slots.release();
     signal.throwIfAborted();
   }
 
   /** Its place is given back once nothing of it is left in the cluster. */
-  #begin(job: SandboxJob, forget: () => void): Execution {
+  #start(job: SandboxJob, forget: () => void): Execution {
     const execution = new Execution(job, this.#parts);
-    const cleared = execution.cleared.finally(() => {
+    const cleared = execution.cleanedUp.finally(() => {
       this.#clearing.delete(cleared);
-      this.#places.give();
+      this.#slots.release();
     });
     this.#clearing.add(cleared);
     void execution.done.then(forget, forget);
@@ -119,7 +119,7 @@ class KubernetesEngine implements SandboxEngine {
     }
     const { api } = this.#parts;
     const job = await api.findJob(nameOf(runId));
-    if (job === undefined || jobIsOver(job)) return false;
+    if (job === undefined || hasJobEnded(job)) return false;
     return (await api.deleteJob(job.metadata.name, job.metadata.uid)) !== "absent";
   }
 
@@ -139,8 +139,8 @@ class KubernetesEngine implements SandboxEngine {
   async close(): Promise<void> {
     this.#closed = true;
     for (const { waiting, execution } of this.#entries.values()) {
-      waiting.abort(closed());
-      execution?.end(closed());
+      waiting.abort(closedError());
+      execution?.abandon(closedError());
     }
     await Promise.allSettled(this.#clearing);
     await this.#parts.watch.close();

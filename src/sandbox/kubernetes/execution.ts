@@ -3,25 +3,25 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolgateError } from "../../domain/errors.ts";
 import { cancelledBeforeStart, type SandboxJob, type SandboxOutcome } from "../../domain/sandbox.ts";
 import type { KubernetesSection } from "./config.ts";
-import { deathOf } from "./death.ts";
+import { exitCauseOf } from "./exit-cause.ts";
 import type { EngineLog } from "./engine-log.ts";
 import type { ExecutionsApi } from "./executions-api.ts";
-import { refusal } from "./failures.ts";
+import { toToolgateError } from "./failures.ts";
 import { readLog, type LogFinding } from "./log-reader.ts";
 import { jobManifest, nameOf, resultWithinMs, secretData, secretManifest } from "./manifest.ts";
 import type { Pod } from "./objects.ts";
-import { endedAs, endedBy } from "./outcomes.ts";
-import { cannotBegin, hasBegun, isOver, waitsFor } from "./pod-state.ts";
+import { emptyOutcome, stoppedOutcome } from "./outcomes.ts";
+import { startFailure, hasStarted, hasEnded, pendingReason } from "./pod-state.ts";
 import type { PodWatch } from "./pod-watch.ts";
 
 /** Pause before a log is read again that ended too early, ms. */
 const READ_AGAIN_MS = 200;
 
 /** How often it is seen whether a Job is there still whose pod is not, ms. */
-const LOOK_AGAIN_MS = 1_000;
+const POLL_MS = 1_000;
 
 /** How long a pod that was told to end may take to tell what was said, ms; the cluster kills it after three seconds. */
-const LAST_WORDS_MS = 4_000;
+const OUTPUT_GRACE_MS = 4_000;
 
 /** What an execution needs. */
 export interface ExecutionParts {
@@ -42,103 +42,103 @@ export class Execution {
   /** What the pod signs its result with; only the pod's Secret has it. */
   readonly #nonce = randomBytes(16).toString("hex");
   /** Its Job's uid, once it is made; undefined: it was not. */
-  readonly #made = Promise.withResolvers<string | undefined>();
+  readonly #jobUid = Promise.withResolvers<string | undefined>();
   readonly #handedOver = Promise.withResolvers<void>();
-  readonly #ended = Promise.withResolvers<never>();
+  readonly #abandoned = Promise.withResolvers<never>();
   /** Ends the reading of the log. */
-  readonly #silence = new AbortController();
+  readonly #stopReading = new AbortController();
   #changed = Promise.withResolvers<void>();
-  #patience: NodeJS.Timeout | undefined;
+  #timeout: NodeJS.Timeout | undefined;
   #pod: Pod | undefined;
   #podGone = false;
-  #begunAt: number | undefined;
-  #late = false;
+  #startedAt: number | undefined;
+  #timedOut = false;
   #cancelled = false;
-  #over = false;
+  #finished = false;
   #jobGone = false;
   /** Resolves when the code was handed over, or it is over; rejects with what `start` is to throw. */
-  readonly begun: Promise<void>;
+  readonly started: Promise<void>;
   readonly done: Promise<SandboxOutcome>;
   /** Resolves once nothing of it is left, as far as that can be seen to. */
-  readonly cleared: Promise<void>;
+  readonly cleanedUp: Promise<void>;
 
   constructor(job: SandboxJob, parts: ExecutionParts) {
     this.#job = job;
     this.#name = nameOf(job.runId);
     this.#parts = parts;
-    const carried = this.#carry();
-    this.done = Promise.race([carried, this.#ended.promise]).finally(() => this.#settle());
-    this.begun = Promise.race([this.#handedOver.promise, this.done.then(() => undefined)]);
-    this.cleared = this.#clear(carried);
-    for (const promise of [this.done, this.begun]) promise.catch(() => undefined);
+    const carried = this.#execute();
+    this.done = Promise.race([carried, this.#abandoned.promise]).finally(() => this.#finish());
+    this.started = Promise.race([this.#handedOver.promise, this.done.then(() => undefined)]);
+    this.cleanedUp = this.#cleanUp(carried);
+    for (const promise of [this.done, this.started]) promise.catch(() => undefined);
   }
 
   /** Nobody wants its result any more: `done` rejects with this. */
-  end(error: ToolgateError): void {
-    this.#ended.reject(error);
+  abandon(error: ToolgateError): void {
+    this.#abandoned.reject(error);
   }
 
   /** @returns whether it was ended by this */
   async cancel(): Promise<boolean> {
-    const uid = await this.#made.promise;
-    if (uid === undefined || this.#over) return false;
+    const uid = await this.#jobUid.promise;
+    if (uid === undefined || this.#finished) return false;
     const deleted = await this.#parts.api.deleteJob(this.#name, uid);
     if (deleted === "absent") return false;
     this.#jobGone = true;
     this.#cancelled = true;
     // What it has said so far is worth a moment.
-    setTimeout(() => this.#silence.abort(), LAST_WORDS_MS).unref();
+    setTimeout(() => this.#stopReading.abort(), OUTPUT_GRACE_MS).unref();
     this.#wake();
     return true;
   }
 
-  async #carry(): Promise<SandboxOutcome> {
+  async #execute(): Promise<SandboxOutcome> {
     const { watch, section } = this.#parts;
-    const stopHearing = watch.hear(this.#name, (pod) => this.#look(pod));
-    this.#waitAtMost(section.start_timeout_seconds * 1_000);
+    const stopHearing = watch.subscribe(this.#name, (pod) => this.#observe(pod));
+    this.#setTimeout(section.start_timeout_seconds * 1_000);
     try {
-      await this.#make();
-      const pod = await this.#running();
-      return await this.#judge(pod === undefined ? "nothing" : await this.#read(pod));
+      await this.#create();
+      const pod = await this.#waitForContainer();
+      return await this.#outcome(pod === undefined ? "nothing" : await this.#read(pod));
     } catch (error) {
-      const refused = refusal(error, this.#begunAt !== undefined);
-      if (!this.#over && refused.code !== "CANCELLED")
+      const refused = toToolgateError(error, this.#startedAt !== undefined);
+      if (!this.#finished && refused.code !== "CANCELLED")
         this.#parts.log.warn({ err: error, run: this.#job.runId }, `an execution was lost: ${refused.code}`);
       throw refused;
     } finally {
-      clearTimeout(this.#patience);
+      clearTimeout(this.#timeout);
       stopHearing();
     }
   }
 
   /** The Job first: only what belongs to it is cleared away with it, and without its Secret it cannot begin. */
-  async #make(): Promise<void> {
+  async #create(): Promise<void> {
     const { api, section, instance, command = "run" } = this.#parts;
     const parts = { section, instance, attempt: randomBytes(8).toString("hex") };
     const job = await api
       .createJob(jobManifest(this.#name, this.#job.timeoutMs, parts, command))
       .finally(() => this.#wake())
       .catch((error: unknown) => {
-        this.#made.resolve(undefined);
+        this.#jobUid.resolve(undefined);
         throw error;
       });
     const { uid } = job.metadata;
-    this.#made.resolve(uid);
-    if (this.#over || this.#cancelled) return;
+    this.#jobUid.resolve(uid);
+    if (this.#finished || this.#cancelled) return;
     await api.createSecret(
       secretManifest(this.#name, uid, secretData(this.#job, this.#nonce, section), parts),
     );
   }
 
   /** Waits for the container. @returns the pod's name; undefined when there is nothing to wait for any more */
-  async #running(): Promise<string | undefined> {
-    while (!this.#over && !this.#cancelled && !this.#podGone) {
+  async #waitForContainer(): Promise<string | undefined> {
+    while (!this.#finished && !this.#cancelled && !this.#podGone) {
       const pod = this.#pod;
-      const trouble = pod === undefined ? undefined : cannotBegin(pod);
+      const trouble = pod === undefined ? undefined : startFailure(pod);
       if (trouble !== undefined) throw new Error(trouble);
-      if (pod !== undefined && hasBegun(pod)) return pod.metadata.name;
-      if (this.#late) throw new Error(`it did not begin in time: ${waitsFor(pod)}`);
-      const again = setTimeout(() => this.#wake(), LOOK_AGAIN_MS);
+      if (pod !== undefined && hasStarted(pod)) return pod.metadata.name;
+      if (this.#timedOut) throw new Error(`it did not begin in time: ${pendingReason(pod)}`);
+      const again = setTimeout(() => this.#wake(), POLL_MS);
       await this.#changed.promise.finally(() => clearTimeout(again));
       // A Job that another instance deletes before it has a pod is heard of by nobody.
       if (this.#pod === undefined && (await this.#findJob()) === undefined) return undefined;
@@ -148,50 +148,50 @@ export class Execution {
 
   /** Reads the log, again if it is cut, until it tells the result or can tell no more. */
   async #read(pod: string): Promise<LogFinding> {
-    const { signal } = this.#silence;
+    const { signal } = this.#stopReading;
     for (;;) {
-      const complete = this.#podGone || (this.#pod !== undefined && isOver(this.#pod));
-      const found = await readLog(this.#parts.api, pod, this.#nonce, () => this.#markBegun(), signal);
+      const complete = this.#podGone || (this.#pod !== undefined && hasEnded(this.#pod));
+      const found = await readLog(this.#parts.api, pod, this.#nonce, () => this.#markStarted(), signal);
       if (typeof found === "object" || found === "too-much" || signal.aborted) return found;
       if (found === "nothing" && complete) return found;
       await sleep(READ_AGAIN_MS);
       // The watch may lag behind.
-      this.#look(await this.#parts.api.findPod(pod));
+      this.#observe(await this.#parts.api.findPod(pod));
     }
   }
 
-  async #judge(found: LogFinding): Promise<SandboxOutcome> {
-    if (this.#over) throw new Error("nobody waits for it any more");
-    const elapsed = this.#begunAt === undefined ? 0 : Date.now() - this.#begunAt;
-    if (found === "too-much") return endedAs("output_limit", elapsed);
+  async #outcome(found: LogFinding): Promise<SandboxOutcome> {
+    if (this.#finished) throw new Error("nobody waits for it any more");
+    const elapsed = this.#startedAt === undefined ? 0 : Date.now() - this.#startedAt;
+    if (found === "too-much") return emptyOutcome("output_limit", elapsed);
     if (typeof found === "object" && "failure" in found)
       throw new Error(`in its pod: ${found.failure.message}`);
     const said = typeof found === "object" ? found.outcome : undefined;
     const endedFrom = (how: "cancelled" | "timeout") => {
       // Of a pod that was not heard of, nothing was run that is known of.
-      if (how === "cancelled" && said === undefined && this.#begunAt === undefined)
+      if (how === "cancelled" && said === undefined && this.#startedAt === undefined)
         throw cancelledBeforeStart();
-      return said ? endedBy(how, said) : endedAs(how, elapsed);
+      return said ? stoppedOutcome(how, said) : emptyOutcome(how, elapsed);
     };
     if (this.#cancelled) return endedFrom("cancelled");
     if (said !== undefined && said.status !== "cancelled") {
-      return (await this.#conclude()) ? said : endedFrom("cancelled");
+      return (await this.#deleteJob()) ? said : endedFrom("cancelled");
     }
-    const death = await deathOf(
-      () => ({ pod: this.#pod, podGone: this.#podGone, late: this.#late }),
+    const death = await exitCauseOf(
+      () => ({ pod: this.#pod, podGone: this.#podGone, late: this.#timedOut }),
       () => this.#findJob(),
     );
     if (death.kind === "cancelled") return endedFrom("cancelled");
     if (death.kind === "lost") throw new Error(death.why);
-    if (this.#begunAt === undefined)
+    if (this.#startedAt === undefined)
       throw new Error(`it ended before the code was handed over: ${death.kind}`);
-    return death.kind === "timeout" ? endedFrom("timeout") : endedAs(death.kind, elapsed);
+    return death.kind === "timeout" ? endedFrom("timeout") : emptyOutcome(death.kind, elapsed);
   }
 
   /** Deletes the Job. @returns false when another has deleted it: then it was cancelled, however far it had come */
-  async #conclude(): Promise<boolean> {
+  async #deleteJob(): Promise<boolean> {
     try {
-      const deleted = await this.#parts.api.deleteJob(this.#name, (await this.#made.promise) ?? "");
+      const deleted = await this.#parts.api.deleteJob(this.#name, (await this.#jobUid.promise) ?? "");
       this.#jobGone = true;
       return deleted !== "absent";
     } catch (error) {
@@ -206,35 +206,35 @@ export class Execution {
   /** Its own Job, not another of the same name. */
   async #findJob() {
     const job = await this.#parts.api.findJob(this.#name);
-    return job?.metadata.uid === (await this.#made.promise) ? job : undefined;
+    return job?.metadata.uid === (await this.#jobUid.promise) ? job : undefined;
   }
 
-  #look(pod: Pod | undefined): void {
+  #observe(pod: Pod | undefined): void {
     if (pod === undefined) this.#podGone = true;
     else this.#pod = pod;
     this.#wake();
   }
 
-  #markBegun(): void {
-    if (this.#begunAt !== undefined) return;
-    this.#begunAt = Date.now();
-    this.#waitAtMost(resultWithinMs(this.#job.timeoutMs));
+  #markStarted(): void {
+    if (this.#startedAt !== undefined) return;
+    this.#startedAt = Date.now();
+    this.#setTimeout(resultWithinMs(this.#job.timeoutMs));
     this.#handedOver.resolve();
   }
 
   /** The gateway's own patience, should the cluster never say anything. */
-  #waitAtMost(ms: number): void {
-    clearTimeout(this.#patience);
-    this.#patience = setTimeout(() => {
-      this.#late = true;
-      this.#silence.abort();
+  #setTimeout(ms: number): void {
+    clearTimeout(this.#timeout);
+    this.#timeout = setTimeout(() => {
+      this.#timedOut = true;
+      this.#stopReading.abort();
       this.#wake();
     }, ms);
   }
 
-  #settle(): void {
-    this.#over = true;
-    this.#silence.abort();
+  #finish(): void {
+    this.#finished = true;
+    this.#stopReading.abort();
     this.#wake();
   }
 
@@ -244,9 +244,9 @@ export class Execution {
     resolve();
   }
 
-  async #clear(carried: Promise<unknown>): Promise<void> {
+  async #cleanUp(carried: Promise<unknown>): Promise<void> {
     await carried.catch(() => undefined);
-    const uid = await this.#made.promise;
-    if (uid !== undefined && !this.#jobGone) await this.#conclude();
+    const uid = await this.#jobUid.promise;
+    if (uid !== undefined && !this.#jobGone) await this.#deleteJob();
   }
 }

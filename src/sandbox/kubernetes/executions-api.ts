@@ -15,7 +15,7 @@ const LOG_IDLE_MS = 120_000;
 export type Deleted = "deleted" | "absent" | "unsure";
 
 /** A Job of that name is there already, and this attempt did not make it. */
-export class AlreadyBegun extends Error {
+export class JobExistsError extends Error {
   override name = "AlreadyBegun";
 }
 
@@ -46,7 +46,7 @@ export class ExecutionsApi {
       const there = await this.findJob(name);
       const attempt = manifest.metadata?.annotations?.[ATTEMPT_ANNOTATION];
       if (there !== undefined && there.metadata.annotations[ATTEMPT_ANNOTATION] === attempt) return there;
-      throw new AlreadyBegun(`the Job ${name} is there already`);
+      throw new JobExistsError(`the Job ${name} is there already`);
     }
   }
 
@@ -83,7 +83,7 @@ export class ExecutionsApi {
       return "deleted";
     } catch (error) {
       // Absent, or another of the same name. With an earlier try that was lost, nobody can say who deleted it.
-      if (isAbsent(error)) return error instanceof ApiFailure && error.repeated ? "unsure" : "absent";
+      if (isAbsent(error)) return error instanceof ApiFailure && error.retried ? "unsure" : "absent";
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 import { ToolgateError } from "../../domain/errors.ts";
 import { ApiFailure } from "./api-failure.ts";
-import { AlreadyBegun } from "./executions-api.ts";
+import { JobExistsError } from "./executions-api.ts";
 
 /** After which the cluster may have room, unless it says so itself, s. */
 const RETRY_AFTER_SECONDS = 5;
@@ -9,9 +9,9 @@ const RETRY_AFTER_SECONDS = 5;
  * What a caller is told when an execution came to nothing; what happened in the cluster is the operator's, as the cause.
  * @param begun whether the code was handed over: then it may have run
  */
-export function refusal(cause: unknown, begun: boolean): ToolgateError {
+export function toToolgateError(cause: unknown, begun: boolean): ToolgateError {
   if (cause instanceof ToolgateError) return cause;
-  if (cause instanceof AlreadyBegun) {
+  if (cause instanceof JobExistsError) {
     return new ToolgateError(
       "REQUEST_IN_PROGRESS",
       "This execution was begun already; it is not begun again.",
@@ -32,21 +32,21 @@ export function refusal(cause: unknown, begun: boolean): ToolgateError {
 }
 
 /** Its result is no longer wanted. */
-export function aborted(): ToolgateError {
+export function abortedError(): ToolgateError {
   return new ToolgateError("UNAVAILABLE", "The execution was aborted.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 }
 
 /** As many wait as may. */
-export function full(): ToolgateError {
+export function fullError(): ToolgateError {
   return new ToolgateError("UNAVAILABLE", "The sandbox has no place for another execution right now.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 }
 
 /** The engine was closed. */
-export function closed(): ToolgateError {
+export function closedError(): ToolgateError {
   return new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });

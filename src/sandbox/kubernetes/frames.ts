@@ -24,7 +24,7 @@ export function* resultLines(nonce: string, firstNumber: number, value: unknown)
 }
 
 /** The line that says that the code was handed over. */
-export function begunLine(nonce: string): string {
+export function startedLine(nonce: string): string {
   return line(nonce, 0, "begun", "-");
 }
 

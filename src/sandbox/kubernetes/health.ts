@@ -37,7 +37,7 @@ export async function checkCluster(
   signal: AbortSignal,
 ): Promise<SandboxCapabilities> {
   const check = new ClusterCheck(cluster, parts, signal);
-  await check.reachable();
+  await check.requireReachable();
   const problems = await check.problems();
   // A Job is made only once it is known that it may be.
   if (problems.length === 0) return runCanary(cluster.server, parts, signal);
@@ -57,7 +57,7 @@ class ClusterCheck {
     this.#signal = signal;
   }
 
-  async reachable(): Promise<void> {
+  async requireReachable(): Promise<void> {
     try {
       await this.#get("/version");
     } catch (error) {
@@ -83,7 +83,7 @@ class ClusterCheck {
 
   async #namespace(): Promise<string[]> {
     const { namespace } = this.#section;
-    return this.#told(`the namespace ${namespace}`, "deploy/kubernetes/namespace.yaml", async () => {
+    return this.#problemsOf(`the namespace ${namespace}`, "deploy/kubernetes/namespace.yaml", async () => {
       const { metadata } = namespaceSchema.parse(await this.#get(`/api/v1/namespaces/${namespace}`));
       if (metadata.labels[ENFORCE_LABEL] === "restricted") return [];
       return [
@@ -102,7 +102,7 @@ class ClusterCheck {
     const what =
       "subresource" in permission ? `${permission.resource}/${permission.subresource}` : permission.resource;
     const words = `to ${permission.verb} ${what} in ${namespace}`;
-    return this.#told(`whether it may be allowed ${words}`, "deploy/kubernetes/role.yaml", async () => {
+    return this.#problemsOf(`whether it may be allowed ${words}`, "deploy/kubernetes/role.yaml", async () => {
       const review = {
         apiVersion: "authorization.k8s.io/v1",
         kind: "SelfSubjectAccessReview",
@@ -120,7 +120,7 @@ class ClusterCheck {
     if (runtime_class === null) return [];
     const advice =
       "install gVisor on the nodes and apply deploy/kubernetes/runtime-class.yaml, or name another in sandbox.kubernetes.runtime_class";
-    return this.#told(`the RuntimeClass ${runtime_class}`, advice, async () => {
+    return this.#problemsOf(`the RuntimeClass ${runtime_class}`, advice, async () => {
       runtimeClassSchema.parse(await this.#get(`/apis/node.k8s.io/v1/runtimeclasses/${runtime_class}`));
       return [];
     });
@@ -128,7 +128,7 @@ class ClusterCheck {
 
   async #network(): Promise<string[]> {
     const path = `/apis/networking.k8s.io/v1/namespaces/${this.#section.namespace}/networkpolicies`;
-    return this.#told("the network policies", "deploy/kubernetes/role.yaml", async () => {
+    return this.#problemsOf("the network policies", "deploy/kubernetes/role.yaml", async () => {
       const { items } = networkPolicyListSchema.parse(await this.#get(path));
       return networkGaps(items, MANAGED_LABELS);
     });
@@ -139,11 +139,11 @@ class ClusterCheck {
   }
 
   /** Makes of a refused question a problem with what to do about it; trouble of the server is thrown. */
-  async #told(what: string, advice: string, ask: () => Promise<string[]>): Promise<string[]> {
+  async #problemsOf(what: string, advice: string, ask: () => Promise<string[]>): Promise<string[]> {
     try {
       return await ask();
     } catch (error) {
-      if (!(error instanceof ApiFailure) || error.passing) throw error;
+      if (!(error instanceof ApiFailure) || error.transient) throw error;
       if (error.status === 404) return [`${what} does not exist: ${applied(advice)}`];
       return [`${what} cannot be looked at (${error.message}): ${applied(advice)}`];
     }

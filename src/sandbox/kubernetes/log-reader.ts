@@ -11,13 +11,13 @@ export type LogFinding = PodResult | "too-much" | "nothing" | "cut";
 
 /**
  * Reads a pod's log from its start until it tells the result.
- * @param onBegun hears, perhaps once in each reading, that the code was handed over
+ * @param onStarted hears, perhaps once in each reading, that the code was handed over
  */
 export async function readLog(
   api: ExecutionsApi,
   pod: string,
   nonce: string,
-  onBegun: () => void,
+  onStarted: () => void,
   signal: AbortSignal,
 ): Promise<LogFinding> {
   const frames = new FrameReader(nonce);
@@ -28,7 +28,7 @@ export async function readLog(
       if (bytes > MAX_LOG_BYTES) return "too-much";
       for (const frame of frames.read(chunk)) {
         if (frame.kind === "result") return podResultSchema.parse(frame.value);
-        onBegun();
+        onStarted();
       }
     }
   } catch (error) {

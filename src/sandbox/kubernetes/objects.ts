@@ -102,7 +102,7 @@ export const watchEventSchema = z.object({
 });
 
 /** Whether a Job is over, one way or the other (Job v1, "Terminal Job conditions"). */
-export function jobIsOver(job: Job): boolean {
+export function hasJobEnded(job: Job): boolean {
   return job.status.conditions.some(
     ({ type, status }) => (type === "Complete" || type === "Failed") && status === "True",
   );

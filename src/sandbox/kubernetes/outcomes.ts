@@ -32,7 +32,7 @@ export const podResultSchema = z.union([
 export type PodResult = z.output<typeof podResultSchema>;
 
 /** How an execution ended that could not tell it itself. */
-export function endedAs(status: SandboxStatus, durationMs: number): SandboxOutcome {
+export function emptyOutcome(status: SandboxStatus, durationMs: number): SandboxOutcome {
   return {
     status,
     stdout: "",
@@ -48,6 +48,6 @@ export function endedAs(status: SandboxStatus, durationMs: number): SandboxOutco
 }
 
 /** An execution that was ended from outside, with what it had said until then. */
-export function endedBy(status: "cancelled" | "timeout", said: SandboxOutcome): SandboxOutcome {
+export function stoppedOutcome(status: "cancelled" | "timeout", said: SandboxOutcome): SandboxOutcome {
   return { ...said, status, result: null, error: null, exitCode: null };
 }

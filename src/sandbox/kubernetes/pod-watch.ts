@@ -12,7 +12,7 @@ const WATCH_SECONDS = 240;
 const PAUSE_MS = 500;
 
 /** Hears of a pod as it is now; undefined once it is gone. */
-export type PodHearer = (pod: Pod | undefined) => void;
+export type PodListener = (pod: Pod | undefined) => void;
 
 /**
  * Hears of the pods of one engine: one list and one watch, whatever the number of executions (Kubernetes API concepts, "Efficient detection
@@ -23,7 +23,7 @@ export class PodWatch {
   readonly #selector: string;
   readonly #log: EngineLog;
   readonly #closed = new AbortController();
-  readonly #hearers = new Map<string, PodHearer>();
+  readonly #listeners = new Map<string, PodListener>();
   /** The pods that were last seen, by their names, with the name of their execution. */
   readonly #seen = new Map<string, string>();
   #running: Promise<void> | undefined;
@@ -35,10 +35,10 @@ export class PodWatch {
   }
 
   /** Hears of the pod of one execution, from now on. @returns what ends the hearing */
-  hear(name: string, hearer: PodHearer): () => void {
-    this.#hearers.set(name, hearer);
+  subscribe(name: string, hearer: PodListener): () => void {
+    this.#listeners.set(name, hearer);
     this.#running ??= this.#run();
-    return () => this.#hearers.delete(name);
+    return () => this.#listeners.delete(name);
   }
 
   async close(): Promise<void> {
@@ -71,9 +71,9 @@ export class PodWatch {
     for (const [pod, name] of this.#seen) {
       if (there.has(pod)) continue;
       this.#seen.delete(pod);
-      this.#hearers.get(name)?.(undefined);
+      this.#listeners.get(name)?.(undefined);
     }
-    for (const pod of pods) this.#tell(pod, false);
+    for (const pod of pods) this.#notify(pod, false);
     return resourceVersion;
   }
 
@@ -96,14 +96,14 @@ export class PodWatch {
     const { type, object } = watchEventSchema.parse(JSON.parse(line));
     if (type === "ERROR") throw failureOfEvent(object);
     const pod = podSchema.parse(object);
-    if (type !== "BOOKMARK") this.#tell(pod, type === "DELETED");
+    if (type !== "BOOKMARK") this.#notify(pod, type === "DELETED");
     return pod.metadata.resourceVersion;
   }
 
-  #tell(pod: Pod, gone: boolean): void {
+  #notify(pod: Pod, gone: boolean): void {
     const name = pod.metadata.labels[RUN_LABEL] ?? "";
     if (gone) this.#seen.delete(pod.metadata.name);
     else this.#seen.set(pod.metadata.name, name);
-    this.#hearers.get(name)?.(gone ? undefined : pod);
+    this.#listeners.get(name)?.(gone ? undefined : pod);
   }
 }

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { JsonValue } from "../../domain/json.ts";
 import type { SandboxError } from "../../domain/sandbox.ts";
-import { MOST_FRAME_BYTES, MOST_RESULT_BYTES } from "./limits.ts";
+import { MAX_FRAME_BYTES, MAX_RESULT_BYTES } from "./limits.ts";
 
 /** Bytes of a value as JSON. */
 const jsonBytes = (value: JsonValue) => Buffer.byteLength(JSON.stringify(value));
 
 /** How much longer than itself a text may get as JSON, which writes six bytes for a NUL. */
-const MOST_ESCAPED = 1.5;
+const MAX_ESCAPE_RATIO = 1.5;
 
 /**
  * A text that is cut at so many bytes of UTF-8, counted as it is told: what is no UTF-8 grows when it is replaced. As JSON it is never
@@ -22,11 +22,11 @@ export class BoundedText {
 
   constructor(mostBytes: number) {
     this.#left = mostBytes;
-    this.#leftEscaped = Math.floor(mostBytes * MOST_ESCAPED);
+    this.#leftEscaped = Math.floor(mostBytes * MAX_ESCAPE_RATIO);
   }
 
   /** Takes more; false when it was too much. */
-  add(bytes: Uint8Array): boolean {
+  append(bytes: Uint8Array): boolean {
     if (!this.truncated) this.#take(this.#decoder.decode(bytes, { stream: true }));
     return !this.truncated;
   }
@@ -81,14 +81,14 @@ export interface GuestFrame {
 }
 
 /** How deep a result may be: what stores it and what sends it go down level by level. */
-const MOST_DEPTH = 32;
+const MAX_DEPTH = 32;
 
 /** Reads a frame's body. @throws when it is none */
 function parseFrame(text: string): GuestFrame {
   const { result, tooLarge, error } = frameSchema.parse(JSON.parse(text));
-  const value = wellFormed(result, MOST_DEPTH);
+  const value = wellFormed(result, MAX_DEPTH);
   // Counted as it is told: 1e20 has five letters in Python, and twenty-one here.
-  if (value === undefined || jsonBytes(value) > MOST_RESULT_BYTES)
+  if (value === undefined || jsonBytes(value) > MAX_RESULT_BYTES)
     return { result: null, tooLarge: true, error };
   return { result: value, tooLarge, error };
 }
@@ -150,7 +150,7 @@ export class FrameReader {
   }
 
   /** Whether the whole frame is there. */
-  get isTold(): boolean {
+  get isComplete(): boolean {
     return this.#done;
   }
 
@@ -178,7 +178,7 @@ export class FrameReader {
       return;
     }
     const length = LENGTH_DIGITS + Number.parseInt(frame.toString("latin1"), 16);
-    if (!(length >= LENGTH_DIGITS && length <= MOST_FRAME_BYTES)) {
+    if (!(length >= LENGTH_DIGITS && length <= MAX_FRAME_BYTES)) {
       this.#done = true;
       this.#frame = undefined;
       return this.#toGuest(Buffer.concat([frame, rest]));

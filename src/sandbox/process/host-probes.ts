@@ -6,10 +6,10 @@ import { read, statusLine } from "./process-table.ts";
 import { frameOf } from "./worker.ts";
 
 /** Longest that it may take to begin, ms. */
-const MOST_START_MS = 60_000;
+const START_TIMEOUT_MS = 60_000;
 
 /** Longest that a worker may go on after its parent, ms: the kernel ends it at once, but a busy machine tells so late. */
-const MOST_AFTERLIFE_MS = 20_000;
+const PARENT_DEATH_TIMEOUT_MS = 20_000;
 
 /** Limits that the kernel must keep for a worker, and the most that each may be; in the words of /proc/PID/limits. */
 const LIMITS: readonly (readonly [name: string, most: number])[] = [
@@ -21,7 +21,7 @@ const LIMITS: readonly (readonly [name: string, most: number])[] = [
 ];
 
 /** What the kernel says of a worker that has no job yet: the first that is not as it must be. */
-export function kernelWalls(
+export function kernelProblem(
   leaf: number,
   { isRoot, enclosure }: { readonly isRoot: boolean; readonly enclosure: Enclosure },
 ): { wall: string; how: string } | undefined {
@@ -64,7 +64,10 @@ function namespaceOf(pid: number | "self", name: string): string {
 const WAITS = { code: 'console.log("begun"); setInterval(() => {}, 1_000);', nonce: "0" };
 
 /** Gives a guest to a worker that a shell has started, kills the shell, and sees whether the guest ends. */
-export async function deathWithParent(line: LaunchLine, afterlifeMs = MOST_AFTERLIFE_MS): Promise<boolean> {
+export async function diesWithParent(
+  line: LaunchLine,
+  timeoutMs = PARENT_DEATH_TIMEOUT_MS,
+): Promise<boolean> {
   const parent = new GuestProcess(["/bin/sh", "-c", 'exec 3<&0; "$@" <&3 & wait', "sh", ...line]);
   let heard = "";
   const hasBegun = new Promise<void>((resolve) => {
@@ -74,10 +77,10 @@ export async function deathWithParent(line: LaunchLine, afterlifeMs = MOST_AFTER
     };
   });
   parent.write(frameOf(WAITS));
-  await Promise.race([hasBegun, parent.closed, after(MOST_START_MS)]);
+  await Promise.race([hasBegun, parent.closed, after(START_TIMEOUT_MS)]);
   parent.killFirst();
   // Whoever holds its output is alive.
-  const ended = await Promise.race([parent.closed.then(() => true), after(afterlifeMs)]);
+  const ended = await Promise.race([parent.closed.then(() => true), after(timeoutMs)]);
   if (!ended) parent.killGroup();
   return ended && heard.includes("begun");
 }

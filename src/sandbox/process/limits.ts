@@ -18,10 +18,10 @@ export const DEFAULT_LIMITS: ProcessLimits = {
 };
 
 /** Longest result, bytes of JSON. */
-export const MOST_RESULT_BYTES = 262_144;
+export const MAX_RESULT_BYTES = 262_144;
 
 /** Longest frame in which a worker tells how the code ended, bytes: a result of 256 KiB, and an error of three texts. */
-export const MOST_FRAME_BYTES = 1_048_576;
+export const MAX_FRAME_BYTES = 1_048_576;
 
 /** What the pages of the programs themselves add to the memory that a process has in use, MiB. */
 export const PROGRAM_PAGES_MB = 96;

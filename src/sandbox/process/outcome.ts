@@ -6,7 +6,7 @@ import type { Exit } from "./guest-process.ts";
 export type HostReason = "timeout" | "cancelled" | "memory_limit" | "cpu_limit" | "output_limit";
 
 /** What is known of an execution that is over. */
-export interface Ending {
+export interface RunEnd {
   /** Undefined: it ended by itself. */
   readonly reason: HostReason | undefined;
   readonly exit: Exit;
@@ -20,14 +20,14 @@ export interface Ending {
 }
 
 /** Longest text of an error, UTF-16 units. */
-const MOST_ERROR_UNITS = 16_384;
+const MAX_ERROR_LENGTH = 16_384;
 
 /** What runtimes say when there is no more memory. */
 const OUT_OF_MEMORY =
   /out of memory|memory allocation of \d+ bytes failed|cannot allocate memory|resource temporarily unavailable/i;
 
 /** What the caller is told of it. */
-export function outcomeOf(ending: Ending): SandboxOutcome {
+export function outcomeOf(ending: RunEnd): SandboxOutcome {
   const { reason, frame, stdout, stderr } = ending;
   const killedBy = reason === undefined ? signalOf(ending) : "SIGKILL";
   const status = reason ?? statusOf(ending, killedBy);
@@ -40,7 +40,8 @@ export function outcomeOf(ending: Ending): SandboxOutcome {
     stderrTruncated: stderr.truncated,
     result: frame?.result ?? null,
     error: cutError(
-      frame?.error ?? (status === "failed" && frame === undefined ? lost(killedBy, stderr.text) : null),
+      frame?.error ??
+        (status === "failed" && frame === undefined ? endedWithoutResult(killedBy, stderr.text) : null),
     ),
     exitCode: killedBy === undefined ? ending.exit.code : null,
     durationMs: Math.round(ending.durationMs),
@@ -48,7 +49,7 @@ export function outcomeOf(ending: Ending): SandboxOutcome {
   };
 }
 
-function statusOf(ending: Ending, killedBy: string | undefined): SandboxStatus {
+function statusOf(ending: RunEnd, killedBy: string | undefined): SandboxStatus {
   const { frame, exit, stdout, stderr } = ending;
   if (stdout.truncated || stderr.truncated || frame?.tooLarge === true) return "output_limit";
   if (killedBy === "SIGXCPU") return "cpu_limit";
@@ -62,7 +63,7 @@ function statusOf(ending: Ending, killedBy: string | undefined): SandboxStatus {
 }
 
 /** The signal that ended it; what stands around a worker tells it as 128 and its number. */
-function signalOf({ exit, frame }: Ending): string | undefined {
+function signalOf({ exit, frame }: RunEnd): string | undefined {
   if (exit.signal !== null) return exit.signal;
   if (frame !== undefined || exit.code === null || exit.code <= 128) return undefined;
   return exit.code === 128 + 24 ? "SIGXCPU" : `signal ${exit.code - 128}`;
@@ -75,7 +76,7 @@ function isMemoryError({ name, value }: SandboxError): boolean {
   );
 }
 
-function lost(killedBy: string | undefined, stderr: string): SandboxError {
+function endedWithoutResult(killedBy: string | undefined, stderr: string): SandboxError {
   const waits = "error: Top-level await promise never resolved";
   const value =
     killedBy !== undefined
@@ -88,6 +89,6 @@ function lost(killedBy: string | undefined, stderr: string): SandboxError {
 
 function cutError(error: SandboxError | null): SandboxError | null {
   if (error === null) return null;
-  const cut = (text: string) => text.slice(0, MOST_ERROR_UNITS).toWellFormed();
+  const cut = (text: string) => text.slice(0, MAX_ERROR_LENGTH).toWellFormed();
   return { name: cut(error.name), value: cut(error.value), traceback: cut(error.traceback) };
 }

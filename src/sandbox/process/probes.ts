@@ -2,7 +2,7 @@ import type { SandboxLanguage, SandboxOutcome } from "../../domain/sandbox.ts";
 import type { ProcessLimits } from "./limits.ts";
 
 /** What a probe may know. */
-export interface ProbeSite {
+export interface ProbeContext {
   /** Where this machine listens for guests that got out. */
   readonly port: number;
   readonly pyodide: string;
@@ -12,9 +12,9 @@ export interface ProbeSite {
 /** Code that wants through one wall. */
 export interface Probe {
   /** The wall in words. */
-  readonly wall: string;
+  readonly name: string;
   readonly language: SandboxLanguage;
-  readonly code: (site: ProbeSite) => string;
+  readonly code: (site: ProbeContext) => string;
   /** Smaller limits than the usual ones, to be quick. */
   readonly limits?: Partial<ProcessLimits>;
   readonly timeoutMs?: number;
@@ -26,21 +26,21 @@ export interface Probe {
 const ends = (status: SandboxOutcome["status"]) => (outcome: SandboxOutcome) =>
   outcome.status === status
     ? undefined
-    : `a guest that should have ended with ${status} ended with ${told(outcome)}`;
+    : `a guest that should have ended with ${status} ended with ${describeOutcome(outcome)}`;
 
 /** Expects a list with nothing in it. */
 const nothingFrom = (outcome: SandboxOutcome) =>
   Array.isArray(outcome.result) && outcome.result.length === 0
     ? undefined
-    : `a guest ended with ${told(outcome)} and got ${JSON.stringify(outcome.result)}`;
+    : `a guest ended with ${describeOutcome(outcome)} and got ${JSON.stringify(outcome.result)}`;
 
-function told({ status, error, stderr }: SandboxOutcome): string {
+function describeOutcome({ status, error, stderr }: SandboxOutcome): string {
   const why = error === null ? stderr.trim().slice(0, 200) : `${error.name}: ${error.value.slice(0, 200)}`;
   return why === "" ? status : `${status} (${why})`;
 }
 
 /** Collects in `got` what was not refused for want of a permission. */
-const JS_ATTEMPTS = ({ port }: ProbeSite) => `
+const JS_ATTEMPTS = ({ port }: ProbeContext) => `
 import fs from "node:fs";
 import { Module } from "node:module";
 import net from "node:net";
@@ -78,7 +78,7 @@ await attempt("kill a process", () => Deno.kill(1, "SIGCONT"));
 export default got;
 `;
 
-const PY_ATTEMPTS = ({ port, pyodide }: ProbeSite) => `
+const PY_ATTEMPTS = ({ port, pyodide }: ProbeContext) => `
 import os, socket
 got = []
 def attempt(name, act):
@@ -115,23 +115,23 @@ try { if ((await (await caches.open("left")).match("http://left/")) !== undefine
 export default found;`;
 
 /** Memory that is asked for and not touched: nothing but the kernel's own limit can refuse that. */
-const ASK = ({ memoryMb }: ProbeSite) => `const kept = [];
+const ASK = ({ memoryMb }: ProbeContext) => `const kept = [];
 try { for (let i = 0; i < ${Math.ceil(memoryMb / 16)} + 4; i += 1) kept.push(new ArrayBuffer(16 * 1048576)); } catch {}
 export default kept.length * 16 > ${memoryMb} ? ["more memory than there may be"] : [];`;
 
 /** Every wall that can be tried from inside. */
 export const PROBES: readonly Probe[] = [
-  { wall: "no permissions (JavaScript)", language: "javascript", code: JS_ATTEMPTS, problem: nothingFrom },
-  { wall: "no permissions (Python)", language: "python", code: PY_ATTEMPTS, problem: nothingFrom },
+  { name: "no permissions (JavaScript)", language: "javascript", code: JS_ATTEMPTS, problem: nothingFrom },
+  { name: "no permissions (Python)", language: "python", code: PY_ATTEMPTS, problem: nothingFrom },
   {
-    wall: "memory (RLIMIT_DATA)",
+    name: "memory (RLIMIT_DATA)",
     language: "javascript",
     code: ASK,
     // Some runtimes end at once instead of saying that there is no more.
     problem: (outcome) => (outcome.status === "memory_limit" ? undefined : nothingFrom(outcome)),
   },
   {
-    wall: "memory in use",
+    name: "memory in use",
     language: "javascript",
     code: () => `const kept = []; for (let i = 0; i < 10; i += 1) { kept.push(new Uint8Array(16 * 1048576).fill(1)); await new Promise((go) => setTimeout(go, 20)); }
 await new Promise((go) => setTimeout(go, 20_000));`,
@@ -139,26 +139,26 @@ await new Promise((go) => setTimeout(go, 20_000));`,
     problem: ends("memory_limit"),
   },
   {
-    wall: "processor time",
+    name: "processor time",
     language: "javascript",
     code: () => "for (;;);",
     limits: { cpuMs: 100 },
     problem: ends("cpu_limit"),
   },
   {
-    wall: "wall-clock time",
+    name: "wall-clock time",
     language: "javascript",
     code: () => "setInterval(() => {}, 1000);",
     timeoutMs: 100,
     problem: ends("timeout"),
   },
   {
-    wall: "output",
+    name: "output",
     language: "javascript",
     code: () => 'for (;;) console.log("x".repeat(1000));',
     limits: { outputBytes: 4096 },
     problem: ends("output_limit"),
   },
-  { wall: "nothing is left behind", language: "javascript", code: () => LEAVE, problem: nothingFrom },
-  { wall: "nothing is left behind", language: "javascript", code: () => LOOK, problem: nothingFrom },
+  { name: "nothing is left behind", language: "javascript", code: () => LEAVE, problem: nothingFrom },
+  { name: "nothing is left behind", language: "javascript", code: () => LOOK, problem: nothingFrom },
 ];

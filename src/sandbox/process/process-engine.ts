@@ -13,7 +13,7 @@ import {
 } from "../../domain/sandbox.ts";
 import { launchLine, programsSeen, type LaunchLine } from "./launch-line.ts";
 import { DEFAULT_LIMITS, START_CPU_SECONDS, type ProcessLimits } from "./limits.ts";
-import { Places } from "./places.ts";
+import { Slots } from "./slots.ts";
 import { PROBES } from "./probes.ts";
 import { PythonStarter } from "./python-starter.ts";
 import { Run, type RunLimits } from "./run.ts";
@@ -53,7 +53,7 @@ const DEFAULT_START_MS = 60_000;
 
 /** An execution that was asked for, and its end. */
 interface Active {
-  readonly giveUp: AbortController;
+  readonly abort: AbortController;
   run: Run | undefined;
 }
 
@@ -62,7 +62,7 @@ export class ProcessEngine implements SandboxEngine {
   readonly name = "process";
   readonly #options: ProcessEngineOptions;
   readonly #limits: ProcessLimits;
-  readonly #places: Places;
+  readonly #slots: Slots;
   readonly #pools: Readonly<Record<SandboxLanguage, WorkerPool>>;
   readonly #active = new Map<string, Active>();
   readonly #python: PythonStarter;
@@ -73,7 +73,7 @@ export class ProcessEngine implements SandboxEngine {
     this.#options = options;
     this.#python = new PythonStarter(options.log);
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.#places = new Places(options.concurrency ?? defaultConcurrency(), options.queue ?? 16);
+    this.#slots = new Slots(options.concurrency ?? defaultConcurrency(), options.queue ?? 16);
     this.#pools = { javascript: this.#pool("javascript", 2), python: this.#pool("python", 1) };
   }
 
@@ -115,20 +115,20 @@ export class ProcessEngine implements SandboxEngine {
   async start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution> {
     if (this.#closed) throw new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
     if (this.#active.has(job.runId)) throw new ToolgateError("UNAVAILABLE", "This execution runs already.");
-    const active: Active = { giveUp: new AbortController(), run: undefined };
+    const active: Active = { abort: new AbortController(), run: undefined };
     this.#active.set(job.runId, active);
     try {
-      const run = await this.#begin(job, active, signal);
+      const run = await this.#startRun(job, active, signal);
       const done = run.done.finally(() => {
         this.#active.delete(job.runId);
-        this.#places.give();
+        this.#slots.release();
       });
       // Whoever asked may be gone before it fails.
       done.catch(() => {});
       return { done };
     } catch (error) {
       this.#active.delete(job.runId);
-      throw this.#trouble(error, active.giveUp.signal, signal);
+      throw this.#toToolgateError(error, active.abort.signal, signal);
     }
   }
 
@@ -136,8 +136,8 @@ export class ProcessEngine implements SandboxEngine {
     const active = this.#active.get(runId);
     if (active === undefined) return false;
     if (active.run !== undefined) return active.run.cancel();
-    if (active.giveUp.signal.aborted) return false;
-    active.giveUp.abort();
+    if (active.abort.signal.aborted) return false;
+    active.abort.abort();
     return true;
   }
 
@@ -150,20 +150,20 @@ export class ProcessEngine implements SandboxEngine {
     this.#closed = true;
     const pools = Object.values(this.#pools).map((pool) => pool.close());
     const runs: Promise<unknown>[] = [];
-    for (const { giveUp, run } of this.#active.values()) {
+    for (const { abort: giveUp, run } of this.#active.values()) {
       giveUp.abort();
-      run?.giveUp();
+      run?.abort();
       if (run !== undefined) runs.push(run.done);
     }
     await Promise.allSettled([...pools, ...runs]);
   }
 
   /** Waits for its turn and for a worker, and hands the code over. */
-  async #begin(job: SandboxJob, active: Active, signal: AbortSignal): Promise<Run> {
+  async #startRun(job: SandboxJob, active: Active, signal: AbortSignal): Promise<Run> {
     const setup = await this.#ready();
     const late = AbortSignal.timeout(this.#options.waitMs ?? 30_000);
-    const waiting = AbortSignal.any([signal, active.giveUp.signal, late]);
-    const place = this.#places.take(waiting);
+    const waiting = AbortSignal.any([signal, active.abort.signal, late]);
+    const place = this.#slots.acquire(waiting);
     if (place === undefined) throw busy();
     await place.catch((error: unknown) => {
       throw late.aborted ? busy() : error;
@@ -178,7 +178,7 @@ export class ProcessEngine implements SandboxEngine {
       active.run = new Run(worker, job, this.#runLimits(setup, this.#limits), signal);
       return active.run;
     } catch (error) {
-      this.#places.give();
+      this.#slots.release();
       throw late.aborted ? busy() : error;
     }
   }
@@ -192,7 +192,7 @@ export class ProcessEngine implements SandboxEngine {
   }
 
   /** What the caller is told when nothing has run. */
-  #trouble(error: unknown, cancelled: AbortSignal, signal: AbortSignal): ToolgateError {
+  #toToolgateError(error: unknown, cancelled: AbortSignal, signal: AbortSignal): ToolgateError {
     if (this.#closed) return new ToolgateError("UNAVAILABLE", "The sandbox is being closed.");
     if (cancelled.aborted) return cancelledBeforeStart();
     if (error instanceof ToolgateError) return error;
@@ -226,7 +226,7 @@ export class ProcessEngine implements SandboxEngine {
   async #startWorker(language: SandboxLanguage, signal: AbortSignal): Promise<Worker> {
     const setup = await this.#ready();
     const { startMs = DEFAULT_START_MS, wheelsDir } = this.#options;
-    const start = { language, line: this.#line(setup, language), mostMs: startMs, signal };
+    const start = { language, line: this.#line(setup, language), timeoutMs: startMs, signal };
     if (language === "javascript") return await Worker.start({ ...start, input: [] });
     const { pyodide } = programsSeen(setup.enclosure, setup.programs);
     return await this.#python.start(

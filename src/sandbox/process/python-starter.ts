@@ -5,10 +5,10 @@ import { frameLength, frameOf, Worker, type WorkerStart } from "./worker.ts";
 type Start = Omit<WorkerStart, "input">;
 
 /** Most that the memory of an interpreter may hold, bytes. It is about 30 MiB. */
-const MOST_IMAGE_BYTES = 134_217_728;
+const MAX_IMAGE_BYTES = 134_217_728;
 
 /** So often an image is made, or begun from, in vain before it is done without: the machine may only have been busy. */
-const MOST_FAILURES = 3;
+const MAX_FAILURES = 3;
 
 /**
  * Starts workers for Python. The first interpreter that has started hands over its memory, and the others begin where it was, in a tenth of
@@ -61,7 +61,7 @@ export class PythonStarter {
   #failed(image: Promise<Buffer | undefined> | undefined, error: unknown, sentence: string): void {
     if (image !== this.#image) return;
     this.#failures += 1;
-    const last = this.#failures >= MOST_FAILURES;
+    const last = this.#failures >= MAX_FAILURES;
     this.#log.warn({ err: error }, last ? `${sentence} from now on` : sentence);
     if (last) this.#image = Promise.resolve(undefined);
     else this.#forget(image);
@@ -89,7 +89,7 @@ async function imageOf(maker: Worker): Promise<Buffer> {
   maker.process.onStdout = (bytes) => {
     pieces.push(bytes);
     size += bytes.length;
-    if (size > MOST_IMAGE_BYTES) maker.end();
+    if (size > MAX_IMAGE_BYTES) maker.end();
   };
   maker.process.write(frameOf({}));
   const { code } = await maker.process.closed;

@@ -8,7 +8,7 @@ import { usageOf, type Usage } from "./process-table.ts";
 import { frameOf, type Worker } from "./worker.ts";
 
 /** How often a guest's processor time and memory are looked at, ms. */
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /** What a run may use. */
 export interface RunLimits extends ProcessLimits {
@@ -23,7 +23,7 @@ export class Run {
   readonly #stdout: BoundedText;
   readonly #stderr: BoundedText;
   readonly #frames: FrameReader;
-  readonly #begun = performance.now();
+  readonly #startedAt = performance.now();
   readonly #before: number;
   readonly #timers: readonly NodeJS.Timeout[];
   #last: Usage | undefined;
@@ -38,20 +38,20 @@ export class Run {
     this.#stdout = new BoundedText(limits.outputBytes);
     this.#stderr = new BoundedText(limits.outputBytes);
     const nonce = randomBytes(16).toString("hex");
-    this.#frames = new FrameReader(nonce, (bytes) => this.#take(this.#stdout, bytes));
+    this.#frames = new FrameReader(nonce, (bytes) => this.#append(this.#stdout, bytes));
     const { process } = worker;
     process.onStdout = (bytes) => {
-      const told = this.#frames.isTold;
+      const told = this.#frames.isComplete;
       this.#frames.add(bytes);
       // The frame is the last that a guest does: a short run is over before anybody looks again.
-      if (!told && this.#frames.isTold) this.#look();
+      if (!told && this.#frames.isComplete) this.#poll();
     };
-    process.onStderr = (bytes) => this.#take(this.#stderr, bytes);
+    process.onStderr = (bytes) => this.#append(this.#stderr, bytes);
     this.#last = usageOf(worker.leaf);
     this.#before = this.#last?.cpuMs ?? 0;
     this.#timers = [
       setTimeout(() => this.#end("timeout"), job.timeoutMs),
-      setInterval(() => this.#look(), LOOK_MS),
+      setInterval(() => this.#poll(), POLL_MS),
     ];
     const abort = () => this.#end("aborted");
     signal.addEventListener("abort", abort, { once: true });
@@ -60,7 +60,7 @@ export class Run {
     if (job.stdin !== "") process.write(Buffer.from(job.stdin));
     process.endInput();
     this.done = process.closed
-      .then((exit) => this.#over(exit))
+      .then((exit) => this.#finish(exit))
       .finally(() => signal.removeEventListener("abort", abort));
   }
 
@@ -70,7 +70,7 @@ export class Run {
   }
 
   /** Ends it without a result: `done` rejects, and nobody is charged for what the host broke off. */
-  giveUp(): void {
+  abort(): void {
     this.#end("aborted");
   }
 
@@ -81,11 +81,11 @@ export class Run {
     return true;
   }
 
-  #take(text: BoundedText, bytes: Uint8Array): void {
-    if (!text.add(bytes)) this.#end("output_limit");
+  #append(text: BoundedText, bytes: Uint8Array): void {
+    if (!text.append(bytes)) this.#end("output_limit");
   }
 
-  #look(): void {
+  #poll(): void {
     const usage = usageOf(this.#worker.leaf);
     // One that has ended, and was not waited for yet, has its time still, but no memory.
     if (usage === undefined) return;
@@ -98,7 +98,7 @@ export class Run {
     return this.#limits.memoryMb[this.#worker.language] + PROGRAM_PAGES_MB;
   }
 
-  #over(exit: { code: number | null; signal: string | null }): SandboxOutcome {
+  #finish(exit: { code: number | null; signal: string | null }): SandboxOutcome {
     for (const timer of this.#timers) clearTimeout(timer);
     // A process that is over may have been put to its end by the kernel in the same moment: what the host decided first counts.
     const reason = this.#reason;
@@ -112,7 +112,7 @@ export class Run {
       frame,
       stdout: textOf(this.#stdout),
       stderr: textOf(this.#stderr),
-      durationMs: performance.now() - this.#begun,
+      durationMs: performance.now() - this.#startedAt,
       cpuMs: (this.#last?.cpuMs ?? this.#before) - this.#before,
       nearMemoryLimit: (this.#last?.dataMb ?? 0) > this.#limits.dataMb[this.#worker.language] * 0.95,
     });

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import type { SandboxJob, SandboxLanguage, SandboxOutcome } from "../../domain/sandbox.ts";
 import type { Enclosure, LaunchLine } from "./launch-line.ts";
 import type { ProcessLimits } from "./limits.ts";
-import { deathWithParent, kernelWalls } from "./host-probes.ts";
+import { diesWithParent, kernelProblem } from "./host-probes.ts";
 import type { Probe } from "./probes.ts";
 import type { Worker } from "./worker.ts";
 
@@ -21,11 +21,11 @@ export interface SelfTest {
   readonly signal: AbortSignal;
   readonly probes: readonly Probe[];
   /** Longest that a worker may go on after its parent, ms. */
-  readonly afterlifeMs?: number;
+  readonly parentDeathTimeoutMs?: number;
 }
 
 /** A wall that does not hold. */
-class WallDown extends Error {
+class SelfTestError extends Error {
   override readonly name = "WallDown";
 }
 
@@ -34,20 +34,20 @@ class WallDown extends Error {
  * @throws Error that names each wall that does not hold, and says what to do
  */
 export async function selfTest(test: SelfTest): Promise<void> {
-  const canary = await openCanary();
+  const canary = await openCanaryPort();
   try {
     const probes = test.probes.map(async (probe) => await tryProbe(test, probe, canary.port));
-    const problems = await Promise.all([...probes, tryKernel(test), tryDeath(test)]);
+    const problems = await Promise.all([...probes, tryKernel(test), tryParentDeath(test)]);
     test.signal.throwIfAborted();
-    if (canary.visits() > 0) problems.push(down("no network", "a guest reached a port of this machine"));
+    if (canary.visits() > 0) problems.push(failure("no network", "a guest reached a port of this machine"));
     const found = problems.filter((problem) => problem !== undefined);
-    if (found.length > 0) throw new WallDown(`The sandbox stays closed. ${found.join(" ")}`);
+    if (found.length > 0) throw new SelfTestError(`The sandbox stays closed. ${found.join(" ")}`);
   } finally {
     canary.close();
   }
 }
 
-const down = (
+const failure = (
   wall: string,
   how: string,
   advice = "See docs/guides/sandbox.md, “When the self-test refuses”.",
@@ -64,21 +64,24 @@ async function tryProbe(test: SelfTest, probe: Probe, port: number): Promise<str
   };
   const outcome = await test.run(worker, job, { ...test.limits, ...probe.limits });
   const problem = probe.problem(outcome);
-  return problem === undefined ? undefined : down(probe.wall, problem);
+  return problem === undefined ? undefined : failure(probe.name, problem);
 }
 
 async function tryKernel(test: SelfTest): Promise<string | undefined> {
   const worker = await test.startWorker("javascript");
-  const problem = kernelWalls(worker.leaf, test);
+  const problem = kernelProblem(worker.leaf, test);
   worker.end();
   await worker.process.closed;
-  return problem === undefined ? undefined : down(problem.wall, problem.how);
+  return problem === undefined ? undefined : failure(problem.wall, problem.how);
 }
 
-async function tryDeath({ line, afterlifeMs }: SelfTest): Promise<string | undefined> {
-  if (await deathWithParent(line, afterlifeMs)) return undefined;
+async function tryParentDeath({
+  line,
+  parentDeathTimeoutMs: afterlifeMs,
+}: SelfTest): Promise<string | undefined> {
+  if (await diesWithParent(line, afterlifeMs)) return undefined;
   const advice = "Install bubblewrap, or util-linux with a setpriv that knows --pdeathsig.";
-  return down(
+  return failure(
     "no guest outlives the gateway",
     "a worker went on after whoever had started it was killed",
     advice,
@@ -86,7 +89,7 @@ async function tryDeath({ line, afterlifeMs }: SelfTest): Promise<string | undef
 }
 
 /** A port of this machine that no guest may reach. */
-async function openCanary(): Promise<{ port: number; visits: () => number; close: () => void }> {
+async function openCanaryPort(): Promise<{ port: number; visits: () => number; close: () => void }> {
   let visits = 0;
   const server = createServer((socket) => {
     visits += 1;

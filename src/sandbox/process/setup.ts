@@ -59,7 +59,7 @@ export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Pr
       dataKb: undefined,
       cpuSeconds: START_CPU_SECONDS,
     });
-    const complaint = await complaintOf(line);
+    const complaint = await launchProblem(line);
     if (complaint !== undefined) {
       complaints.push(complaint);
       continue;
@@ -68,7 +68,7 @@ export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Pr
       language: "javascript",
       line,
       input: [],
-      mostMs: startMs,
+      timeoutMs: startMs,
       signal: NEVER,
     });
     const baseDataMb = usageOf(idle.leaf)?.dataMb ?? 0;
@@ -93,13 +93,13 @@ function enclosures(isolation: Isolation, isRoot: boolean): readonly Enclosure[]
 }
 
 /** What goes wrong when the line is used to ask Deno for its version; undefined: nothing. */
-async function complaintOf(line: LaunchLine): Promise<string | undefined> {
+async function launchProblem(line: LaunchLine): Promise<string | undefined> {
   const run = line.indexOf("run");
   const [command, ...args] = line;
   const process = new GuestProcess([command, ...args.slice(0, run - 1), "--version"]);
   process.endInput();
   const said = new BoundedText(1_000);
-  process.onStderr = (bytes) => void said.add(bytes);
+  process.onStderr = (bytes) => void said.append(bytes);
   const { code } = await process.closed;
   return code === 0 ? undefined : said.text().trim() || `ended with code ${code}`;
 }

@@ -3,7 +3,7 @@ import { chmod, cp, lstat, mkdir, readdir, rename, rm, stat } from "node:fs/prom
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { forgetUnused, markUsed } from "./copies-in-use.ts";
+import { removeUnusedCopies, markCopyUsed } from "./program-copies.ts";
 import type { Programs } from "./programs.ts";
 
 /** Whether anybody may read the file, or every file of the folder. */
@@ -40,8 +40,8 @@ async function copies(programs: Programs): Promise<Programs> {
   const own = await ownFolder();
   const version = await versionOf(programs);
   // Before it is looked for: from here on nobody takes it away.
-  await markUsed(own, version);
-  await forgetUnused(own, Date.now());
+  await markCopyUsed(own, version);
+  await removeUnusedCopies(own, Date.now());
   const folder = path.join(own, version);
   const copy: Programs = {
     deno: path.join(folder, "deno"),

@@ -19,7 +19,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-const givenUp = ({ reason }: AbortSignal) =>
+const abortError = ({ reason }: AbortSignal) =>
   new Error("Given up before a worker was ready.", { cause: reason });
 
 /** Workers of one language, each for one job: one that is taken is replaced in the background. */
@@ -27,7 +27,7 @@ export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #idle: Worker[] = [];
   readonly #waiters: Waiter[] = [];
-  readonly #beginnings = new Set<Promise<void>>();
+  readonly #starting = new Set<Promise<void>>();
   readonly #end = new AbortController();
   #wanted = false;
   #retire: NodeJS.Timeout | undefined;
@@ -51,7 +51,7 @@ export class WorkerPool {
   /** A worker that is ready; the next one that is, when none waits. */
   take(signal: AbortSignal): Promise<Worker> {
     if (this.#closed) return Promise.reject(new Error("The sandbox is being closed."));
-    if (signal.aborted) return Promise.reject(givenUp(signal));
+    if (signal.aborted) return Promise.reject(abortError(signal));
     this.warm();
     const worker = this.#idle.shift();
     if (worker !== undefined) {
@@ -61,7 +61,7 @@ export class WorkerPool {
     return new Promise((resolve, reject) => {
       const forget = () => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        reject(givenUp(signal));
+        reject(abortError(signal));
       };
       const waiter: Waiter = {
         resolve: (worker) => (signal.removeEventListener("abort", forget), resolve(worker)),
@@ -80,7 +80,7 @@ export class WorkerPool {
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error("The sandbox is being closed."));
     const ends = this.#idle.map((worker) => worker.process.closed);
     this.#empty();
-    await Promise.allSettled([...ends, ...this.#beginnings]);
+    await Promise.allSettled([...ends, ...this.#starting]);
   }
 
   get #closed(): boolean {
@@ -102,13 +102,13 @@ export class WorkerPool {
 
   #fill(): void {
     const target = this.#waiters.length + (this.#wanted ? this.#options.idle : 0);
-    while (!this.#closed && this.#beginnings.size + this.#idle.length < target) {
+    while (!this.#closed && this.#starting.size + this.#idle.length < target) {
       const beginning = this.#startOne().finally(() => {
-        this.#beginnings.delete(beginning);
+        this.#starting.delete(beginning);
         // Whoever asked in the same moment still saw this one as on its way.
         this.#fill();
       });
-      this.#beginnings.add(beginning);
+      this.#starting.add(beginning);
     }
   }
 
@@ -121,7 +121,7 @@ export class WorkerPool {
       this.#options.onFailure(error);
       // Nobody knows that the next one would start: who waits is told, and the next who asks tries again.
       this.#wanted = false;
-      const others = this.#beginnings.size - 1;
+      const others = this.#starting.size - 1;
       if (this.#waiters.length <= others) return;
       this.#waiters.shift()?.reject(new Error("A worker did not start.", { cause: error }));
       return;

@@ -8,7 +8,7 @@ import { leafOf } from "./process-table.ts";
 const READY = "\0ready\0";
 
 /** How much of what a worker says that cannot start is kept, bytes. */
-const MOST_COMPLAINT_BYTES = 2_000;
+const MAX_STDERR_BYTES = 2_000;
 
 /** What a worker is started with. */
 export interface WorkerStart {
@@ -17,7 +17,7 @@ export interface WorkerStart {
   /** What it reads before it is ready. */
   readonly input: readonly Buffer[];
   /** Longest that it may take to be ready, ms. */
-  readonly mostMs: number;
+  readonly timeoutMs: number;
   /** Ends it when it is not wanted any more before it is ready. */
   readonly signal: AbortSignal;
 }
@@ -51,10 +51,10 @@ export class Worker {
    * Starts one.
    * @throws Error with what it said when it ended before it was ready, or was not ready in time
    */
-  static async start({ language, line, input, mostMs, signal }: WorkerStart): Promise<Worker> {
+  static async start({ language, line, input, timeoutMs: mostMs, signal }: WorkerStart): Promise<Worker> {
     const process = new GuestProcess(line);
-    const complaint = new BoundedText(MOST_COMPLAINT_BYTES);
-    process.onStderr = (bytes) => void complaint.add(bytes);
+    const complaint = new BoundedText(MAX_STDERR_BYTES);
+    process.onStderr = (bytes) => void complaint.append(bytes);
     const giveUp = () => process.kill();
     const timer = setTimeout(giveUp, mostMs);
     signal.addEventListener("abort", giveUp, { once: true });

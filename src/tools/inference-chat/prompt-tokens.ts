@@ -20,7 +20,7 @@ export function pricedPromptTokens(messages: readonly ChatMessage[], model: Chat
 }
 
 /** The fewest tokens that a prompt can be expected to have: what refuses a conversation that cannot fit, before anyone pays for it. */
-export function fewestPromptTokens(messages: readonly ChatMessage[]): number {
+export function minPromptTokens(messages: readonly ChatMessage[]): number {
   return messages.length + Math.ceil(contentBytes(messages) / BYTES_PER_TOKEN_AT_BEST);
 }
 

@@ -4,21 +4,21 @@ import { invalidField } from "../../domain/errors.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { formatTokenRate, priceOfTokens } from "../../domain/token-rate.ts";
 import type { PreparedCall, ProgressListener, Tool } from "../../domain/tool.ts";
-import { announce, defineTool } from "../define-tool.ts";
-import { closestFirst } from "../closest.ts";
-import { FormerModels } from "./former-models.ts";
-import { fewestPromptTokens, pricedPromptTokens } from "./prompt-tokens.ts";
+import { unavailableTool, defineTool } from "../define-tool.ts";
+import { closestFirst } from "../closest-names.ts";
+import { WithdrawnModels } from "./withdrawn-models.ts";
+import { minPromptTokens, pricedPromptTokens } from "./prompt-tokens.ts";
 
 const NAME = "inference_chat";
 const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
 const DESCRIPTION =
   "Completes a conversation with a selectable language model. The price depends on the model, the length of the conversation and max_tokens.";
 
-const MOST_MESSAGES = 1_024;
+const MAX_MESSAGES = 1_024;
 /** Nobody reads faster. */
 const BETWEEN_REPORTS_MS = 250;
 /** Models that a description and an error name before they stop. */
-const [MOST_MODELS_NAMED, MOST_MODELS_IN_ERROR] = [50, 5];
+const [MAX_MODELS_NAMED, MAX_MODELS_IN_ERROR] = [50, 5];
 
 const messages = z
   .array(
@@ -28,7 +28,7 @@ const messages = z
     }),
   )
   .min(1)
-  .max(MOST_MESSAGES)
+  .max(MAX_MESSAGES)
   .describe("The conversation so far, oldest turn first");
 
 const temperature = z
@@ -45,7 +45,10 @@ function paramsFor(models: readonly ChatModel[]) {
       .string()
       .min(1)
       .max(256)
-      .meta({ description: `Identifier of the model:\n${listOf(models)}`, enum: models.map(({ id }) => id) }),
+      .meta({
+        description: `Identifier of the model:\n${modelList(models)}`,
+        enum: models.map(({ id }) => id),
+      }),
     messages,
     max_tokens: z
       .int()
@@ -66,19 +69,19 @@ type Params = z.output<ReturnType<typeof paramsFor>>;
  * As long as there are no models it is only announced.
  */
 export function inferenceChat(inference: ChatModels): Tool {
-  const waiting = announce({
+  const waiting = unavailableTool({
     name: NAME,
     description: `${DESCRIPTION} Not available at present: no model server has answered yet.`,
     scope: "inference:write",
     billable: true,
   });
   let offered: { models: readonly ChatModel[]; tool: Tool } = { models: [], tool: waiting };
-  const former = new FormerModels();
+  const former = new WithdrawnModels();
   const current = (): Tool => {
     const { models } = inference;
     if (models !== offered.models) {
-      former.follow(offered.models, models);
-      offered = { models, tool: models.length === 0 ? waiting : sell(models, inference) };
+      former.update(offered.models, models);
+      offered = { models, tool: models.length === 0 ? waiting : toolFor(models, inference) };
     }
     return offered.tool;
   };
@@ -99,8 +102,10 @@ export function inferenceChat(inference: ChatModels): Tool {
     },
     prepare: (input) => {
       const tool = current();
-      const gone = former.named(input["model"]);
-      return gone ? withoutPrice(tool, sell([gone], inference).prepare(input), input) : tool.prepare(input);
+      const gone = former.find(input["model"]);
+      return gone
+        ? unquotedCall(tool, toolFor([gone], inference).prepare(input), input)
+        : tool.prepare(input);
     },
   };
 }
@@ -109,7 +114,7 @@ export function inferenceChat(inference: ChatModels): Tool {
  * A call for a model that is not offered any more. Nobody is quoted a price for it, but who has paid a quote of before is not sent away
  * either, which would leave the payment unread: it is credited, and the call then fails uncharged.
  */
-function withoutPrice(tool: Tool, paid: PreparedCall, input: JsonObject): PreparedCall {
+function unquotedCall(tool: Tool, paid: PreparedCall, input: JsonObject): PreparedCall {
   return {
     get price() {
       return tool.prepare(input).price;
@@ -119,13 +124,13 @@ function withoutPrice(tool: Tool, paid: PreparedCall, input: JsonObject): Prepar
 }
 
 /** The tool with these models. A call that it has prepared keeps the terms that it was priced on. */
-function sell(models: readonly ChatModel[], inference: ChatModels): Tool {
+function toolFor(models: readonly ChatModel[], inference: ChatModels): Tool {
   const byId = new Map(models.map((model) => [model.id, model]));
 
   function modelOf(call: Params): ChatModel {
     const model = byId.get(call.model);
     if (model) return model;
-    throw invalidField("params.model", notOffered(call.model, [...byId.keys()]));
+    throw invalidField("params.model", unknownModelMessage(call.model, [...byId.keys()]));
   }
 
   return defineTool({
@@ -133,7 +138,7 @@ function sell(models: readonly ChatModel[], inference: ChatModels): Tool {
     description: DESCRIPTION,
     scope: "inference:write",
     params: paramsFor(models),
-    check: (call) => demandFit(call, modelOf(call)),
+    check: (call) => requireFits(call, modelOf(call)),
     price: (call) => {
       const model = modelOf(call);
       return priceOfTokens(
@@ -144,14 +149,14 @@ function sell(models: readonly ChatModel[], inference: ChatModels): Tool {
     run: async (call, { caller: { accountId }, signal, idempotencyKey, progress }) => {
       const { model, messages, temperature } = call;
       const maxTokens = maxTokensOf(call, modelOf(call));
-      const options = { signal, accountId, idempotencyKey, heard: progress && tellPieces(progress) };
+      const options = { signal, accountId, idempotencyKey, heard: progress && progressReporter(progress) };
       return resultOf(model, await inference.complete({ model, messages, maxTokens, temperature }, options));
     },
   });
 }
 
 /** Tells that the model was asked, and from time to time how much has come; what has come is not told before all of it is there. */
-function tellPieces(progress: ProgressListener): (pieces: number) => void {
+function progressReporter(progress: ProgressListener): (pieces: number) => void {
   progress({ progress: 0, message: "the model is asked" });
   let toldAt = Number.NEGATIVE_INFINITY;
   return (pieces) => {
@@ -162,17 +167,17 @@ function tellPieces(progress: ProgressListener): (pieces: number) => void {
 }
 
 /** Names the models whose names are closest, and where the others are. */
-function notOffered(wanted: string, names: readonly string[]): string {
-  const named = closestFirst(wanted, names).slice(0, MOST_MODELS_IN_ERROR).join(", ");
-  const others = names.length - MOST_MODELS_IN_ERROR;
+function unknownModelMessage(wanted: string, names: readonly string[]): string {
+  const named = closestFirst(wanted, names).slice(0, MAX_MODELS_IN_ERROR).join(", ");
+  const others = names.length - MAX_MODELS_IN_ERROR;
   if (others <= 0) return `is not offered; there are ${named}`;
   return `is not offered; the closest are ${named}; GET /mcp/capabilities lists ${others} more`;
 }
 
 /** A line for each model: what it takes, and what it costs. */
-function listOf(models: readonly ChatModel[]): string {
+function modelList(models: readonly ChatModel[]): string {
   const lines = models
-    .slice(0, MOST_MODELS_NAMED)
+    .slice(0, MAX_MODELS_NAMED)
     .map(
       ({ id, contextLength, maxOutputTokens, inputRate, outputRate }) =>
         `${id}: context ${contextLength} tokens, answer at most ${maxOutputTokens}; USD ${formatTokenRate(inputRate)} per million tokens of the prompt, ${formatTokenRate(outputRate)} of the answer`,
@@ -182,7 +187,7 @@ function listOf(models: readonly ChatModel[]): string {
 
 /** How many are not named. */
 function more({ length }: readonly unknown[]): string {
-  return length > MOST_MODELS_NAMED ? ` and ${length - MOST_MODELS_NAMED} more` : "";
+  return length > MAX_MODELS_NAMED ? ` and ${length - MAX_MODELS_NAMED} more` : "";
 }
 
 function maxTokensOf(call: Params, model: ChatModel): number {
@@ -190,12 +195,12 @@ function maxTokensOf(call: Params, model: ChatModel): number {
 }
 
 /** Refuses, before a quote, what the model surely cannot take. */
-function demandFit(call: Params, model: ChatModel): void {
+function requireFits(call: Params, model: ChatModel): void {
   const { contextLength, maxOutputTokens } = model;
   if (call.max_tokens !== undefined && call.max_tokens > maxOutputTokens) {
     throw invalidField("params.max_tokens", `must be at most ${maxOutputTokens} for ${model.id}`);
   }
-  const prompt = fewestPromptTokens(call.messages);
+  const prompt = minPromptTokens(call.messages);
   const answer = maxTokensOf(call, model);
   if (prompt + answer <= contextLength) return;
   throw invalidField(

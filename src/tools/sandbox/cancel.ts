@@ -34,14 +34,14 @@ export function sandboxCancel({ engine, runs }: SandboxDeps): Tool {
       // Its instance hears of it anyway; here it may be at hand.
       if (accepted) await engine.cancel(found.runId).catch(() => false);
       const { status } =
-        found.status === "running" ? await untilOver(runs, caller.accountId, found, signal) : found;
+        found.status === "running" ? await waitForEnd(runs, caller.accountId, found, signal) : found;
       return { run_id: name, cancelled: accepted || status === "cancelled", status };
     },
   });
 }
 
 /** What becomes of the execution, as far as it can be waited for. */
-async function untilOver(
+async function waitForEnd(
   runs: SandboxRuns,
   accountId: string,
   found: SandboxRunState,

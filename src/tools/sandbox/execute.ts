@@ -2,7 +2,7 @@ import { ToolgateError } from "../../domain/errors.ts";
 import type { MicroUsd } from "../../domain/money.ts";
 import type { SandboxJob, SandboxOutcome } from "../../domain/sandbox.ts";
 import type { Tool } from "../../domain/tool.ts";
-import { defineTool, onceProven } from "../define-tool.ts";
+import { defineTool, afterSelfTest } from "../define-tool.ts";
 import type { Prices } from "../prices.ts";
 import type { SandboxDeps } from "./deps.ts";
 import { executeParams } from "./params.ts";
@@ -39,7 +39,7 @@ export function sandboxExecute(deps: SandboxDeps, prices: Prices["sandbox_execut
       return resultOf(outcome, { runId: name ?? runId, language, engine: engine.name });
     },
   });
-  return onceProven(tool, deps.proof);
+  return afterSelfTest(tool, deps.selfTestStatus);
 }
 
 /** Time is sold by the limit that the caller sets; what it does not use of it is its own loss, so that the price is known before. */

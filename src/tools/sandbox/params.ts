@@ -2,7 +2,7 @@ import { z } from "zod";
 import { SANDBOX_LANGUAGES } from "../../domain/sandbox.ts";
 
 /** Longest code and longest input, bytes of UTF-8. */
-const MOST_BYTES = 262_144;
+const MAX_BYTES = 262_144;
 
 const LETTERS = "A-Z, a-z, 0-9, _ and -";
 
@@ -10,10 +10,10 @@ const LETTERS = "A-Z, a-z, 0-9, _ and -";
 const text = () =>
   z
     .string()
-    .max(MOST_BYTES)
+    .max(MAX_BYTES)
     .refine(
-      (value) => Buffer.byteLength(value) <= MOST_BYTES,
-      `must have at most ${MOST_BYTES} bytes as UTF-8`,
+      (value) => Buffer.byteLength(value) <= MAX_BYTES,
+      `must have at most ${MAX_BYTES} bytes as UTF-8`,
     );
 
 /** The parameters of `sandbox_execute`. */

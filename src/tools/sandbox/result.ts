@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../../domain/json.ts";
 import type { SandboxOutcome } from "../../domain/sandbox.ts";
 
 /** Deepest nesting of a value that is handed on, as of a request's: whoever writes and reads it again does so by recursion. */
-const DEEPEST = 64;
+const MAX_DEPTH = 64;
 
 /** The result of `sandbox_execute`. */
 export function resultOf(
@@ -17,7 +17,7 @@ export function resultOf(
     stderr: outcome.stderr,
     stdout_truncated: outcome.stdoutTruncated,
     stderr_truncated: outcome.stderrTruncated,
-    result: isDeeper(outcome.result, DEEPEST) ? null : outcome.result,
+    result: isDeeper(outcome.result, MAX_DEPTH) ? null : outcome.result,
     error: error && { name: error.name, value: error.value, traceback: error.traceback },
     exit_code: outcome.exitCode,
     duration_ms: outcome.durationMs,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { KV_CACHE_DTYPES, WEIGHT_DTYPES } from "./dtypes.ts";
 import { RECOMPUTATIONS } from "./activations.ts";
 import { QUANTIZATIONS } from "./quantization.ts";
-import { MOST_GPUS } from "./tensor-parallel.ts";
+import { MAX_GPUS } from "./tensor-parallel.ts";
 
 /** Members that describe the architecture; giving one of them means giving the first two. */
 export const ARCHITECTURE_MEMBERS = [
@@ -67,7 +67,7 @@ export const vramParams = z.strictObject({
   tensor_parallel: z
     .int()
     .min(1)
-    .max(MOST_GPUS)
+    .max(MAX_GPUS)
     .optional()
     .describe("GPUs that share every layer; the fewest that hold the model when left out"),
   mode: z

@@ -1,5 +1,5 @@
 import { invalidField } from "../../domain/errors.ts";
-import { closestFirst } from "../closest.ts";
+import { closestFirst } from "../closest-names.ts";
 import {
   architectureOfSize,
   plainArchitecture,
@@ -18,7 +18,7 @@ const DEFAULT_VOCABULARY = 128_000;
 /** Known models that an error names. */
 const MODELS_IN_ERROR = 5;
 /** As many as parameters_b can say; numbers stay exact far beyond. */
-const MOST_PARAMETERS = 1e14;
+const MAX_PARAMETERS = 1e14;
 
 const GUESSED = { headsGuessed: true, shapeGuessed: true } as const;
 const KNOWN = { headsGuessed: false, shapeGuessed: false } as const;
@@ -106,7 +106,7 @@ function describedSubject(params: VramParams): Subject {
     return { model: undefined, architecture, parameters, ...guessed, assumptions: [] };
   }
   const parameters = countParameters(architecture);
-  if (parameters > MOST_PARAMETERS)
+  if (parameters > MAX_PARAMETERS)
     throw invalidField("params", "the architecture has more than 100000 billion parameters");
   return { model: undefined, architecture, parameters, ...guessed, assumptions: [COUNT_ASSUMPTION] };
 }

@@ -31,14 +31,14 @@ export function demandDivisible(subject: Divisible, gpus: number): void {
 /** The numbers of GPUs that can share a layer, smallest first. */
 export function feasible(subject: Divisible): readonly number[] {
   const found: number[] = [];
-  for (let gpus = 1; gpus <= Math.min(subject.architecture.numHeads, MOST_GPUS); gpus++) {
+  for (let gpus = 1; gpus <= Math.min(subject.architecture.numHeads, MAX_GPUS); gpus++) {
     if (!obstacleTo(subject, gpus)) found.push(gpus);
   }
   return found;
 }
 
 /** GPUs that one fast interconnect joins at most today (NVL72, with room). */
-export const MOST_GPUS = 128;
+export const MAX_GPUS = 128;
 
 function obstacleTo({ architecture, headsGuessed }: Divisible, gpus: number): string | undefined {
   const { numHeads, numKvHeads, latentAttention, recurrent } = architecture;

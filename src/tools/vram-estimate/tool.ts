@@ -8,7 +8,7 @@ import { resolveWorkload } from "./resolve-workload.ts";
 import { resultOf } from "./result.ts";
 
 /** The largest integer that JSON numbers carry exactly. */
-const MOST_BYTES = BigInt(Number.MAX_SAFE_INTEGER);
+const MAX_BYTES = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
  * `vram_estimate`: GPU memory for serving or training a language model, with the formula's inputs and the GPUs that it fits.
@@ -33,7 +33,7 @@ export function vramEstimate(price: MicroUsd): Tool {
 function demandEstimable(params: VramParams): void {
   const workload = resolveWorkload(params);
   const { tensorParallel = 1 } = workload;
-  const isTold = (gpus: number) => totalOf(memoryOn(workload, gpus)) <= MOST_BYTES;
+  const isTold = (gpus: number) => totalOf(memoryOn(workload, gpus)) <= MAX_BYTES;
   if (isTold(1) && (tensorParallel === 1 || isTold(tensorParallel))) return;
   throw invalidField(
     "params",

@@ -7,7 +7,7 @@ export interface Caps {
   readonly outputBytes: number;
 }
 
-const MOST_RESULT_BYTES = 262_144;
+const MAX_RESULT_BYTES = 262_144;
 /** How long after its time an execution may be told of at the latest, on a machine that has much else to do, ms. */
 const GRACE_MS = 5_000;
 
@@ -27,9 +27,9 @@ export function judge(one: Case, outcome: SandboxOutcome, host: CanaryHost, caps
   for (const text of [outcome.stdout, outcome.stderr]) {
     if (Buffer.byteLength(text) > caps.outputBytes) problems.push(`it said ${Buffer.byteLength(text)} bytes`);
   }
-  if (Buffer.byteLength(JSON.stringify(outcome.result)) > MOST_RESULT_BYTES)
+  if (Buffer.byteLength(JSON.stringify(outcome.result)) > MAX_RESULT_BYTES)
     problems.push("its result is too long");
-  if (told.length > 2 * MOST_RESULT_BYTES) problems.push("its error is too long");
+  if (told.length > 2 * MAX_RESULT_BYTES) problems.push("its error is too long");
   if (!texts.every((text) => text.isWellFormed())) problems.push("it said what is no Unicode");
   const most = (one.timeoutMs ?? DEFAULT_TIMEOUT_MS) + GRACE_MS;
   if (outcome.durationMs > most) problems.push(`it took ${outcome.durationMs} ms`);

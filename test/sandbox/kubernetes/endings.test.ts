@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/sandbox.ts";
-import { begunLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
-import { endedAs } from "../../../src/sandbox/kubernetes/outcomes.ts";
+import { startedLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
+import { emptyOutcome } from "../../../src/sandbox/kubernetes/outcomes.ts";
 import { job } from "../contract-code.ts";
 import { Cluster } from "./cluster.ts";
 import type { Play, PlayedPod } from "./kubelet.ts";
 
 const NEVER = new AbortController().signal;
-const ANSWERED: SandboxOutcome = { ...endedAs("succeeded", 3), exitCode: 0, result: 42, stdout: "said\n" };
+const ANSWERED: SandboxOutcome = {
+  ...emptyOutcome("succeeded", 3),
+  exitCode: 0,
+  result: 42,
+  stdout: "said\n",
+};
 
 let cluster: Cluster;
 let engine: SandboxEngine;
@@ -27,7 +32,7 @@ let started = Promise.withResolvers<void>();
 async function begin(pod: PlayedPod): Promise<string> {
   const { nonce } = await pod.job();
   pod.running();
-  pod.say(begunLine(nonce));
+  pod.say(startedLine(nonce));
   await started.promise;
   return nonce;
 }
@@ -87,7 +92,7 @@ describe("an execution in a cluster", () => {
     cluster.node.plays.push(async (pod) => {
       const nonce = await begin(pod);
       await expect.poll(() => cluster.server.store.list("jobs")).toEqual([]);
-      answer(pod, nonce, { ...endedAs("cancelled", 9), stdout: "so far" });
+      answer(pod, nonce, { ...emptyOutcome("cancelled", 9), stdout: "so far" });
     });
     const { done } = await engine.start(asked, NEVER);
     started.resolve();

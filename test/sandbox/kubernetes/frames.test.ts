@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { begunLine, FrameReader, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
+import { startedLine, FrameReader, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
 
 const NONCE = "a".repeat(32);
 /** What cannot be packed into one line. */
@@ -8,7 +8,7 @@ const VALUE = Array.from({ length: 500 }, (_, at) =>
   createHash("sha256").update(String(at)).digest("base64"),
 );
 
-const lines = (value: unknown = VALUE) => [begunLine(NONCE), ...resultLines(NONCE, 1, value)];
+const lines = (value: unknown = VALUE) => [startedLine(NONCE), ...resultLines(NONCE, 1, value)];
 const read = (text: string, size = text.length) => {
   const reader = new FrameReader(NONCE);
   const bytes = Buffer.from(text);
@@ -28,7 +28,7 @@ describe("what a pod tells on its log", () => {
 
   it("is nobody else's who does not know the nonce", () => {
     expect(read([...resultLines("b".repeat(32), 0, { forged: true })].join(""))).toEqual([]);
-    expect(read(`x${begunLine(NONCE)}`)).toEqual([]);
+    expect(read(`x${startedLine(NONCE)}`)).toEqual([]);
   });
 
   it("is not believed with a line missing, or twice there", () => {
@@ -48,6 +48,6 @@ describe("what a pod tells on its log", () => {
   it("forgets a line that never ends", () => {
     const reader = new FrameReader(NONCE);
     for (let at = 0; at < 20; at += 1) expect([...reader.read(Buffer.alloc(1 << 20, 120))]).toEqual([]);
-    expect([...reader.read(Buffer.from(`\n${begunLine(NONCE)}`))]).toEqual([{ kind: "begun" }]);
+    expect([...reader.read(Buffer.from(`\n${startedLine(NONCE)}`))]).toEqual([{ kind: "begun" }]);
   });
 });

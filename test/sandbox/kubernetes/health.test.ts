@@ -2,9 +2,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
-import { begunLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
-import { endedAs } from "../../../src/sandbox/kubernetes/outcomes.ts";
-import { reachedOf } from "../../../src/sandbox/kubernetes/pod/reach.ts";
+import { startedLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
+import { emptyOutcome } from "../../../src/sandbox/kubernetes/outcomes.ts";
+import { reachableTargets } from "../../../src/sandbox/kubernetes/pod/reach.ts";
 import { Cluster, documentsOf, manifests } from "./cluster.ts";
 import type { Play } from "./kubelet.ts";
 import { strangers } from "./strict-schema.ts";
@@ -24,14 +24,14 @@ function canary(reached: string[]): Play {
   return async (pod) => {
     const { nonce } = await pod.job();
     pod.running();
-    pod.say(begunLine(nonce));
+    pod.say(startedLine(nonce));
     const result = {
       reached,
       languages: ["javascript", "python"],
       walls: ["rlimits", "deno"],
       packages: ["six 1.17.0"],
     };
-    const outcome = { ...endedAs("succeeded", 0), exitCode: 0, result };
+    const outcome = { ...emptyOutcome("succeeded", 0), exitCode: 0, result };
     for (const line of resultLines(nonce, 1, { outcome })) pod.say(line);
     pod.end(0);
   };
@@ -148,7 +148,9 @@ describe("the canary", () => {
       open.listen(0, "127.0.0.1", resolve);
     });
     const { port } = open.address() as AddressInfo;
-    expect(await reachedOf([`127.0.0.1:${port}`, "127.0.0.1:1", "[::1]:1"])).toEqual([`127.0.0.1:${port}`]);
+    expect(await reachableTargets([`127.0.0.1:${port}`, "127.0.0.1:1", "[::1]:1"])).toEqual([
+      `127.0.0.1:${port}`,
+    ]);
     await new Promise((resolve) => {
       open.close(resolve);
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SandboxEngine } from "../../../src/domain/sandbox.ts";
-import { begunLine } from "../../../src/sandbox/kubernetes/frames.ts";
+import { startedLine } from "../../../src/sandbox/kubernetes/frames.ts";
 import { nameOf } from "../../../src/sandbox/kubernetes/manifest.ts";
 import { job } from "../contract-code.ts";
 import { Cluster } from "./cluster.ts";
@@ -19,7 +19,7 @@ afterAll(() => cluster.close());
 const runsOn: Play = async (pod) => {
   const { nonce } = await pod.job();
   pod.running();
-  pod.say(begunLine(nonce));
+  pod.say(startedLine(nonce));
 };
 
 describe("several instances on one cluster", () => {

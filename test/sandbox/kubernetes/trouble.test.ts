@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/sandbox.ts";
-import { begunLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
+import { startedLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
 import { nameOf } from "../../../src/sandbox/kubernetes/manifest.ts";
-import { endedAs } from "../../../src/sandbox/kubernetes/outcomes.ts";
+import { emptyOutcome } from "../../../src/sandbox/kubernetes/outcomes.ts";
 import { job } from "../contract-code.ts";
 import { Cluster } from "./cluster.ts";
 import type { Play } from "./kubelet.ts";
 
 const NEVER = new AbortController().signal;
-const ANSWERED: SandboxOutcome = { ...endedAs("succeeded", 3), exitCode: 0, result: "x".repeat(30_000) };
+const ANSWERED: SandboxOutcome = { ...emptyOutcome("succeeded", 3), exitCode: 0, result: "x".repeat(30_000) };
 
 let cluster: Cluster;
 let engine: SandboxEngine;
@@ -29,7 +29,7 @@ const answers: Play = async (pod) => {
   pods += 1;
   const { nonce } = await pod.job();
   pod.running();
-  pod.say(begunLine(nonce));
+  pod.say(startedLine(nonce));
   for (const line of resultLines(nonce, 1, { outcome: ANSWERED })) pod.say(line);
   pod.end(0);
 };
@@ -84,7 +84,7 @@ describe("when the API server is in trouble", () => {
       const { nonce } = await pod.job();
       pod.running();
       await expect.poll(() => cluster.node.logEnds).toBe(0);
-      pod.say(begunLine(nonce));
+      pod.say(startedLine(nonce));
       for (const line of resultLines(nonce, 1, { outcome: ANSWERED })) pod.say(line);
       pod.end(0);
     });
@@ -104,7 +104,7 @@ const slowly =
     const { nonce } = await pod.job();
     await during();
     pod.running();
-    pod.say(begunLine(nonce));
+    pod.say(startedLine(nonce));
     for (const line of resultLines(nonce, 1, { outcome: ANSWERED })) pod.say(line);
     pod.end(0);
   };
@@ -146,7 +146,7 @@ describe("the watch of the pods", () => {
     const ended = outcome(async (pod) => {
       const { nonce } = await pod.job();
       pod.running();
-      pod.say(begunLine(nonce));
+      pod.say(startedLine(nonce));
       const log = `/pods/${pod.name}/log`;
       await expect.poll(() => cluster.server.requests.some((line) => line.includes(log))).toBe(true);
       cluster.server.fail(/watch=true/, { status: 500 });

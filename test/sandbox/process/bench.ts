@@ -40,7 +40,7 @@ export async function tryWalls(
   run?: SelfTest["run"],
 ): Promise<void> {
   const startWorker = (language: SandboxLanguage) =>
-    Worker.start({ language, line, input: [], mostMs: 120_000, signal: NEVER });
+    Worker.start({ language, line, input: [], timeoutMs: 120_000, signal: NEVER });
   await selfTest({
     isRoot: process.getuid?.() === 0,
     enclosure: setup.enclosure,
@@ -51,6 +51,6 @@ export async function tryWalls(
     line,
     signal: NEVER,
     probes,
-    afterlifeMs: 2_000,
+    parentDeathTimeoutMs: 2_000,
   });
 }

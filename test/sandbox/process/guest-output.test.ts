@@ -79,24 +79,24 @@ describe("what a worker writes", () => {
 describe("a text with a limit", () => {
   it("is cut between characters, at so many bytes as they are told", () => {
     const text = new BoundedText(7);
-    expect(text.add(Buffer.from("aé"))).toBe(true);
-    expect(text.add(Buffer.from("😀"))).toBe(true);
-    expect(text.add(Buffer.from("b"))).toBe(false);
+    expect(text.append(Buffer.from("aé"))).toBe(true);
+    expect(text.append(Buffer.from("😀"))).toBe(true);
+    expect(text.append(Buffer.from("b"))).toBe(false);
     expect([text.text(), text.truncated]).toEqual(["aé😀", true]);
   });
 
   it("counts what is no UTF-8 as what stands for it", () => {
     const text = new BoundedText(6);
-    expect(text.add(Buffer.from([255, 255]))).toBe(true);
-    expect(text.add(Buffer.from([255]))).toBe(false);
+    expect(text.append(Buffer.from([255, 255]))).toBe(true);
+    expect(text.append(Buffer.from([255]))).toBe(false);
     expect(text.text()).toBe("\ufffd\ufffd");
   });
 
   it("puts characters together that come in two parts, and keeps a byte order mark and NUL", () => {
     const text = new BoundedText(100);
     const bytes = Buffer.from("\ufeff\0😀");
-    text.add(bytes.subarray(0, 6));
-    text.add(bytes.subarray(6));
+    text.append(bytes.subarray(0, 6));
+    text.append(bytes.subarray(6));
     expect(text.text()).toBe("\ufeff\0😀");
   });
 });

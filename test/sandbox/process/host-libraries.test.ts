@@ -51,7 +51,7 @@ describe.each(isolations())("a guest, isolation $isolation", ({ isolation }) => 
       language: "javascript",
       line,
       input: [],
-      mostMs: 60_000,
+      timeoutMs: 60_000,
       signal: NEVER,
     });
     try {

@@ -89,7 +89,7 @@ describe.runIf(isRoot)("as root", () => {
       language: "javascript",
       line,
       input: [],
-      mostMs: 100_000,
+      timeoutMs: 100_000,
       signal: NEVER,
     });
     expect(statusLine(worker.leaf, "Uid")?.split(/\s+/)).toEqual(["65534", "65534", "65534", "65534"]);
@@ -125,7 +125,7 @@ describe("as a user without rights", () => {
       language: "javascript",
       line,
       input: [],
-      mostMs: 100_000,
+      timeoutMs: 100_000,
       signal: NEVER,
     });
     expect(statusLine(worker.leaf, "NoNewPrivs")).toBe("1");

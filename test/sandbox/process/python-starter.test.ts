@@ -30,7 +30,7 @@ afterEach(async () => await rm(folder, { recursive: true }));
 async function start(): Promise<string[]> {
   await writeFile(path.join(folder, "asked"), "");
   const worker = await starter.start(
-    { language: "python", line, mostMs: 60_000, signal: NEVER },
+    { language: "python", line, timeoutMs: 60_000, signal: NEVER },
     "/pyodide",
     [],
   );

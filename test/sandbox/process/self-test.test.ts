@@ -7,7 +7,7 @@ import { NEVER, selfTestParts, tryWalls } from "./bench.ts";
 
 type Parts = Awaited<ReturnType<typeof selfTestParts>>;
 
-const probesOf = (...walls: string[]) => PROBES.filter(({ wall }) => walls.includes(wall));
+const probesOf = (...walls: string[]) => PROBES.filter(({ name: wall }) => walls.includes(wall));
 const PERMISSIONS = "no permissions (JavaScript)";
 
 /** The line with one of its words, or a part of one, replaced; it must have been there. */

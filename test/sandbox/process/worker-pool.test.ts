@@ -16,7 +16,13 @@ afterEach(async () => await pool?.close());
 
 const start = async (signal: AbortSignal) => {
   started += 1;
-  return await Worker.start({ language: "javascript", line: parts.line, input: [], mostMs: 120_000, signal });
+  return await Worker.start({
+    language: "javascript",
+    line: parts.line,
+    input: [],
+    timeoutMs: 120_000,
+    signal,
+  });
 };
 
 function open(options: Partial<PoolOptions> = {}): WorkerPool {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { JsonValue } from "../../../src/domain/json.ts";
-import type { Proof } from "../../../src/tools/define-tool.ts";
+import type { SelfTestStatus } from "../../../src/tools/define-tool.ts";
 import { pricesSchema } from "../../../src/tools/prices.ts";
 import { sandboxCancel } from "../../../src/tools/sandbox/cancel.ts";
 import { sandboxExecute } from "../../../src/tools/sandbox/execute.ts";
@@ -9,7 +9,7 @@ import { refusalOf } from "../tool-context.ts";
 import { SUCCEEDED, unaskedSandbox } from "./scripted-engine.ts";
 
 /** What a call of the sandbox's tools may say and what it costs: decided before anything runs. */
-let proof: Proof = "passed";
+let proof: SelfTestStatus = "passed";
 const deps = unaskedSandbox(() => proof);
 const prices = pricesSchema.parse(undefined).sandbox_execute;
 const execute = sandboxExecute(deps, prices);

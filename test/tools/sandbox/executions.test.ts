@@ -35,7 +35,7 @@ beforeEach(async () => {
   const deps = {
     engine,
     runs: postgres.sandboxRuns,
-    proof: () => "passed" as const,
+    selfTestStatus: () => "passed" as const,
     concurrencyPerAccount: 10,
     metrics: silentMetrics,
   };

@@ -6,11 +6,11 @@ import {
   type SandboxOutcome,
 } from "../../../src/domain/sandbox.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
-import type { Proof } from "../../../src/tools/define-tool.ts";
+import type { SelfTestStatus } from "../../../src/tools/define-tool.ts";
 import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
 
 /** A sandbox whose tools are described and checked, and never called. @param proof how far the self-test has come */
-export function unaskedSandbox(proof: () => Proof = () => "passed"): SandboxDeps {
+export function unaskedSandbox(proof: () => SelfTestStatus = () => "passed"): SandboxDeps {
   const unasked = () => Promise.reject(new Error("not asked"));
   const runs = {
     begin: unasked,
@@ -19,7 +19,13 @@ export function unaskedSandbox(proof: () => Proof = () => "passed"): SandboxDeps
     requestCancel: unasked,
     onCancel: () => () => {},
   };
-  return { engine: new ScriptedEngine(), runs, proof, concurrencyPerAccount: 2, metrics: silentMetrics };
+  return {
+    engine: new ScriptedEngine(),
+    runs,
+    selfTestStatus: proof,
+    concurrencyPerAccount: 2,
+    metrics: silentMetrics,
+  };
 }
 
 /** An outcome of code that said nothing and worked. */

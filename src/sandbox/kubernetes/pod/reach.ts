@@ -7,13 +7,13 @@ const ANSWER_MS = 3_000;
 const targetsSchema = z.array(z.string());
 
 /** The addresses ("host:port") that a connection can be made to from here. A refusal is none: some networks deny with one. */
-export async function reachedOf(targets: unknown): Promise<string[]> {
+export async function reachableTargets(targets: unknown): Promise<string[]> {
   const wanted = targetsSchema.parse(targets);
-  const reached = await Promise.all(wanted.map((target) => isReached(target)));
+  const reached = await Promise.all(wanted.map((target) => isReachable(target)));
   return wanted.filter((_, index) => reached[index]);
 }
 
-async function isReached(target: string): Promise<boolean> {
+async function isReachable(target: string): Promise<boolean> {
   const at = target.lastIndexOf(":");
   const host = target.slice(0, at).replace(/^\[(.*)\]$/, "$1");
   const port = Number(target.slice(at + 1));

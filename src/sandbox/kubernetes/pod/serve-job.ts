@@ -1,7 +1,7 @@
 import type { SandboxCapabilities, SandboxEngine, SandboxJob } from "../../../domain/sandbox.ts";
-import { begunLine, resultLines } from "../frames.ts";
-import { endedAs, type PodResult } from "../outcomes.ts";
-import { reachedOf } from "./reach.ts";
+import { startedLine, resultLines } from "../frames.ts";
+import { emptyOutcome, type PodResult } from "../outcomes.ts";
+import { reachableTargets } from "./reach.ts";
 
 /** How long the walls inside of the pod may take to be seen, ms: both interpreters start. */
 const HEALTH_MS = 120_000;
@@ -22,7 +22,7 @@ export async function serveJob(
 ): Promise<void> {
   let told = 0;
   const begun = async () => {
-    await say(begunLine(nonce));
+    await say(startedLine(nonce));
     told = 1;
   };
   const run = async (): Promise<PodResult> => {
@@ -33,7 +33,7 @@ export async function serveJob(
   const probe = async (): Promise<PodResult> => {
     await engine.health(AbortSignal.timeout(HEALTH_MS));
     await begun();
-    return probed(await engine.capabilities(), await reachedOf(JSON.parse(job.code)));
+    return probed(await engine.capabilities(), await reachableTargets(JSON.parse(job.code)));
   };
   const result = await (command === "probe" ? probe() : run()).catch(failed);
   for (const line of resultLines(nonce, told, result)) await say(line);
@@ -46,5 +46,5 @@ function failed(error: unknown): PodResult {
 
 function probed({ languages, isolationLayers, packages }: SandboxCapabilities, reached: string[]): PodResult {
   const result = { reached, languages: [...languages], walls: [...isolationLayers], packages: [...packages] };
-  return { outcome: { ...endedAs("succeeded", 0), exitCode: 0, result } };
+  return { outcome: { ...emptyOutcome("succeeded", 0), exitCode: 0, result } };
 }

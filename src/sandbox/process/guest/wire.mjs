@@ -30,9 +30,9 @@ for (const extension of Object.keys(Module._extensions)) Module._extensions[exte
 Module.prototype._compile = refuse;
 
 /** The longest JSON of a result, bytes. */
-const MOST_RESULT_BYTES = 262_144;
+const MAX_RESULT_BYTES = 262_144;
 /** The longest text of an error, UTF-16 units. */
-const MOST_ERROR_UNITS = 16_384;
+const MAX_ERROR_LENGTH = 16_384;
 
 function readExactly(length) {
   const bytes = new Uint8Array(length);
@@ -74,7 +74,7 @@ export function ready() {
 
 const cut = (value) => {
   try {
-    return slice(`${value}`, 0, MOST_ERROR_UNITS);
+    return slice(`${value}`, 0, MAX_ERROR_LENGTH);
   } catch {
     return "";
   }
@@ -97,7 +97,7 @@ export function ending(nonce) {
     if (told) return false;
     told = true;
     const json = result ?? "null";
-    const tooLarge = lengthOf(encode(json)) > MOST_RESULT_BYTES;
+    const tooLarge = lengthOf(encode(json)) > MAX_RESULT_BYTES;
     const body = `{"result":${tooLarge ? "null" : json},"tooLarge":${tooLarge},"error":${error === null ? "null" : errorJson(error)}}`;
     const length = padStart(hexOf(lengthOf(encode(body)), 16), 8, "0");
     writeAll(encode(`\0${nonce}${length}${body}`));

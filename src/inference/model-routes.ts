@@ -1,0 +1,118 @@
+import type { ChatModel } from "../domain/chat.ts";
+import { parseTokenRate, type TokenRate } from "../domain/token-rate.ts";
+import type { ListedModel } from "./listed-models.ts";
+import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
+
+/**
+ * The most that a token may cost, which is what a configuration can say: with it the price of the longest call stays below 2^53 micro-USD,
+ * whatever a server lists.
+ */
+const MAX_TOKEN_RATE: TokenRate = parseTokenRate("999999.999999999") ?? 0n;
+
+/** What an upstream sells of what it lists, and how many models it lists that would be sold below what they cost. */
+export interface Offers {
+  readonly models: readonly TableModel[];
+  readonly belowCost: number;
+}
+
+/**
+ * The terms on which listed models are sold: those of `default_model`, within what the server says of the model. Its own prices set a
+ * price only where the operator named a markup; else they only keep a model from being sold for less than it costs.
+ */
+export function offersOf(listed: readonly ListedModel[], settings: UpstreamSettings): Offers {
+  const models = listed.map((one) => termsOf(one, settings)).filter((one) => one !== undefined);
+  return { models, belowCost: listed.length - models.length };
+}
+
+function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSettings): TableModel | undefined {
+  const { id, cost } = listed;
+  if (cost === "unknown") return undefined;
+  const rates = markupPercent !== undefined && cost ? markedUp(cost, BigInt(markupPercent)) : defaults;
+  if (cost && (rates.inputRate < cost.inputRate || rates.outputRate < cost.outputRate)) return undefined;
+  if (rates.inputRate > MAX_TOKEN_RATE || rates.outputRate > MAX_TOKEN_RATE) return undefined;
+  const contextLength = Math.min(
+    listed.contextLength ?? defaults.contextLength,
+    listed.contextLimit ?? Infinity,
+  );
+  return {
+    ...defaults,
+    inputRate: rates.inputRate,
+    outputRate: rates.outputRate,
+    id,
+    upstreamModel: id,
+    contextLength,
+    maxOutputTokens: Math.min(
+      defaults.maxOutputTokens,
+      contextLength - 1,
+      listed.maxOutputTokens ?? Infinity,
+    ),
+  };
+}
+
+interface Rates {
+  readonly inputRate: TokenRate;
+  readonly outputRate: TokenRate;
+}
+
+function markedUp({ inputRate, outputRate }: Rates, percent: bigint): Rates {
+  const up = (rate: TokenRate) => (rate * (100n + percent) + 99n) / 100n;
+  return { inputRate: up(inputRate), outputRate: up(outputRate) };
+}
+
+/** One upstream's offer of a model. */
+export interface ModelProvider<Server> {
+  readonly server: Server;
+  readonly model: TableModel;
+}
+
+/** A model, and who serves it, in the order of the configuration. */
+export interface ModelRoute<Server> {
+  readonly model: ChatModel;
+  readonly providers: readonly ModelProvider<Server>[];
+}
+
+/**
+ * Who sells what. What a table names is served by the upstreams whose tables name it and by no others, so that neither its price nor its
+ * limits depend on who is up; of upstreams without tables the first one that lists a model sets its price. Sold are the least limits of all
+ * its sellers: each of them can serve every call.
+ */
+export function routesOf<Server>(
+  offers: readonly {
+    readonly server: Server;
+    readonly table: boolean;
+    readonly models: readonly TableModel[];
+  }[],
+): ReadonlyMap<string, ModelRoute<Server>> {
+  const tabled = new Set(offers.flatMap(({ table, models }) => (table ? models.map(({ id }) => id) : [])));
+  const sales = new Map<string, ModelRoute<Server>>();
+  for (const { server, table, models } of offers) {
+    for (const model of models) {
+      if (!table && tabled.has(model.id)) continue;
+      const { upstreamModel: _, ...terms } = model;
+      const before = sales.get(model.id);
+      // A server that lists a model twice is still one server.
+      if (
+        before &&
+        (!sameRates(before.model, terms) || before.providers.some((seller) => seller.server === server))
+      )
+        continue;
+      sales.set(model.id, {
+        model: before ? withLowerLimits(before.model, terms) : terms,
+        providers: [...(before?.providers ?? []), { server, model }],
+      });
+    }
+  }
+  return sales;
+}
+
+function sameRates(one: ChatModel, other: ChatModel): boolean {
+  return one.inputRate === other.inputRate && one.outputRate === other.outputRate;
+}
+
+function withLowerLimits(one: ChatModel, other: ChatModel): ChatModel {
+  return {
+    ...one,
+    contextLength: Math.min(one.contextLength, other.contextLength),
+    maxOutputTokens: Math.min(one.maxOutputTokens, other.maxOutputTokens),
+  };
+}

@@ -1,0 +1,47 @@
+import type { ErrorObject } from "ajv";
+import { isJsonObject, type JsonObject } from "../../domain/json.ts";
+
+/** Whether an error says that no alternative fits, or too many do. */
+export function isComposite({ keyword }: ErrorObject): boolean {
+  return keyword === "anyOf" || keyword === "oneOf";
+}
+
+/**
+ * Tells which errors are of an alternative, and so say nothing on their own. Paths in the schema do not tell: behind a reference ajv
+ * begins them anew.
+ * @param root the schema that all references lead into
+ */
+export function withinAlternatives(
+  composite: ErrorObject,
+  root: JsonObject,
+): (error: ErrorObject) => boolean {
+  const schemas = schemasIn(composite.schema, root);
+  return (error) =>
+    error !== composite &&
+    error.parentSchema !== undefined &&
+    error.instancePath.startsWith(composite.instancePath) &&
+    schemas.has(error.parentSchema);
+}
+
+/** Every object in a part of a schema, and in what it refers to. */
+function schemasIn(part: unknown, root: JsonObject): ReadonlySet<object> {
+  const found = new Set<object>();
+  const waiting: unknown[] = [part];
+  while (waiting.length > 0) {
+    const one = waiting.pop();
+    if (typeof one !== "object" || one === null || found.has(one)) continue;
+    found.add(one);
+    const inner: unknown[] = Object.values(one);
+    waiting.push(...inner);
+    if (isJsonObject(one) && typeof one["$ref"] === "string") waiting.push(definition(one["$ref"], root));
+  }
+  return found;
+}
+
+function definition(reference: string, root: JsonObject): unknown {
+  if (reference === "#") return root;
+  const name = /^#\/\$defs\/([^/]+)$/.exec(reference)?.[1];
+  const definitions = root["$defs"];
+  if (name === undefined || !isJsonObject(definitions)) return undefined;
+  return definitions[decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~")];
+}

@@ -1,0 +1,129 @@
+import type { JsonObject } from "../../domain/json.ts";
+import type { MicroUsd } from "../../domain/money.ts";
+import type { Scope } from "../../domain/scope.ts";
+import type { PreparedCall, Tool, ToolContext } from "../../domain/tool.ts";
+import { ToolgateError } from "../../domain/errors.ts";
+import { LoopTimer } from "../../loop-time.ts";
+import type { Backend } from "./backend.ts";
+import { callFailed, unavailable, failedAfterWork } from "./failure.ts";
+import { secretsOfHeader } from "./headers.ts";
+import { ParameterCheck } from "./parameter-check.ts";
+import type { Price } from "./price.ts";
+import { requireBounded } from "./parameter-bounds.ts";
+import { deliverable } from "./deliverable.ts";
+import { descriptionProblem, holdsSecret } from "./result-check.ts";
+import type { CustomToolSettings } from "./settings.ts";
+
+/** Longest schema, bytes of JSON: all tools' schemas go into one listing. */
+const MAX_SCHEMA_BYTES = 128 * 1024;
+
+/** Longest description, characters. */
+const MAX_DESCRIPTION_LENGTH = 4_000;
+
+/** Seconds after which another instance will have taken over from one that shuts down. */
+const SHUTDOWN_RETRY_SECONDS = 5;
+
+/** What is known of a tool once its backend has described itself. */
+interface Described {
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly check: ParameterCheck;
+}
+
+/** A tool of the operator's own. Announced until its backend has said what it takes. */
+export class CustomTool implements Tool {
+  readonly #settings: CustomToolSettings;
+  readonly #backend: Backend;
+  readonly #price: Price;
+  readonly #secrets: readonly string[];
+  #described: Described | undefined;
+
+  constructor(settings: CustomToolSettings, backend: Backend, price: Price) {
+    this.#settings = settings;
+    this.#backend = backend;
+    this.#price = price;
+    this.#secrets = Object.values(settings.headers).flatMap(secretsOfHeader);
+  }
+
+  get name(): string {
+    return this.#settings.name;
+  }
+  get status(): Tool["status"] {
+    return this.#described ? "active" : "coming_soon";
+  }
+  get billable(): boolean {
+    return this.#price.billable;
+  }
+  get description(): string {
+    return this.#described?.description ?? this.#settings.description ?? this.name;
+  }
+  get scope(): Scope {
+    return this.#settings.scope;
+  }
+  get inputSchema(): JsonObject {
+    return this.#described?.inputSchema ?? { type: "object" };
+  }
+  get fixedPrice(): MicroUsd | undefined {
+    return this.#price.fixed;
+  }
+
+  /**
+   * Asks the backend what the tool takes, and offers it from then on.
+   * @throws Error with a sentence for the operator
+   */
+  async describe(signal: AbortSignal): Promise<void> {
+    const { description, inputSchema } = await this.#backend.describe(signal);
+    if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES)
+      throw new Error(`the schema of its parameters is longer than ${MAX_SCHEMA_BYTES} bytes`);
+    const words = (this.#settings.description ?? description ?? this.name)
+      .slice(0, MAX_DESCRIPTION_LENGTH)
+      .toWellFormed();
+    const problem = descriptionProblem({ description: words, inputSchema }, this.#secrets);
+    if (problem !== undefined) throw new Error(problem);
+    this.#described = { description: words, inputSchema, check: new ParameterCheck(inputSchema) };
+  }
+
+  prepare(params: JsonObject): PreparedCall {
+    if (!this.#described)
+      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${this.name} is announced but cannot be called yet`);
+    requireBounded(params, this.#settings.maxResponseBytes);
+    this.#described.check.check(params);
+    this.#backend.check?.(params);
+    const price = this.#price.of(params);
+    return { price, run: (context) => this.#run(params, context) };
+  }
+
+  async #run(params: JsonObject, { idempotencyKey, signal: stopping }: ToolContext): Promise<JsonObject> {
+    const overdue = new AbortController();
+    const deadline = new LoopTimer(this.#settings.timeoutMs, () => overdue.abort());
+    let result: JsonObject;
+    try {
+      result = await this.#backend.call(params, {
+        signal: AbortSignal.any([stopping, overdue.signal]),
+        idempotencyKey,
+      });
+    } catch (error) {
+      throw this.#failure(error, stopping, overdue.signal);
+    } finally {
+      deadline.clear();
+    }
+    const fit = deliverable(result);
+    if (holdsSecret(JSON.stringify(fit), this.#secrets))
+      throw failedAfterWork(this.name, "the server's answer repeats what was meant for it alone", undefined);
+    return fit;
+  }
+
+  /** Why the backend gave up is known here best: it sees no more than that its signal aborted. */
+  #failure(error: unknown, stopping: AbortSignal, deadline: AbortSignal): ToolgateError {
+    if (stopping.aborted)
+      return unavailable(this.name, "the service is shutting down", SHUTDOWN_RETRY_SECONDS, error);
+    if (deadline.aborted)
+      return failedAfterWork(
+        this.name,
+        `the server did not answer within ${this.#settings.timeoutMs / 1000} s`,
+        error,
+      );
+    if (error instanceof ToolgateError) return error;
+    return callFailed(this.name, "the server's answer could not be had", error);
+  }
+}

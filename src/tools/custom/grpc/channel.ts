@@ -1,0 +1,38 @@
+import { Client, credentials, type ChannelCredentials } from "@grpc/grpc-js";
+import { readFile } from "node:fs/promises";
+import type { Guard } from "../../../outbound/address-guard.ts";
+import { guardedTarget } from "./guarded-resolver.ts";
+import type { GrpcSection } from "./section.ts";
+
+/**
+ * Opens a channel; it connects when it is first used, and again after every loss.
+ * @param maxBytes longest message that is read, after decompression
+ * @throws Error with a sentence for the operator
+ */
+export async function openChannel(section: GrpcSection, guard: Guard, maxBytes: number): Promise<Client> {
+  const { target, options } = guardedTarget(section.address, guard);
+  return new Client(target, await credentialsOf(section.tls), {
+    ...options,
+    "grpc.max_receive_message_length": maxBytes,
+    // Nothing is sent twice, except what never reached the server.
+    "grpc.enable_retries": 0,
+    // Neither is anything asked of the name service that could change this.
+    "grpc.service_config_disable_resolution": 1,
+    "grpc.keepalive_time_ms": 60_000,
+    "grpc.keepalive_timeout_ms": 20_000,
+    "grpc.initial_reconnect_backoff_ms": 250,
+    "grpc.max_reconnect_backoff_ms": 5_000,
+    // Diagnostics that nobody can read here and that cost on every call.
+    "grpc.enable_channelz": 0,
+  });
+}
+
+async function credentialsOf(tls: GrpcSection["tls"]): Promise<ChannelCredentials> {
+  if (tls === false) return credentials.createInsecure();
+  if (tls === true) return credentials.createSsl();
+  try {
+    return credentials.createSsl(await readFile(tls.ca_file));
+  } catch (cause) {
+    throw new Error(`tls.ca_file: ${tls.ca_file} cannot be read as certificates (PEM)`, { cause });
+  }
+}

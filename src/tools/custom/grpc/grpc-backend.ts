@@ -1,0 +1,172 @@
+import { fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+import { Metadata, status, type Client } from "@grpc/grpc-js";
+import { invalidField, type ToolgateError } from "../../../domain/errors.ts";
+import { isJsonObject, type JsonObject } from "../../../domain/json.ts";
+import type { BackendOptions } from "../backend-options.ts";
+import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
+import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
+import { omitted } from "../omitted.ts";
+import { openChannel } from "./channel.ts";
+import { commentAbove } from "./comments.ts";
+import { readDescriptorSet } from "./descriptor-set.ts";
+import { reflect } from "./reflection.ts";
+import { requestSchema } from "./request-schema.ts";
+import type { GrpcSection } from "./section.ts";
+import { codeOf, retryAfterSeconds } from "./status.ts";
+import { unaryMethod, type UnaryMethod } from "./unary-method.ts";
+
+/** Longest file that a server's reflection may send, bytes. */
+const MAX_REFLECTION_BYTES = 8 * 1024 * 1024;
+
+/** When to try again where the server does not say, seconds. */
+const RETRY_SECONDS = 2;
+
+/** One unary method of a gRPC server as a tool: parameters and results are its messages in their JSON form. */
+export class GrpcBackend implements Backend {
+  readonly #options: BackendOptions<GrpcSection>;
+  #method: UnaryMethod | undefined;
+  #client: Promise<Client> | undefined;
+
+  constructor(options: BackendOptions<GrpcSection>) {
+    this.#options = options;
+  }
+
+  async describe(signal: AbortSignal): Promise<BackendDescription> {
+    const { method } = await this.#find(signal);
+    return { description: commentAbove(method), inputSchema: requestSchema(method.input) };
+  }
+
+  /** The little that a schema cannot say, such as times on the edge of the calendar. */
+  check(params: JsonObject): void {
+    if (this.#method) encode(this.#method, params);
+  }
+
+  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<JsonObject> {
+    const { tool, maxResponseBytes } = this.#options;
+    const found = await this.#find(signal).catch((error: unknown) => {
+      throw this.#failure(error, signal);
+    });
+    const request = encode(found, params);
+    const metadata = this.#metadata();
+    if (idempotencyKey !== undefined) metadata.set("idempotency-key", idempotencyKey);
+    const answer = await this.#unary(found, request, metadata, signal).catch((error: unknown) => {
+      if (!signal.aborted && isTooLong(error)) return undefined;
+      throw this.#failure(error, signal);
+    });
+    if (!answer) return omitted("too_long", `the answer is longer than ${maxResponseBytes} bytes`, null);
+    try {
+      return decode(found, answer);
+    } catch (error) {
+      throw failedAfterWork(tool, "the server's answer could not be read", error);
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    client?.close();
+  }
+
+  /** The method, as its server or the file describes it: asked for once, as soon as there is an answer. */
+  async #find(signal: AbortSignal): Promise<UnaryMethod> {
+    const { section, guard } = this.#options;
+    if (this.#method) return this.#method;
+    if (section.descriptor_set !== undefined) {
+      this.#method = unaryMethod(await readDescriptorSet(section.descriptor_set), section.method);
+      return this.#method;
+    }
+    const [service = ""] = section.method.split("/");
+    const client = await openChannel(section, guard, MAX_REFLECTION_BYTES);
+    try {
+      this.#method = unaryMethod(await reflect(client, service, this.#metadata(), signal), section.method);
+      return this.#method;
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error;
+      throw new Error(`${section.address} did not describe itself`, { cause: error });
+    } finally {
+      client.close();
+    }
+  }
+
+  async #unary(
+    { method }: UnaryMethod,
+    request: Buffer,
+    metadata: Metadata,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    const { section, guard, maxResponseBytes, timeoutMs } = this.#options;
+    this.#client ??= openChannel(section, guard, maxResponseBytes);
+    const client = await this.#client;
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const call = client.makeUnaryRequest<Buffer, Buffer>(
+      `/${method.parent.typeName}/${method.name}`,
+      asIs,
+      asIs,
+      request,
+      metadata,
+      // Tells the server, too, when nobody will wait any longer.
+      { deadline: Date.now() + timeoutMs },
+      (error, answer) => (answer ? resolve(answer) : reject(error ?? new Error("there is no answer"))),
+    );
+    const cancel = () => call.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    return promise.finally(() => signal.removeEventListener("abort", cancel));
+  }
+
+  #metadata(): Metadata {
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(this.#options.headers)) metadata.set(name, value);
+    return metadata;
+  }
+
+  #failure(error: unknown, signal: AbortSignal): ToolgateError {
+    const { tool, timeoutMs } = this.#options;
+    const code = codeOf(error);
+    if (signal.aborted || code === status.DEADLINE_EXCEEDED)
+      return failedAfterWork(tool, `the server did not answer within ${timeoutMs / 1000} s`, error);
+    if (code === status.UNAVAILABLE || code === status.RESOURCE_EXHAUSTED)
+      return unavailable(
+        tool,
+        `the server is not available`,
+        retryAfterSeconds(error) ?? RETRY_SECONDS,
+        error,
+      );
+    if (code === undefined) return callFailed(tool, "the server could not be asked", error);
+    return callFailed(tool, `the server answered ${status[code] ?? "with an unknown status"}`, error);
+  }
+}
+
+/** What grpc-js says of a message beyond the limit: a status that a server may send as well, told apart by its words alone. */
+function isTooLong(error: unknown): boolean {
+  return (
+    codeOf(error) === status.RESOURCE_EXHAUSTED && /^Received message .*larger than/i.test(detailsOf(error))
+  );
+}
+
+function detailsOf(error: unknown): string {
+  return error instanceof Error && "details" in error && typeof error.details === "string"
+    ? error.details
+    : "";
+}
+
+/** @throws ToolgateError INVALID_REQUEST where protobuf does not read the parameters */
+function encode({ method, registry }: UnaryMethod, params: JsonObject): Buffer {
+  try {
+    const bytes = toBinary(method.input, fromJson(method.input, params, { registry }));
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  } catch (error) {
+    throw invalidField("params", error instanceof Error ? error.message : `is no ${method.input.typeName}`);
+  }
+}
+
+function decode({ method, registry }: UnaryMethod, answer: Buffer): JsonObject {
+  const message = fromBinary(method.output, answer, { readUnknownFields: false });
+  // Fields that are zero are said, too: an agent cannot know what it is not told.
+  const json: unknown = toJson(method.output, message, { registry, alwaysEmitImplicit: true });
+  if (!isJsonObject(json)) throw new TypeError(`${method.output.typeName} is no object in JSON`);
+  return json;
+}
+
+function asIs(bytes: Buffer): Buffer {
+  return bytes;
+}

@@ -1,0 +1,49 @@
+import { hash } from "node:crypto";
+import { Worker } from "node:worker_threads";
+import { z } from "zod";
+import type { JsonObject } from "../../../domain/json.ts";
+
+/** Longest that a document may take to be checked, ms. */
+const LIMIT_MS = 20_000;
+
+/** Several tools are often of one document. */
+const MAX_CACHED = 64;
+
+const answer = z.union([z.strictObject({ valid: z.literal(true) }), z.strictObject({ problem: z.string() })]);
+
+const checked = new Map<string, Promise<void>>();
+
+/**
+ * Checks a document by the schema of OpenAPI itself, in a thread of its own: it takes some 0.3 s, which calls that are served would wait
+ * for, and longer for a document that is made to.
+ * @throws Error with what is wrong with it
+ */
+export function assertValidDocument(root: JsonObject): Promise<void> {
+  const key = hash("sha256", JSON.stringify(root));
+  const known = checked.get(key);
+  if (known) return known;
+  if (checked.size >= MAX_CACHED) checked.clear();
+  const result = inThread(root);
+  checked.set(key, result);
+  // What failed may have failed for want of time.
+  result.catch(() => checked.delete(key));
+  return result;
+}
+
+async function inThread(root: JsonObject): Promise<void> {
+  const worker = new Worker(new URL("document-check-thread.ts", import.meta.url), { workerData: root });
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  worker.once("message", resolve).once("error", reject);
+  worker.once("exit", () => reject(new Error("it could not be checked")));
+  const overdue = setTimeout(
+    () => reject(new Error(`it cannot be checked within ${LIMIT_MS / 1000} s`)),
+    LIMIT_MS,
+  );
+  try {
+    const told = answer.parse(await promise);
+    if ("problem" in told) throw new Error(told.problem);
+  } finally {
+    clearTimeout(overdue);
+    await worker.terminate();
+  }
+}

@@ -1,0 +1,123 @@
+import { readFile } from "node:fs/promises";
+import { parse as parseYaml } from "yaml";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
+import type { Fetch } from "../../../outbound/guarded-fetch.ts";
+import { assertValidDocument } from "./document-check.ts";
+
+/** Longest document, characters of JSON. */
+const MAX_LENGTH = 8 * 1024 * 1024;
+
+/** How many references may lead to one another before one leads to something. */
+const MAX_HOPS = 32;
+
+/** An OpenAPI document (3.0 or 3.1), valid, complete in itself. */
+export interface OpenApiDocument {
+  readonly version: "3.0" | "3.1";
+  readonly root: JsonObject;
+}
+
+/**
+ * Reads a document from a file.
+ * @throws Error with a sentence for the operator
+ */
+export async function readDocumentFile(file: string): Promise<OpenApiDocument> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    throw new Error(`${file} cannot be read (${reasonOf(error)})`, { cause: error });
+  }
+  return documentFrom(text, file);
+}
+
+/**
+ * Fetches a document, without any of the operator's headers.
+ * @throws Error with a sentence for the operator
+ */
+export async function fetchDocument(
+  url: string,
+  fetch: Fetch,
+  signal: AbortSignal,
+): Promise<OpenApiDocument> {
+  const answer = await fetch(url, {
+    headers: { Accept: "application/json, application/yaml, */*;q=0.5" },
+    signal,
+  });
+  if (answer.status !== 200) {
+    await answer.body?.cancel();
+    throw new Error(`${url} answers with HTTP ${answer.status} instead of an OpenAPI document`);
+  }
+  return documentFrom(await answer.text(), url);
+}
+
+/** What a document's own reference (`#/…`) leads to, through further references. */
+export function resolveReference(root: JsonObject, reference: string): JsonValue {
+  let value: JsonValue = { $ref: reference };
+  for (let hops = 0; hops < MAX_HOPS; hops++) {
+    const next: JsonValue | undefined = isJsonObject(value) ? value["$ref"] : undefined;
+    if (typeof next !== "string") return value;
+    value = valueAt(root, next);
+  }
+  throw new Error(`the reference ${reference} leads to references only`);
+}
+
+/** The value itself, or what it refers to. */
+export function resolved(root: JsonObject, value: JsonValue | undefined): JsonObject {
+  const target =
+    isJsonObject(value) && typeof value["$ref"] === "string" ? resolveReference(root, value["$ref"]) : value;
+  return isJsonObject(target) ? target : {};
+}
+
+async function documentFrom(text: string, source: string): Promise<OpenApiDocument> {
+  const parsed = parseDocument(text, source);
+  // The one place where the schema of OpenAPI 3.1 does not see that a reference may stand.
+  const { paths } = parsed;
+  const items = isJsonObject(paths)
+    ? Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, resolved(parsed, item)]))
+    : paths;
+  const root: JsonObject = { ...parsed, ...(items !== undefined && { paths: items }) };
+  const { openapi } = root;
+  const version = typeof openapi === "string" ? /^3\.[01](?=\.)/.exec(openapi)?.[0] : undefined;
+  if (version !== "3.0" && version !== "3.1")
+    throw new Error(`${source} is no OpenAPI document of version 3.0 or 3.1 (its member openapi says so)`);
+  try {
+    await assertValidDocument(root);
+  } catch (error) {
+    throw new Error(`${source} is no valid OpenAPI document (${reasonOf(error)})`, { cause: error });
+  }
+  return { version, root };
+}
+
+/** Through JSON, so that nothing is in it that JSON has no form for, and every part is there once. */
+function parseDocument(text: string, source: string): JsonObject {
+  if (text.length > MAX_LENGTH) throw new Error(`${source} is longer than ${MAX_LENGTH} characters`);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(JSON.stringify(parseYaml(text)) ?? "null");
+  } catch (error) {
+    // The first line says what is wrong and where; those after it repeat the document.
+    throw new Error(`${source} cannot be read as JSON or YAML (${reasonOf(error).split("\n")[0]})`, {
+      cause: error,
+    });
+  }
+  if (isJsonObject(parsed)) return parsed;
+  throw new Error(`${source} is no OpenAPI document`);
+}
+
+/** By JSON Pointer in a URI fragment (RFC 6901, section 6). */
+function valueAt(root: JsonObject, reference: string): JsonValue {
+  if (!reference.startsWith("#/"))
+    throw new Error(`the reference ${reference} leads out of the document; put all of it into one file`);
+  let value: JsonValue | undefined = root;
+  for (const part of reference.slice(2).split("/")) {
+    const step = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (Array.isArray(value)) value = value[Number(step)];
+    else value = isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+    if (value === undefined) throw new Error(`the reference ${reference} leads to nothing`);
+  }
+  return value;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,103 @@
+import { ToolgateError } from "../../../domain/errors.ts";
+import type { JsonObject } from "../../../domain/json.ts";
+import { neverConnected, openGuardedFetch, type OpenFetch } from "../../../outbound/guarded-fetch.ts";
+import type { BackendOptions } from "../backend-options.ts";
+import type { Backend, BackendCall, BackendDescription } from "../backend.ts";
+import { callFailed, failedAfterWork } from "../failure.ts";
+import { secretsOfHeader } from "../headers.ts";
+import { isUrl, type HttpSection } from "../settings.ts";
+import { readResponse } from "./read-response.ts";
+import { fetchDocument, readDocumentFile } from "./document.ts";
+import { planOperation, type OperationPlan } from "./operation-plan.ts";
+import { composeRequest, type ComposedRequest } from "./request.ts";
+
+/** Longest OpenAPI document that is fetched, bytes. */
+const DOCUMENT_BYTES = 8 * 1024 * 1024;
+
+/** One operation of an API that an OpenAPI document describes. Its connections are kept for the calls to come. */
+export class HttpBackend implements Backend {
+  readonly #options: BackendOptions<HttpSection>;
+  readonly #server: OpenFetch;
+  readonly #secrets: readonly string[];
+  #plan: OperationPlan | undefined;
+
+  constructor(options: BackendOptions<HttpSection>) {
+    this.#options = options;
+    this.#server = openGuardedFetch({ ...options.guard, maxBytes: options.maxResponseBytes });
+    this.#secrets = Object.values(options.headers).flatMap(secretsOfHeader);
+  }
+
+  async describe(signal: AbortSignal): Promise<BackendDescription> {
+    const { section, headers, guard } = this.#options;
+    const document = isUrl(section.openapi)
+      ? await this.#fetchDocument(section.openapi, signal)
+      : await readDocumentFile(section.openapi);
+    this.#plan = planOperation(document, section, Object.keys(headers), guard);
+    return { description: this.#plan.description, inputSchema: this.#plan.inputs.schema };
+  }
+
+  check(params: JsonObject): void {
+    composeRequest(this.#requirePlan(), params);
+  }
+
+  async call(params: JsonObject, { signal, idempotencyKey }: BackendCall): Promise<JsonObject> {
+    const { tool, headers, maxResponseBytes } = this.#options;
+    const plan = this.#requirePlan();
+    const request = composeRequest(plan, params);
+    const keyed = idempotencyKey !== undefined && plan.method !== "GET";
+    const repeatable = keyed ? { "Idempotency-Key": idempotencyKey } : {};
+    const answer = await this.#send(plan, request, { ...repeatable, ...headers }, signal);
+    return readResponse(answer, {
+      tool,
+      documentedTypes: plan.responseTypes,
+      secrets: this.#secrets,
+      maxBytes: maxResponseBytes,
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#server.close();
+  }
+
+  async #send(
+    { method, responseTypes: answers }: OperationPlan,
+    { url, headers, body }: ComposedRequest,
+    own: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const all = { ...headers, Accept: acceptOf(answers), "User-Agent": "toolgate", ...own };
+    try {
+      return await this.#server.fetch(url, {
+        method,
+        headers: all,
+        signal,
+        ...(body !== undefined && { body }),
+      });
+    } catch (error) {
+      if (error instanceof ToolgateError) throw error;
+      const asked = neverConnected(error) ? callFailed : failedAfterWork;
+      throw asked(this.#options.tool, "the server cannot be reached", error);
+    }
+  }
+
+  async #fetchDocument(url: string, signal: AbortSignal) {
+    const source = openGuardedFetch({ ...this.#options.guard, maxBytes: DOCUMENT_BYTES });
+    try {
+      return await fetchDocument(url, source.fetch, signal);
+    } finally {
+      await source.close();
+    }
+  }
+
+  #requirePlan(): OperationPlan {
+    if (!this.#plan) throw new TypeError("describe() comes first");
+    return this.#plan;
+  }
+}
+
+/** What the document promises, JSON before everything else where it promises nothing. */
+function acceptOf(answers: readonly string[]): string {
+  return answers.length > 0
+    ? [...new Set(answers)].join(", ")
+    : "application/json, text/plain;q=0.9, */*;q=0.8";
+}

@@ -1,0 +1,77 @@
+import { isIP } from "node:net";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/json.ts";
+import { mayConnect, networkFor, type Guard } from "../../../outbound/address-guard.ts";
+import { isUrl, type HttpSection } from "../settings.ts";
+import type { OpenApiDocument } from "./document.ts";
+import { inputsOf } from "./inputs.ts";
+import { findOperation, type Operation } from "./operation.ts";
+import type { RequestPlan } from "./request.ts";
+
+/** How an operation is called. */
+export interface OperationPlan extends RequestPlan {
+  readonly method: Operation["method"];
+  readonly description: string | undefined;
+  /** Media types that the document promises; empty: it does not say. */
+  readonly responseTypes: readonly string[];
+}
+
+/**
+ * Works out how an operation is called.
+ * @param headers that the operator sets
+ * @throws Error with a sentence for the operator
+ */
+export function planOperation(
+  document: OpenApiDocument,
+  section: HttpSection,
+  headers: readonly string[],
+  guard: Guard,
+): OperationPlan {
+  const operation = findOperation(document, section.operation_id);
+  const inputs = inputsOf(document, operation, headers);
+  const { method, path, description, responseTypes: answers } = operation;
+  const server = serverOf(section, operation, guard);
+  const named = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name);
+  const missing = named.filter(
+    (name) => !inputs.parameters.some((one) => one.location === "path" && one.name === name),
+  );
+  if (missing.length > 0)
+    throw new Error(`has the path ${path} without the parameters ${missing.join(", ")}`);
+  const filled = server.pathname.replace(/\/$/, "") + path.replaceAll(/\{[^{}]+\}/g, "x");
+  if (!path.startsWith("/") || /[?#]/.test(path) || new URL(server.origin + filled).pathname !== filled)
+    throw new Error(`has the path ${path}, which is none that an address can have`);
+  return { method, path, description, responseTypes: answers, inputs, server };
+}
+
+/**
+ * The operator's server, or the first of the document, with the defaults of its variables. What a fetched document says alone leads nowhere
+ * else than where it was fetched from: the operator's secrets are sent there.
+ */
+function serverOf(section: HttpSection, { server: declared }: Operation, guard: Guard): URL {
+  const { openapi, server_url } = section;
+  const text = server_url ?? (declared && withVariables(declared));
+  const server = text === undefined ? null : URL.parse(text, isUrl(openapi) ? openapi : undefined);
+  if (!server || !/^https?:$/.test(server.protocol))
+    throw new Error("names no server with an address; set server_url");
+  if (server_url === undefined && isUrl(openapi) && server.origin !== new URL(openapi).origin)
+    throw new Error(
+      `names the server ${server.origin}, another one than its own; set server_url if that is right`,
+    );
+  if (server.search !== "" || server.hash !== "" || server.username !== "" || server.password !== "")
+    throw new Error(
+      "names a server with a query, a fragment or a user; set server_url to an address without",
+    );
+  const host = server.hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) !== 0 && !mayConnect(host, networkFor(guard, host)))
+    throw new Error(`names the server ${host}, where no connection is made; see network and allow_hosts`);
+  return server;
+}
+
+function withVariables(server: JsonObject): string | undefined {
+  const { url, variables } = server;
+  if (typeof url !== "string") return undefined;
+  return url.replaceAll(/\{([^{}]+)\}/g, (written, name: string) => {
+    const variable: JsonValue | undefined = isJsonObject(variables) ? variables[name] : undefined;
+    const value = isJsonObject(variable) ? variable["default"] : undefined;
+    return typeof value === "string" ? value : written;
+  });
+}

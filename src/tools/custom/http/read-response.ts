@@ -1,0 +1,100 @@
+import { isJsonObject, type JsonObject } from "../../../domain/json.ts";
+import { ResponseTooLongError } from "../../../outbound/guarded-fetch.ts";
+import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
+import { omitted } from "../omitted.ts";
+import { holdsSecret } from "../result-check.ts";
+import { charsetOf, isJsonType, isDocumented, mediaTypeOf } from "./media-type.ts";
+
+/** Seconds to wait when a busy server does not say how long, and the most that is passed on when it does. */
+const DEFAULT_RETRY_SECONDS = 5;
+const MAX_RETRY_SECONDS = 300;
+
+/** What an answer is read with. */
+export interface ReadOptions {
+  /** The tool's name, for what the caller is told. */
+  readonly tool: string;
+  /** Media types that the document promises; empty: it does not say. */
+  readonly documentedTypes: readonly string[];
+  readonly secrets: readonly string[];
+  /** Longest answer that is read, bytes. */
+  readonly maxBytes: number;
+}
+
+/**
+ * Makes a result of a server's answer: a JSON object as it is; other JSON as `{value}`; text as `{text}`; anything else as
+ * `{base64, media_type}`; nothing as `{}`; one that is only too long as what says so.
+ * @throws ToolgateError for every other status than success, and for what the document does not promise
+ */
+export async function readResponse(answer: Response, reading: ReadOptions): Promise<JsonObject> {
+  const { tool } = reading;
+  if (answer.status < 200 || answer.status > 299) {
+    await answer.body?.cancel();
+    throw refusal(tool, answer);
+  }
+  const body = await bodyOf(answer, tool);
+  if (body?.length === 0) return {};
+  const contentType = answer.headers.get("content-type") ?? "application/octet-stream";
+  const mediaType = mediaTypeOf(contentType);
+  if (!isDocumented(mediaType, reading.documentedTypes))
+    throw failedAfterWork(
+      tool,
+      "the server answered with another kind of content than it promises",
+      mediaType,
+    );
+  if (!body)
+    return omitted("too_long", `the answer is longer than ${reading.maxBytes} bytes`, lengthOf(answer));
+  // Here for content that is not passed on as text; what JSON and charsets hide is looked for in the result.
+  if (holdsSecret(body.toString("latin1"), reading.secrets))
+    throw failedAfterWork(tool, "the server's answer repeats what was meant for it alone", undefined);
+  try {
+    return resultOf(body, mediaType, contentType);
+  } catch (error) {
+    throw failedAfterWork(tool, "the server's answer could not be read", error);
+  }
+}
+
+function resultOf(body: Buffer, mediaType: string, contentType: string): JsonObject {
+  if (isJsonType(mediaType)) {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    if (isJsonObject(value)) return value;
+    const wrapped: unknown = { value };
+    return isJsonObject(wrapped) ? wrapped : {};
+  }
+  if (mediaType.startsWith("text/"))
+    return { text: new TextDecoder(charsetOf(contentType), { fatal: true }).decode(body) };
+  return { base64: body.toString("base64"), media_type: mediaType };
+}
+
+/** Undefined: it is too long. */
+async function bodyOf(answer: Response, tool: string): Promise<Buffer | undefined> {
+  try {
+    return Buffer.from(await answer.arrayBuffer());
+  } catch (error) {
+    if (error instanceof ResponseTooLongError) return undefined;
+    throw failedAfterWork(tool, "the connection to the server broke", error);
+  }
+}
+
+/** What the server says of its length, bytes; null: nothing, or of its compressed form. */
+function lengthOf({ headers }: Response): number | null {
+  const length = headers.get("content-length") ?? "";
+  return headers.has("content-encoding") || !/^\d{1,15}$/.test(length) ? null : Number(length);
+}
+
+function refusal(tool: string, { status, headers }: Response): Error {
+  const cause = new Error(`HTTP ${status}`);
+  if (status === 429 || status === 503)
+    return unavailable(tool, "the server is busy", retryAfter(headers), cause);
+  if (status === 401 || status === 403)
+    return callFailed(tool, "the server refused the operator's credentials", cause);
+  if (status < 400) return callFailed(tool, "the server redirects elsewhere, which is not followed", cause);
+  if (status < 500) return callFailed(tool, `the server refused the call (HTTP ${status})`, cause);
+  return callFailed(tool, `the server failed (HTTP ${status})`, cause);
+}
+
+/** `Retry-After` in seconds (RFC 9110, 10.2.3); its date form is not worth trusting a foreign clock. */
+function retryAfter(headers: Headers): number {
+  const text = headers.get("retry-after") ?? "";
+  if (!/^\d{1,6}$/.test(text)) return DEFAULT_RETRY_SECONDS;
+  return Math.min(Math.max(Number(text), 1), MAX_RETRY_SECONDS);
+}

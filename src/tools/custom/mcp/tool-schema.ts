@@ -1,0 +1,42 @@
+import type { Tool } from "@modelcontextprotocol/client";
+import { isJsonObject, type JsonObject } from "../../../domain/json.ts";
+import { outputCheck } from "./output-check.ts";
+
+/**
+ * The schema of a tool's parameters, as its server says it.
+ * @throws Error with a sentence for the operator
+ */
+export function inputSchemaOf({ name, inputSchema, outputSchema }: Tool): JsonObject {
+  const schema: unknown = structuredClone(inputSchema);
+  if (!isJsonObject(schema) || schema["type"] !== "object")
+    throw new Error(`the tool ${name} takes no object of parameters`);
+  for (const [member, one] of [
+    ["inputSchema", schema],
+    ["outputSchema", outputSchema],
+  ] as const) {
+    const foreign = foreignReference(one);
+    if (foreign !== undefined)
+      throw new Error(
+        `the ${member} of the tool ${name} refers to ${foreign}; schemas must hold all that they refer to`,
+      );
+  }
+  // Found out now and not in a call, which would be lost by it.
+  const { $schema, ...rest } = outputSchema ?? {};
+  if (outputSchema) outputCheck().getValidator({ ...rest, ...($schema !== undefined && { $schema }) });
+  return schema;
+}
+
+/** A reference that leads out of a schema, the first that there is. */
+function foreignReference(schema: unknown): string | undefined {
+  const open: unknown[] = [schema];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== "object" || value === null) continue;
+    for (const [keyword, one] of Object.entries(value)) {
+      const refers = keyword === "$ref" || keyword === "$dynamicRef";
+      if (refers && typeof one === "string" && !one.startsWith("#")) return one.slice(0, 200);
+      open.push(one);
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,25 @@
+import { invalidField } from "../../domain/errors.ts";
+import { fieldPath } from "../../domain/field-path.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { MAX_RESULT_BYTES, sizeOf } from "./result-check.ts";
+
+/** Levels that parameters may nest: fewer than results, so that a server that repeats them stays within those. */
+const MAX_PARAMETER_DEPTH = 24;
+
+/** @throws ToolgateError INVALID_REQUEST for parameters that a server could not repeat within the bounds of results */
+export function requireBounded(params: JsonObject, maxResponseBytes: number): void {
+  for (const [member, value] of Object.entries(params)) {
+    if (sizeOf(value, MAX_PARAMETER_DEPTH - 1) === undefined)
+      throw invalidField(
+        fieldPath([member]),
+        `must not nest deeper than ${MAX_PARAMETER_DEPTH} levels with params`,
+      );
+  }
+  const most = Math.floor(maxResponseBytes / 2);
+  const size = sizeOf(params, MAX_PARAMETER_DEPTH) ?? 0;
+  if (size > MAX_RESULT_BYTES / 2 || Buffer.byteLength(JSON.stringify(params)) > most)
+    throw invalidField(
+      "params",
+      `must not be longer than ${most} bytes as JSON, or ${MAX_RESULT_BYTES / 2} as protobuf`,
+    );
+}

@@ -1,0 +1,72 @@
+import { celEnv, isCelError, parse, plan, type CelInput } from "@bufbuild/cel";
+import { invalidField } from "../../domain/errors.ts";
+import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { displayUsd, MAX_MICRO_USD, type MicroUsd } from "../../domain/money.ts";
+import { withinMs } from "./time-limit.ts";
+import { unknownNames } from "./expression-names.ts";
+
+/** Longest that the price of one call may take to compute, ms. */
+const LIMIT_MS = 100;
+
+/** What the price of a call is held between, in micro-USD. */
+export interface PriceBounds {
+  readonly minimum?: MicroUsd | undefined;
+  readonly maximum?: MicroUsd | undefined;
+}
+
+/** A price by the parameters of the call: an expression (CEL, Common Expression Language) over `params`, whose value is an int, in micro-USD. */
+export class PriceExpression {
+  readonly #evaluate: (params: CelInput) => unknown;
+  readonly #bounds: PriceBounds;
+
+  /** @throws Error with a sentence for the operator: it does not compile, or refers to more than `params` */
+  constructor(text: string, bounds: PriceBounds) {
+    const parsed = parse(text);
+    const env = celEnv();
+    const unknown = unknownNames(parsed.expr, ["params"], (name) => env.funcs.find(name) !== undefined);
+    if (unknown.length > 0)
+      throw new Error(`does not know ${[...new Set(unknown)].join(", ")}, but params alone`);
+    const evaluate = plan(env, parsed);
+    this.#evaluate = (params) => evaluate({ params });
+    this.#bounds = bounds;
+  }
+
+  /**
+   * What the call costs: the value of the expression, raised to the minimum and cut to the maximum.
+   * @throws ToolgateError INVALID_REQUEST where the expression has no value for these parameters, or none that is a price
+   */
+  priceOf(params: JsonObject): MicroUsd {
+    const value = this.#valueFor(params);
+    if (typeof value !== "bigint")
+      throw noPrice(
+        isCelError(value) ? value.message.slice(0, 200) : "the price expression's value is no whole number",
+      );
+    if (value < 1n) throw noPrice(`the price expression's value is ${value}, which is no price`);
+    const { minimum, maximum } = this.#bounds;
+    if (minimum !== undefined && value < minimum) return minimum;
+    if (maximum !== undefined && value > maximum) return maximum;
+    if (value > MAX_MICRO_USD) throw noPrice(`it would be more than ${displayUsd(MAX_MICRO_USD)}`);
+    return value;
+  }
+
+  #valueFor(params: JsonObject): unknown {
+    try {
+      return withinMs(LIMIT_MS, () => this.#evaluate(celInput(params)));
+    } catch (error) {
+      throw noPrice(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+function noPrice(why: string): Error {
+  return invalidField("params", `no price can be computed for them (${why}); change them`);
+}
+
+/** Whole numbers as int, other numbers as double; an object as a map of its members. */
+function celInput(value: JsonValue): CelInput {
+  if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map(celInput);
+  if (typeof value === "object" && value !== null)
+    return new Map(Object.entries(value).map(([name, member]) => [name, celInput(member)]));
+  return value;
+}

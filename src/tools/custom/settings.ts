@@ -1,0 +1,165 @@
+import { isIP } from "node:net";
+import path from "node:path";
+import type { Scope } from "../../domain/scope.ts";
+import { mayConnect, networkFor, type Guard } from "../../outbound/address-guard.ts";
+import type {
+  GrpcSection,
+  HttpSection,
+  McpSection,
+  PriceSection,
+  CustomToolSection,
+  CustomToolsSection,
+} from "./config.ts";
+import { headerProblem, isTextMetadata } from "./headers.ts";
+
+export type { GrpcSection, HttpSection, McpSection };
+
+/** What stands behind a tool. */
+export type Target =
+  | { readonly kind: "http"; readonly section: HttpSection }
+  | { readonly kind: "grpc"; readonly section: GrpcSection }
+  | { readonly kind: "mcp"; readonly section: McpSection };
+
+/** A tool of the operator's own, ready to be opened. */
+export interface CustomToolSettings {
+  readonly name: string;
+  /** Undefined: what the server says. */
+  readonly description: string | undefined;
+  readonly price: PriceSection;
+  readonly scope: Scope;
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+  /** With the values of the environment: secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly guard: Guard;
+  readonly target: Target;
+}
+
+/** The tools, or everything that is wrong with them. */
+export interface ResolvedTools {
+  readonly tools: readonly CustomToolSettings[];
+  /** Sentences for the operator, each with the path of the setting. */
+  readonly problems: readonly string[];
+}
+
+/** What the configuration file stands in. */
+export interface ConfigContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The folder that paths are relative to. */
+  readonly folder: string;
+  /** Names of tools that are there without any configuration. */
+  readonly reservedNames: readonly string[];
+}
+
+/** Joins the configuration file's `tools` part with the environment. */
+export function resolveCustomTools(section: CustomToolsSection, surroundings: ConfigContext): ResolvedTools {
+  const problems: string[] = nameProblems(section, surroundings.reservedNames);
+  const tools = section.map((entry, index) => {
+    const at = `tools[${index}]`;
+    const guard = { network: entry.network, allowHosts: new Set(entry.allow_hosts.map(hostOf)) };
+    problems.push(...addressProblems(at, entry, guard));
+    return {
+      name: entry.name,
+      description: entry.description,
+      price: entry.price,
+      scope: entry.scope,
+      timeoutMs: entry.timeout_ms,
+      maxResponseBytes: entry.max_response_bytes,
+      headers: headersOf(at, entry, surroundings.env, problems),
+      guard,
+      target: targetOf(entry, surroundings.folder),
+    };
+  });
+  return { tools, problems };
+}
+
+function nameProblems(section: CustomToolsSection, taken: readonly string[]): string[] {
+  const names = section.map(({ name }) => name);
+  return names.flatMap((name, index) => {
+    if (taken.includes(name))
+      return [`tools[${index}].name: ${name} is a tool of the gateway itself; take another name`];
+    return names.indexOf(name) < index
+      ? [`tools[${index}].name: ${name} is registered twice; take another name`]
+      : [];
+  });
+}
+
+function headersOf(
+  at: string,
+  { headers_env, grpc }: CustomToolSection,
+  env: ConfigContext["env"],
+  problems: string[],
+): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [header, variable] of Object.entries(headers_env)) {
+    const value = env[variable] ?? "";
+    const unfit =
+      grpc && !isTextMetadata(header) ? "is no name that metadata of gRPC can have as text" : undefined;
+    const problem = headerProblem(header, variable, value) ?? unfit;
+    if (problem === undefined) headers[header] = value;
+    else problems.push(`${at}.headers_env.${header}: ${problem}`);
+  }
+  return headers;
+}
+
+/** What is wrong with an address before anything is looked up. */
+function addressProblems(at: string, entry: CustomToolSection, guard: Guard): string[] {
+  return addressesOf(entry).flatMap(({ member, url }) => {
+    const { username, password, hostname } = url;
+    const problems: string[] = [];
+    if (username !== "" || password !== "")
+      problems.push(`${at}.${member}: must not hold a user name or password; put secrets into headers_env`);
+    const host = hostOf(hostname);
+    if (isIP(host) !== 0 && !mayConnect(host, networkFor(guard, host)))
+      problems.push(
+        mayConnect(host, "any")
+          ? `${at}.${member}: ${host} is a private address; name it in allow_hosts if the server is your own`
+          : `${at}.${member}: no server may be at ${host}`,
+      );
+    return problems;
+  });
+}
+
+function addressesOf({ http, grpc, mcp }: CustomToolSection): { member: string; url: URL }[] {
+  const addresses = [
+    { member: "http.openapi", text: http && isUrl(http.openapi) ? http.openapi : undefined },
+    { member: "http.server_url", text: http?.server_url },
+    { member: "grpc.address", text: grpc && `http://${grpc.address}` },
+    { member: "mcp.url", text: mcp?.url },
+  ];
+  return addresses.flatMap(({ member, text }) => {
+    const url = text === undefined ? null : URL.parse(text);
+    return url ? [{ member, url }] : [];
+  });
+}
+
+function targetOf({ http, grpc, mcp }: CustomToolSection, folder: string): Target {
+  if (http) {
+    const openapi = isUrl(http.openapi) ? http.openapi : path.resolve(folder, http.openapi);
+    return { kind: "http", section: { ...http, openapi } };
+  }
+  if (grpc) {
+    const { descriptor_set, tls } = grpc;
+    const section = {
+      ...grpc,
+      ...(descriptor_set !== undefined && { descriptor_set: path.resolve(folder, descriptor_set) }),
+      ...(typeof tls === "object" && { tls: { ca_file: path.resolve(folder, tls.ca_file) } }),
+    };
+    return { kind: "grpc", section };
+  }
+  if (mcp) return { kind: "mcp", section: mcp };
+  throw new TypeError("the schema asks for one of http, grpc and mcp");
+}
+
+/** Whether an OpenAPI document lies at an address and not in a file. */
+export function isUrl(text: string): boolean {
+  return /^https?:\/\//i.test(text);
+}
+
+/** A host as a URL writes it, addresses of IPv6 without their brackets: whatever way it was written, there is one form to compare. */
+function hostOf(text: string): string {
+  const bare = text.replace(/^\[|\]$/g, "");
+  const written = isIP(bare) === 6 ? `[${bare}]` : bare;
+  const hostname = URL.parse(`http://${written}/`)?.hostname ?? bare.toLowerCase();
+  return hostname.replace(/^\[|\]$/g, "");
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it } from "vitest";
+import type { Backend } from "../../../src/tools/custom/backend.ts";
+import { describeUntilKnown } from "../../../src/tools/custom/describe-until-known.ts";
+import { planOperation } from "../../../src/tools/custom/http/operation-plan.ts";
+import { FREE } from "../../../src/tools/custom/price.ts";
+import { CustomTool } from "../../../src/tools/custom/custom-tool.ts";
+import { openapi, operation, settingsOf } from "./http/third-party.ts";
+
+/** How a tool comes to be offered: its backend says what it takes, at once or at last. */
+
+const http = { openapi: "https://api.example/openapi.json", operation_id: "op" };
+const stopping = new AbortController();
+const context = {
+  caller: { accountId: "a", keyId: "k", scopes: new Set<never>(), operator: false } as never,
+  runId: undefined,
+  idempotencyKey: undefined,
+  signal: stopping.signal,
+};
+
+/** A backend that fails to describe itself so many times first. */
+function backend(failures: number, more: Partial<Backend> = {}): Backend & { asked: number } {
+  const one = {
+    asked: 0,
+    async describe() {
+      one.asked++;
+      if (one.asked <= failures) throw new Error("is not there yet");
+      return { description: "Says so itself.", inputSchema: { type: "object", additionalProperties: false } };
+    },
+    call: async () => ({}),
+    close: async () => {},
+    ...more,
+  };
+  return one;
+}
+
+const nested = (levels: number): object => (levels === 0 ? {} : { a: nested(levels - 1) });
+const toolOf = (behind: Backend, more: object = {}) =>
+  new CustomTool(settingsOf({ http, ...more }), behind, FREE);
+
+/** What is told while a tool is asked for. */
+function logLines() {
+  const lines: [level: string, retryInMs: unknown][] = [];
+  return {
+    lines,
+    info: () => lines.push(["info", undefined]),
+    warn: (bindings: object) =>
+      lines.push(["warn", "retryInMs" in bindings ? bindings.retryInMs : undefined]),
+  };
+}
+
+describe("a tool whose server is not there", () => {
+  it("is announced and asked for, with pauses that double, until it says what it takes", async () => {
+    const behind = backend(4);
+    const tool = toolOf(behind);
+    const log = logLines();
+    expect([tool.status, tool.description, tool.inputSchema]).toEqual([
+      "coming_soon",
+      "t",
+      { type: "object" },
+    ]);
+    expect(() => tool.prepare({})).toThrow(expect.objectContaining({ code: "TOOL_UNAVAILABLE" }));
+    await describeUntilKnown(tool, log, new AbortController().signal, 1);
+    expect([tool.status, tool.description]).toEqual(["active", "Says so itself."]);
+    expect(log.lines).toEqual([
+      ["warn", 1],
+      ["warn", 2],
+      ["warn", 4],
+      ["warn", 8],
+      ["info", undefined],
+    ]);
+    expect(() => tool.prepare({ a: 1 })).toThrow("params.a: is unknown, leave it out, there are no members");
+  });
+
+  it("is not asked for any more once the gateway closes", async () => {
+    const behind = backend(Number.POSITIVE_INFINITY);
+    const closing = new AbortController();
+    const asking = describeUntilKnown(toolOf(behind), logLines(), closing.signal, 3_600_000);
+    await expect.poll(() => behind.asked).toBe(1);
+    closing.abort();
+    await asking;
+    expect(behind.asked).toBe(1);
+  });
+});
+
+describe("a tool that is described", () => {
+  it("has the operator's words before the server's", async () => {
+    const tool = toolOf(backend(0), { description: "The operator's." });
+    await tool.describe(stopping.signal);
+    expect(tool.description).toBe("The operator's.");
+  });
+
+  it("is not offered with a schema that no list could carry, or that is none", async () => {
+    const withSchema = (inputSchema: object) =>
+      toolOf(
+        backend(0, {
+          describe: async () => ({ description: undefined, inputSchema: { type: "object", ...inputSchema } }),
+        }),
+      );
+    const long = withSchema({ description: "x".repeat(128 * 1024) });
+    await expect(long.describe(stopping.signal)).rejects.toThrow("is longer than 131072 bytes");
+    await expect(withSchema({ properties: 5 }).describe(stopping.signal)).rejects.toThrow(
+      "schema is invalid",
+    );
+    await expect(withSchema({ $ref: "#/$defs/nothing" }).describe(stopping.signal)).rejects.toThrow(
+      "resolve reference",
+    );
+    expect(long.status).toBe("coming_soon");
+  });
+
+  it.each<[string, object, string]>([
+    ["repeats a secret", { description: "Ask as Bearer the-secret-4711" }, "repeats a value of headers_env"],
+    [
+      "has one as a default",
+      { inputSchema: { default: "the-secret-4711" } },
+      "repeats a value of headers_env",
+    ],
+    [
+      "is half a character",
+      { inputSchema: { description: "\ud800" } },
+      "text or numbers that JSON cannot carry",
+    ],
+    [
+      "has no end of numbers",
+      { inputSchema: { maximum: 1e308 * 10 } },
+      "text or numbers that JSON cannot carry",
+    ],
+    ["nests too deeply", { inputSchema: { default: nested(31) } }, "nests deeper than 32 levels"],
+  ])("is not offered where what the server says %s, which no list could show", async (_, said, problem) => {
+    const { description, inputSchema } = { description: undefined, inputSchema: {}, ...said };
+    const describe = async () => ({ description, inputSchema: { type: "object", ...inputSchema } });
+    const tool = new CustomTool(
+      settingsOf({ http, headers_env: { Authorization: "KEY" } }, { KEY: "Bearer the-secret-4711" }),
+      backend(0, { describe }),
+      FREE,
+    );
+    await expect(tool.describe(stopping.signal)).rejects.toThrow(problem);
+    expect([tool.status, tool.description]).toEqual(["coming_soon", "t"]);
+  });
+
+  it("that is stopped, or breaks, tells the caller so and nothing else", async () => {
+    const broken = toolOf(backend(0, { call: () => Promise.reject(new Error("10.1.2.3 said: secret")) }));
+    await broken.describe(new AbortController().signal);
+    await expect(broken.prepare({}).run(context)).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: "t: the server's answer could not be had; nothing was charged",
+    });
+    stopping.abort();
+    await expect(broken.prepare({}).run(context)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining("the service is shutting down"),
+    });
+  });
+});
+
+it("a document that was fetched cannot send the operator's headers to another origin", () => {
+  const planFor = (url: string, more: object = {}) => {
+    const root = JSON.parse(
+      JSON.stringify(openapi({ "/a": { get: operation("op") } }, { servers: [{ url }] })),
+    );
+    return planOperation({ version: "3.1", root }, { ...http, ...more }, [], { network: "public" }).server
+      .href;
+  };
+  expect(planFor("/v2")).toBe("https://api.example/v2");
+  expect(() => planFor("https://evil.example/v2")).toThrow(
+    "names the server https://evil.example, another one than its own",
+  );
+  expect(() => planFor("http://api.example/v2")).toThrow("another one than its own");
+  expect(planFor("/v2", { server_url: "https://other.example/v2" })).toBe("https://other.example/v2");
+});

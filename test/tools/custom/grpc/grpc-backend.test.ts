@@ -1,0 +1,388 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { ServerCredentials, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import type { JsonObject } from "../../../../src/domain/json.ts";
+import type { Guard } from "../../../../src/outbound/address-guard.ts";
+import type { BackendOptions } from "../../../../src/tools/custom/backend-options.ts";
+import { GrpcBackend } from "../../../../src/tools/custom/grpc/grpc-backend.ts";
+import type { GrpcSection } from "../../../../src/tools/custom/grpc/section.ts";
+import { startGateway } from "../../../transport/gateway.ts";
+import { selfSigned } from "./certificate.ts";
+import { startOddServer, type OddServer, type OddServerOptions } from "./odd-server.ts";
+import { buildOddTypes, type OddTypes } from "./odd-types.ts";
+import { startRelay } from "./relay.ts";
+
+interface Settings extends Partial<Omit<BackendOptions<GrpcSection>, "section">> {
+  section?: Partial<GrpcSection>;
+}
+
+const HERE: Guard = { network: "public", allowHosts: new Set(["127.0.0.1"]) };
+const never = new AbortController().signal;
+
+describe("a gRPC method behind a tool", () => {
+  let types: OddTypes;
+  let server: OddServer;
+  let folder: string;
+
+  beforeAll(async () => {
+    types = await buildOddTypes();
+    server = await startOddServer(types);
+    folder = await mkdtemp(path.join(tmpdir(), "odd-files-"));
+  });
+  afterAll(() => server.close());
+
+  function open(method: string, { section, ...settings }: Settings = {}): GrpcBackend {
+    const backend = new GrpcBackend({
+      tool: "odd_tool",
+      section: {
+        address: `127.0.0.1:${server.port}`,
+        method: `odd.v1.OddService/${method}`,
+        tls: false,
+        ...section,
+      },
+      headers: { authorization: "Bearer the-secret" },
+      timeoutMs: 20_000,
+      maxResponseBytes: 100_000,
+      guard: HERE,
+      ...settings,
+    });
+    onTestFinished(() => backend.close());
+    return backend;
+  }
+
+  async function another(options: OddServerOptions): Promise<OddServer> {
+    const one = await startOddServer(types, options);
+    onTestFinished(() => one.close());
+    return one;
+  }
+
+  function call(backend: GrpcBackend, params: JsonObject, signal = never): Promise<JsonObject> {
+    return backend.call(params, { signal, idempotencyKey: "run_1" });
+  }
+
+  function descriptorSet(set = types.set): Promise<string> {
+    const file = path.join(folder, `${Math.random()}.binpb`);
+    return writeFile(file, toBinary(FileDescriptorSetSchema, set)).then(() => file);
+  }
+
+  describe("describes itself", () => {
+    it.each(["v1", "v1alpha"] as const)("by the server's reflection, %s", async (reflection) => {
+      const { port } = await another({ reflection });
+      const backend = open("Perform", { section: { address: `127.0.0.1:${port}` } });
+      const { inputSchema } = await backend.describe(never);
+      expect(inputSchema).toMatchObject({ type: "object", properties: { what: { type: "string" } } });
+      expect(await call(backend, { what: "hello" })).toEqual({ text: "hello" });
+    });
+
+    it("by a file, with its comments, before the server is there", async () => {
+      const backend = open("Echo", { section: { descriptor_set: types.file, address: "127.0.0.1:1" } });
+      expect((await backend.describe(never)).description).toBe(
+        "Gives back what it gets.\n\nNothing is kept.",
+      );
+    });
+
+    it.each([
+      ["Watch", "odd.v1.OddService/Watch is a streaming method"],
+      ["Now", "odd.v1.OddService/Now answers with google.protobuf.Timestamp, which is no object in JSON"],
+      ["Nowhere", "odd.v1.OddService has no method Nowhere; there is Echo, Rules"],
+    ])("says why %s can be no tool", async (method, problem) => {
+      await expect(open(method).describe(never)).rejects.toThrow(problem);
+    });
+
+    it("names the services that the server has instead of the one asked for", async () => {
+      const backend = open("Echo", { section: { method: "no.v1.Service/Echo" } });
+      await expect(backend.describe(never)).rejects.toThrow(
+        "no service no.v1.Service; it has odd.v1.OddService",
+      );
+    });
+
+    it("asks for a file where there is no reflection", async () => {
+      const { port } = await another({ reflection: "none" });
+      const backend = open("Echo", { section: { address: `127.0.0.1:${port}` } });
+      await expect(backend.describe(never)).rejects.toThrow("name a file in descriptor_set");
+    });
+
+    it("asks for the imports that a file leaves out", async () => {
+      const file = types.set.file.filter(({ name }) => name !== "buf/validate/validate.proto");
+      const section = { descriptor_set: await descriptorSet(create(FileDescriptorSetSchema, { file })) };
+      await expect(open("Echo", { section }).describe(never)).rejects.toThrow(
+        /imports buf\/validate\/validate.proto and does not hold it; build it with its imports/,
+      );
+    });
+
+    it("does without the files that every library has", async () => {
+      const file = types.set.file.filter(({ name }) => !name.startsWith("google/protobuf/"));
+      const section = { descriptor_set: await descriptorSet(create(FileDescriptorSetSchema, { file })) };
+      expect((await open("Echo", { section }).describe(never)).inputSchema["type"]).toBe("object");
+    });
+
+    it("says when a file is none of descriptors, or not there", async () => {
+      const text = path.join(folder, "text.binpb");
+      await writeFile(text, "message X {}");
+      await expect(open("Echo", { section: { descriptor_set: text } }).describe(never)).rejects.toThrow(
+        "is no google.protobuf.FileDescriptorSet",
+      );
+      await expect(open("Echo", { section: { descriptor_set: `${text}x` } }).describe(never)).rejects.toThrow(
+        "cannot be read",
+      );
+    });
+
+    it("waits no longer than it is told to", async () => {
+      const backend = open("Echo", { section: { address: "127.0.0.1:1" } });
+      await expect(backend.describe(AbortSignal.timeout(20))).rejects.toThrow("did not describe itself");
+    });
+  });
+
+  describe("is called", () => {
+    it("with everything that JSON cannot say as it is, and answers so", async () => {
+      const params = {
+        aInt64: "-9223372036854775808",
+        aUint64: "18446744073709551615",
+        aDouble: "NaN",
+        aBytes: "AAEC/w==",
+        aColour: "COLOUR_NEGATIVE",
+        byLong: { "-5": "five" },
+        byName: { __proto: { aString: "deep" } },
+        inner: { inner: { more: [{ maybe: 0 }] } },
+        chosenNull: null,
+        at: "2026-11-21T10:00:00.5Z",
+        during: "-1.500s",
+        struct: { any: ["thing", null] },
+        value: null,
+        mask: "a,bC.d",
+        longValue: "7",
+        "called-otherwise": "so",
+      };
+      const result = await call(open("Echo"), params);
+      expect(result).toMatchObject({ ...params, at: "2026-11-21T10:00:00.500Z" });
+      // What is zero is said, too.
+      expect(result).toMatchObject({ aInt32: 0, aBool: false, longs: [] });
+    });
+
+    it("with nothing, for nothing", async () => {
+      expect(await call(open("Nothing"), {})).toEqual({});
+    });
+
+    it("with the operator's metadata, the run as idempotency-key and a deadline", async () => {
+      await call(open("Perform"), { what: "x" });
+      const { metadata, deadline } = server.seen.at(-1)!;
+      expect(metadata.get("authorization")).toEqual(["Bearer the-secret"]);
+      expect(metadata.get("idempotency-key")).toEqual(["run_1"]);
+      expect(deadline).toBeGreaterThan(Date.now());
+      expect(deadline).toBeLessThan(Date.now() + 60_000);
+    });
+
+    it("over one connection", async () => {
+      const backend = open("Perform", { section: { descriptor_set: types.file } });
+      const before = server.connections();
+      await call(backend, { what: "first" });
+      await Promise.all([call(backend, { what: "second" }), call(backend, { what: "third" })]);
+      expect(server.connections()).toBe(before + 1);
+    });
+
+    it("and shows messages of any type that it knows", async () => {
+      expect(await call(open("Perform"), { what: "known" })).toMatchObject({
+        any: { "@type": "type.googleapis.com/odd.v1.Act", what: "inside" },
+      });
+    });
+
+    it("not at all with what protobuf does not read", async () => {
+      const backend = open("Echo");
+      await backend.describe(never);
+      const before = server.seen.length;
+      const refused = expect.objectContaining({
+        code: "INVALID_REQUEST",
+        message: expect.stringMatching(/^params: /),
+      });
+      expect(() => backend.check({ at: "0001-01-01T00:00:00+01:00" })).toThrow(refused);
+      await expect(call(backend, { at: "0001-01-01T00:00:00+01:00" })).rejects.toEqual(refused);
+      expect(server.seen.length).toBe(before);
+    });
+  });
+
+  describe("fails", () => {
+    it.each([
+      ["NOT_FOUND", "TOOL_FAILED", "odd_tool: the server answered NOT_FOUND; nothing was charged"],
+      ["INTERNAL", "TOOL_FAILED", "odd_tool: the server answered INTERNAL; nothing was charged"],
+      [
+        "UNAUTHENTICATED",
+        "TOOL_FAILED",
+        "odd_tool: the server answered UNAUTHENTICATED; nothing was charged",
+      ],
+      [
+        "UNAVAILABLE",
+        "UNAVAILABLE",
+        "odd_tool: the server is not available; nothing was charged, try again in 2 s",
+      ],
+    ] as const)("where the server answers %s, in words of its own", async (name, code, message) => {
+      const failure = call(open("Perform"), { what: "refuse", code: status[name] });
+      await expect(failure).rejects.toMatchObject({ code, message, cause: { details: "the reason why" } });
+    });
+
+    it("with the time after which the server wants to be asked again", async () => {
+      await expect(call(open("Perform"), { what: "patience" })).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+        retryAfterSeconds: 7,
+      });
+    });
+
+    it.each([
+      ["garbage", "the server's answer could not be read"],
+      ["unknown", "the server's answer could not be read"],
+    ])("where the answer is a %s", async (what, message) => {
+      const failure = call(open("Perform"), { what });
+      await expect(failure).rejects.toMatchObject({
+        code: "TOOL_FAILED",
+        message: `odd_tool: ${message}; nothing was charged`,
+        worked: true,
+      });
+    });
+
+    it("not where the answer is only too long: the result says so", async () => {
+      const reason = "the answer is longer than 100000 bytes";
+      expect(await call(open("Perform"), { what: "flood" })).toEqual({
+        omitted: "too_long",
+        reason,
+        bytes: null,
+      });
+    });
+
+    it("when nobody waits any longer, and tells the server so", async () => {
+      const leaving = new AbortController();
+      const failure = call(open("Perform"), { what: "wait" }, leaving.signal);
+      await vi.waitFor(() =>
+        expect(server.seen.at(-1)).toMatchObject({ method: "Perform", cancelled: false }),
+      );
+      leaving.abort();
+      await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED" });
+      await vi.waitFor(() => expect(server.seen.at(-1)!.cancelled).toBe(true));
+    });
+
+    it("at the time limit, which the server knows", async () => {
+      const failure = call(open("Perform", { timeoutMs: 300 }), { what: "wait" });
+      await expect(failure).rejects.toMatchObject({ message: expect.stringContaining("within 0.3 s") });
+    });
+
+    it("once, when the connection is cut amid a call; the next call makes another", async () => {
+      const one = await another({});
+      const backend = open("Perform", {
+        section: { address: `127.0.0.1:${one.port}`, descriptor_set: types.file },
+      });
+      const failure = call(backend, { what: "wait" });
+      await vi.waitFor(() => expect(one.seen).toHaveLength(1));
+      one.cut();
+      await expect(failure).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      await vi.waitFor(
+        async () => expect(await call(backend, { what: "again" })).toEqual({ text: "again" }),
+        10_000,
+      );
+      expect(one.seen.filter(({ metadata }) => metadata.get("idempotency-key").length > 0)).toHaveLength(2);
+    });
+  });
+
+  describe("is connected to", () => {
+    it("nowhere in a private network, unless the host is allowed", async () => {
+      const before = server.connections();
+      const section = { descriptor_set: types.file };
+      const failure = call(open("Perform", { section, guard: { network: "public" } }), { what: "x" });
+      await expect(failure).rejects.toMatchObject({
+        code: "TOOL_FAILED",
+        cause: { code: status.PERMISSION_DENIED },
+      });
+      expect(server.connections()).toBe(before);
+    });
+
+    it("at the address that a name was found to have, looked up again when the connection is lost", async () => {
+      const asked: string[] = [];
+      const guard: Guard = {
+        network: "public",
+        allowHosts: new Set(["odd.test"]),
+        lookup: (name, _options, callback) => {
+          asked.push(name);
+          process.nextTick(() => callback(null, [{ address: "127.0.0.1", family: 4 }]));
+        },
+      };
+      const one = await another({});
+      const section = { descriptor_set: types.file, address: `Odd.test:${one.port}` };
+      const backend = open("Perform", { section, guard });
+      await call(backend, { what: "x" });
+      expect(asked).toEqual(["odd.test"]);
+      one.cut();
+      await vi.waitFor(async () => {
+        await call(backend, { what: "x" });
+        expect(asked.length).toBeGreaterThan(1);
+      }, 10_000);
+    });
+
+    it("without looking its name up over and over while nobody is there", async () => {
+      let asked = 0;
+      const guard: Guard = {
+        network: "any",
+        lookup: (_name, _options, callback) => {
+          asked += 1;
+          setImmediate(() => callback(null, [{ address: "127.0.0.1", family: 4 }]));
+        },
+      };
+      const gone = await startRelay(1);
+      gone.close();
+      const section = { descriptor_set: types.file, address: `odd.test:${gone.port}` };
+      const backend = open("Perform", { section, guard });
+      for (const what of ["once", "twice"])
+        await expect(call(backend, { what })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      const before = asked;
+      // Time for thousands, if each look-up led to the next.
+      for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      expect(asked - before).toBeLessThan(5);
+    });
+
+    it("never where clouds hand out credentials, whatever is allowed", async () => {
+      const guard: Guard = {
+        network: "any",
+        allowHosts: new Set(["odd.test"]),
+        lookup: (_name, _options, callback) => callback(null, [{ address: "169.254.169.254", family: 4 }]),
+      };
+      const section = { descriptor_set: types.file, address: `odd.test:${server.port}` };
+      await expect(call(open("Perform", { section, guard }), { what: "x" })).rejects.toMatchObject({
+        cause: { code: status.PERMISSION_DENIED, details: expect.stringContaining("odd.test") },
+      });
+    });
+
+    it("over TLS with certificates of the operator's own, which must be the server's", async () => {
+      const { certificate, key } = selfSigned("odd.test");
+      const credentials = ServerCredentials.createSsl(null, [{ private_key: key, cert_chain: certificate }]);
+      const one = await another({ credentials });
+      const ca_file = path.join(folder, "ca.pem");
+      await writeFile(ca_file, certificate);
+      const guard = (name: string): Guard => ({
+        network: "public",
+        allowHosts: new Set([name]),
+        lookup: (_name, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]),
+      });
+      const secured = (name: string, tls: GrpcSection["tls"]) =>
+        open("Perform", {
+          section: { descriptor_set: types.file, tls, address: `${name}:${one.port}` },
+          guard: guard(name),
+        });
+      expect(await call(secured("odd.test", { ca_file }), { what: "x" })).toEqual({ text: "x" });
+      await expect(call(secured("other.test", { ca_file }), { what: "x" })).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+      });
+      await expect(call(secured("odd.test", true), { what: "x" })).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+      });
+    });
+
+    it("at this very gateway, as at any server of gRPC", async () => {
+      const gateway = await startGateway();
+      onTestFinished(() => gateway.close());
+      const section = { address: gateway.grpcAddress, method: "toolgate.v1.HealthService/GetHealth" };
+      const backend = open("", { section, headers: {} });
+      expect((await backend.describe(never)).inputSchema).toMatchObject({ type: "object" });
+      expect(await call(backend, {})).toMatchObject({ status: expect.stringMatching(/./) });
+    });
+  });
+});

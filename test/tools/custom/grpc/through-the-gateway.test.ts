@@ -1,0 +1,139 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { McpBackend } from "../../../../src/tools/custom/mcp/mcp-backend.ts";
+import { secret } from "../../../support/record.ts";
+import { startWorld, type World } from "../../../support/world.ts";
+import { startOfficialServer, startWatchedServer, type OfficialServer } from "../mcp/servers.ts";
+import { startOddServer, type OddServer } from "./odd-server.ts";
+import { buildOddTypes } from "./odd-types.ts";
+
+/** Methods of a gRPC server and tools of an MCP server, registered in the configuration file and sold per call. */
+
+const KEY = secret("a header's value", "Bearer another-servers-key-4711");
+let grpc: OddServer;
+let mcp: OfficialServer;
+let world: World;
+
+beforeAll(async () => {
+  const types = await buildOddTypes();
+  [grpc, mcp] = await Promise.all([startOddServer(types), startOfficialServer("stateful")]);
+  const common = {
+    headers_env: { Authorization: "OTHER_KEY" },
+    allow_hosts: ["127.0.0.1"],
+    timeout_ms: 10_000,
+  };
+  const odd = { address: `127.0.0.1:${grpc.port}`, tls: false };
+  const tools = [
+    {
+      ...common,
+      name: "mirror",
+      price: { expression: "size(params.longs) * 30", minimum_microusd: 10 },
+      grpc: { ...odd, method: "odd.v1.OddService/Echo", descriptor_set: types.file },
+    },
+    {
+      ...common,
+      name: "perform",
+      price: { flat_microusd: 50 },
+      grpc: { ...odd, method: "odd.v1.OddService/Perform" },
+    },
+    { ...common, name: "add", price: { flat_microusd: 70 }, mcp: { url: mcp.url, tool: "add" } },
+    { ...common, name: "fail", price: { flat_microusd: 70 }, mcp: { url: mcp.url, tool: "fail" } },
+  ];
+  const config = path.join(await mkdtemp(path.join(tmpdir(), "sold-")), "toolgate.json");
+  await writeFile(config, JSON.stringify({ tools }));
+  world = await startWorld({ TOOLGATE_CONFIG: config, OTHER_KEY: KEY });
+  await vi.waitFor(
+    async () => {
+      const { tools } = (await world.get(undefined, "/mcp/capabilities")).body;
+      expect(tools.slice(-4).map((tool: { status: string }) => tool.status)).not.toContain("coming_soon");
+    },
+    { timeout: 50_000 },
+  );
+});
+afterAll(async () => {
+  expect(await world.violations()).toEqual([]);
+  await world.close();
+  grpc.close();
+  mcp.close();
+});
+
+describe("what is sold of other servers", () => {
+  it("is a method of gRPC, at the price of its parameters, with a receipt", async () => {
+    const agent = await world.agent({ balance: 1_000n });
+    const answer = await world.call(agent, "mirror", { longs: ["1", "9223372036854775807"], aBytes: "AAEC" });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        result: { longs: ["1", "9223372036854775807"], aBytes: "AAEC", aColour: "COLOUR_UNSPECIFIED" },
+        receipt: { debited_usdc_microusd: 60 },
+      },
+    });
+    const { metadata } = grpc.seen.at(-1)!;
+    expect(metadata.get("authorization")).toEqual([KEY]);
+    expect(metadata.get("idempotency-key")).toEqual([answer.body.receipt.run_id]);
+  });
+
+  it("is a tool of MCP, with a receipt", async () => {
+    const agent = await world.agent({ balance: 1_000n });
+    const answer = await world.call(agent, "add", { a: 20, b: 1 });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { result: { sum: 21 }, receipt: { debited_usdc_microusd: 70 } },
+    });
+    expect(mcp.calls().at(-1)?.headers).toMatchObject({
+      authorization: KEY,
+      "idempotency-key": answer.body.receipt.run_id,
+    });
+  });
+
+  it("could be this gateway's own tool, over the revision of MCP that it speaks", async () => {
+    const watched = await startWatchedServer(`${world.gateway.baseUrl}/mcp`);
+    const { apiKey } = await world.agent({ balance: 1_000n });
+    const backend = new McpBackend({
+      tool: "again",
+      section: { url: watched.url, tool: "add" },
+      headers: { authorization: `Bearer ${apiKey}` },
+      timeoutMs: 10_000,
+      maxResponseBytes: 100_000,
+      guard: { network: "any" },
+    });
+    const { signal } = new AbortController();
+    expect((await backend.describe(signal)).inputSchema).toMatchObject({ required: ["a", "b"] });
+    expect(await backend.call({ a: 2, b: 3 }, { signal, idempotencyKey: undefined })).toMatchObject({
+      sum: 5,
+    });
+    expect(watched.calls().map(({ headers }) => headers["mcp-protocol-version"])).toEqual(["2026-07-28"]);
+    await backend.close();
+    watched.close();
+  });
+
+  it.each([
+    ["mirror", { longs: [], a_int64: 1 }, /^params\.a_int64: /],
+    ["mirror", { longs: [], at: "0001-01-01T00:00:00+01:00" }, /^params: /],
+    ["perform", { what: 1 }, /^params\.what: /],
+    ["add", { a: 1 }, /^params\.b: /],
+  ])("by %s is nothing that its server would not read", async (tool, params, message) => {
+    const agent = await world.agent({ balance: 1_000n });
+    expect(await world.call(agent, tool, params)).toMatchObject({
+      status: 400,
+      body: { code: "INVALID_REQUEST", message: expect.stringMatching(message) },
+    });
+  });
+
+  it.each([
+    ["perform", { what: "refuse", code: status.NOT_FOUND }, 500, "TOOL_FAILED"],
+    ["perform", { what: "patience" }, 503, "UNAVAILABLE"],
+    // Its server gives back what was meant for it alone.
+    ["perform", { what: KEY }, 500, "TOOL_FAILED"],
+    ["fail", {}, 500, "TOOL_FAILED"],
+  ])("by %s(%o) costs nothing where it fails", async (tool, params, httpStatus, code) => {
+    const agent = await world.agent({ balance: 1_000n });
+    const answer = await world.call(agent, tool, params);
+    expect(answer).toMatchObject({ status: httpStatus, body: { code } });
+    expect(answer.body.message).not.toContain("the reason why");
+    expect((await world.call(agent, "get_status", {})).body.result.balance_usdc).toBe("0.001000");
+  });
+});

@@ -1,0 +1,347 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { LookupFunction } from "node:net";
+import { priceFrom } from "../../../../src/tools/custom/price.ts";
+import { CustomTool } from "../../../../src/tools/custom/custom-tool.ts";
+import {
+  backendOf,
+  CALL,
+  documentFolder,
+  json,
+  openapi,
+  operation,
+  settingsOf,
+  startThirdParty,
+  type ThirdParty,
+} from "./third-party.ts";
+
+/** A server of somebody else's that succeeds, lies, stalls, floods, redirects and cuts. */
+
+/** Servers inside, as a document may name them; each is the id of the operation that it does. */
+const INSIDE = [
+  "http://127.0.0.1:1",
+  "http://2130706433",
+  "http://0x7f.1",
+  "http://[::1]:1",
+  "http://[::ffff:7f00:1]",
+  "http://169.254.169.254",
+];
+
+const folder = documentFolder();
+let party: ThirdParty;
+let file: string;
+const open: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  party = await startThirdParty();
+  // One document for all, since each takes a while to be checked.
+  const inside = INSIDE.map((url, index) => [
+    `/inside/${index}`,
+    { post: operation(url, { servers: [{ url }] }) },
+  ]);
+  const paths = {
+    "/op": { post: operation("op") },
+    "/any": { post: { ...operation("any"), responses: {} } },
+    "/get": { get: operation("get") },
+    ...Object.fromEntries(inside),
+  };
+  file = folder.write("op.json", openapi(paths));
+});
+afterEach(() => {
+  party.received.length = 0;
+});
+afterAll(async () => {
+  await Promise.all(open.map((one) => one.close()));
+  await party.close();
+  folder[Symbol.dispose]();
+});
+
+type Entry = NonNullable<Parameters<typeof backendOf>[2]>;
+
+/** Calls an operation once, as the tool `t`. */
+async function call(answer: ThirdParty["answer"], entry: Entry = {}, operationId = "op"): Promise<unknown> {
+  party.answer = answer;
+  const known = entry.lookup ? undefined : JSON.stringify([operationId, entry]);
+  const tool = tools.get(known) ?? (await toolOf(entry, operationId));
+  if (known !== undefined) tools.set(known, tool);
+  const caller = { accountId: "a", keyId: "k", scopes: new Set<never>(), operator: false };
+  return tool
+    .prepare({})
+    .run({ caller, runId: "run_1", idempotencyKey: "claim_1", signal: CALL.signal } as never);
+}
+
+/** Those of the same settings are the same: a tool is described once, and lives through whatever its server does. */
+const tools = new Map<string | undefined, CustomTool>();
+
+async function toolOf(entry: Entry, operationId: string): Promise<CustomTool> {
+  const { lookup, env, ...rest } = entry;
+  const url = lookup ? party.url.replace("127.0.0.1", "api.example") : party.url;
+  const http = { openapi: file, operation_id: operationId };
+  const backend = await backendOf(file, url, { http: { ...http, server_url: url }, ...entry });
+  open.push(backend);
+  const tool = new CustomTool(settingsOf({ http, ...rest }, env), backend, await priceFrom({ free: true }));
+  await tool.describe(AbortSignal.timeout(60_000));
+  return tool;
+}
+
+describe("an answer becomes a result", () => {
+  it.each([
+    ["a JSON object", { "Content-Type": "application/json" }, '{"a":[1,"ü"]}', { a: [1, "ü"] }],
+    ["other JSON", { "Content-Type": "application/problem+json" }, "[1,2]", { value: [1, 2] }],
+    ["text", { "Content-Type": "text/plain; charset=iso-8859-1" }, Buffer.from([0xfc]), { text: "ü" }],
+    [
+      "an image",
+      { "Content-Type": "image/png" },
+      Buffer.from([1, 255]),
+      { base64: "Af8=", media_type: "image/png" },
+    ],
+    ["bytes of no kind", {}, "x", { base64: "eA==", media_type: "application/octet-stream" }],
+    ["nothing", { "Content-Type": "application/json" }, "", {}],
+    [
+      "compressed JSON",
+      { "Content-Type": "application/json", "Content-Encoding": "gzip" },
+      gzipSync('{"a":1}'),
+      { a: 1 },
+    ],
+  ])("%s", async (_, headers, body, result) => {
+    expect(await call((response) => response.writeHead(200, headers).end(body), {}, "any")).toEqual(result);
+  });
+
+  it("whatever words stand after the status", async () => {
+    const answer: ThirdParty["answer"] = (response) => {
+      response.writeHead(200, "Succ\u00e8s", { "Content-Type": "application/json" }).end("{}");
+    };
+    expect(await call(answer)).toEqual({});
+  });
+
+  it("and 204 an empty one", async () => {
+    expect(await call((response) => response.writeHead(204).end())).toEqual({});
+  });
+});
+
+describe("a server that does not do its work", () => {
+  it.each([
+    [400, /refused the call \(HTTP 400\)/],
+    [401, /refused the operator's credentials/],
+    [404, /refused the call \(HTTP 404\)/],
+    [500, /failed \(HTTP 500\)/],
+    [302, /redirects elsewhere, which is not followed/],
+    [307, /redirects elsewhere/],
+  ])("with HTTP %s is TOOL_FAILED, without its words", async (status, message) => {
+    const answer = call((response) =>
+      json(response, status, { secret_detail: "internal" }, { Location: `${party.url}/admin` }),
+    );
+    await expect(answer).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringMatching(message),
+    });
+    await expect(answer).rejects.toMatchObject({ worked: false });
+    await expect(answer).rejects.not.toThrow(/internal|127\.0\.0\.1/);
+    expect(party.received).toHaveLength(1);
+  });
+
+  it.each([
+    [429, "7", 7],
+    [503, "99999", 300],
+    [503, "Wed, 21 Oct 2026 07:28:00 GMT", 5],
+  ])("with HTTP %s and Retry-After %s is UNAVAILABLE", async (status, header, retryAfterSeconds) => {
+    const answer = call((response) => json(response, status, {}, { "Retry-After": header }));
+    await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds });
+  });
+
+  it.each<[string, ThirdParty["answer"], RegExp, object?]>([
+    [
+      "answers with a page instead of JSON",
+      (r) => r.setHeader("Content-Type", "text/html").end("<p>"),
+      /another kind of content/,
+    ],
+    [
+      "answers with JSON that is none",
+      (r) => r.setHeader("Content-Type", "application/json").end("{"),
+      /could not be read/,
+    ],
+    [
+      "answers in bytes that are no UTF-8",
+      (r) => r.setHeader("Content-Type", "application/json").end(Buffer.from([34, 255, 34])),
+      /could not be read/,
+    ],
+    [
+      "cuts its answer",
+      (r) =>
+        r
+          .writeHead(200, { "Content-Type": "application/json", "Content-Length": "100" })
+          .write('{"a":', () => r.destroy()),
+      /connection to the server broke/,
+    ],
+    ["cuts before it answers", (r) => r.destroy(), /cannot be reached/],
+    ["stalls", () => {}, /did not answer within 0\.2 s/, { timeout_ms: 200 }],
+    [
+      "stalls in its answer",
+      (r) => r.writeHead(200, { "Content-Type": "application/json" }).write("{"),
+      /did not answer within 0\.2 s/,
+      { timeout_ms: 200 },
+    ],
+  ])("and %s is TOOL_FAILED", async (_, answer, message, entry = {}) => {
+    const failure = call(answer, { ...entry });
+    await expect(failure).rejects.toMatchObject({ message: expect.stringMatching(message), worked: true });
+    // Nothing is sent twice: the server may have done its work.
+    expect(party.received).toHaveLength(1);
+  });
+
+  const largest = Array.from({ length: 500_000 }, () => 1);
+  it.each<[string, ThirdParty["answer"], object]>([
+    [
+      "floods",
+      (r) => flood(r),
+      { omitted: "too_long", reason: "the answer is longer than 2097152 bytes", bytes: null },
+    ],
+    [
+      "says how much there is",
+      (r) => r.setHeader("Content-Type", "application/json").end(JSON.stringify("x".repeat(2_097_151))),
+      { omitted: "too_long", reason: "the answer is longer than 2097152 bytes", bytes: 2_097_153 },
+    ],
+    [
+      "floods, compressed",
+      (r) =>
+        r
+          .writeHead(200, { "Content-Type": "application/json", "Content-Encoding": "gzip" })
+          .end(gzipSync(" ".repeat(4_000_000))),
+      { omitted: "too_long", reason: "the answer is longer than 2097152 bytes", bytes: null },
+    ],
+    [
+      "becomes too large for gRPC only as protobuf",
+      (r) => json(r, 200, largest),
+      { omitted: "too_long", reason: "the answer is longer than 4128768 bytes", bytes: 1_000_011 },
+    ],
+  ])("and %s has done its work, and the result says what is left out", async (_, answer, result) => {
+    expect(await call(answer)).toEqual(result);
+    expect(party.received).toHaveLength(1);
+  });
+
+  it("and answers with more than is read, of a kind that it does not promise, is TOOL_FAILED", async () => {
+    const failure = call((r) => r.setHeader("Content-Type", "text/html").end("x".repeat(3_000_000)));
+    await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED", worked: true });
+  });
+
+  it("and answers with a status that is none is hung up on", async () => {
+    let closed = false;
+    const failure = call((response) => {
+      response.once("close", () => (closed = true));
+      flood(response, 600);
+    });
+    await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect.poll(() => closed).toBe(true);
+  });
+
+  it("and repeats a secret, however it writes it, is TOOL_FAILED", async () => {
+    const token = "s3cr3t-token-value";
+    const headers_env = { Authorization: "TOKEN" };
+    const entry = { headers_env, env: { TOKEN: `Bearer ${token}` } };
+    const bodies = [
+      JSON.stringify({ you_sent: `Bearer ${token}` }),
+      JSON.stringify([Buffer.from(token).toString("base64")]),
+      `{"a":"${[...token].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join("")}"}`,
+      JSON.stringify({ [token]: 1 }),
+    ];
+    for (const body of bodies) {
+      const failure = call(
+        (response) => response.setHeader("Content-Type", "application/json").end(body),
+        entry,
+      );
+      await expect(failure).rejects.toMatchObject({
+        code: "TOOL_FAILED",
+        message: /repeats what was meant for it alone/,
+      });
+      expect(party.received.at(-1)?.headers.authorization).toBe(`Bearer ${token}`);
+      await expect(failure).rejects.not.toThrow(token);
+    }
+  });
+});
+
+describe("what a server is sent", () => {
+  it("has the claim as Idempotency-Key where it changes something, the operator's headers, and what the document promises in Accept", async () => {
+    await call((response) => json(response, 200, {}), {
+      headers_env: { "X-Key": "KEY" },
+      env: { KEY: "abcdef1" },
+    });
+    expect(party.received[0]).toMatchObject({
+      method: "POST",
+      url: "/op",
+      headers: {
+        "idempotency-key": "claim_1",
+        "x-key": "abcdef1",
+        accept: "application/json",
+        "user-agent": "toolgate",
+      },
+    });
+    await call((response) => json(response, 200, {}), {}, "get");
+    expect(party.received.at(-1)?.headers).not.toHaveProperty("idempotency-key");
+  });
+
+  it("comes over connections that are kept", async () => {
+    party.answer = (response) => json(response, 200, {});
+    const backend = await backendOf(file, party.url);
+    open.push(backend);
+    const before = party.connections;
+    for (let turn = 0; turn < 20; turn++) await backend.call({}, CALL);
+    expect(party.received).toHaveLength(20);
+    expect(party.connections - before).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("a server that is somewhere else than it says", () => {
+  const found = (...answers: string[]): { lookup: LookupFunction } => ({
+    lookup: (_, { all }, callback) => {
+      const address = answers.length > 1 ? (answers.shift() ?? "") : (answers[0] ?? "");
+      const family = address.includes(":") ? 6 : 4;
+      process.nextTick(() => (all ? callback(null, [{ address, family }]) : callback(null, address, family)));
+    },
+  });
+
+  it.each([
+    "127.0.0.1",
+    "10.0.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "::1",
+    "::ffff:127.0.0.1",
+    "fd00::1",
+    "fe80::1",
+    "64:ff9b::7f00:1",
+  ])("is not asked where its name means %s", async (address) => {
+    const failure = call((response) => json(response, 200, {}), found(address));
+    await expect(failure).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringMatching(/cannot be reached/),
+    });
+    expect(party.received).toEqual([]);
+  });
+
+  it("is asked where the operator allows its name, but never at addresses of this link", async () => {
+    const answer: ThirdParty["answer"] = (response) => json(response, 200, {});
+    const entry = { allow_hosts: ["API.example"] };
+    expect(await call(answer, { ...entry, ...found("127.0.0.1") })).toEqual({});
+    await expect(call(answer, { ...entry, ...found("169.254.169.254") })).rejects.toThrow(
+      /cannot be reached/,
+    );
+    await expect(call(answer, { ...entry, network: "any", ...found("169.254.169.254") })).rejects.toThrow(
+      /cannot be/,
+    );
+  });
+
+  it.each(INSIDE)("is a problem of the document where it names %s", async (url) => {
+    const backend = backendOf(file, "", { http: { openapi: file, operation_id: url }, allow_hosts: [] });
+    await expect(backend).rejects.toThrow(/names the server .* where no connection is made/);
+  });
+});
+
+/** Sends until nobody listens any more. */
+function flood(response: Parameters<ThirdParty["answer"]>[0], status = 200): void {
+  response.writeHead(status, { "Content-Type": "application/json" });
+  const more = () => {
+    while (!response.destroyed && response.write(" ".repeat(65_536)));
+    response.once("drain", more);
+  };
+  more();
+}

@@ -1,0 +1,125 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { LookupFunction } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { customToolsSchema } from "../../../../src/tools/custom/config.ts";
+import { HttpBackend } from "../../../../src/tools/custom/http/http-backend.ts";
+import { resolveCustomTools, type CustomToolSettings } from "../../../../src/tools/custom/settings.ts";
+
+/** A request as the server got it. */
+export interface Received {
+  method: string | undefined;
+  url: string | undefined;
+  headers: IncomingMessage["headers"];
+  body: string;
+}
+
+/** Somebody else's HTTP server, whose behaviour the test decides. */
+export interface ThirdParty {
+  readonly url: string;
+  readonly received: Received[];
+  /** How many connections were made to it. */
+  connections: number;
+  /** What it does with the next requests. */
+  answer: (response: ServerResponse, request: Received) => void;
+  close(): Promise<void>;
+}
+
+/** Starts it on a free port of 127.0.0.1, or on this one. */
+export async function startThirdParty(port = 0): Promise<ThirdParty> {
+  const server = createServer((request, response) => void handle(request, response));
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method, url, headers } = request;
+    const received = { method, url, headers, body: await text(request) };
+    party.received.push(received);
+    party.answer(response, received);
+  }
+  server.on("connection", () => party.connections++);
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("not a TCP address");
+  const party: ThirdParty = {
+    url: `http://127.0.0.1:${address.port}`,
+    received: [],
+    connections: 0,
+    answer: (response) => json(response, 200, { fine: true }),
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+  return party;
+}
+
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+) {
+  response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
+}
+
+/** An OpenAPI document with these paths. */
+export function openapi(paths: object, more: object = {}): object {
+  return { openapi: "3.1.0", info: { title: "test", version: "1" }, paths, ...more };
+}
+
+/** An operation that answers with JSON. */
+export function operation(operationId: string, more: object = {}): object {
+  const responses = { 200: { description: "fine", content: { "application/json": {} } } };
+  return { operationId, responses, ...more };
+}
+
+/** A folder for documents and configuration files, gone when it is disposed of. */
+export function documentFolder(): Disposable & { write(name: string, content: object | string): string } {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-registered-"));
+  return {
+    write(name, content) {
+      const file = path.join(folder, name);
+      writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+      return file;
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The settings of one tool, as the configuration file would say them. */
+export function settingsOf(entry: object, env: Record<string, string> = {}): CustomToolSettings {
+  const section = customToolsSchema.parse([{ name: "t", price: { flat_microusd: 10 }, ...entry }]);
+  const { tools, problems } = resolveCustomTools(section, { env, folder: "/", reservedNames: [] });
+  const [tool] = tools;
+  if (!tool || problems.length > 0) throw new Error(problems.join("\n"));
+  return tool;
+}
+
+/** A backend for the operation `op` of a document; the server may be at this machine unless `entry` says otherwise. */
+export async function backendOf(
+  file: string,
+  serverUrl: string,
+  {
+    lookup,
+    env,
+    ...entry
+  }: { lookup?: LookupFunction; env?: Record<string, string>; [member: string]: unknown } = {},
+): Promise<HttpBackend> {
+  const http = { openapi: file, operation_id: "op", server_url: serverUrl };
+  const { guard, target, ...settings } = settingsOf({ allow_hosts: ["127.0.0.1"], http, ...entry }, env);
+  if (target.kind !== "http") throw new Error("is for HTTP");
+  const backend = new HttpBackend({
+    ...settings,
+    tool: settings.name,
+    section: target.section,
+    guard: { ...guard, ...(lookup && { lookup }) },
+  });
+  await backend.describe(AbortSignal.timeout(60_000));
+  return backend;
+}
+
+/** The context of a call that nobody gives up. */
+export const CALL = { signal: new AbortController().signal, idempotencyKey: "claim_1" };

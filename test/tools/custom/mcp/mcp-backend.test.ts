@@ -1,0 +1,335 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import type { JsonObject } from "../../../../src/domain/json.ts";
+import type { BackendOptions } from "../../../../src/tools/custom/backend-options.ts";
+import { McpBackend } from "../../../../src/tools/custom/mcp/mcp-backend.ts";
+import type { McpSection } from "../../../../src/tools/custom/mcp/section.ts";
+import {
+  JSON_TYPE,
+  NEWEST,
+  reply,
+  startLyingServer,
+  startNewLyingServer,
+  startOfficialServer,
+  type Lie,
+  type OfficialServer,
+} from "./servers.ts";
+
+type Settings = Partial<Omit<BackendOptions<McpSection>, "section">>;
+
+const never = new AbortController().signal;
+
+function open(url: string, tool: string, settings: Settings = {}): McpBackend {
+  const backend = new McpBackend({
+    tool: "odd_tool",
+    section: { url, tool },
+    headers: { authorization: "Bearer the-secret" },
+    timeoutMs: 20_000,
+    maxResponseBytes: 100_000,
+    guard: { network: "public", allowHosts: new Set(["127.0.0.1"]) },
+    ...settings,
+  });
+  onTestFinished(() => backend.close());
+  return backend;
+}
+
+function call(backend: McpBackend, params: JsonObject = {}, signal = never): Promise<JsonObject> {
+  return backend.call(params, { signal, idempotencyKey: "run_1" });
+}
+
+describe.each(["stateful", "stateless"] as const)("a tool of a %s MCP server", (kind) => {
+  let server: OfficialServer;
+
+  beforeAll(async () => {
+    server = await startOfficialServer(kind);
+  });
+  afterAll(() => server.close());
+
+  it("says what it takes, on whatever page of the list it stands", async () => {
+    expect(await open(server.url, "add").describe(never)).toMatchObject({
+      description: "Adds two numbers.",
+      inputSchema: { type: "object", required: ["a", "b"] },
+    });
+    expect((await open(server.url, "flood").describe(never)).description).toBeUndefined();
+    await expect(open(server.url, "none").describe(never)).rejects.toThrow("has no tool none");
+  });
+
+  it("gives its structured content", async () => {
+    expect(await call(open(server.url, "add"), { a: 1, b: 2 })).toEqual({ sum: 3 });
+  });
+
+  it("gives its blocks as they came where nothing is structured, however they look", async () => {
+    expect(await call(open(server.url, "say"))).toEqual({
+      content: [
+        { type: "text", text: '{"looks":"like JSON"}' },
+        { type: "image", data: "AAEC", mimeType: "image/png" },
+        { type: "text", text: "and more" },
+      ],
+      text: '{"looks":"like JSON"}\nand more',
+    });
+  });
+
+  it("is called with the operator's headers and the run as Idempotency-Key, over one session", async () => {
+    const backend = open(server.url, "add");
+    await call(backend, { a: 1, b: 2 });
+    const before = server.seen.length;
+    await Promise.all([call(backend, { a: 3, b: 4 }), call(backend, { a: 5, b: 6 })]);
+    expect(server.seen.slice(before).map(({ message }) => message.method)).toEqual([
+      "tools/call",
+      "tools/call",
+    ]);
+    expect(server.calls().at(-1)?.headers).toMatchObject({
+      authorization: "Bearer the-secret",
+      "idempotency-key": "run_1",
+    });
+    // Nothing is listened to but answers.
+    expect(server.seen.filter(({ method }) => method === "GET")).toEqual([]);
+  });
+
+  it.each([
+    ["fail", "the server says that the call failed", "the reason why", false],
+    ["throw", "the server did not answer the call", "the reason why", false],
+    ["lie", "the server did not answer the call", "does not match the tool's output schema", true],
+  ])("that does %s is not paid for, and its words stay behind", async (tool, message, cause, worked) => {
+    await expect(call(open(server.url, tool))).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: `odd_tool: ${message}; nothing was charged`,
+      cause: { message: expect.stringContaining(cause) },
+      worked,
+    });
+  });
+
+  it("whose answer is only too long has done its work, and the result says so", async () => {
+    const reason = "the answer is longer than 100000 bytes";
+    expect(await call(open(server.url, "flood"))).toEqual({ omitted: "too_long", reason, bytes: null });
+  });
+
+  it("is told when nobody waits any longer", async () => {
+    const leaving = new AbortController();
+    const failure = call(open(server.url, "wait"), {}, leaving.signal);
+    await vi.waitFor(() => expect(server.calls().at(-1)?.message.params?.name).toBe("wait"));
+    const { id } = server.calls().at(-1)!.message;
+    leaving.abort();
+    await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await vi.waitFor(() =>
+      expect(server.seen.at(-1)!.message).toMatchObject({
+        method: "notifications/cancelled",
+        params: { requestId: id },
+      }),
+    );
+  });
+});
+
+describe("a session with an MCP server", () => {
+  it("is begun anew where the server has forgotten it, and the call is sent again", async () => {
+    const server = await startOfficialServer("stateful");
+    onTestFinished(() => server.close());
+    const backend = open(server.url, "add");
+    await call(backend, { a: 1, b: 1 });
+    server.forget();
+    expect(await call(backend, { a: 2, b: 2 })).toEqual({ sum: 4 });
+    expect(server.calls()).toHaveLength(3);
+    const ids = server.calls().map(({ headers }) => headers["mcp-session-id"]);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it("is none in the newest revision, in which each request stands for itself", async () => {
+    const structuredContent = { sum: 3 };
+    const server = await startNewLyingServer((response, id) =>
+      reply(response, id, { ...NEWEST, content: [], structuredContent }),
+    );
+    onTestFinished(() => server.close());
+    expect(await call(open(server.url, "odd"))).toEqual({ sum: 3 });
+    const methods = server.seen.map(({ message }) => message.method);
+    expect(new Set(methods)).toEqual(new Set(["server/discover", "tools/list", "tools/call"]));
+  });
+
+  it("ends with the tool, and the server is told", async () => {
+    const server = await startOfficialServer("stateful");
+    onTestFinished(() => server.close());
+    const backend = open(server.url, "throw");
+    await expect(call(backend)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await expect(call(backend)).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    await backend.close();
+    const [first, second] = server.calls().map(({ headers }) => headers["mcp-session-id"]);
+    expect(first).toBe(second);
+    const ended = server.seen.filter(({ method }) => method === "DELETE");
+    expect(ended.map(({ headers }) => headers["mcp-session-id"])).toContain(first);
+  });
+
+  it("is begun by one call for all, whether or not that one is given up", async () => {
+    const server = await startOfficialServer("stateful");
+    onTestFinished(() => server.close());
+    const backend = open(server.url, "add");
+    await backend.describe(never);
+    const leaving = new AbortController();
+    const first = call(backend, { a: 1, b: 1 }, leaving.signal);
+    const second = call(backend, { a: 2, b: 2 });
+    leaving.abort();
+    await expect(first).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    expect(await second).toEqual({ sum: 4 });
+  });
+
+  it("answers no request of the server", async () => {
+    const server = await startOfficialServer("stateful");
+    onTestFinished(() => server.close());
+    expect(await call(open(server.url, "beg"))).toMatchObject({ text: expect.stringContaining("-32601") });
+    const [opened] = server.seen.filter(({ message }) => message.method === "initialize");
+    expect(opened?.message.params).toMatchObject({ capabilities: {} });
+  });
+});
+
+describe("an MCP server that lies", () => {
+  const stream = { "content-type": "text/event-stream" };
+  const answer = (id: number | undefined, result: object) =>
+    `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`;
+
+  async function lying(lie: Lie, tool?: object) {
+    const server = await startLyingServer(lie, tool);
+    onTestFinished(() => server.close());
+    return server;
+  }
+
+  it.each<[string, Lie]>([
+    ["cuts the stream before its answer", (response) => response.writeHead(200, stream).end(": soon\n\n")],
+    ["breaks the connection", (response) => response.destroy()],
+    [
+      "breaks the stream",
+      (response) => response.writeHead(200, stream).write(": soon\n\n", () => response.destroy()),
+    ],
+    ["answers with no JSON", (response) => response.writeHead(200, JSON_TYPE).end("{")],
+    [
+      "answers with a page",
+      (response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>"),
+    ],
+    ["answers with no result of a tool", (response, id) => reply(response, id, { content: "none" })],
+    ["answers with an error of HTTP", (response) => response.writeHead(500).end("the reason why")],
+    ["forgets a session that it never gave", (response) => response.writeHead(404).end()],
+    ["leads elsewhere", (response) => response.writeHead(307, { location: "/mcp" }).end()],
+    ["asks for a login", (response) => response.writeHead(401, { "www-authenticate": "Bearer" }).end()],
+  ])("and %s fails the call, which is sent once", async (_, lie) => {
+    const server = await lying(lie);
+    await expect(call(open(server.url, "odd"))).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: "odd_tool: the server did not answer the call; nothing was charged",
+    });
+    expect(server.calls()).toHaveLength(1);
+    // Nothing else was asked, such as who gives out tokens.
+    expect(server.seen.every(({ method }) => method === "POST")).toBe(true);
+  });
+
+  it.each<[string, Lie]>([
+    [
+      "answers another request",
+      (response, id) => response.writeHead(200, stream).write(answer(Number(id) + 1, {})),
+    ],
+    ["says nothing", () => {}],
+    [
+      "keeps the stream alive with nothing",
+      (response) => response.writeHead(200, stream).write(": soon\n\n"),
+    ],
+  ])("and %s is waited for as long as the call may take", async (_, lie) => {
+    const closed = vi.fn();
+    const server = await lying((response, id) => {
+      response.on("close", closed);
+      lie(response, id);
+    });
+    const backend = open(server.url, "odd", { timeoutMs: 150 });
+    await backend.describe(never);
+    await expect(call(backend, {}, AbortSignal.timeout(150))).rejects.toMatchObject({
+      message: expect.stringContaining("within 0.15 s"),
+    });
+    // The stream is not kept open for what nobody waits for.
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled());
+    expect(server.calls()).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      "says that headers did not match, as if it had not looked at the call",
+      { code: -32_020, message: "mismatch" },
+    ],
+    ["asks for input instead", undefined],
+  ])("of the newest revision and %s gets the call once", async (_, error) => {
+    const result = { resultType: "input_required", inputRequests: { a: { method: "roots/list" } } };
+    const server = await startNewLyingServer((response, id) => {
+      if (!error) return reply(response, id, result);
+      response.writeHead(400, JSON_TYPE).end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+    });
+    onTestFinished(() => server.close());
+    await expect(call(open(server.url, "odd"))).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    expect(server.calls()).toHaveLength(1);
+    expect(server.calls()[0]?.headers).toMatchObject({
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-name": "odd",
+    });
+  });
+
+  it("and sends without end is cut off", async () => {
+    const server = await lying((response) => {
+      response.writeHead(200, stream);
+      const more = () =>
+        void (response.destroyed || response.write(`: ${"x".repeat(50_000)}\n\n`, () => setImmediate(more)));
+      more();
+    });
+    await expect(call(open(server.url, "odd"))).resolves.toMatchObject({ omitted: "too_long" });
+    expect(server.calls()).toHaveLength(1);
+  });
+
+  it.each([
+    ["429", { "retry-after": "7" }, 7],
+    ["503", {}, 2],
+    ["503", { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" }, 1],
+  ])("and answers %s with %o is left alone for a while", async (status, headers, seconds) => {
+    const server = await lying((response) => response.writeHead(Number(status), headers).end());
+    await expect(call(open(server.url, "odd"))).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryAfterSeconds: seconds,
+    });
+    expect(server.calls()).toHaveLength(1);
+  });
+
+  it.each([
+    ["takes no object", { name: "odd", inputSchema: { type: "string" } }, /./],
+    [
+      "gives what nobody can check",
+      {
+        name: "odd",
+        inputSchema: { type: "object" },
+        outputSchema: { type: "object", $ref: "#/$defs/nothing" },
+      },
+      "resolve reference",
+    ],
+    [
+      "refers to elsewhere",
+      {
+        name: "odd",
+        inputSchema: { type: "object", properties: { a: { $ref: "http://127.0.0.1/schema" } } },
+      },
+      "refers to http://127.0.0.1/schema; schemas must hold all that they refer to",
+    ],
+  ])("and says of its tool that it %s is not offered", async (_, tool, problem) => {
+    const server = await lying(() => {}, tool);
+    await expect(open(server.url, "odd").describe(never)).rejects.toThrow(problem);
+  });
+
+  it("and gives what its own pattern takes a lifetime to look at keeps nobody else waiting", async () => {
+    const outputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } };
+    const structuredContent = { a: `${"a".repeat(40)}!` };
+    const server = await lying((response, id) => reply(response, id, { content: [], structuredContent }), {
+      name: "odd",
+      inputSchema: { type: "object" },
+      outputSchema,
+    });
+    await expect(call(open(server.url, "odd"))).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      cause: { message: expect.stringContaining("took longer than 200 ms") },
+    });
+  });
+
+  it("is not connected to in a private network, unless its host is allowed", async () => {
+    const server = await lying((response, id) => reply(response, id, { content: [] }));
+    const failure = call(open(server.url, "odd", { guard: { network: "public" } }));
+    await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED" });
+    expect(server.seen).toEqual([]);
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import { customToolsSchema } from "../../../src/tools/custom/config.ts";
+import { PriceExpression, type PriceBounds } from "../../../src/tools/custom/price-expression.ts";
+
+/** What a call costs, as the operator's expression says it. */
+
+const price = (text: string, params: JsonObject, bounds: PriceBounds = {}) =>
+  new PriceExpression(text, bounds).priceOf(params);
+
+describe("a price expression", () => {
+  it.each<[string, JsonObject, bigint]>([
+    ["100 * params.pages", { pages: 3 }, 300n],
+    ["has(params.pages) ? params.pages : 7", {}, 7n],
+    ["size(params.text) * 2", { text: "häh" }, 6n],
+    ["size(params.items) + params.items.map(i, i.n).size()", { items: [{ n: 1 }, { n: 2 }] }, 4n],
+    ["params.size == 'large' ? 5000 : 500", { size: "large" }, 5_000n],
+    ["int(double(params.hours) * 1500.0)", { hours: 2.5 }, 3_750n],
+    ["params['odd name'].n", { "odd name": { n: 9 } }, 9n],
+    // More than a float can count.
+    ["9007199254740990 + params.n", { n: 1 }, 9_007_199_254_740_991n],
+    ["params.text.matches('^(a+)+$') ? 1 : 2", { text: `${"a".repeat(60)}!` }, 2n],
+  ])("%s over %j is %s micro-USD", (text, params, expected) => {
+    expect(price(text, params)).toBe(expected);
+  });
+
+  it("is raised to the minimum and cut to the maximum, both to the last micro-USD", () => {
+    const bounds = { minimum: 100n, maximum: 200n };
+    expect([1, 99, 100, 101, 200, 201].map((n) => price("params.n", { n }, bounds))).toEqual([
+      100n,
+      100n,
+      100n,
+      101n,
+      200n,
+      200n,
+    ]);
+  });
+
+  it.each<[string, JsonObject, RegExp]>([
+    ["params.n", { n: 0 }, /value is 0, which is no price/],
+    ["params.n", { n: -5 }, /value is -5/],
+    ["params.n", { n: 1.5 }, /no whole number/],
+    ["params.n * 1.0", { n: 1 }, /no matching overload/],
+    ["params.n", { n: 1e300 }, /no whole number/],
+    ["params.n", { n: "5" }, /no whole number/],
+    ["params.n", {}, /field not found: n/],
+    ["params.n / 0", { n: 1 }, /zero/],
+    ["params.n * 9223372036854775807", { n: 2 }, /overflow/],
+    ["params.n * 9007199254740991", { n: 2 }, /more than \$9007199254\.740991/],
+  ])("%s over %j is INVALID_REQUEST that names params", (text, params, message) => {
+    expect(() => price(text, params, { minimum: 1n })).toThrow(
+      expect.objectContaining({
+        code: "INVALID_REQUEST",
+        message: expect.stringMatching(/^params: no price/),
+      }),
+    );
+    expect(() => price(text, params)).toThrow(message);
+  });
+
+  it("that takes too long over what a caller sends is given up, and no other call waits for it", () => {
+    const list = Array.from({ length: 3_000 }, (_, index) => index);
+    const since = performance.now();
+    expect(() =>
+      price("params.l.all(a, params.l.all(b, params.l.all(c, c >= 0))) ? 1 : 2", { l: list }),
+    ).toThrow(/^params: no price can be computed for them \(took longer than/);
+    expect(performance.now() - since).toBeLessThan(20_000);
+  });
+
+  it.each([
+    ["params.n +", /expecting/],
+    ["other + 1", /does not know other, but params alone/],
+    ["params.l.all(x, x > y) ? 1 : 2", /does not know y/],
+    ["now() + params.n", /does not know now\(\)/],
+    ["math.greatest(1, 2)", /does not know greatest\(\), math/],
+    ["{'a': z}.a", /does not know z/],
+  ])("%s is refused at start", (text, message) => {
+    expect(() => new PriceExpression(text, {})).toThrow(message);
+  });
+});
+
+describe("a price in the configuration file", () => {
+  const problemsOf = (value: unknown) => {
+    const http = { openapi: "a.yaml", operation_id: "op" };
+    const parsed = customToolsSchema.safeParse([{ name: "t", price: value, http }]);
+    return parsed.success
+      ? []
+      : parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  };
+
+  it("is one of three, with whole numbers of micro-USD", () => {
+    for (const value of [{ flat_microusd: 1 }, { free: true }, { expression: "1", minimum_microusd: 5 }])
+      expect(problemsOf(value)).toEqual([]);
+    const bad = [
+      ...[
+        undefined,
+        {},
+        { flat_microusd: 0 },
+        { flat_microusd: 1.5 },
+        { flat_microusd: "1" },
+        { free: false },
+      ],
+      ...[{ flat_microusd: 1, free: true }, { expression: "" }, { expression: "1", maximum: 3 }],
+    ];
+    for (const value of bad)
+      expect(problemsOf(value), JSON.stringify(value)).toEqual([expect.stringMatching(/^0\.price/)]);
+    expect(problemsOf({ expression: "1", minimum_microusd: 5, maximum_microusd: 4 })).toEqual([
+      expect.stringContaining("must be"),
+    ]);
+  });
+});

@@ -1,0 +1,328 @@
+import { readFileSync } from "node:fs";
+import { afterAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { readConfig, type ConfigError } from "../../../src/config/config.ts";
+import { collectSecrets } from "../../../src/config/secrets.ts";
+import { openCustomTools } from "../../../src/gateway/custom-tools.ts";
+import { createLogger } from "../../../src/log.ts";
+import { customToolsSchema } from "../../../src/tools/custom/config.ts";
+import { planOperation } from "../../../src/tools/custom/http/operation-plan.ts";
+import { BUILT_IN_TOOLS } from "../../../src/tools/names.ts";
+import { makeTools } from "../../../src/tools/index.ts";
+import { pricesSchema } from "../../../src/tools/prices.ts";
+import { documentFolder, openapi, operation } from "./http/third-party.ts";
+
+/** The `tools` part of the configuration file, and what keeps a gateway from starting with it. */
+
+const folder = documentFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+const http = { openapi: "api.json", operation_id: "op" };
+const tool = { name: "t", price: { free: true }, http };
+
+function read(tools: object[], env: Record<string, string> = {}) {
+  return readConfig({ ...env, TOOLGATE_CONFIG: folder.write("toolgate.json", { tools }) });
+}
+
+function problemsOf(tools: object[], env: Record<string, string> = {}): readonly string[] {
+  try {
+    read(tools, env);
+    return [];
+  } catch (error) {
+    return (error as ConfigError).problems.map((problem) => problem.replace(/^.*toolgate\.json: /, ""));
+  }
+}
+
+describe("tools in the configuration file", () => {
+  it.each<[string, object, string]>([
+    [
+      "a name of the gateway's own",
+      { name: "echo" },
+      "tools[0].name: echo is a tool of the gateway itself; take another name",
+    ],
+    [
+      "a name that is none",
+      { name: "Wetter" },
+      "tools[0].name: must be 1 to 64 characters of a-z, 0-9 and _, and begin with a letter",
+    ],
+    [
+      "nothing behind it",
+      { http: undefined },
+      "tools[0]: must have exactly one of http, grpc and mcp, which says what stands behind it",
+    ],
+    [
+      "two things behind it",
+      { mcp: { url: "https://m.example", tool: "x" } },
+      "tools[0]: must have exactly one of http, grpc and mcp, which says what stands behind it",
+    ],
+    ["a misspelt member", { timeout: 5 }, 'tools[0]: Unrecognized key: "timeout"'],
+    [
+      "a header that is no metadata of gRPC",
+      {
+        http: undefined,
+        grpc: { address: "g.example:1", method: "a.B/C" },
+        headers_env: { "X-Key-Bin": "SET" },
+      },
+      "tools[0].headers_env.X-Key-Bin: is no name that metadata of gRPC can have as text",
+    ],
+    [
+      "a header without its variable",
+      { headers_env: { "X-Key": "NOT_SET" } },
+      "tools[0].headers_env.X-Key: the environment variable NOT_SET is not set",
+    ],
+    [
+      "a header of the gateway's own",
+      { headers_env: { Host: "SET" } },
+      "tools[0].headers_env.Host: is written by the gateway itself; leave it out",
+    ],
+    [
+      "a header that is none",
+      { headers_env: { "X Key": "SET" } },
+      "tools[0].headers_env.X Key: is no name of a header",
+    ],
+    [
+      "a header of two lines",
+      { headers_env: { "X-Key": "LINES" } },
+      "tools[0].headers_env.X-Key: the value of LINES must be visible characters of ASCII, without line breaks",
+    ],
+    [
+      "an address of this machine",
+      { http: { ...http, server_url: "http://127.1" } },
+      "tools[0].http.server_url: 127.0.0.1 is a private address; name it in allow_hosts if the server is your own",
+    ],
+    [
+      "an address of this link",
+      { network: "any", http: { ...http, server_url: "http://[fe80::1]/" } },
+      "tools[0].http.server_url: no server may be at fe80::1",
+    ],
+    [
+      "a password in an address",
+      { http: { ...http, server_url: "https://a:b@c.example" } },
+      "tools[0].http.server_url: must not hold a user name or password; put secrets into headers_env",
+    ],
+    [
+      "a private gRPC server",
+      { http: undefined, grpc: { address: "10.0.0.1:50051", method: "a.B/C" } },
+      "tools[0].grpc.address: 10.0.0.1 is a private address; name it in allow_hosts if the server is your own",
+    ],
+    [
+      "a private MCP server",
+      { http: undefined, mcp: { url: "http://192.168.0.1/mcp", tool: "x" } },
+      "tools[0].mcp.url: 192.168.0.1 is a private address; name it in allow_hosts if the server is your own",
+    ],
+  ])("with %s are refused", (_, more, problem) => {
+    expect(problemsOf([{ ...tool, ...more }], { SET: "value1", LINES: "a\r\nb" })).toEqual([problem]);
+  });
+
+  it("are refused with all their problems at once", () => {
+    const problems = problemsOf([
+      tool,
+      { ...tool, headers_env: { "X-Key": "NOPE" } },
+      { ...tool, name: "get_status" },
+    ]);
+    expect(problems).toHaveLength(3);
+  });
+
+  it("may lie at this machine where the operator says so", () => {
+    const local = { ...tool, http: { ...http, server_url: "http://127.0.0.1:1" } };
+    expect(problemsOf([{ ...local, allow_hosts: ["127.0.0.1"] }])).toEqual([]);
+    expect(problemsOf([{ ...local, network: "any" }])).toEqual([]);
+    const six = { ...tool, http: { ...http, server_url: "http://[::1]:1" } };
+    expect(problemsOf([{ ...six, allow_hosts: ["[::1]"] }])).toEqual([]);
+  });
+
+  it("have their headers' values among the log's secrets, and a Basic password apart", () => {
+    const basic = `Basic ${Buffer.from("user:correct horse").toString("base64")}`;
+    const { tools } = read([{ ...tool, headers_env: { Authorization: "BASIC", "X-Short": "SHORT" } }], {
+      BASIC: basic,
+      SHORT: "v2",
+    });
+    const secrets = collectSecrets({
+      upstreams: [],
+      tools,
+      DATABASE_URL: undefined,
+      SOLANA_RPC_URLS: undefined,
+    });
+    expect(secrets).toEqual(
+      expect.arrayContaining([basic, basic.slice(6), "user:correct horse", "correct horse"]),
+    );
+    expect(secrets).not.toContain("v2");
+  });
+
+  it("do not take the names of the tools that are there without them", () => {
+    const deps = {
+      version: "1",
+      balance: async () => 0n,
+      prices: pricesSchema.parse(undefined),
+      inference: undefined,
+      sandbox: undefined,
+      customTools: [],
+    };
+    expect(makeTools(deps).map(({ name }) => name)).toEqual(BUILT_IN_TOOLS);
+  });
+});
+
+describe("docs/guides/custom-tools.md", () => {
+  it("shows a file that is accepted as it stands, with every member", () => {
+    const page = readFileSync("docs/guides/custom-tools.md", "utf8");
+    const { tools } = parse(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
+    expect(problemsOf(tools, { WEATHER_KEY: "weather-key" })).toEqual([]);
+    const { element } = customToolsSchema.unwrap();
+    for (const member of Object.keys(element.shape))
+      expect(page).toMatch(new RegExp(`^  [- ] ${member}:`, "m"));
+  });
+});
+
+describe("a document that is not fit to be sold", () => {
+  const log = createLogger("silent", { secrets: [] });
+  const startWith = async (document: object | string, more: object = {}) => {
+    folder.write("api.json", document);
+    const opened = openCustomTools(read([{ ...tool, ...more }]), log);
+    await opened.then(
+      (one) => one.close(),
+      () => {},
+    );
+    return opened;
+  };
+  const server = { servers: [{ url: "https://api.example" }] };
+  const post = (more: object) => openapi({ "/a": { post: operation("op", more) } }, server);
+
+  it.each<[string, object | string, RegExp]>([
+    ["no document", "nothing: here", /api\.json is no OpenAPI document of version 3\.0 or 3\.1/],
+    ["not YAML", "{", /api\.json cannot be read as JSON or YAML/],
+    ["another version", { openapi: "2.0", paths: {} }, /version 3\.0 or 3\.1/],
+    [
+      "invalid",
+      openapi({ "/a": { get: { operationId: "op", parameters: [{ name: "x", in: "nowhere" }] } } }, server),
+      /is no valid OpenAPI document \(#\/paths/,
+    ],
+    [
+      "with references in a circle",
+      openapi({ "/a": { $ref: "#/paths/~1a" } }, server),
+      /leads to references only/,
+    ],
+  ])("%s is a problem at start", async (_, document, problem) => {
+    await expect(startWith(document)).rejects.toMatchObject({
+      problems: [expect.stringMatching(problem)],
+    });
+  });
+
+  it.each<[string, object, RegExp]>([
+    [
+      "without the operation",
+      openapi({ "/a": { get: operation("other") } }, server),
+      /has no operation op with .*; there are other/,
+    ],
+    [
+      "with the operation twice",
+      openapi({ "/a": { get: operation("op"), post: operation("op") } }, server),
+      /has the operation op twice/,
+    ],
+    [
+      "without a server",
+      openapi({ "/a": { get: operation("op") } }),
+      /names no server with an address; set server_url/,
+    ],
+    [
+      "with a server inside",
+      openapi({ "/a": { get: operation("op") } }, { servers: [{ url: "http://10.0.0.1" }] }),
+      /names the server 10\.0\.0\.1, where no connection is made/,
+    ],
+    [
+      "with a path that lacks a parameter",
+      openapi({ "/a/{id}": { get: operation("op") } }, server),
+      /without the parameters id/,
+    ],
+    [
+      "with a body of another kind",
+      post({ requestBody: { required: true, content: { "multipart/form-data": {} } } }),
+      /wants a body of multipart\/form-data/,
+    ],
+    [
+      "with a body of a GET",
+      openapi({ "/a": { get: operation("op", { requestBody: { required: true, content: {} } }) } }, server),
+      /wants a body with GET/,
+    ],
+    [
+      "with a parameter that no schema can name",
+      post({ parameters: [{ name: "__proto__", in: "query", schema: {} }] }),
+      /has a parameter called __proto__/,
+    ],
+    [
+      "with parts elsewhere",
+      post({ parameters: [{ name: "x", in: "query", schema: { $ref: "other.yaml#/x" } }] }),
+      /leads out of the document/,
+    ],
+    [
+      "with parts nowhere",
+      post({ parameters: [{ name: "x", in: "query", schema: { $ref: "#/components/schemas/X" } }] }),
+      /leads to nothing/,
+    ],
+  ])("%s has nothing to sell", (_, root, problem) => {
+    const plan = () =>
+      planOperation({ version: "3.1", root: JSON.parse(JSON.stringify(root)) }, http, [], {
+        network: "public",
+      });
+    expect(plan).toThrow(problem);
+  });
+
+  it("is told together with a price that does not compile", async () => {
+    await expect(startWith("{", { price: { expression: "other" } })).rejects.toMatchObject({
+      problems: [
+        expect.stringMatching(/^tools\[0\]\.http\.openapi: /),
+        expect.stringMatching(/^tools\[0\]\.price\.expression: does not know other/),
+      ],
+    });
+  });
+
+  it("is not one whose schemas are circular, shared a thousand times, or of OpenAPI 3.0", async () => {
+    const schemas = {
+      Tree: {
+        type: "object",
+        properties: { children: { type: "array", items: { $ref: "#/components/schemas/Tree" } } },
+      },
+      // Written out, the last of these would be longer than all memory.
+      ...Object.fromEntries(
+        Array.from({ length: 60 }, (_, level) => [
+          `L${level}`,
+          {
+            type: "object",
+            properties: Object.fromEntries(
+              ["a", "b", "c"].map((name) => [
+                name,
+                level === 0 ? { type: "string" } : { $ref: `#/components/schemas/L${level - 1}` },
+              ]),
+            ),
+          },
+        ]),
+      ),
+      Old: { type: "number", minimum: 0, exclusiveMinimum: true, nullable: true, example: 3 },
+    };
+    const properties = {
+      tree: { $ref: "#/components/schemas/Tree" },
+      many: { $ref: "#/components/schemas/L59" },
+      old: { $ref: "#/components/schemas/Old" },
+    };
+    const requestBody = { content: { "application/json": { schema: { type: "object", properties } } } };
+    const document = {
+      ...openapi(
+        { "/a": { post: operation("op", { requestBody }) } },
+        { ...server, components: { schemas } },
+      ),
+      openapi: "3.0.3",
+    };
+    const { tools } = await startWith(document);
+    const [one] = tools;
+    expect(one?.inputSchema).toMatchObject({
+      $defs: {
+        Old: { type: ["number", "null"], exclusiveMinimum: 0 },
+        Tree: { properties: { children: { items: { $ref: "#/$defs/Tree" } } } },
+      },
+    });
+    expect(() => one?.prepare({ body: { tree: { children: [{ children: 5 }] } } })).toThrow(
+      "params.body.tree.children[0].children: must be an array, not a number",
+    );
+    expect(() => one?.prepare({ body: { old: 0 } })).toThrow("params.body.old: must be more than 0");
+    expect(one?.prepare({ body: { old: null } }).price).toBe(0n);
+  });
+});

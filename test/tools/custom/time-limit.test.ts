@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { TimeLimitError, withinMs } from "../../../src/tools/custom/time-limit.ts";
+
+/** Work that somebody else wrote the rules of. */
+
+it("is given up when it takes too long, wherever it is", () => {
+  expect(() =>
+    withinMs(20, () => {
+      for (;;);
+    }),
+  ).toThrow(TimeLimitError);
+});
+
+it("is begun again where the machine did something else instead, but not for ever", () => {
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  let begun = 0;
+  const idle = (times: number) => () => {
+    begun++;
+    if (begun <= times) Atomics.wait(never, 0, 0, 10_000);
+    return begun;
+  };
+  expect(withinMs(100, idle(2))).toBe(3);
+  begun = 0;
+  expect(() => withinMs(100, idle(100))).toThrow(TimeLimitError);
+  // A busy machine may count time as the work's own that it spent on waking it: then it is given up sooner.
+  expect(begun).toBeGreaterThan(1);
+  expect(begun).toBeLessThanOrEqual(5);
+});
+
+it("throws what it throws", () => {
+  const thrown = new Error("of its own");
+  const work = () => {
+    throw thrown;
+  };
+  expect(() => withinMs(1_000, work)).toThrow(thrown);
+});
