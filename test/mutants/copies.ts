@@ -3,13 +3,13 @@ import os from "node:os";
 import path from "node:path";
 import { command, ROOT } from "../tooling/command.ts";
 
-/** Throw-away copies of the sources, all alike. */
+/** Temporary copies of the sources. */
 export interface Copies {
   readonly folders: readonly string[];
   remove(): Promise<void>;
 }
 
-/** Copies what git knows or would know of the checkout as it is now, with the checkout's own node_modules. */
+/** Copies all files of the checkout that git does not ignore, and links its node_modules. */
 export async function copySources(count: number): Promise<Copies> {
   const { code, output } = await command("git", [
     "ls-files",
@@ -18,7 +18,7 @@ export async function copySources(count: number): Promise<Copies> {
     "--others",
     "--exclude-standard",
   ]);
-  if (code !== 0) throw new Error(`the sources cannot be listed, which takes a git checkout: ${output}`);
+  if (code !== 0) throw new Error(`git ls-files failed, mutants need a git checkout: ${output}`);
   const files = new Set(output.split("\0").filter((file) => file !== ""));
   const base = await mkdtemp(path.join(os.tmpdir(), "toolgate-mutants-"));
   const folders = Array.from({ length: count }, (_, index) => path.join(base, String(index + 1)));
@@ -37,7 +37,7 @@ export async function copySources(count: number): Promise<Copies> {
 async function copyInto(folder: string, files: ReadonlySet<string>): Promise<void> {
   await mkdir(folder);
   for (const file of files) {
-    // A file that was deleted and not committed is still listed.
+    // git still lists a file whose deletion is not committed.
     await cp(path.join(ROOT, file), path.join(folder, file)).catch((error: unknown) => {
       if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
     });

@@ -8,19 +8,19 @@ const DOMAIN = ["test/domain/deposit.test.ts"];
 const STATUS = ["test/deposits/deposits.test.ts"];
 const WALLETS = ["test/deposits/wallet-payments.test.ts"];
 
-/** Deposits of the console: what is credited for them, what is told of them, and what is sent for wallets. */
+/** Deposits of the console, and transactions sent for wallets. */
 export const DEPOSITS: readonly Mutant[] = [
   {
-    name: "deposit-begun",
-    guard: "A transfer that names a deposit which nobody began is nobody's.",
+    name: "deposit-known",
+    guard: "A transfer that names an unknown deposit goes to suspense.",
     file: "src/app/keeper/record-history.ts",
     find: "accountId === undefined ? undefined : { accountId, quoteId: named.depositId }",
     replace: '{ accountId: accountId ?? "", quoteId: named.depositId }',
     tests: ["test/app/keeper/watch-treasury.test.ts"],
   },
   {
-    name: "deposit-credited-by-books",
-    guard: "A deposit is credited when the books say so, not when it is seen to be final.",
+    name: "deposit-credited-by-ledger",
+    guard: "A deposit is credited when the ledger says so, not when the chain shows it final.",
     file: DEPOSIT,
     find: "if (credited > 0n) return",
     replace: 'if (credited > 0n || sighting?.stage === "finalized") return',
@@ -28,7 +28,7 @@ export const DEPOSITS: readonly Mutant[] = [
   },
   {
     name: "deposit-named",
-    guard: "A transaction that merely names a deposit's reference is not its transfer.",
+    guard: "A transaction that only carries a deposit's reference is not its transfer.",
     file: DEPOSIT,
     find: "const named = reading.memo === memo;",
     replace: "const named = true;",
@@ -36,7 +36,7 @@ export const DEPOSITS: readonly Mutant[] = [
   },
   {
     name: "deposit-no-proof",
-    guard: "A deposit buys no call as its proof.",
+    guard: "A deposit cannot be the proof of a call.",
     file: "src/app/settle.ts",
     find: 'if (memo?.form === "deposit") throw',
     replace: 'if (memo?.form === "deposit" && false) throw',
@@ -45,7 +45,7 @@ export const DEPOSITS: readonly Mutant[] = [
   },
   {
     name: "deposit-own",
-    guard: "An account sees no deposits but its own.",
+    guard: "An account sees only its own deposits.",
     file: TABLE,
     find: "where deposit.account_id = $1 and deposit.id = $2",
     replace: "where ($1::uuid is not null) and deposit.id = $2",
@@ -54,7 +54,7 @@ export const DEPOSITS: readonly Mutant[] = [
   },
   {
     name: "deposit-waiting",
-    guard: "An account has no more deposits waiting than it may.",
+    guard: "The number of waiting deposits per account is limited.",
     file: TABLE,
     find: ") < $6",
     replace: ") < $6 + 50",
@@ -63,7 +63,7 @@ export const DEPOSITS: readonly Mutant[] = [
   },
   {
     name: "wallet-quote-account",
-    guard: "A wallet is given the payment of its own account's quotes alone.",
+    guard: "A wallet gets transactions only for quotes of its own account.",
     file: ACCOUNT,
     find: "if (quote?.accountId !== accountId)",
     replace: "if (!quote)",
@@ -72,7 +72,7 @@ export const DEPOSITS: readonly Mutant[] = [
   },
   {
     name: "wallet-pays-treasury",
-    guard: "Nothing is sent for wallets but what pays the treasury.",
+    guard: "The gateway submits for wallets only transactions that pay the treasury.",
     file: SIGNED,
     find: "destination?.equals(treasury) !== true",
     replace: "!destination",
@@ -81,7 +81,7 @@ export const DEPOSITS: readonly Mutant[] = [
   },
   {
     name: "wallet-signed",
-    guard: "Nothing is sent for wallets but what they have signed.",
+    guard: "The gateway submits for wallets only transactions they signed.",
     file: SIGNED,
     find: "if (!key || !isSignedBy(key, message, signature))",
     replace: "if (!key)",

@@ -12,11 +12,11 @@ const VERIFIED = ["test/solana/chain-verify.test.ts"];
 const FAILOVER = ["test/solana/chain-failover.test.ts"];
 const STARTUP = ["test/solana/startup-checks.test.ts"];
 
-/** What a transaction has to show before it is a payment. */
+/** Evidence a transaction needs before it counts as a payment. */
 export const EVIDENCE: readonly Mutant[] = [
   {
     name: "first-signature",
-    guard: "A transaction is known by its first signature alone.",
+    guard: "A transaction is identified by its first signature only.",
     file: OPENED,
     find: "if (signatures[0] !== txSignature) {",
     replace: "if (!signatures.includes(txSignature)) {",
@@ -24,7 +24,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "asked-transaction",
-    guard: "An answer about another transaction than was asked for is none.",
+    guard: "An answer about another transaction is rejected.",
     file: OPENED,
     find: "if (signatures[0] !== txSignature) {",
     replace: "if (signatures.lastIndexOf(txSignature) > 0) {",
@@ -32,7 +32,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "transaction-succeeded",
-    guard: "A transaction that failed paid nothing.",
+    guard: "A failed transaction pays nothing.",
     file: JUDGED,
     find: "if (meta.err !== null)",
     replace: "if (false)",
@@ -40,7 +40,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "gain-explained",
-    guard: "Transfers explain what the treasury gained, to the unit.",
+    guard: "Transfers must add up to the treasury's gain exactly.",
     file: JUDGED,
     find: "if (sum(incoming) !== gain.amount) {",
     replace: "if (false) {",
@@ -48,7 +48,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "gain-by-balance",
-    guard: "The treasury's balance says what came, and not what instructions say.",
+    guard: "The treasury's balance difference decides, not the instructions.",
     file: GAIN,
     find: "amountOf(post) - amountOf(pre)",
     replace: "amountOf(post)",
@@ -56,7 +56,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "mint",
-    guard: "What the treasury gained is USDC.",
+    guard: "The treasury's gain is in USDC.",
     file: GAIN,
     find: "if (mint !== treasury.mint)",
     replace: "if (false)",
@@ -64,7 +64,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "token-program",
-    guard: "What the treasury gained is a token of the SPL Token program.",
+    guard: "The treasury's gain is a token of the SPL Token program.",
     file: GAIN,
     find: "if (programId !== TOKEN_PROGRAM)",
     replace: "if (false)",
@@ -80,7 +80,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "treasury-account",
-    guard: "The treasury's own token account gained, and no other of its owner.",
+    guard: "The treasury's own token account gained, not another of its owner.",
     file: GAIN,
     find: "keys.find(treasury.tokenAccount)",
     replace:
@@ -97,14 +97,14 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "looked-up-accounts",
-    guard: "An answer that lacks looked-up accounts is none: every later number would be off.",
+    guard: "An answer without its looked-up accounts is rejected, since account indexes would shift.",
     file: "src/solana/account-keys.ts",
     find: "if (asked.writable !== writable.length || asked.readonly !== readonly.length)",
     replace: "if (false)",
     tests: MALFORMED,
   },
   {
-    name: "memo-demanded",
+    name: "memo-required",
     guard: "A payment carries a memo of ours.",
     file: MEMO,
     find: "written.length === 0 ? refusal.memoMissing(prefix) :",
@@ -113,7 +113,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "memo-alone",
-    guard: "A payment carries one memo of ours.",
+    guard: "A payment carries only one memo of ours.",
     file: MEMO,
     find: "return others.length > 0 ?",
     replace: "return false ?",
@@ -121,7 +121,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "memo-program",
-    guard: "A memo is written by a Memo program.",
+    guard: "The memo is written by a Memo program.",
     file: MEMO,
     find: "MEMO_PROGRAMS.has(keys.at(programIdIndex))",
     replace: 'keys.at(programIdIndex) !== ""',
@@ -129,7 +129,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "memo-top-level",
-    guard: "A memo that another program wrote does not count.",
+    guard: "A memo written by another program does not count.",
     file: MEMO,
     find: "return message.instructions",
     replace:
@@ -138,7 +138,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "memo-exact",
-    guard: "A memo is read to the byte: a byte order mark is not skipped.",
+    guard: "A memo is compared byte by byte, including a byte order mark.",
     file: MEMO,
     find: "ignoreBOM: true",
     replace: "ignoreBOM: false",
@@ -146,7 +146,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "large-is-final",
-    guard: "A large payment is final before it counts.",
+    guard: "A large payment counts only when finalized.",
     file: CHAIN,
     find: "evidence.amount >= this.#rules.finalizedAbove",
     replace: "false",
@@ -154,7 +154,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "large-agreed",
-    guard: "A large payment is told alike by two endpoints.",
+    guard: "Two endpoints must agree on a large payment.",
     file: CHAIN,
     find: "if (again && !samePayment(first, again))",
     replace: "if (false)",
@@ -162,7 +162,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "unknown-everywhere",
-    guard: "A transaction is unknown only when every endpoint does not know it.",
+    guard: "A transaction is unknown only if every endpoint lacks it.",
     file: READER,
     find: "this.#rpc.endpoints.map((endpoint) => this.read(query, [endpoint]))",
     replace: "this.#rpc.endpoints.slice(0, 1).map((endpoint) => this.read(query, [endpoint]))",
@@ -170,7 +170,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "outage-no-verdict",
-    guard: "A transaction is not unknown while an endpoint cannot be asked.",
+    guard: "A transaction is not unknown while an endpoint does not answer.",
     file: READER,
     find: 'if (answer.status === "rejected") throw answer.reason',
     replace: "void answer",
@@ -178,15 +178,15 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "absent-still",
-    guard: "A transaction that was unknown before is so still only when every endpoint has said so since.",
+    guard: "A transaction stays unknown only after every endpoint says so again.",
     file: CHAIN,
     find: "unseen && searched.size === this.rpc.endpoints.length",
     replace: "absent",
     tests: FAILOVER,
   },
   {
-    name: "refusal-forgotten",
-    guard: "A refused transaction is looked at again after a while: it may land well the second time.",
+    name: "refusal-expires",
+    guard: "A refused transaction is checked again later, since it may land after a fork.",
     file: "src/solana/refusal-cache.ts",
     find: "known.until > this.#clock.now()",
     replace: "true",
@@ -194,7 +194,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "cluster",
-    guard: "Every endpoint is of Solana mainnet before anything is sold.",
+    guard: "Every endpoint serves Solana mainnet before the gateway sells anything.",
     file: "src/solana/startup-checks.ts",
     find: "if (hash === MAINNET_GENESIS_HASH)",
     replace: "if (true)",
@@ -202,7 +202,7 @@ export const EVIDENCE: readonly Mutant[] = [
   },
   {
     name: "treasury-handed-over",
-    guard: "The treasury's token account still belongs to its owner before anything is sold.",
+    guard: "The treasury's token account belongs to its owner before the gateway sells anything.",
     file: "src/solana/startup-checks.ts",
     find: "if (owner !== treasury.owner)",
     replace: "if (false)",

@@ -7,11 +7,11 @@ const REFUSED = ["test/payments/gasless/refused.test.ts"];
 const READING = ["test/payments/gasless/reading.test.ts"];
 const STATES = ["test/app/relay.test.ts"];
 
-/** What the gateway signs as the one who pays the fee, and what becomes of it. */
+/** Rules for transactions the gateway signs as fee payer, and their submission. */
 export const GASLESS: readonly Mutant[] = [
   {
     name: "gasless-one-encoding",
-    guard: "A transaction that is relayed has one encoding: every length is in its shortest form.",
+    guard: "A relayed transaction has one encoding with all lengths in their shortest form.",
     file: `${RULES}/byte-reader.ts`,
     find: "if (index > 0 && byte === 0) throw",
     replace: "if (false) throw",
@@ -20,7 +20,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-no-lookup-tables",
-    guard: "A transaction that is relayed takes no accounts from lookup tables.",
+    guard: "A relayed transaction uses no lookup tables.",
     file: `${RULES}/wire-transaction.ts`,
     find: "if (lookups > 0) {",
     replace: "if (false) {",
@@ -44,7 +44,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-guards-assert",
-    guard: "What wallets put in only looks: nothing that closes or makes accounts at the fee payer's cost.",
+    guard: "Wallet guards only assert and cannot create or close accounts at the fee payer's cost.",
     file: `${RULES}/guards.ts`,
     find: "new Set([2, 3, ...OF_ACCOUNTS, 9, 10])",
     replace: "new Set([0, 1, 2, 3, ...OF_ACCOUNTS, 9, 10])",
@@ -52,7 +52,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-guards-timeless",
-    guard: "No guard makes a relayed payment depend on the clock.",
+    guard: "No wallet guard depends on the clock.",
     file: `${RULES}/sponsor.ts`,
     find: "withoutGuards(wire, RELAYED_GUARDS)",
     replace: "withoutGuards(wire, new Set([15, ...RELAYED_GUARDS]))",
@@ -60,7 +60,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-guards-own-accounts",
-    guard: "No guard makes a relayed payment depend on accounts that others change.",
+    guard: "No wallet guard depends on accounts that others can change.",
     file: `${RULES}/guards.ts`,
     find: "if (more.length === 0 && (own ||",
     replace: "if (account !== undefined || (own ||",
@@ -68,7 +68,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-layout",
-    guard: "A transaction that is relayed holds a payment's four instructions and no others.",
+    guard: "A relayed transaction has exactly the four instructions of a payment.",
     file: `${RULES}/layout.ts`,
     find: "if (!LAYOUTS.has(order) ||",
     replace: "if (",
@@ -76,7 +76,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-compute-limit",
-    guard: "The fee payer pays for so many compute units and no more.",
+    guard: "The compute limit of a relayed transaction is bounded.",
     file: `${RULES}/compute-budget.ts`,
     find: "if (units > most)",
     replace: "if (false)",
@@ -84,7 +84,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-compute-price",
-    guard: "The fee payer bids so much for a compute unit and no more.",
+    guard: "The compute price of a relayed transaction is bounded.",
     file: `${RULES}/compute-budget.ts`,
     find: "if (bid > HIGHEST_PRICE)",
     replace: "if (false)",
@@ -92,7 +92,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-destination",
-    guard: "What is relayed pays the treasury.",
+    guard: "A relayed transfer pays the treasury.",
     file: `${RULES}/transfer.ts`,
     find: "if (!same(destination, treasury.tokenAccount))",
     replace: "if (false)",
@@ -100,7 +100,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-authority",
-    guard: "What is relayed is paid by the one who signs it.",
+    guard: "The payer who signs is the authority of the transfer.",
     file: `${RULES}/transfer.ts`,
     find: "if (authority !== 1 || !payer)",
     replace: "if (!payer)",
@@ -108,7 +108,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-payer-signature",
-    guard: "The payer has signed this very message.",
+    guard: "The payer signed this exact message.",
     file: "src/domain/ed25519.ts",
     find: "return verify(",
     replace: "return true || verify(",
@@ -116,7 +116,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-amount",
-    guard: "What is relayed pays the price of its quote, no more and no less.",
+    guard: "A relayed transfer pays exactly the price of its quote.",
     file: `${RULES}/sponsor.ts`,
     find: "if (amount !== quote.price)",
     replace: "if (false)",
@@ -124,7 +124,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "gasless-memo-quote",
-    guard: "What is relayed names the quote that it pays.",
+    guard: "A relayed transfer names the quote it pays.",
     file: `${RULES}/sponsor.ts`,
     find: "if (transaction.memo !== memo)",
     replace: "if (false)",
@@ -132,7 +132,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "relay-sent-is-waited-for",
-    guard: "A relayed payment that somebody has sent is not given up because it seems to fail.",
+    guard: "A submitted payment is not abandoned because a simulation fails.",
     file: PASSAGE,
     find: 'return (await book.reject(claim.messageHash, reason)) ? { state: "failed", reason } : this.#reread(claim);',
     replace: 'await book.move(claim.messageHash, "failed", reason); return { state: "failed", reason };',
@@ -141,7 +141,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "relay-broadcast-before-send",
-    guard: "A relayed payment is known as sent before it is sent.",
+    guard: "A relayed payment is stored as broadcast before it is sent.",
     file: PASSAGE,
     find: 'const moved = await book.move(claim.messageHash, "broadcast");',
     replace: "const moved = true as boolean;",
@@ -150,7 +150,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "relay-absent-is-no-end",
-    guard: "A relayed payment that is not on the chain has not failed while it can land.",
+    guard: "A relayed payment missing from the chain has not failed while it can still land.",
     file: PASSAGE,
     find: "if (outcome.expired) return",
     replace: "if (true) return",
@@ -159,7 +159,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "relay-blockhash-valid",
-    guard: "Nothing is claimed on a blockhash that the network does not take any more.",
+    guard: "Nothing is claimed on an expired blockhash.",
     file: RELAY,
     find: "if (!valid) {",
     replace: "if (false) {",
@@ -168,7 +168,7 @@ export const GASLESS: readonly Mutant[] = [
   },
   {
     name: "relay-unsure-is-pending",
-    guard: "Who may have a payment under way is told to repeat it, not to pay again.",
+    guard: "A caller whose payment may be in flight is asked to repeat it and not to pay again.",
     file: RELAY,
     find: 'error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error',
     replace: "error",

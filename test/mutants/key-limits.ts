@@ -7,11 +7,11 @@ const DAY = ["test/postgres/day-limits.test.ts"];
 const KEYS = ["test/postgres/limited-keys.test.ts"];
 const TOLD = ["test/contract/tool-call-refused.test.ts"];
 
-/** What a limited, replaced or blocked key cannot do. */
+/** Limited, replaced and blocked keys. */
 export const KEY_LIMITS: readonly Mutant[] = [
   {
     name: "key-day-limit",
-    guard: "A key takes no more from the balance on a day than its limit.",
+    guard: "A key spends no more per day than its limit.",
     file: BEGIN,
     find: "if spent + item.price > item.day_limit then",
     replace: "if false then",
@@ -19,7 +19,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-day-batch",
-    guard: "Calls of one batch count against each other's limit per day.",
+    guard: "Calls of one batch count against each other's daily limit.",
     file: BEGIN,
     find: "taken := taken || jsonb_build_object(item.budget_id, spent + item.price);",
     replace: "null;",
@@ -27,7 +27,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-day-kept",
-    guard: "What is spent on a day is added to what was spent before.",
+    guard: "Spending of a day is added to what was spent before.",
     file: BEGIN,
     find: "do update set spent = budget.spent + excluded.spent",
     replace: "do update set spent = excluded.spent",
@@ -35,7 +35,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-day-before-quote",
-    guard: "A key that is over its limit per day is offered no quote when the balance is short as well.",
+    guard: "A key over its daily limit gets no quote even with insufficient funds.",
     file: BEGIN,
     find: "when item.spent + item.price > item.day_limit then 'capped'",
     replace: "when false then 'capped'",
@@ -43,7 +43,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-day-short-account",
-    guard: "An account that was short before does not hide a key's limit per day.",
+    guard: "Insufficient funds do not hide a key's daily limit.",
     file: "src/postgres/ledger.ts",
     find: "call.budget || ",
     replace: "",
@@ -51,7 +51,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-day-released",
-    guard: "A hold that goes back to the balance goes back to the key's day.",
+    guard: "A released hold returns to the key's day.",
     file: FINISH,
     find: "if exists (select from run where id = any (runs) and budget_id is not null) then",
     replace: "if false then",
@@ -59,7 +59,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-day-of-start",
-    guard: "A hold goes back to the day that its call began on.",
+    guard: "A released hold returns to the day on which its call started.",
     file: FINISH,
     find: "(run.started_at at time zone 'utc')::date as day",
     replace: "(now() at time zone 'utc')::date as day",
@@ -67,7 +67,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-day-proof",
-    guard: "A call that brings its payment is not counted.",
+    guard: "A call with a payment is not counted against the daily limit.",
     file: "src/postgres/ledger-records.ts",
     find: "call.budget && !payment && ",
     replace: "call.budget && ",
@@ -75,7 +75,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-tools",
-    guard: "A key calls only the tools that it is limited to.",
+    guard: "A key calls only its allowed tools.",
     file: "src/app/key-limits.ts",
     find: "if (!allowsTool(caller, name)) {",
     replace: "if (!allowsTool(caller, name) && name === undefined) {",
@@ -93,7 +93,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-call-limit-proof",
-    guard: "A call that brings its payment is bound by its key's limit per call.",
+    guard: "The limit per call also binds calls with a payment.",
     file: "src/app/call-tool.ts",
     find: "  demandPrice(tool, context.caller, quotedPrice ?? price);\n",
     replace: "",
@@ -102,7 +102,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-expired",
-    guard: "An expired API key is nobody's, also where it is remembered.",
+    guard: "An expired API key is rejected, also where it is cached.",
     file: "src/postgres/authenticator.ts",
     find: "expiresAt.getTime() <= now",
     replace: "expiresAt.getTime() <= 0",
@@ -110,7 +110,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "account-blocked",
-    guard: "No key of a blocked account is let in.",
+    guard: "A blocked account's keys are rejected.",
     file: "src/transport/key-authenticator.ts",
     find: "if (caller.blockedReason !== undefined) throw",
     replace: 'if (caller.blockedReason === "") throw',
@@ -119,7 +119,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-budget-shared",
-    guard: "A key that replaces another one shares what may be spent on a day.",
+    guard: "A successor key shares the daily spend of the key it replaces.",
     file: API_KEYS,
     find: "(budgetId ?? id)",
     replace: "id",
@@ -134,16 +134,16 @@ export const KEY_LIMITS: readonly Mutant[] = [
     tests: KEYS,
   },
   {
-    name: "key-room",
-    guard: "An account has no more working keys than it may have.",
+    name: "key-count",
+    guard: "The number of working keys per account is limited.",
     file: API_KEYS,
     find: "< MAX_GOOD_KEYS) return",
     replace: ">= 0) return",
     tests: KEYS,
   },
   {
-    name: "key-room-raced",
-    guard: "Keys that are made at once are counted one after the other.",
+    name: "key-count-raced",
+    guard: "Keys created concurrently are counted one after the other.",
     file: API_KEYS,
     find: `await em.execute("select pg_advisory_xact_lock(hashtextextended('keys ' || ?, 0))", [account]);`,
     replace: 'await em.execute("select ?::text", [account]);',
@@ -151,7 +151,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-own",
-    guard: "An account replaces and revokes its own keys alone.",
+    guard: "An account replaces and revokes only its own keys.",
     file: API_KEYS,
     find: 'accountId !== undefined && idFromUuid("acct", row.account) !== accountId',
     replace: 'accountId === "" && idFromUuid("acct", row.account) !== accountId',
@@ -159,7 +159,7 @@ export const KEY_LIMITS: readonly Mutant[] = [
   },
   {
     name: "key-use-forward",
-    guard: "The last use of a key never goes back.",
+    guard: "The last use of a key never moves back.",
     file: "src/postgres/key-uses.ts",
     find: "where known.last_used_at < excluded.last_used_at",
     replace: "",

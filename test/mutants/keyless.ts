@@ -4,11 +4,11 @@ const OPEN = "src/transport/grpc/open-calls.ts";
 const HELD = ["test/transport/grpc/held-calls.test.ts"];
 const CONNECT = ["test/security/keyless-connect.test.ts"];
 
-/** What callers without a key may cost over gRPC, gRPC-Web and Connect. */
+/** Bounds on callers without a key over gRPC, gRPC-Web and Connect. */
 export const KEYLESS: readonly Mutant[] = [
   {
     name: "keyless-connect-plain",
-    guard: "A compressed request over Connect or gRPC-Web is refused.",
+    guard: "Compressed requests over Connect or gRPC-Web are refused.",
     file: "src/transport/connect/plain-message.ts",
     find: 'if (coding === null || coding === "identity") return;',
     replace: "if (coding !== undefined) return;",
@@ -17,7 +17,7 @@ export const KEYLESS: readonly Mutant[] = [
   },
   {
     name: "keyless-message",
-    guard: "A message of a method that needs no key is small.",
+    guard: "A method without a key accepts only small messages.",
     file: "src/transport/message-limits.ts",
     find: 'key === "required" ? bodyLimit : Math.min(bodyLimit, KEYLESS_MESSAGE_LIMIT)',
     replace: 'key === "required" ? bodyLimit : bodyLimit',
@@ -26,7 +26,7 @@ export const KEYLESS: readonly Mutant[] = [
   },
   {
     name: "keyless-connect-query",
-    guard: "A long message in the query of a GET is refused before it is decoded.",
+    guard: "A long message in a GET query is refused before it is decoded.",
     file: "src/transport/connect/plain-message.ts",
     find: ".length <= KEYLESS_MESSAGE_LIMIT) return;",
     replace: ".length <= Infinity) return;",
@@ -35,7 +35,7 @@ export const KEYLESS: readonly Mutant[] = [
   },
   {
     name: "keyless-grpc-plain",
-    guard: "A compressed request over gRPC is refused at its head.",
+    guard: "Compressed requests over gRPC are refused at their headers.",
     file: "src/transport/grpc/call-authenticator.ts",
     find: 'if (encodingOf(call) === "identity") return;',
     replace: "if (encodingOf(call) !== undefined) return;",
@@ -53,7 +53,7 @@ export const KEYLESS: readonly Mutant[] = [
   },
   {
     name: "keyless-reflection-read",
-    guard: "Reflection whose answers are not read is ended.",
+    guard: "Reflection streams with unread answers are closed.",
     file: OPEN,
     find: 'markWaiting(open, "reader");',
     replace: 'if (!open.streaming) markWaiting(open, "reader");',

@@ -3,11 +3,11 @@ import type { Mutant } from "./mutant.ts";
 const FILE = "src/postgres/migrations/0001-tables.ts";
 const BACKSTOPS = ["test/postgres/constraints.test.ts"];
 
-/** What the tables themselves refuse, whoever writes to them. */
+/** Constraints and triggers of the tables. */
 export const LEDGER_TABLES: readonly Mutant[] = [
   {
     name: "payment-once",
-    guard: "A transaction is one payment.",
+    guard: "A transaction is stored as one payment.",
     file: FILE,
     find: "tx_signature bytea primary key check",
     replace: "tx_signature bytea check",
@@ -15,7 +15,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   },
   {
     name: "quote-settled-once",
-    guard: "A quote is settled by one payment.",
+    guard: "One payment at most settles a quote.",
     file: FILE,
     find: "create unique index payment_settled_quote_unique",
     replace: "create index payment_settled_quote_unique",
@@ -23,7 +23,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   },
   {
     name: "transfer-once",
-    guard: "Nothing is transferred twice for the same reason.",
+    guard: "The same cause never moves money twice.",
     file: FILE,
     find: "constraint transfer_kind_ref_unique unique (kind, ref)",
     replace: "constraint transfer_kind_ref_unique check (kind is not null)",
@@ -55,7 +55,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   },
   {
     name: "claim-once",
-    guard: "A key of an account is claimed once.",
+    guard: "An account claims a key once.",
     file: FILE,
     find: "primary key (account_id, key)",
     replace: "primary key (account_id, key, run_id)",
@@ -63,7 +63,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   },
   {
     name: "key-hash-once",
-    guard: "An API key stands for one account.",
+    guard: "An API key belongs to one account.",
     file: FILE,
     find: "sha256 bytea not null constraint api_key_sha256_unique unique check",
     replace: "sha256 bytea not null check",
@@ -71,7 +71,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   },
   {
     name: "settled-is-claimed",
-    guard: "A settled payment names the call that it bought.",
+    guard: "A settled payment names the call it paid for.",
     file: FILE,
     find: "check (not settled or (fingerprint is not null and claim_key is not null))",
     replace: "check (settled is not null)",
@@ -79,7 +79,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   },
   {
     name: "reversed-or-finalized",
-    guard: "A payment that was taken back is not finalized.",
+    guard: "A reversed payment is not finalized.",
     file: FILE,
     find: "check (not (reversed and finalized))",
     replace: "check (reversed is not null)",
@@ -87,7 +87,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   },
   {
     name: "assigned-from-suspense",
-    guard: "Only what belongs to nobody can be assigned.",
+    guard: "Only payments in suspense can be assigned.",
     file: FILE,
     find: "check (assigned_to is null or quote_id is null)",
     replace: "check (amount is not null)",
@@ -103,7 +103,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   },
   {
     name: "append-only-update",
-    guard: "Transfers and receipts are never changed.",
+    guard: "Transfers and receipts are never updated.",
     file: FILE,
     find: "before update or delete or truncate on",
     replace: "before delete or truncate on",
@@ -119,7 +119,7 @@ export const LEDGER_TABLES: readonly Mutant[] = [
   },
   {
     name: "append-only-truncate",
-    guard: "Transfers and receipts are never emptied.",
+    guard: "Transfers and receipts are never truncated.",
     file: FILE,
     find: "before update or delete or truncate on",
     replace: "before update or delete on",

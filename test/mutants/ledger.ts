@@ -14,11 +14,11 @@ const ONCE = ["test/postgres/repeats.test.ts"];
 const STALL = ["test/postgres/stalled-instance.test.ts"];
 const SWEEP = "src/postgres/migrations/0030-connected-owners.ts";
 
-/** What the functions of the ledger see to. */
+/** Functions of the ledger. */
 export const LEDGER: readonly Mutant[] = [
   {
     name: "key-mismatch",
-    guard: "A key is good for the call that it was first used for.",
+    guard: "An idempotency key accepts only the call it was first used for.",
     file: JUDGE,
     find: "when claim.fingerprint <> call.fingerprint then 'mismatch'",
     replace: "when false then 'mismatch'",
@@ -26,7 +26,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "key-in-progress",
-    guard: "A call whose key is running does not run beside it.",
+    guard: "A second call with a running key does not start.",
     file: JUDGE,
     find: "when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'",
     replace: "when false then 'in_progress'",
@@ -34,7 +34,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "key-replay",
-    guard: "A call whose key is done is answered from the store.",
+    guard: "A completed key returns the stored answer.",
     file: JUDGE,
     find: "when claim.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
@@ -42,7 +42,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "left-key-in-progress",
-    guard: "A key whose payment runs a call under another key does not run beside it.",
+    guard: "A key does not run while its payment runs a call under another key.",
     file: JUDGE,
     find: "when bought.state = 'running' and bought.run_id is distinct from call.run_id then 'in_progress'",
     replace: "when false then 'in_progress'",
@@ -50,7 +50,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "left-key-replay",
-    guard: "A key whose payment bought its call under another key is answered from the store.",
+    guard: "A key returns the stored answer that its payment bought under another key.",
     file: JUDGE,
     find: "when bought.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
@@ -58,7 +58,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "left-key-payment",
-    guard: "A key that runs alone after its payment left it has the payment wait for it.",
+    guard: "A key that runs without its former payment makes that payment wait.",
     file: BEGIN,
     find: "and payment_claims[call.n] <> call.claim_key and payment.tx_signature = claim.tx_signature;",
     replace: "and payment.tx_signature = call.tx_signature;",
@@ -66,15 +66,15 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "left-key-batch",
-    guard: "Calls that have to do with one payment begin one after the other, also in one batch.",
+    guard: "Calls that share a payment authorize one after the other, also within a batch.",
     file: BEGIN,
     find: "in (other.claim_key, payment_claims[other.n])",
     replace: "= other.claim_key",
     tests: LEFT,
   },
   {
-    name: "forgotten-claim",
-    guard: "A key that is forgotten while it is claimed is claimed anew.",
+    name: "expired-claim",
+    guard: "A key that expires while it is claimed is claimed again.",
     file: BEGIN,
     find: "or item.claim_key is not null and not exists (",
     replace: "or false and not exists (",
@@ -82,7 +82,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "payment-in-progress",
-    guard: "A payment whose call is running starts no other, under whatever key.",
+    guard: "A payment with a running call starts no other call under any key.",
     file: JUDGE,
     find: "when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'",
     replace: "when false then 'in_progress'",
@@ -90,7 +90,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "payment-replay",
-    guard: "A payment whose call was charged is answered from the store, under whatever key.",
+    guard: "A payment whose call was charged returns the stored answer under any key.",
     file: JUDGE,
     find: "when paid.state = 'done' then 'replay'",
     replace: "when false then 'replay'",
@@ -114,7 +114,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "payment-call",
-    guard: "A payment buys no other call than the one it was claimed for.",
+    guard: "A payment buys only the call it was claimed for.",
     file: JUDGE,
     find: "payment.fingerprint <> call.fingerprint",
     replace: "false",
@@ -122,7 +122,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "payment-buys-after-failure",
-    guard: "A payment whose call failed buys it again without being verified or credited anew.",
+    guard: "A payment whose call failed buys it again without a second verification or credit.",
     file: JUDGE,
     find: "when payment.settled then 'credited'",
     replace: "when payment.settled then 'payment_used'",
@@ -130,23 +130,23 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "second-key-bound",
-    guard: "A key that came with an answered payment stands for that answer from then on.",
+    guard: "A new key sent with a charged payment returns the same answer from then on.",
     file: JUDGE,
     find: "if judged.verdict = 'replay' and call.keyed and",
     replace: "if false and",
     tests: PAID,
   },
   {
-    name: "unseen-payment",
-    guard: "A payment that nobody verified buys nothing.",
+    name: "unverified-payment",
+    guard: "An unverified payment buys nothing.",
     file: BEGIN,
     find: "coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'",
     replace: "false then 'payment_used'",
     tests: PAID,
   },
   {
-    name: "judged-again",
-    guard: "What is known of a call is looked up again once its claim is locked.",
+    name: "checked-again",
+    guard: "The state of a call is read again after its claim is locked.",
     file: BEGIN,
     find: "else coalesce(item.verdict, 'new') end",
     replace: "else kinds[item.n] end",
@@ -154,7 +154,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "claims-locked",
-    guard: "A claim that a call takes over is locked first.",
+    guard: "A claim is locked before a call takes it over.",
     file: BEGIN,
     find: "for update of claim",
     replace: "",
@@ -162,7 +162,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "balance-covers",
-    guard: "A call starts only when the balance covers its price.",
+    guard: "A call starts only if the balance covers its price.",
     file: BEGIN,
     find: "if available >= item.price or item.price = 0 then",
     replace: "if true then",
@@ -170,7 +170,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "account-locked",
-    guard: "A balance is judged under the account's lock.",
+    guard: "The balance is checked under the account's lock.",
     file: BEGIN,
     find: "order by id\n      for update;",
     replace: "order by id;",
@@ -178,7 +178,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "price-held",
-    guard: "The price leaves the balance when the call starts.",
+    guard: "The price leaves the available balance when the call starts.",
     file: BEGIN,
     find: "- case when kinds[call.n] = 'granted' then call.price else 0 end",
     replace: "- 0",
@@ -195,7 +195,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "paid-claims-kept",
-    guard: "What was bought with a transaction is answered for ever: its key does not expire.",
+    guard: "The key of a call paid by a transaction never expires.",
     file: BEGIN,
     find: "case when call.tx_signature is null then now() + interval '48 hours' else 'infinity' end",
     replace: "now() + interval '48 hours'",
@@ -203,7 +203,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "finish-active",
-    guard: "A run that has ended stays as it ended.",
+    guard: "A run that ended keeps its outcome.",
     file: FINISH,
     find: "run.status = 'active' and run.owner = instance",
     replace: "run.owner = instance",
@@ -211,7 +211,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "finish-owner",
-    guard: "A run is ended by the instance that owns it.",
+    guard: "Only the owning instance ends a run.",
     file: FINISH,
     find: "run.status = 'active' and run.owner = instance",
     replace: "run.status = 'active'",
@@ -219,7 +219,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "hold-released",
-    guard: "A released run gives its hold back to the balance.",
+    guard: "A released run returns its hold to the balance.",
     file: FINISH,
     find: "set available = available + total.amount",
     replace: "set available = available + 0 * total.amount",
@@ -227,7 +227,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "hold-released-by-sweep",
-    guard: "A swept run gives its hold back to the balance.",
+    guard: "A swept run returns its hold to the balance.",
     file: FINISH,
     find: "perform ledger_release(expired)",
     replace: "perform cardinality(expired)",
@@ -235,7 +235,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "sweep-takes-owner",
-    guard: "A swept run is lost to the instance that had it.",
+    guard: "A swept run no longer belongs to its former instance.",
     file: FINISH,
     find: "status = 'failed', owner = null",
     replace: "status = 'failed'",
@@ -243,7 +243,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "sweep-expired-only",
-    guard: "Only runs whose lease has expired are swept.",
+    guard: "Only runs with an expired lease are swept.",
     file: FINISH,
     find: "lease_until < now()",
     replace: "lease_until is not null",
@@ -267,7 +267,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "adjustment-covered",
-    guard: "An adjustment takes no more than there is.",
+    guard: "An adjustment takes no more than the balance.",
     file: DEPOSITS,
     find: "if change < 0 and available + change < 0 then",
     replace: "if false then",
@@ -275,7 +275,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "adjustment-mismatch",
-    guard: "An adjustment's key is good for one amount.",
+    guard: "An adjustment's key accepts one amount.",
     file: DEPOSITS,
     find: "earlier.amount = abs(change) and",
     replace: "",
@@ -283,7 +283,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "keys-apart-from-payments",
-    guard: "No caller's key can be taken for the claim of a payment.",
+    guard: "A caller's key can never equal the claim of a payment.",
     file: "src/postgres/ledger-claims.ts",
     find: "return `key:${idempotencyKey}`",
     replace: "return idempotencyKey",
@@ -291,7 +291,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "batch-exclusive",
-    guard: "Two calls that share a key, a payment or a quote are never judged in one batch.",
+    guard: "Calls that share a key, payment or quote never enter one batch.",
     file: "src/postgres/batcher.ts",
     find: "!waiting.keys.some((key) => keys.has(key))",
     replace: "true",
@@ -299,15 +299,15 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "leases-owned",
-    guard: "A heartbeat keeps only runs that this instance still owns.",
+    guard: "A heartbeat extends only runs that the instance still owns.",
     file: FINISH,
     find: "id = any (runs) and owner = instance and status || '' = 'active'",
     replace: "id = any (runs)",
     tests: FENCE,
   },
   {
-    name: "glance-payment",
-    guard: "A call with a payment is judged by it.",
+    name: "fast-path-payment",
+    guard: "The fast path checks the payment of a call.",
     file: BEGIN,
     find: `where call.tx_signature is not null
         or (select true from run where id = call.run_id)
@@ -317,8 +317,8 @@ export const LEDGER: readonly Mutant[] = [
     tests: PAID,
   },
   {
-    name: "glance-run",
-    guard: "A call that is sent again, as its answer was lost, is known by its run.",
+    name: "fast-path-run",
+    guard: "The fast path recognises a call that is sent again by its run.",
     file: BEGIN,
     find: `or (select true from run where id = call.run_id)
         or (select true from idempotency where account_id = call.account_id and key = call.claim_key)`,
@@ -326,8 +326,8 @@ export const LEDGER: readonly Mutant[] = [
     tests: LOCKS,
   },
   {
-    name: "glance-claim",
-    guard: "A repeat is known by its claim, without a lock.",
+    name: "fast-path-claim",
+    guard: "The fast path recognises a repeat by its claim without a lock.",
     file: BEGIN,
     find: `or (select true from idempotency where account_id = call.account_id and key = call.claim_key)
       limit 1`,
@@ -335,17 +335,16 @@ export const LEDGER: readonly Mutant[] = [
     tests: LOCKS,
   },
   {
-    name: "glance-claim-locked",
-    guard: "A claim that another call made meanwhile is judged once it is locked.",
+    name: "fast-path-claim-locked",
+    guard: "A claim that another call creates meanwhile is checked after it is locked.",
     file: BEGIN,
     find: "where known or made < (",
     replace: "where known or 0 > (",
     tests: LOCKS,
   },
   {
-    name: "begun-meanwhile",
-    guard:
-      "A call that is sent again without a key, as its first sending begins it, is not short of what it holds.",
+    name: "authorized-meanwhile",
+    guard: "A keyless call that is sent again does not fail for want of the money it already holds.",
     file: BEGIN,
     find: "and call.claim_key is null and (select true from run where id = call.run_id)",
     replace: "and false",
@@ -353,7 +352,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "stall-survived",
-    guard: "A run is left to an instance that stalls for a while.",
+    guard: "A stalled instance keeps its runs for a while.",
     file: SWEEP,
     find: "when owner = any (connected) then lease_until < now() - stall",
     replace: "when owner = any (connected) then true",
@@ -361,7 +360,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "stall-bounded",
-    guard: "A run is not left for ever to an instance that stalls.",
+    guard: "A stalled instance does not keep its runs forever.",
     file: SWEEP,
     find: "when owner = any (connected) then lease_until < now() - stall",
     replace: "when owner = any (connected) then false",
@@ -369,7 +368,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "stall-own-sweep",
-    guard: "An instance that wakes up does not release the runs that it works on.",
+    guard: "An instance that resumes does not release runs it still executes.",
     file: SWEEP,
     find: "when owner = sweeper then id <> all (kept)",
     replace: "when owner = sweeper then true",
@@ -377,15 +376,15 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "stall-session",
-    guard: "The session of an instance holds its lock.",
+    guard: "The database session of an instance holds its lock.",
     file: "src/postgres/session-lock.ts",
     find: "select pg_advisory_lock_shared(hashtextextended($1::uuid::text, 0))",
     replace: "select hashtextextended($1::uuid::text, 0)",
     tests: STALL,
   },
   {
-    name: "stall-at-begin",
-    guard: "A run that begins while its instance stalls is kept.",
+    name: "stall-at-authorize",
+    guard: "A run that is authorized during a stall is kept.",
     file: "src/postgres/ledger.ts",
     find: "leases.add(run);",
     replace: "",
@@ -393,7 +392,7 @@ export const LEDGER: readonly Mutant[] = [
   },
   {
     name: "outage-own-patience",
-    guard: "A call that came late in an outage waits as long as the others.",
+    guard: "Each call waits its full time in an outage, however late it arrives.",
     file: "src/postgres/batcher.ts",
     find: "const due = loopTime() + DEADLINE_SLACK_MS;",
     replace: "const due = Infinity;",

@@ -1,27 +1,25 @@
-// npm run mutants [-- --help]: switches off every guard of the money path, one at a time, in a
-// throw-away copy of the sources, and runs the tests that must notice. Fails unless every one of them is caught.
 import process from "node:process";
 import { readOptions } from "../tooling/options.ts";
 import { stopOnSignals } from "../tooling/signals.ts";
 import { copySources } from "./copies.ts";
 import type { Mutant } from "./mutant.ts";
-import { MUTANTS } from "./mutants.ts";
+import { MUTANT_GROUPS, MUTANTS } from "./mutants.ts";
 import { lineOf, markdownOf, summaryOf, type Tried } from "./table.ts";
 import { controlRuns, runTests, tryMutant } from "./try-mutant.ts";
 
-/** Mutants at once: each has a database and a process of its own. */
+/** Mutants at once; each has its own database and process. */
 const WORKERS = 2;
 
 const USAGE = `npm run mutants [-- OPTIONS] [NAME …]
 
-Switches off every guard of the money path, one at a time, in a throw-away copy of the sources, and runs the tests that must notice.
+Disables each guard of the money path in a copy of the sources and runs the tests that must fail.
 
-  --only NAME   this guard alone, as a bare NAME does; may be repeated
-  --list        names the guards
-  --json        tells everything as JSON
-  --markdown    tells everything as a table for the documentation
+  --only NAME   try this guard only, like a bare NAME; may be repeated
+  --list        list the guards
+  --json        print the results as JSON
+  --markdown    print the tables of docs/reference/guards.md
 
-Exit code: 0 every one was caught, 1 not so, 2 for options that mean nothing; a signal ends it with 128 and the signal's number.`;
+Exit code: 0 all caught, 1 some not caught, 2 invalid options, 128 plus the signal number after a signal.`;
 
 const OPTIONS = {
   only: { type: "string", multiple: true },
@@ -45,27 +43,25 @@ if (values.list) {
 function chosen(names: readonly string[]): readonly Mutant[] {
   const unknown = names.filter((name) => !MUTANTS.some((mutant) => mutant.name === name));
   if (unknown.length > 0) {
-    process.stderr.write(`There is no mutant ${unknown.join(", ")}; --list names them all\n`);
+    process.stderr.write(`Unknown mutant: ${unknown.join(", ")}. List all with --list\n`);
     process.exit(2);
   }
   return names.length === 0 ? MUTANTS : MUTANTS.filter(({ name }) => names.includes(name));
 }
 
-/** @returns whether every mutant was caught */
+/** Returns true if every mutant was caught. */
 async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
   const progress = values.json || values.markdown ? process.stderr : process.stdout;
   const copies = await copySources(WORKERS);
   try {
-    progress.write("control: the tests with every guard in its place\n");
+    progress.write("control run: tests without mutants\n");
     const red: string[] = [];
     await share(controlRuns(mutants), async (folder, run) => {
       const verdict = await runTests(folder, run, stop.signal);
       if (verdict.kind !== "survived") red.push(JSON.stringify({ ...run, ...verdict }));
     });
     if (red.length > 0) {
-      process.stderr.write(
-        `These tests are red as it is, so that no mutant can be judged by them:\n${red.join("\n")}\n`,
-      );
+      process.stderr.write(`These tests fail without any mutant; fix them first:\n${red.join("\n")}\n`);
       return false;
     }
     const tried: Tried[] = [];
@@ -82,7 +78,7 @@ async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
       progress.write(`\nnot caught:\n${missed.map((one) => `${lineOf(one)}\n`).join("")}`);
     if (values.json)
       process.stdout.write(`${JSON.stringify({ summary: summaryOf(tried), mutants: tried }, null, 2)}\n`);
-    if (values.markdown) process.stdout.write(markdownOf(tried));
+    if (values.markdown) process.stdout.write(markdownOf(tried, MUTANT_GROUPS));
     progress.write(`\n${summaryOf(tried)}\n`);
     return missed.length === 0;
   } catch (error) {
@@ -92,7 +88,7 @@ async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
     await copies.remove();
   }
 
-  /** Does the work in all copies at once, each item in one of them. */
+  /** Runs the work in all copies concurrently, each item in one copy. */
   async function share<Item>(
     items: readonly Item[],
     work: (folder: string, item: Item) => Promise<void>,
@@ -103,7 +99,7 @@ async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
         for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(folder, item);
       }),
     );
-    // Only when nothing runs in the copies any more: they are deleted next.
+    // Wait for all copies before they are deleted.
     for (const end of ended) if (end.status === "rejected") throw end.reason;
   }
 }

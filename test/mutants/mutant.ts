@@ -1,22 +1,22 @@
-/** A guard of the money path, and how it is switched off. */
+/** A guard of the money path and the change that disables it. */
 export interface Mutant {
-  /** Kebab-case, and no other's. */
+  /** Unique, kebab-case. */
   readonly name: string;
-  /** What the guard sees to, in one plain sentence. */
+  /** What the guard ensures, in one sentence. */
   readonly guard: string;
-  /** The source file that it stands in, from the checkout. */
+  /** Source file, relative to the checkout. */
   readonly file: string;
-  /** Text that stands in the file exactly once. */
+  /** Text that occurs once in the file. */
   readonly find: string;
-  /** What stands there instead: a program that is as good as any other, but for the guard. */
+  /** Replacement: a working program without the guard. */
   readonly replace: string;
-  /** The test files of which at least one test must go red. */
+  /** Test files of which at least one test must fail. */
   readonly tests: readonly string[];
-  /** Only tests whose full name matches this, for files that take long: those that notice, and one more that stays green. */
+  /** Pattern of full test names, for slow files: the tests that fail and at least one that passes. */
   readonly only?: string;
 }
 
-/** The text that a mutant replaces is not where it says. */
+/** The text to replace does not occur exactly once. */
 export class MisplacedError extends Error {}
 
 /**

@@ -1,4 +1,4 @@
-import { access, readFile } from "node:fs/promises";
+import { access, readdir, readFile } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,8 +6,11 @@ import { ROOT } from "../tooling/command.ts";
 import { switchOff } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 
-describe("the list of guards", () => {
-  it("has a name of its own for each, and one sentence", () => {
+/** What separates literal phrases in a pattern of test names. */
+const PATTERN_OPERATORS = /\||\.\*|[()]/;
+
+describe("mutants", () => {
+  it("have unique names and one sentence each", () => {
     const names = MUTANTS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThanOrEqual(35);
@@ -17,17 +20,45 @@ describe("the list of guards", () => {
     }
   });
 
-  it.each(MUTANTS)("finds $name once in $file, and leaves a program without it", async (mutant) => {
+  it.each(MUTANTS)("$name occurs once in $file and leaves a valid program", async (mutant) => {
     const source = await readFile(path.join(ROOT, mutant.file), "utf8");
     const without = switchOff(mutant, source);
     expect(without).not.toBe(source);
     expect(() => stripTypeScriptTypes(without)).not.toThrow();
   });
 
-  it("names test files that there are", async () => {
+  it("name existing test files", async () => {
     for (const file of new Set(MUTANTS.flatMap(({ tests }) => tests))) {
       expect(file).toMatch(/\.test\.ts$/);
       await expect(access(path.join(ROOT, file)), file).resolves.toBeUndefined();
     }
   });
+
+  it("select tests by phrases that occur beside their test files", async () => {
+    const unknown = await Promise.all(
+      MUTANTS.map(async ({ name, tests, only = "" }) => {
+        const folders = await Promise.all(tests.map((file) => sourceOf(path.dirname(file))));
+        const missing = only
+          .split(PATTERN_OPERATORS)
+          .filter((phrase) => !folders.some((source) => source.includes(phrase)));
+        return missing.map((phrase) => `${name}: ${phrase}`);
+      }),
+    );
+    expect(unknown.flat()).toEqual([]);
+  });
 });
+
+const sources = new Map<string, Promise<string>>();
+
+/** Returns the text of all TypeScript files in a folder and below. */
+function sourceOf(folder: string): Promise<string> {
+  const known = sources.get(folder) ?? readAll(path.join(ROOT, folder));
+  sources.set(folder, known);
+  return known;
+}
+
+async function readAll(folder: string): Promise<string> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".ts"));
+  const files = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
+  return files.join("\n");
+}

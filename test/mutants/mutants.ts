@@ -1,37 +1,45 @@
+import { AUTHENTICATION } from "./authentication.ts";
+import { CACHES } from "./caches.ts";
 import { DEPOSITS } from "./deposits.ts";
-import { DOORS } from "./doors.ts";
 import { EVIDENCE } from "./evidence.ts";
 import { GASLESS } from "./gasless.ts";
 import { KEY_LIMITS } from "./key-limits.ts";
 import { KEYLESS } from "./keyless.ts";
-import { LEDGER } from "./ledger.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
-import { MEMORY } from "./memory.ts";
+import { LEDGER } from "./ledger.ts";
 import type { Mutant } from "./mutant.ts";
 import { PAYMENTS } from "./payments.ts";
 import { RELAY } from "./relays.ts";
+import { REQUEST_COSTS } from "./request-costs.ts";
 import { SANDBOX } from "./sandbox.ts";
-import { STRANGERS } from "./strangers.ts";
-import { TREASURY } from "./treasury.ts";
 import { TREASURY_CHAIN } from "./treasury-chain.ts";
+import { TREASURY } from "./treasury.ts";
 import { UNPAID_WORK } from "./unpaid-work.ts";
 
-/** Every guard of the money path that must not be lost unnoticed. */
-export const MUTANTS: readonly Mutant[] = [
-  ...LEDGER_TABLES,
-  ...LEDGER,
-  ...PAYMENTS,
-  ...EVIDENCE,
-  ...TREASURY,
-  ...TREASURY_CHAIN,
-  ...DEPOSITS,
-  ...GASLESS,
-  ...RELAY,
-  ...DOORS,
-  ...STRANGERS,
-  ...KEY_LIMITS,
-  ...MEMORY,
-  ...SANDBOX,
-  ...UNPAID_WORK,
-  ...KEYLESS,
+/** Guards that belong together, under the title they have in docs/reference/guards.md. */
+export interface MutantGroup {
+  readonly title: string;
+  readonly mutants: readonly Mutant[];
+}
+
+export const MUTANT_GROUPS: readonly MutantGroup[] = [
+  { title: "Tables", mutants: LEDGER_TABLES },
+  { title: "Ledger functions", mutants: LEDGER },
+  { title: "Quotes and proofs", mutants: PAYMENTS },
+  { title: "Evidence on the chain", mutants: EVIDENCE },
+  { title: "Treasury in the ledger", mutants: TREASURY },
+  { title: "Treasury on the chain", mutants: TREASURY_CHAIN },
+  { title: "Deposits and wallets", mutants: DEPOSITS },
+  { title: "Gasless rules", mutants: GASLESS },
+  { title: "Gasless limits and outcomes", mutants: RELAY },
+  { title: "Authentication and rate limits", mutants: AUTHENTICATION },
+  { title: "Cost of a request", mutants: REQUEST_COSTS },
+  { title: "Limits of keys", mutants: KEY_LIMITS },
+  { title: "Caches", mutants: CACHES },
+  { title: "Sandbox", mutants: SANDBOX },
+  { title: "Uncharged work", mutants: UNPAID_WORK },
+  { title: "Callers without a key", mutants: KEYLESS },
 ];
+
+/** Every guard, in the order of the groups. */
+export const MUTANTS: readonly Mutant[] = MUTANT_GROUPS.flatMap(({ mutants }) => mutants);

@@ -15,11 +15,11 @@ const AMOUNTS = ["test/attacks/amounts-and-times.test.ts"];
 const PROOFS = ["test/domain/proof.test.ts"];
 const QUOTES = ["test/domain/quote.test.ts"];
 
-/** What a call and its proof have to pass before money moves for them. */
+/** Checks of a call and its proof before money moves. */
 export const PAYMENTS: readonly Mutant[] = [
   {
     name: "quote-sealed",
-    guard: "A quote that was changed in any way does not open (its GCM tag).",
+    guard: "A quote changed in any way does not open (its GCM tag).",
     file: QUOTE,
     find: ", decipher.final()]",
     replace: "]",
@@ -27,7 +27,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "quote-key-version",
-    guard: "A quote opens with the version of the sealing key that it names, and not once that was retired.",
+    guard: "A quote opens only with its own sealing key version, until that is retired.",
     file: QUOTE,
     find: "this.#keys.version(sealed.readUInt16BE(1))",
     replace: "this.#keys.current()",
@@ -35,7 +35,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "quote-account",
-    guard: "A quote is good for the account that was quoted.",
+    guard: "A quote is valid for the quoted account only.",
     file: SETTLE,
     find: "if (quote.accountId !== accountId)",
     replace: "if (false)",
@@ -44,7 +44,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "quote-call",
-    guard: "A quote is good for the tool and the params that were quoted.",
+    guard: "A quote is valid for the quoted tool and parameters only.",
     file: SETTLE,
     find: "if (!quote.binding.equals(",
     replace: "if (false && !quote.binding.equals(",
@@ -53,7 +53,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "quoted-price",
-    guard: "A paid call costs what was quoted, whatever the price is by now.",
+    guard: "A paid call costs the quoted price, even if the current price differs.",
     file: CALL,
     find: "quotedPrice ?? prepared.price",
     replace: "prepared.price",
@@ -62,7 +62,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "proof-step",
-    guard: "The step that a proof names is the step of its quote.",
+    guard: "The step in a proof is the step of its quote.",
     file: SETTLE,
     find: "if (proof.claimed.stepId !== undefined &&",
     replace: "if (false &&",
@@ -71,7 +71,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "proof-amount",
-    guard: "The amount that a proof claims is the amount on the chain or the price.",
+    guard: "The amount in a proof equals the amount on the chain or the price.",
     file: SETTLE,
     find: "if (amount !== undefined &&",
     replace: "if (false &&",
@@ -80,7 +80,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "proof-memo",
-    guard: "The memo that a proof claims is the memo on the chain.",
+    guard: "The memo in a proof equals the memo on the chain.",
     file: SETTLE,
     find: "if (memo !== undefined && memo !== paid.memo)",
     replace: "if (false)",
@@ -89,7 +89,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "memo-quote",
-    guard: "A payment buys the call of the quote that its memo names, and no other.",
+    guard: "A payment buys only the call of the quote in its memo.",
     file: SETTLE,
     find: "if (memoQuoteId !== quote.quoteId)",
     replace: "if (false)",
@@ -98,7 +98,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "memo-step",
-    guard: "A memo that names a step names the step of its quote.",
+    guard: "The step in a memo is the step of its quote.",
     file: SETTLE,
     find: "if (memoStepId !== undefined &&",
     replace: "if (false &&",
@@ -116,7 +116,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "unfit-payment-credited",
-    guard: "A payment that cannot buy its call is credited all the same.",
+    guard: "A payment that cannot buy its call is credited.",
     file: SETTLE,
     find: "const { credited } = await deps.ledger.credit(quote.accountId, deposit);",
     replace: "const credited = true;",
@@ -125,7 +125,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "older-than-quote",
-    guard: "A transaction from before the quote is not its payment.",
+    guard: "A transaction older than the quote does not pay it.",
     file: SETTLE,
     find: "if (paid.blockTime.getTime() < quote.issuedAt - CLUSTER_CLOCK_MS)",
     replace: "if (false)",
@@ -134,7 +134,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "late-by-our-clock",
-    guard: "A proof that arrives after the quote has expired does not buy the call.",
+    guard: "A proof that arrives after the quote expired does not buy the call.",
     file: SETTLE,
     find: "return at > expiresAt + (price",
     replace: "return false && at > expiresAt + (price",
@@ -143,7 +143,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "expired-not-looked-up",
-    guard: "A proof of an expired quote asks the chain nothing.",
+    guard: "A proof of an expired quote causes no chain request.",
     file: SETTLE,
     find: "if (!proof.unsent && isLate(deps, quote, receivedAt)) {",
     replace: "if (false) {",
@@ -152,7 +152,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "unknown-by-account",
-    guard: "An account asks the chain for nothing only so often.",
+    guard: "Each account has a limit on proofs that find nothing.",
     file: LIMIT,
     find: "if (left < 1) {",
     replace: "if (false) {",
@@ -160,7 +160,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "unknown-under-way",
-    guard: "What an account asks for at once counts before it is answered.",
+    guard: "Lookups in flight count against that limit.",
     file: LIMIT,
     find: "account.open += trusted ? 0 : 1;",
     replace: "",
@@ -168,7 +168,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "unknown-by-instance",
-    guard: "All accounts together ask the chain for nothing only so often.",
+    guard: "All accounts together have a limit on proofs that find nothing.",
     file: LIMIT,
     find: "if (all >= 1) return;",
     replace: "return;",
@@ -176,7 +176,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "late-by-the-chain",
-    guard: "A transaction from after the quote's end does not buy the call, by the chain's clock.",
+    guard: "A transaction later than the quote by the chain's clock does not buy the call.",
     file: SETTLE,
     find: "paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS",
     replace: "false",
@@ -185,7 +185,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "proof-network",
-    guard: "A body proof names the network of the payments.",
+    guard: "A body proof names the configured network.",
     file: "src/domain/body-proof.ts",
     find: "if (body.network !== NETWORK)",
     replace: "if (false)",
@@ -193,7 +193,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "header-and-body-agree",
-    guard: "A proof in the header and one in the body are the same proof.",
+    guard: "Proofs in header and body must be the same.",
     file: PROOF,
     find: "if (first && others.some((other) => !isSame(first, other)))",
     replace: "if (false)",
@@ -209,7 +209,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "memo-whole",
-    guard: "A memo is ours by its whole text.",
+    guard: "A memo is matched as a whole.",
     file: "src/domain/memo.ts",
     find: "parts.length !== 3 ||",
     replace: "parts.length < 3 ||",
@@ -217,7 +217,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "memo-prefix",
-    guard: "A short memo begins with this installation's prefix.",
+    guard: "A short memo starts with this installation's prefix.",
     file: "src/domain/memo.ts",
     find: "if (first !== prefix) return undefined;",
     replace: "",
@@ -225,7 +225,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "replay-before-expiry",
-    guard: "A proof that was answered is answered again before its quote and its age are looked at.",
+    guard: "A stored answer is returned before the quote and its age are checked.",
     file: CALL,
     find: "if (prior) {",
     replace: "if (false) {",
@@ -233,7 +233,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "gone-before-start",
-    guard: "A call whose caller went away before the tool started is released and does not run.",
+    guard: "A call whose caller disconnects before the tool starts is released and does not run.",
     file: CALL,
     find: "if (context.signal.aborted) {",
     replace: "if (false) {",
@@ -241,7 +241,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "gone-after-start",
-    guard: "A call whose caller goes away while the tool runs is finished and stored.",
+    guard: "A call whose caller disconnects during the tool completes and is stored.",
     file: CALL,
     find: "signal: deps.stopping }",
     replace: "signal: context.signal }",
@@ -249,7 +249,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "stopping-aborts",
-    guard: "The end of a shutdown's grace period aborts the tools that still run.",
+    guard: "The end of the shutdown grace period aborts running tools.",
     file: CALL,
     find: "signal: deps.stopping }",
     replace: "signal: new AbortController().signal }",
@@ -257,7 +257,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "result-of-its-own",
-    guard: "What a tool gives again and changes is no other call's result.",
+    guard: "A tool that reuses and changes its result object does not change another call's result.",
     file: CALL,
     find: "{ ...(await prepared.run({ ...run, caller, progress })) }",
     replace: "await prepared.run({ ...run, caller, progress })",
@@ -265,15 +265,15 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "failure-releases",
-    guard: "A tool that fails charges nothing: its hold is given back.",
+    guard: "A failed tool is not charged and its hold is released.",
     file: CALL,
     find: "await deps.ledger.finish(endOf(runId, failure));",
     replace: "",
     tests: HOLD,
   },
   {
-    name: "lost-run-untold",
-    guard: "The result of a run that was released meanwhile is not given away.",
+    name: "lost-run-withheld",
+    guard: "The result of a run that was released meanwhile is not returned.",
     file: CALL,
     find: 'if (finished.kind === "captured") {',
     replace:
@@ -282,7 +282,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "second-payment-credited",
-    guard: "A payment that comes with a call which was charged otherwise is credited.",
+    guard: "A payment sent with a call that was charged otherwise is credited.",
     file: CALL,
     find: "await creditBesides(deps, proof, named, fingerprint, context)",
     replace: "await undefined",
@@ -290,7 +290,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "gasless-memo",
-    guard: "A transaction that is left to us to send names its quote in a memo of ours.",
+    guard: "An unsent transaction names its quote in a memo of ours.",
     file: GASLESS,
     find: 'if (memo?.form !== "prefix")',
     replace: "if (!memo)",
@@ -298,7 +298,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "gasless-quote",
-    guard: "A quote that is sent beside a transaction is the one that its memo names.",
+    guard: "The quote_id sent beside a transaction equals the one in its memo.",
     file: GASLESS,
     find: "if (quoteId !== undefined && quoteId !== named)",
     replace: "if (false)",
@@ -306,7 +306,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "gasless-terms",
-    guard: "An x402 payload takes the offer that was made.",
+    guard: "An x402 payload accepts exactly the offer that was made.",
     file: GASLESS,
     find: "if (accepted[name] === undefined || accepted[name] === terms[name]) continue;",
     replace: "if (accepted[name] !== terms[name]) continue;",
@@ -314,7 +314,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "gasless-claimed-in-time",
-    guard: "A payment that we took in time is in time when its call is repeated later.",
+    guard: "A payment claimed in time stays in time when its call is repeated later.",
     file: CALL,
     find: "settle(deps, proof, quote, paidAt, context)",
     replace: "settle(deps, proof, quote, receivedAt + paidAt * 0, context)",
@@ -322,7 +322,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "gasless-landed-late",
-    guard: "How long a payment that we took was on its way is not its payer's.",
+    guard: "The time a claimed payment takes to land does not make it late.",
     file: SETTLE,
     find: 'paid.paidBy === "transfer" &&',
     replace: "",
@@ -330,7 +330,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "gasless-pending",
-    guard: "A payment that we have sent is pending, and not missing, until the chain tells it.",
+    guard: "A submitted payment is pending, not missing, until the chain shows it.",
     file: SETTLE,
     find: "if (unsent)",
     replace: "if (false)",
@@ -338,7 +338,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "payment-identifier",
-    guard: "The payment-identifier of an x402 payload is the call's idempotency key.",
+    guard: "The payment-identifier of an x402 payload is the idempotency key.",
     file: CALL,
     find: "return idempotencyKey ?? paymentId;",
     replace: "return idempotencyKey;",
@@ -346,7 +346,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "no-quote-after-proof",
-    guard: "A call that came with a proof is offered no other quote.",
+    guard: "A call with a proof gets no new quote.",
     file: "src/app/verdict.ts",
     find: "if (proved) {",
     replace: "if (false) {",
@@ -354,7 +354,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "no-quote-in-debt",
-    guard: "An account that owes is offered no quote: its payment would not buy the call.",
+    guard: "An account in debt gets no quote, since its payment would not buy the call.",
     file: "src/app/verdict.ts",
     find: "if (balance < 0n) {",
     replace: "if (false) {",
@@ -362,7 +362,7 @@ export const PAYMENTS: readonly Mutant[] = [
   },
   {
     name: "tool-scope",
-    guard: "A key without a tool's scope does not call it.",
+    guard: "A key without a tool's scope cannot call it.",
     file: CALL,
     find: "demandTool(tool, context.caller);",
     replace: "",

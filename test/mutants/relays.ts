@@ -7,7 +7,7 @@ const OUTCOME = "src/solana/relay-outcome.ts";
 const BOOK = ["test/postgres/relays.test.ts"];
 const NETWORK = ["test/solana/relay-chain.test.ts"];
 
-/** What the gasless relay is held to by the database and the network. */
+/** Limits of the gasless relay in the database and on the network. */
 export const RELAY: readonly Mutant[] = [
   {
     name: "relay-message-once",
@@ -19,7 +19,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-quote-freed",
-    guard: "A quote whose relayed transaction failed can be paid by another.",
+    guard: "A quote whose relayed transaction failed can be paid by another one.",
     file: RISK,
     find: "where quote_id = claim.quote_id and state <> 'failed';",
     replace: "where quote_id = claim.quote_id;",
@@ -27,7 +27,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-one-after-the-other",
-    guard: "Each claim of a day counts all before it.",
+    guard: "Each claim of a day counts all earlier ones.",
     file: RISK,
     find: "where day = today for update;",
     replace: "where day = today;",
@@ -35,7 +35,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-budget",
-    guard: "The relay spends no more than its budget of the day.",
+    guard: "The relay never exceeds its daily budget.",
     file: RISK,
     find: "if spent + claim.fee_lamports > daily_lamports then",
     replace: "if false then",
@@ -43,7 +43,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-quota",
-    guard: "An account has no more payments relayed in an hour than its quota, with all its keys.",
+    guard: "An account's keys together never exceed its hourly relay quota.",
     file: RISK,
     find: "if found or per_key_hourly <= 0 then",
     replace: "if per_key_hourly <= 0 then",
@@ -51,7 +51,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-failures",
-    guard: "An account whose relayed payments fail is asked to wait.",
+    guard: "An account whose relayed payments fail must wait.",
     file: RISK,
     find: "if found or failures_hourly <= 0 then",
     replace: "if failures_hourly <= 0 then",
@@ -59,8 +59,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-lost-bounded",
-    guard:
-      "Failures on the chain are counted: two for nothing, and one more for each payment that was confirmed.",
+    guard: "Failures on the chain are limited to two, and one more for each confirmed payment.",
     file: RISK,
     find: "if risk.lost >= 2 + risk.paid then",
     replace: "if false then",
@@ -68,7 +67,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-open-bounded",
-    guard: "Payments under way count as failures until they are confirmed.",
+    guard: "Payments in flight count as failures until confirmed.",
     file: RISK,
     find: "if risk.tried >= 2 + risk.paid then",
     replace: "if false then",
@@ -76,7 +75,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-wallet-counted",
-    guard: "Failures count for the wallet, whichever account sends them.",
+    guard: "Failures count per wallet, across accounts.",
     file: RISK,
     find: "where relay_payer(signed_transaction) = payer and claimed_at > day_ago",
     replace: "where relay_payer(signed_transaction) = payer and false and claimed_at > day_ago",
@@ -84,7 +83,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-reserve",
-    guard: "Half of the relay's budget is left to accounts that have paid.",
+    guard: "Half of the relay budget is reserved for accounts that have paid.",
     file: RISK,
     find: "if unpaid + claim.fee_lamports > daily_lamports / 2 then",
     replace: "if false then",
@@ -100,7 +99,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-end-is-final",
-    guard: "A relayed payment has one end.",
+    guard: "A relayed payment ends once.",
     file: RISK,
     find: "else false end",
     replace: "else true end",
@@ -108,15 +107,15 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-reject-unsent",
-    guard: "What was sent is not rejected as unsent, and its fee is not given back.",
+    guard: "A submitted payment is never rejected as unsent and keeps its fee.",
     file: RELAYS,
     find: "where message_hash = hash and state = 'claimed' for update;",
     replace: "where message_hash = hash for update;",
     tests: BOOK,
   },
   {
-    name: "relay-told-gasless",
-    guard: "A payment whose fee we paid says so, whoever finds it.",
+    name: "relay-marked-gasless",
+    guard: "A payment whose fee we paid is marked gasless on every path.",
     file: RELAYS,
     find: "new.paid_by := 'gasless';",
     replace: "null;",
@@ -124,7 +123,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-kept-while-open",
-    guard: "A relayed payment is not forgotten before its end.",
+    guard: "A relayed payment is not deleted before its end.",
     file: RELAYS,
     find: "where old.state in ('confirmed', 'failed') and old.claimed_at",
     replace: "where old.claimed_at",
@@ -132,7 +131,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-absent-everywhere",
-    guard: "A relayed transaction is absent only when every endpoint answers.",
+    guard: "A relayed transaction is absent only if every endpoint answers.",
     file: CHAIN,
     find: "if (failures.length > 0) throw unavailable(failures, endpoints);",
     replace: "",
@@ -140,7 +139,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-expired-everywhere",
-    guard: "A relayed transaction has expired only when every endpoint says so.",
+    guard: "A relayed transaction has expired only if every endpoint says so.",
     file: CHAIN,
     find: "expired &&= outcome?.expired === true;",
     replace: "expired ||= outcome?.expired === true;",
@@ -148,7 +147,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-expired-finalized",
-    guard: "A relayed transaction has expired only once the finalized chain is past its last block.",
+    guard: "A relayed transaction has expired only after the finalized chain passed its last block.",
     file: OUTCOME,
     find: 'heightRequest("finalized", query.signal)',
     replace: 'heightRequest("processed", query.signal)',
@@ -156,15 +155,15 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-expired-margin",
-    guard: "A relayed transaction has expired only by a margin.",
+    guard: "A relayed transaction has expired only with a margin of blocks.",
     file: OUTCOME,
     find: "height <= query.lastValidBlockHeight + MARGIN_BLOCKS",
     replace: "height <= query.lastValidBlockHeight",
     tests: NETWORK,
   },
   {
-    name: "relay-second-look",
-    guard: "A relayed transaction that landed while its expiry was found out has not expired.",
+    name: "relay-second-check",
+    guard: "A relayed transaction that lands during the expiry check has not expired.",
     file: OUTCOME,
     find: 'again === "absent" ?',
     replace: "again !== undefined ?",
@@ -172,7 +171,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-one-taker",
-    guard: "A relayed transaction is sent only when an endpoint took it.",
+    guard: "A relayed transaction counts as sent only if an endpoint accepted it.",
     file: CHAIN,
     find: "if (!hasAlready(error)) throw error;",
     replace: "",
@@ -180,7 +179,7 @@ export const RELAY: readonly Mutant[] = [
   },
   {
     name: "relay-taken-up",
-    guard: "A relayed payment whose instance is gone is taken up.",
+    guard: "Another instance continues a relayed payment whose instance died.",
     file: "src/app/keeper/finish-relays.ts",
     find: "relay.advance(claim, signal)",
     replace: "Promise.resolve(claim)",

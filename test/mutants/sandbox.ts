@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-/** What keeps guests from the host. */
+/** Isolation of guest code from the host. */
 export const SANDBOX: readonly Mutant[] = [
   {
     name: "sandbox-graphics",
@@ -13,7 +13,7 @@ export const SANDBOX: readonly Mutant[] = [
   },
   {
     name: "sandbox-loaders",
-    guard: "A guest reads no file through the loaders of Node's modules.",
+    guard: "A guest reads no file through Node's module loaders.",
     file: "src/sandbox/process/guest/wire.mjs",
     find: "Module._extensions[extension] = refuse;",
     replace: "void extension;",
@@ -22,7 +22,7 @@ export const SANDBOX: readonly Mutant[] = [
   },
   {
     name: "sandbox-proof",
-    guard: "No code runs on an instance whose sandbox has not passed its self-test.",
+    guard: "No code runs before the sandbox passed its self-test.",
     file: "src/tools/define-tool.ts",
     find: 'if (proof() === "passed") return prepared;',
     replace: "if (prepared.price >= 0n) return prepared;",
@@ -31,7 +31,7 @@ export const SANDBOX: readonly Mutant[] = [
 
   {
     name: "operator-installs-nothing",
-    guard: "An operator's command installs nothing under a gateway that runs.",
+    guard: "An operator command installs nothing under a running gateway.",
     file: "src/bootstrap.mjs",
     find: "else refuseWhatIsMissing();",
     replace: "else installWhatIsMissing();",

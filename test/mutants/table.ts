@@ -1,39 +1,35 @@
 import type { Mutant } from "./mutant.ts";
+import type { MutantGroup } from "./mutants.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** A mutant and what came of it. */
+/** A mutant and its outcome. */
 export interface Tried {
   readonly mutant: Mutant;
   readonly verdict: Verdict;
   readonly seconds: number;
 }
 
-/** The line of one mutant, for people. */
+/** Returns a line of text for one mutant. */
 export function lineOf({ mutant: { name }, verdict, seconds }: Tried): string {
   const kind = (verdict.kind === "caught" ? "caught" : verdict.kind.toUpperCase()).padEnd(8);
   return `${kind} ${name.padEnd(32)} ${seconds.toFixed(1).padStart(5)} s  ${witness(verdict)}`;
 }
 
-/** The result as a Markdown table: one row for each guard. */
-export function markdownOf(tried: readonly Tried[]): string {
-  const rows = tried.map(({ mutant: { name, guard, file }, verdict }) =>
-    row([`\`${name}\``, guard, `\`${file}\``, verdict.kind === "caught" ? witness(verdict) : verdict.kind]),
-  );
-  return [
-    row(["guard", "what it sees to", "where it stands", "which test goes red without it"]),
-    row(Array(4).fill("---")),
-    ...rows,
-  ]
-    .map((line) => `${line}\n`)
-    .join("");
+/** Returns Markdown: a heading and a table for each group that was tried, one row for each guard. */
+export function markdownOf(tried: readonly Tried[], groups: readonly MutantGroup[]): string {
+  const sections = groups.flatMap(({ title, mutants }) => {
+    const rows = tried.filter(({ mutant }) => mutants.includes(mutant)).map(rowOf);
+    return rows.length === 0 ? [] : [`## ${title}\n\n| guard | ensures |\n|---|---|\n${rows.join("")}`];
+  });
+  return sections.join("\n");
 }
 
-/** The names in the first column of such a table. */
-export function namesIn(markdown: string): string[] {
-  return Array.from(markdown.matchAll(/^\| `([\w-]+)` \|/gm), ([, name = ""]) => name);
+function rowOf({ mutant: { name, guard }, verdict }: Tried): string {
+  const outcome = verdict.kind === "caught" ? "" : ` **${verdict.kind}**`;
+  return `| \`${name}\` | ${guard.replaceAll("|", "\\|")}${outcome} |\n`;
 }
 
-/** `N caught, M survived`, and how many proved nothing if any. */
+/** Returns `N caught, M survived`, and the number of invalid ones if any. */
 export function summaryOf(tried: readonly Tried[]): string {
   const count = (kind: Verdict["kind"]) => tried.filter(({ verdict }) => verdict.kind === kind).length;
   const invalid = count("invalid");
@@ -45,8 +41,4 @@ function witness(verdict: Verdict): string {
   if (verdict.kind === "invalid") return verdict.why;
   const [first = "", ...others] = verdict.by;
   return others.length === 0 ? first : `${first} (and ${others.length} more)`;
-}
-
-function row(cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }

@@ -9,11 +9,11 @@ const HISTORIES = ["test/solana/signature-history.test.ts"];
 const MOVES = ["test/solana/treasury-movement.test.ts"];
 const WATCHED = ["test/app/keeper/watch-treasury.test.ts"];
 
-/** How the treasury's account is watched: what vanished, what is missing, what belongs to whom. */
+/** The treasury's history on the chain: vanished payments, gaps, owners. */
 export const TREASURY_CHAIN: readonly Mutant[] = [
   {
     name: "vanished-asked-everywhere",
-    guard: "A payment has vanished only when every endpoint answers.",
+    guard: "A payment has vanished only if every endpoint answers.",
     file: STANDINGS,
     find: "if (testimonies.length < this.#options.rpc.endpoints.length)",
     replace: "if (false)",
@@ -21,7 +21,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "vanished-denied-everywhere",
-    guard: "A payment has vanished only when no endpoint leaves it open.",
+    guard: "A payment has vanished only if every endpoint denies it.",
     file: STANDINGS,
     find: "if (denials.includes(undefined))",
     replace: "if (denials.every((denial) => denial === undefined))",
@@ -37,7 +37,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "vanished-without-a-trace",
-    guard: "A payment whose status was lost has not vanished while the transaction is known.",
+    guard: "A payment without a status has not vanished while the transaction is known.",
     file: STANDINGS,
     find: 'known === null ? "vanished" : undefined',
     replace: 'known === undefined ? undefined : "vanished"',
@@ -45,7 +45,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "failed-by-transaction",
-    guard: "A payment has failed only when the transaction itself says so.",
+    guard: "A payment has failed only if the transaction itself says so.",
     file: STANDINGS,
     find: 'opened && opened.meta.err !== null ? "failed" : undefined',
     replace: '"failed"',
@@ -53,7 +53,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "finalized-by-transaction",
-    guard: "A payment is not finalized by a status alone.",
+    guard: "A status alone does not finalize a payment.",
     file: STANDINGS,
     find: "if (!reading) continue;",
     replace: 'if (!reading) return "finalized";',
@@ -61,7 +61,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "finalized-as-credited",
-    guard: "A payment is finalized with the amount that was credited.",
+    guard: "A payment is finalized with the credited amount.",
     file: STANDINGS,
     find: "reading.movement.change === payment.amount",
     replace: "reading.movement.change !== 0n",
@@ -69,7 +69,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "history-to-its-beginning",
-    guard: "A node that keeps the last days only is not believed that the history begins there.",
+    guard: "A node that prunes old history is not trusted about its beginning.",
     file: HISTORY,
     find: "await demandBeginning(endpoint, query);",
     replace: "",
@@ -77,7 +77,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "history-goes-on",
-    guard: "A node that has lost its place in the history is not believed that it ends there.",
+    guard: "A node that lost its cursor is not trusted about the end of the history.",
     file: HISTORY,
     find: "page.shift()?.txSignature !== last.txSignature",
     replace: "page.shift() === null",
@@ -85,7 +85,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "history-in-order",
-    guard: "A history in disorder is not believed.",
+    guard: "A history out of order is rejected.",
     file: HISTORY,
     find: "if (slot !== undefined && entry.slot > slot)",
     replace: "if (false)",
@@ -93,7 +93,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "movement-one-memo",
-    guard: "A movement with two memos of ours names neither.",
+    guard: "A movement with two memos of ours matches neither.",
     file: MOVEMENT,
     find: "ours.length === 1 &&",
     replace: "",
@@ -101,7 +101,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "movement-own-account",
-    guard: "What reaches an account that was handed over is nobody's credit.",
+    guard: "A transfer to a treasury account that changed its owner is not credited.",
     file: MOVEMENT,
     find: "&& before.own && after.own",
     replace: "",
@@ -109,7 +109,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "watch-whole-slot",
-    guard: "The slot that was read last is read again: a node may have told it in part.",
+    guard: "The last slot is read again, since a node may return it in part.",
     file: WATCH,
     find: "fromSlot: slot, fromTime",
     replace: "fromSlot: slot + 1n, fromTime",
@@ -117,7 +117,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "watch-opening",
-    guard: "What the treasury held before the installation is the operator's.",
+    guard: "What the treasury held before the installation belongs to the operator.",
     file: WATCH,
     find: "(await chain.movement(before.txSignature, signal)).balanceAfter",
     replace: "0n",
@@ -125,7 +125,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "watch-waits-for-the-rest",
-    guard: "The watch moves on only when everything was recorded.",
+    guard: "The treasury cursor moves only after everything was recorded.",
     file: "src/app/keeper/record-history.ts",
     find: "if (failures.length > 0) {",
     replace: "if (false) {",
@@ -133,7 +133,7 @@ export const TREASURY_CHAIN: readonly Mutant[] = [
   },
   {
     name: "leader-lapses",
-    guard: "An instance that cannot keep the lead stops before another can take it.",
+    guard: "An instance that cannot renew its leader lease stops before another can take it.",
     file: "src/app/keeper/keeper.ts",
     find: "setTimeout(() => this.#endTerm(), this.#leaseMs)",
     replace: "setTimeout(() => {}, this.#leaseMs)",

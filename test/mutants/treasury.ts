@@ -11,11 +11,11 @@ const BOOKS = ["test/postgres/treasury-ledger.test.ts"];
 const WATCH = ["test/postgres/treasury-watch.test.ts"];
 const BACKSTOPS = ["test/postgres/constraints.test.ts"];
 
-/** The books of the treasury: what the chain brought, and what it took back. */
+/** Treasury movements, reversals and suspense in the ledger. */
 export const TREASURY: readonly Mutant[] = [
   {
     name: "movement-once",
-    guard: "A transaction moves the treasury's account once.",
+    guard: "A transaction moves the treasury account once.",
     file: TABLES,
     find: "primary key (token_account, tx_signature)",
     replace: "unique (token_account, tx_signature, created_at)",
@@ -23,7 +23,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "movement-append-only",
-    guard: "Movements are never changed.",
+    guard: "Treasury movements are never changed.",
     file: TABLES,
     find: "before update or delete or truncate on treasury_movement",
     replace: "before delete or truncate on treasury_movement",
@@ -39,7 +39,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "movement-as-credited",
-    guard: "A movement of another amount than was credited changes nothing.",
+    guard: "A movement with another amount than was credited changes nothing.",
     file: MOVEMENTS,
     find: "if known.amount <> change then",
     replace: "if false then",
@@ -47,7 +47,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "movement-holds-payment",
-    guard: "A payment stands still while its movement is booked.",
+    guard: "A payment is locked while its movement is recorded.",
     file: MOVEMENTS,
     find: "where p.tx_signature = signature for update",
     replace: "where p.tx_signature = signature",
@@ -55,7 +55,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "movement-known-owner",
-    guard: "A movement that names an account which does not exist lies in suspense.",
+    guard: "A movement that names an unknown account goes to suspense.",
     file: MOVEMENTS,
     find: "coalesce((select a.id from account a where a.id = owner and quote is not null), ",
     replace: "coalesce(owner, ",
@@ -63,7 +63,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "finalize-not-reversed",
-    guard: "A payment that was taken back is not finalized by its status alone.",
+    guard: "A reversed payment is not finalized by its status alone.",
     file: MOVEMENTS,
     find: "and not finalized and not reversed",
     replace: "and not finalized",
@@ -71,7 +71,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "reverse-once",
-    guard: "A payment is taken back once.",
+    guard: "A payment is reversed once.",
     file: CORRECTIONS,
     find: "and not finalized and (again or not reversed)",
     replace: "and not finalized",
@@ -79,7 +79,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "reverse-unfinalized",
-    guard: "A payment that is finalized is not taken back.",
+    guard: "A finalized payment is not reversed.",
     file: CORRECTIONS,
     find: "and not finalized and (again or not reversed)",
     replace: "and (again or not reversed)",
@@ -87,7 +87,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "reversal-debits",
-    guard: "What is taken back leaves the balance.",
+    guard: "A reversal debits the balance.",
     file: CORRECTIONS,
     find: "set available = account.available - taken.amount",
     replace: "set available = account.available",
@@ -95,7 +95,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "reversed-buys-nothing",
-    guard: "A payment that was taken back buys nothing.",
+    guard: "A reversed payment buys nothing.",
     file: "src/postgres/migrations/0003-judge.ts",
     find: "when payment.reversed then 'reversed'\n        when payment.settled",
     replace: "when payment.settled",
@@ -103,7 +103,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "reversed-not-adopted",
-    guard: "A payment that was taken back while its call waited is not spent.",
+    guard: "A payment reversed while its call waits is not spent.",
     file: BEGIN,
     find: "and not payment.settled and not payment.reversed",
     replace: "and not payment.settled",
@@ -111,7 +111,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "credited-payment-locked",
-    guard: "A payment stands still while it buys its call again.",
+    guard: "A payment is locked while it buys its call again.",
     file: BEGIN,
     find: "perform from payment where tx_signature = any (credited) order by tx_signature for update",
     replace: "perform cardinality(credited)",
@@ -127,15 +127,15 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "assign-suspense",
-    guard: "Only what lies in suspense is assigned.",
+    guard: "Only transfers in suspense are assigned.",
     file: CORRECTIONS,
     find: "and p.account_id = '${suspense}' and not p.reversed",
     replace: "and not p.reversed",
     tests: ["test/postgres/suspense.test.ts"],
   },
   {
-    name: "watch-begins-once",
-    guard: "What the treasury held when the watch began is booked once.",
+    name: "opening-once",
+    guard: "The treasury's opening balance is recorded once.",
     file: TABLES,
     find: "if found and amount > 0 then",
     replace: "if amount > 0 then",
@@ -143,7 +143,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "watch-never-back",
-    guard: "The watch goes on and never back.",
+    guard: "The treasury cursor never moves back.",
     file: TABLES,
     find: "greatest(slot, to_slot)",
     replace: "to_slot",
@@ -151,15 +151,15 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "one-leader",
-    guard: "One instance at a time does the treasury's work.",
+    guard: "One instance at a time leads the treasury jobs.",
     file: TABLES,
     find: "where held.owner = excluded.owner or held.until < now()",
     replace: "",
     tests: WATCH,
   },
   {
-    name: "resign-own-lead",
-    guard: "An instance gives up no lead but its own.",
+    name: "resign-own-lease",
+    guard: "An instance gives up only its own lease.",
     file: TABLES,
     find: "where name = 'treasury' and owner = instance",
     replace: "where name = 'treasury'",
@@ -167,7 +167,7 @@ export const TREASURY: readonly Mutant[] = [
   },
   {
     name: "functions-own-tables",
-    guard: "A role cannot have the ledger's functions write to tables of its own.",
+    guard: "No role can make the ledger's functions write to its own tables.",
     file: RIGHTS,
     find: "set search_path = public, pg_temp",
     replace: "set search_path = pg_temp, public",

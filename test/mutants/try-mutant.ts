@@ -6,19 +6,16 @@ import { command } from "../tooling/command.ts";
 import { MisplacedError, switchOff, type Mutant } from "./mutant.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
 
-/** How long each file of tests may take, ms: a guard that is lost may leave a loop without an end. */
+/** Time limit of a test file, ms: a lost guard may loop forever. */
 const FILE_LIMIT_MS = 120_000;
 
-/**
- * How long each test and what cleans up after it may take, ms: well below that, as a test that waits for what never comes has caught its mutant,
- * and above what expectations wait (test/vitest.config.ts), since one of those has to tell.
- */
+/** Time limit of a test and its hooks, ms: above the expectations' own wait in test/vitest.config.ts. */
 const TEST_LIMIT_MS = 40_000;
 
-/** Which tests. */
+/** A selection of tests. */
 export type Tests = Pick<Mutant, "tests" | "only">;
 
-/** Runs the tests in a copy of the sources, and judges the run. */
+/** Runs the tests in a copy of the sources and returns the verdict. */
 export async function runTests(
   folder: string,
   { tests, only }: Tests,
@@ -42,7 +39,7 @@ export async function runTests(
   }
 }
 
-/** Switches a guard off in a copy of the sources, runs its tests, and puts the guard back. */
+/** Disables a guard in a copy of the sources, runs its tests and restores it. */
 export async function tryMutant(folder: string, mutant: Mutant, signal: AbortSignal): Promise<Verdict> {
   const file = path.join(folder, mutant.file);
   const source = await readFile(file, "utf8");
@@ -57,7 +54,7 @@ export async function tryMutant(folder: string, mutant: Mutant, signal: AbortSig
   }
 }
 
-/** The runs that show that the tests are green while every guard stands: each selection of tests once. */
+/** Returns the runs without any mutant, each selection of tests once; they must all pass. */
 export function controlRuns(mutants: readonly Mutant[]): Tests[] {
   const whole = new Set(mutants.filter(({ only }) => only === undefined).flatMap(({ tests }) => tests));
   const runs = new Map<string, Tests>();

@@ -4,11 +4,11 @@ const LIMIT = ["test/app/unpaid-work.test.ts"];
 const INFERENCE = ["test/inference/odd-answers.test.ts"];
 const REGISTERED = ["test/tools/custom/parameter-check.test.ts"];
 
-/** Work that was done is charged, and limited where it is not. */
+/** Work done is charged; uncharged work is limited. */
 export const UNPAID_WORK: readonly Mutant[] = [
   {
     name: "unpaid-work-refused",
-    guard: "An account with too much work that was not charged is refused.",
+    guard: "An account with too much uncharged work is refused.",
     file: "src/app/unpaid-work.ts",
     find: "if (heldMs <= 0) return;",
     replace: "return;",
@@ -16,7 +16,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   },
   {
     name: "unpaid-work-counted",
-    guard: "A call that fails after a server has worked for it is counted.",
+    guard: "A call that fails after a server worked for it is counted.",
     file: "src/app/call-tool.ts",
     find: "failure.worked && tool.billable ?",
     replace: "false ?",
@@ -24,7 +24,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   },
   {
     name: "unpaid-work-unquoted",
-    guard: "A call that would be refused is not quoted.",
+    guard: "A call that would be refused gets no quote.",
     file: "src/app/call-tool.ts",
     find: "if (!payment) requireAllowance(deps, priced.tool, accountId);",
     replace: "",
@@ -32,7 +32,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   },
   {
     name: "faults-by-account",
-    guard: "Faults that one account meets keep no other account away.",
+    guard: "Faults of one account do not block other accounts.",
     file: "src/domain/account-breaker.ts",
     find: "if (!this.#met.has(accountId) && this.#met.size < ACCOUNTS_TO_OPEN) {",
     replace: "if (true) {",
@@ -40,7 +40,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   },
   {
     name: "claim-by-account",
-    guard: "No two accounts' claims are one to the servers behind tools.",
+    guard: "Claims of different accounts differ for the servers behind tools.",
     file: "src/app/claim-digest.ts",
     find: 'createHmac("sha256", accountId)',
     replace: 'createHmac("sha256", "")',
@@ -48,7 +48,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   },
   {
     name: "timeout-delivered",
-    guard: "What came before a time limit is delivered.",
+    guard: "Output that arrives before a time limit is delivered.",
     file: "src/inference/upstream.ts",
     find: 'if (late || stalled) return "timeout";',
     replace: "",
@@ -57,7 +57,7 @@ export const UNPAID_WORK: readonly Mutant[] = [
   },
   {
     name: "deep-answer-delivered",
-    guard: "An answer that nests too deeply is delivered with a placeholder.",
+    guard: "A result nested too deeply is delivered with a placeholder.",
     file: "src/tools/custom/deliverable.ts",
     find: "if (levels === 1 && sizeOf(value, levels) === undefined)",
     replace: "if (false)",

@@ -3,7 +3,7 @@ import { verdictOf } from "./verdict.ts";
 
 const EXPECTATION = "AssertionError: expected 1 to be 2\n    at ledger.test.ts:1:1";
 
-/** A report of vitest over one file; each test by its name, with what it failed with. */
+/** A vitest report of one file: test name to failure message. */
 function report(
   tests: Record<string, string | undefined>,
   file: { status?: string; message?: string } = {},
@@ -22,8 +22,8 @@ function report(
   });
 }
 
-describe("a mutant", () => {
-  it("is caught by every test whose expectation failed, when others passed", () => {
+describe("verdict of a mutant", () => {
+  it("is caught by every failed expectation if another test passed", () => {
     const tests = {
       works: undefined,
       notices: EXPECTATION,
@@ -37,27 +37,27 @@ describe("a mutant", () => {
     expect(verdictOf(report(tests))).toEqual({ kind: "caught", by });
   });
 
-  it("survives when all tests pass", () => {
+  it("is survived if all tests pass", () => {
     expect(verdictOf(report({ works: undefined }))).toEqual({ kind: "survived" });
   });
 
   it.each<[string, string | undefined]>([
-    ["there is no report, as when the schema could not be made", undefined],
-    ["the report is none", "{}"],
+    ["there is no report", undefined],
+    ["the report is not one of vitest", "{}"],
     ["there is no test", report({})],
     ["nothing passed", report({ notices: EXPECTATION })],
     ["a file did not load", report({ works: undefined }, { status: "failed", message: "cannot find x" })],
     ["tests only broke", report({ works: undefined, breaks: "error: deadlock detected" })],
     ["its SQL is wrong", report({ a: undefined, b: EXPECTATION, c: 'error: syntax error at or near "or"' })],
     [
-      "its SQL names what is not there",
+      "its SQL names an unknown column",
       report({ a: undefined, b: EXPECTATION, c: 'error: column "x" does not exist' }),
     ],
     [
       "its JavaScript is wrong",
       report({ a: undefined, b: EXPECTATION, c: "ReferenceError: x is not defined" }),
     ],
-  ])("proves nothing when %s", (_when, text) => {
+  ])("is invalid if %s", (_when, text) => {
     expect(verdictOf(text)).toMatchObject({ kind: "invalid" });
   });
 });

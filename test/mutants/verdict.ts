@@ -1,15 +1,15 @@
 import { z } from "zod";
 
-/** What the tests said of a mutant. */
+/** Outcome of the tests for a mutant. */
 export type Verdict =
-  /** At least one expectation failed while the rest of the program worked: the full names of the tests that noticed. */
+  /** An expectation failed while the rest of the program worked; full names of the failed tests. */
   | { readonly kind: "caught"; readonly by: readonly string[] }
-  /** All tests passed: the guard could be lost without anybody noticing. */
+  /** All tests passed. */
   | { readonly kind: "survived" }
-  /** The run proves nothing: the mutant does not work at all, or only threw errors. */
+  /** Proves nothing: the mutant is broken or only threw errors. */
   | { readonly kind: "invalid"; readonly why: string };
 
-/** The part of vitest's JSON report (which follows Jest's) that is looked at. */
+/** The part of vitest's JSON report that is used. */
 const reportSchema = z.object({
   testResults: z.array(
     z.object({
@@ -27,13 +27,13 @@ const reportSchema = z.object({
   ),
 });
 
-/** What only a program that is broken says: PostgreSQL's syntax errors and unknown names, JavaScript's, and a transform that failed. */
+/** Errors of a broken program: unknown names, syntax errors, failed transforms. */
 const BROKEN =
   /syntax error at|(?:column|relation|function|operator|type|constraint) .+ does not exist|there is no unique or exclusion constraint|(?:Syntax|Reference)Error|Transform failed|is not a function/;
 
 /**
- * Judges a run by vitest's JSON report. Red is not enough: a mutant is caught when an expectation of a test failed, other tests of
- * the same run passed, so that the schema was made and the program works, and nothing says that it is broken.
+ * Returns the verdict of vitest's JSON report. A mutant is caught only if an expectation failed, another test of
+ * the run passed (the schema exists and the program works), and no error shows a broken program.
  */
 export function verdictOf(report: string | undefined): Verdict {
   const parsed = parse(report);
@@ -60,7 +60,7 @@ export function verdictOf(report: string | undefined): Verdict {
   return { kind: "invalid", why: `no expectation failed, only: ${firstLine(first.failureMessages[0])}` };
 }
 
-/** What vitest and fast-check say of an expectation that failed; whatever else is thrown is an error of the program. */
+/** Messages of failed expectations in vitest and fast-check; anything else is an error of the program. */
 const EXPECTATION =
   /^(?:AssertionError|Error: promise (?:resolved|rejected) |Error: expected .+ to |Error: Property failed after )/;
 

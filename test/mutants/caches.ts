@@ -6,11 +6,11 @@ const TOKENS = "src/postgres/token-prefetch.ts";
 const REPEATS = ["test/postgres/replay-cache.test.ts"];
 const RATES = ["test/postgres/rate-limiter.test.ts"];
 
-/** What an instance remembers of the database, and until when. */
-export const MEMORY: readonly Mutant[] = [
+/** The replay cache and prefetched rate-limit tokens. */
+export const CACHES: readonly Mutant[] = [
   {
     name: "remembered-mismatch",
-    guard: "A remembered answer is that of the call that is repeated.",
+    guard: "The replay cache answers only the same call.",
     file: ANSWERS,
     find: " || !answer.fingerprint.equals(call.fingerprint)",
     replace: "",
@@ -18,7 +18,7 @@ export const MEMORY: readonly Mutant[] = [
   },
   {
     name: "remembered-account",
-    guard: "A remembered answer is told to the account that paid for it.",
+    guard: "The replay cache answers only the account that paid.",
     file: ANSWERS,
     find: "${accountId} ${idempotencyKey}",
     replace: "${idempotencyKey}",
@@ -26,7 +26,7 @@ export const MEMORY: readonly Mutant[] = [
   },
   {
     name: "remembered-charged",
-    guard: "Only an answer that was charged is remembered.",
+    guard: "The replay cache stores only charged answers.",
     file: LEDGER,
     find: `if (finished.kind === "captured") remember?.(finished.receipt);`,
     replace: `remember?.(finished.kind === "captured" ? finished.receipt : undefined);`,
@@ -34,7 +34,7 @@ export const MEMORY: readonly Mutant[] = [
   },
   {
     name: "remembered-unpaid",
-    guard: "An answer that a transaction paid for is not remembered: the transaction may be reversed.",
+    guard: "The replay cache stores no answer paid by a transaction, which may be reversed.",
     file: LEDGER,
     find: "idempotencyKey !== undefined && payment === undefined",
     replace: "idempotencyKey !== undefined",
@@ -42,7 +42,7 @@ export const MEMORY: readonly Mutant[] = [
   },
   {
     name: "remembered-refund",
-    guard: "An answer whose charge was given back is not told from memory.",
+    guard: "The replay cache drops refunded answers.",
     file: ANSWERS,
     find: "({ receipt }) => receipt?.runId === runId",
     replace: "() => runId === undefined",
@@ -50,7 +50,7 @@ export const MEMORY: readonly Mutant[] = [
   },
   {
     name: "remembered-late",
-    guard: "An answer whose charge was given back before it arrived is not remembered.",
+    guard: "An answer refunded before it arrives is not cached.",
     file: ANSWERS,
     find: " || generation !== this.#generation",
     replace: "",
@@ -58,7 +58,7 @@ export const MEMORY: readonly Mutant[] = [
   },
   {
     name: "remembered-deaf",
-    guard: "Nothing is told from memory while a refund may not be heard of.",
+    guard: "The replay cache is bypassed while refund notifications may be missed.",
     file: ANSWERS,
     find: "notifications.live ? this.#answers.get(cacheKey(call)) : undefined",
     replace: "this.#answers.get(cacheKey(call))",
@@ -66,7 +66,7 @@ export const MEMORY: readonly Mutant[] = [
   },
   {
     name: "tokens-once",
-    guard: "A token that was taken ahead is spent once.",
+    guard: "A prefetched token is spent once.",
     file: TOKENS,
     find: "if (this.left <= 0) return undefined;",
     replace: "",
@@ -74,7 +74,7 @@ export const MEMORY: readonly Mutant[] = [
   },
   {
     name: "tokens-of-tier",
-    guard: "A token that was taken ahead under another limit is not spent.",
+    guard: "A token prefetched under another limit is not spent.",
     file: TOKENS,
     find: "grant.tier.ratePerMinute === tier.ratePerMinute && grant.tier.burst === tier.burst",
     replace: "grant.tier !== undefined && tier !== undefined",
@@ -82,7 +82,7 @@ export const MEMORY: readonly Mutant[] = [
   },
   {
     name: "tokens-in-time",
-    guard: "A token that was taken ahead is not spent once its bucket may be full again.",
+    guard: "A prefetched token is not spent after its bucket may be full again.",
     file: TOKENS,
     find: "age >= 0 && age < WINDOW_MS && grant.tier",
     replace: "grant.tier",

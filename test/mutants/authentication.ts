@@ -5,11 +5,11 @@ const RATE = ["test/postgres/rate-limiter.test.ts"];
 const ACCESS = ["test/transport/key-authenticator.test.ts"];
 const LISTS = ["test/postgres/lists.test.ts"];
 
-/** Who may come in, and how often. */
-export const DOORS: readonly Mutant[] = [
+/** Authentication, rate limits and ownership. */
+export const AUTHENTICATION: readonly Mutant[] = [
   {
     name: "key-revoked",
-    guard: "A revoked API key is nobody's.",
+    guard: "A revoked API key is rejected.",
     file: "src/postgres/authenticator.ts",
     find: "and key.revoked_at is null",
     replace: "",
@@ -18,7 +18,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "key-revocation-heard",
-    guard: "A revoked API key stops working where it is remembered.",
+    guard: "A revoked API key is rejected also where it is cached.",
     file: "src/postgres/migrations/0008-key-changes.ts",
     find: "after insert or update on api_key",
     replace: "after insert on api_key",
@@ -26,7 +26,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "key-whole",
-    guard: "An API key is known by the hash of all its characters.",
+    guard: "An API key is identified by the hash of all its characters.",
     file: "src/postgres/key-hash.ts",
     find: 'hash("sha256", secret,',
     replace: 'hash("sha256", secret.slice(0, 20),',
@@ -35,7 +35,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "key-signed",
-    guard: "An API key that this deployment has not signed is refused without the database.",
+    guard: "An API key without this deployment's signature is rejected without a query.",
     file: "src/postgres/authenticator.ts",
     find: "!key || !isSignedWith(parsed, key.secret)",
     replace: "!key",
@@ -44,7 +44,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "key-signature-whole",
-    guard: "The signature of an API key covers all that it says.",
+    guard: "The signature of an API key covers all its fields.",
     file: "src/domain/api-key.ts",
     find: "signed: key.subarray(0, SIGNED)",
     replace: "signed: Buffer.concat([key.subarray(0, CELL), Buffer.alloc(2)])",
@@ -52,7 +52,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "key-version-asked-once",
-    guard: "Unknown versions of the secret are looked for once a second in all.",
+    guard: "Unknown secret versions are looked up at most once a second.",
     file: "src/postgres/sealing-keys.ts",
     find: "!this.#looking && this.#options.clock.now() - this.#reloadedAt > UNKNOWN_MS",
     replace: "true",
@@ -61,7 +61,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "key-refused-remembered",
-    guard: "A refused key does not ask the database again for some seconds.",
+    guard: "A rejected key causes no query for some seconds.",
     file: "src/postgres/authenticator.ts",
     find: "return age >= 0 && age < REFUSED_MS ? undefined : this.#ask(hash, now);",
     replace: "return this.#ask(hash, now);",
@@ -70,7 +70,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "rate-bucket",
-    guard: "A bucket gives no more than it holds.",
+    guard: "A bucket grants no more than it holds.",
     file: "src/postgres/migrations/0029-account-limits.ts",
     find: "greatest(0, (at + ask.burst * ask.period - greatest(own.tat, at)) / ask.period)",
     replace: "ask.wanted",
@@ -78,7 +78,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "account-bucket",
-    guard: "All keys of an account together get no more than the account's bucket holds.",
+    guard: "The keys of an account together get no more than the account's bucket.",
     file: "src/postgres/migrations/0029-account-limits.ts",
     find: "(at + account_burst * account_period - account_full_at) / account_period",
     replace: "1000000",
@@ -87,7 +87,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "account-bucket-shared",
-    guard: "Keys of one account that ask at once share what its bucket holds.",
+    guard: "Concurrent keys of one account share its bucket.",
     file: "src/postgres/migrations/0029-account-limits.ts",
     find: "- (sum(key_holds) over (partition by account_id order by key_id) - key_holds)",
     replace: "",
@@ -96,7 +96,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "sandbox-slots-by-account",
-    guard: "Executions of code are counted by account, not by key.",
+    guard: "Sandbox executions are counted per account, not per key.",
     file: "src/postgres/migrations/0029-account-limits.ts",
     find: "where open.account_id = account and open.ended_at is null",
     replace: "where open.key_id = key and open.ended_at is null",
@@ -105,7 +105,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "rate-refused",
-    guard: "A key whose bucket is empty is refused.",
+    guard: "A key with an empty bucket is refused.",
     file: "src/transport/key-authenticator.ts",
     find: "if (!rate.allowed)",
     replace: "if (false)",
@@ -113,7 +113,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "operator-role",
-    guard: "The operator's services are for accounts with the operator's role.",
+    guard: "Operator services require the operator role.",
     file: "src/transport/pipeline.ts",
     find: "if (operator && !context.caller.operator)",
     replace: "if (false)",
@@ -122,7 +122,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "endpoint-scope",
-    guard: "A key without the scope of a list does not read it.",
+    guard: "A key without a list's scope cannot read it.",
     file: "src/transport/pipeline.ts",
     find: "if (scope !== undefined && !context.caller.scopes.has(scope))",
     replace: "if (false)",
@@ -130,7 +130,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "receipt-own",
-    guard: "A receipt is shown to its account alone.",
+    guard: "A receipt is visible to its account only.",
     file: "src/postgres/receipts.ts",
     find: "where id = $1 and account_id = $2",
     replace: "where id = $1 and $2::uuid is not null",
@@ -138,7 +138,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "run-own",
-    guard: "A run is shown to its account alone.",
+    guard: "A run is visible to its account only.",
     file: "src/postgres/runs.ts",
     find: "where run.id = $1 and run.account_id = $2",
     replace: "where run.id = $1 and $2::uuid is not null",
@@ -146,7 +146,7 @@ export const DOORS: readonly Mutant[] = [
   },
   {
     name: "key-alias-agrees",
-    guard: "A key in the header and one in the body are the same key.",
+    guard: "Idempotency keys in header and body must be equal.",
     file: "src/transport/services/idempotency-key.ts",
     find: "if (member !== undefined && member !== header)",
     replace: "if (false)",

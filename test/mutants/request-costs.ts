@@ -2,11 +2,11 @@ import type { Mutant } from "./mutant.ts";
 
 const STRANGERS_TEST = ["test/security/unauthenticated.test.ts"];
 
-/** What keeps a caller without a key from costing more than microseconds. */
-export const STRANGERS: readonly Mutant[] = [
+/** Bounds on what one request may cost. */
+export const REQUEST_COSTS: readonly Mutant[] = [
   {
     name: "answers-read",
-    guard: "A request is not worked on while earlier answers of its connection wait to be read.",
+    guard: "A request waits while earlier answers of its connection are unread.",
     file: "src/transport/http/open-responses.ts",
     find: "return unread < this.#limits.unreadBytes;",
     replace: "return true;",
@@ -15,7 +15,7 @@ export const STRANGERS: readonly Mutant[] = [
   },
   {
     name: "bodies-left-unread",
-    guard: "What comes of a body after the answer is not read.",
+    guard: "The rest of a body is not read after the answer.",
     file: "src/transport/http/server.ts",
     find: "if (hasBody(request)) leaveUnread(request, response);",
     replace: "void leaveUnread;",
@@ -24,7 +24,7 @@ export const STRANGERS: readonly Mutant[] = [
   },
   {
     name: "keyless-bodies-small",
-    guard: "A method without a key takes a small body over HTTP/JSON.",
+    guard: "A method without a key accepts only a small body over HTTP/JSON.",
     file: "src/transport/http/facade.ts",
     find: "messageLimit(operation.endpoint, bodyLimit)",
     replace: 'messageLimit({ key: "required" }, bodyLimit)',
@@ -33,16 +33,16 @@ export const STRANGERS: readonly Mutant[] = [
   },
   {
     name: "connect-get-left",
-    guard: "A caller that leaves before its answer to a Connect GET does not end the process.",
+    guard: "A caller that disconnects before the answer to a Connect GET does not crash the process.",
     file: "src/transport/connect/connect-handler.ts",
     find: 'request.on("error", () => undefined);',
     replace: "",
     tests: ["test/transport/http/disconnects.test.ts"],
-    only: "Connect to GET|in Connect given up",
+    only: "Connect to GET|given up",
   },
   {
     name: "documents-kept",
-    guard: "A document is encoded and hashed once, not for each request.",
+    guard: "A document is encoded and hashed once, not per request.",
     file: "src/transport/documents/document-handler.ts",
     find: "if (known?.text === text) return known;",
     replace: "void known;",
@@ -51,24 +51,24 @@ export const STRANGERS: readonly Mutant[] = [
   },
   {
     name: "host-short",
-    guard: "A long Host is not read as part of a URL.",
+    guard: "A long Host header is not parsed as part of a URL.",
     file: "src/transport/http/server.ts",
     find: "if (isHostTooLong(request.headers.host))",
     replace: "if (false)",
     tests: STRANGERS_TEST,
-    only: "host name|of cookies",
+    only: "host name|cookies",
   },
   {
     name: "catalogue-kept",
-    guard: "The catalogue's message is made when something in it changes, not for each request.",
+    guard: "The catalogue message is rebuilt only when it changes.",
     file: "src/transport/shared-message.ts",
     find: "if (this.#kept?.source !== source)",
     replace: "if (true)",
     tests: ["test/transport/shared-message.test.ts"],
   },
   {
-    name: "statement-of-one-moment",
-    guard: "A statement has the entries that there were when it was asked for.",
+    name: "statement-snapshot",
+    guard: "A statement contains the entries that existed when it was requested.",
     file: "src/postgres/statement-export.ts",
     find: "const end = high < settled + 1n ? high : settled + 1n;",
     replace: "const end = high;",
@@ -77,7 +77,7 @@ export const STRANGERS: readonly Mutant[] = [
   },
   {
     name: "export-pace",
-    guard: "A caller that takes a file too slowly is cut off.",
+    guard: "A caller that reads a file too slowly is disconnected.",
     file: "src/transport/exports/export-handler.ts",
     find: "AbortSignal.any([signal, late])",
     replace: "signal",
@@ -86,7 +86,7 @@ export const STRANGERS: readonly Mutant[] = [
   },
   {
     name: "first-error",
-    guard: "Of many values that break a registered tool's schema only the first is looked for.",
+    guard: "Validation of a custom tool's parameters stops at the first error.",
     file: "src/tools/custom/parameter-check.ts",
     find: "if (!hasFewValues(params))",
     replace: "if (false)",
@@ -94,8 +94,8 @@ export const STRANGERS: readonly Mutant[] = [
     only: "400,000|the first five",
   },
   {
-    name: "five-sentences",
-    guard: "Of many unknown members only those are explained that are named.",
+    name: "five-explained",
+    guard: "Only the first unknown members are explained.",
     file: "src/tools/explain-issues.ts",
     find: "issue.keys.slice(0, most)",
     replace: "issue.keys.slice(0, 1_000)",
@@ -112,7 +112,7 @@ export const STRANGERS: readonly Mutant[] = [
   },
   {
     name: "console-policies",
-    guard: "No script in the console's page makes a policy for text that becomes code.",
+    guard: "No script of the console creates a policy that turns text into code.",
     file: "src/transport/console-server/console-files.ts",
     find: `"trusted-types 'none'",`,
     replace: "",
