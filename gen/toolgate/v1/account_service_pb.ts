@@ -16,7 +16,7 @@ export const file_toolgate_v1_account_service: GenFile = /*@__PURE__*/
   fileDesc("CiF0b29sZ2F0ZS92MS9hY2NvdW50X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIp4CCgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSDgoGd2FsbGV0GAIgASgJEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgDIAEoAxIXCg9yYXRlX3Blcl9taW51dGUYBCABKAUSDQoFYnVyc3QYBSABKAUSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3BlcmF0b3IYByABKAgSGwoOYmxvY2tlZF9yZWFzb24YCCABKAlIAIgBARIfChdhY2NvdW50X3JhdGVfcGVyX21pbnV0ZRgJIAEoBRIVCg1hY2NvdW50X2J1cnN0GAogASgFQhEKD19ibG9ja2VkX3JlYXNvbiIxChRDcmVhdGVBY2NvdW50UmVxdWVzdBIZCgZ3YWxsZXQYASABKAlCCbpIBnIEECAYLCI+ChVDcmVhdGVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULnRvb2xnYXRlLnYxLkFjY291bnQiMAoRR2V0QWNjb3VudFJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQASI7ChJHZXRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULnRvb2xnYXRlLnYxLkFjY291bnQiuwEKFEFkanVzdEJhbGFuY2VSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAESOQoUYW1vdW50X3VzZGNfbWljcm91c2QYAiABKANCG7pIGCIWOAAY/////////w8ogYCAgICAgPD/ARImCgZyZWFzb24YAyABKAlCFrpIE3IREAEY9AMyCl5bXlx4MDBdKiQSIwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJQgq6SAdyBRABGP8BIj4KFUFkanVzdEJhbGFuY2VSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQudG9vbGdhdGUudjEuQWNjb3VudCL9AQoOU2V0VGllclJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARIlCg9yYXRlX3Blcl9taW51dGUYAiABKAVCDLpICRoHGICOzhwoARIbCgVidXJzdBgDIAEoBUIMukgJGgcYgK3iBCgBEjIKF2FjY291bnRfcmF0ZV9wZXJfbWludXRlGAQgASgFQgy6SAkaBxiAjs4cKABIAIgBARIoCg1hY2NvdW50X2J1cnN0GAUgASgFQgy6SAkaBxiAreIEKABIAYgBAUIaChhfYWNjb3VudF9yYXRlX3Blcl9taW51dGVCEAoOX2FjY291bnRfYnVyc3QiOAoPU2V0VGllclJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC50b29sZ2F0ZS52MS5BY2NvdW50IoIBChNMaXN0QWNjb3VudHNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBARIWCgVxdWVyeRgDIAEoCUIHukgEcgIYZEIICgZfbGltaXRCCQoHX2N1cnNvciJlChRMaXN0QWNjb3VudHNSZXNwb25zZRIjCgVpdGVtcxgBIAMoCzIULnRvb2xnYXRlLnYxLkFjY291bnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiaQoRU2V0QmxvY2tlZFJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARIPCgdibG9ja2VkGAIgASgIEiYKBnJlYXNvbhgDIAEoCUIWukgTchEQARj0AzIKXlteXHgwMF0qJCI7ChJTZXRCbG9ja2VkUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULnRvb2xnYXRlLnYxLkFjY291bnQygwQKDkFjY291bnRTZXJ2aWNlElYKDUNyZWF0ZUFjY291bnQSIS50b29sZ2F0ZS52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBoiLnRvb2xnYXRlLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJNCgpHZXRBY2NvdW50Eh4udG9vbGdhdGUudjEuR2V0QWNjb3VudFJlcXVlc3QaHy50b29sZ2F0ZS52MS5HZXRBY2NvdW50UmVzcG9uc2USVgoNQWRqdXN0QmFsYW5jZRIhLnRvb2xnYXRlLnYxLkFkanVzdEJhbGFuY2VSZXF1ZXN0GiIudG9vbGdhdGUudjEuQWRqdXN0QmFsYW5jZVJlc3BvbnNlEkQKB1NldFRpZXISGy50b29sZ2F0ZS52MS5TZXRUaWVyUmVxdWVzdBocLnRvb2xnYXRlLnYxLlNldFRpZXJSZXNwb25zZRJYCgxMaXN0QWNjb3VudHMSIC50b29sZ2F0ZS52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiEudG9vbGdhdGUudjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJSCgpTZXRCbG9ja2VkEh4udG9vbGdhdGUudjEuU2V0QmxvY2tlZFJlcXVlc3QaHy50b29sZ2F0ZS52MS5TZXRCbG9ja2VkUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
- * A customer: the owner of a balance and of API keys.
+ * A customer with a balance and API keys.
  *
  * @generated from message toolgate.v1.Account
  */
@@ -29,28 +29,28 @@ export type Account = Message<"toolgate.v1.Account"> & {
   accountId: string;
 
   /**
-   * Wallet that the account belongs to, base58.
+   * Wallet of the account holder, base58.
    *
    * @generated from field: string wallet = 2;
    */
   wallet: string;
 
   /**
-   * Spendable balance in micro-USD: ledger entries less open holds.
+   * Spendable balance in micro-USD: ledger entries minus open holds.
    *
    * @generated from field: int64 balance_usdc_microusd = 3;
    */
   balanceUsdcMicrousd: bigint;
 
   /**
-   * Requests per minute that each of its keys may make in the long run.
+   * Sustained requests per minute of each key.
    *
    * @generated from field: int32 rate_per_minute = 4;
    */
   ratePerMinute: number;
 
   /**
-   * Requests that each of its keys may make at once.
+   * Burst size of each key.
    *
    * @generated from field: int32 burst = 5;
    */
@@ -71,21 +71,21 @@ export type Account = Message<"toolgate.v1.Account"> & {
   operator: boolean;
 
   /**
-   * Why its keys are refused; unset while they are not.
+   * Reason of the block; unset if not blocked.
    *
    * @generated from field: optional string blocked_reason = 8;
    */
   blockedReason?: string | undefined;
 
   /**
-   * Requests per minute that all its keys together may make in the long run.
+   * Sustained requests per minute of all keys together.
    *
    * @generated from field: int32 account_rate_per_minute = 9;
    */
   accountRatePerMinute: number;
 
   /**
-   * Requests that all its keys together may make at once.
+   * Burst size of all keys together.
    *
    * @generated from field: int32 account_burst = 10;
    */
@@ -100,7 +100,7 @@ export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_account_service, 0);
 
 /**
- * Which account to create.
+ * The account to create.
  *
  * @generated from message toolgate.v1.CreateAccountRequest
  */
@@ -121,7 +121,7 @@ export const CreateAccountRequestSchema: GenMessage<CreateAccountRequest> = /*@_
   messageDesc(file_toolgate_v1_account_service, 1);
 
 /**
- * The account of the wallet.
+ * The wallet's account.
  *
  * @generated from message toolgate.v1.CreateAccountResponse
  */
@@ -142,7 +142,7 @@ export const CreateAccountResponseSchema: GenMessage<CreateAccountResponse> = /*
   messageDesc(file_toolgate_v1_account_service, 2);
 
 /**
- * Which account to fetch.
+ * Selects an account.
  *
  * @generated from message toolgate.v1.GetAccountRequest
  */
@@ -184,7 +184,7 @@ export const GetAccountResponseSchema: GenMessage<GetAccountResponse> = /*@__PUR
   messageDesc(file_toolgate_v1_account_service, 4);
 
 /**
- * A correction of a balance.
+ * An adjustment of a balance.
  *
  * @generated from message toolgate.v1.AdjustBalanceRequest
  */
@@ -197,21 +197,21 @@ export type AdjustBalanceRequest = Message<"toolgate.v1.AdjustBalanceRequest"> &
   accountId: string;
 
   /**
-   * What to add in micro-USD; negative to take away. Never below a balance of zero, nor above one of 9007199254740991.
+   * Amount to add in micro-USD; negative to deduct. The balance stays between 0 and 9007199254740991.
    *
    * @generated from field: int64 amount_usdc_microusd = 2;
    */
   amountUsdcMicrousd: bigint;
 
   /**
-   * Why; kept in the ledger.
+   * Reason; recorded in the ledger.
    *
    * @generated from field: string reason = 3;
    */
   reason: string;
 
   /**
-   * Unique per correction: a repeat changes nothing and answers the same.
+   * Unique per adjustment: a repeat changes nothing and returns the same response.
    *
    * @generated from field: string idempotency_key = 4;
    */
@@ -226,7 +226,7 @@ export const AdjustBalanceRequestSchema: GenMessage<AdjustBalanceRequest> = /*@_
   messageDesc(file_toolgate_v1_account_service, 5);
 
 /**
- * The account after the correction.
+ * The account after the adjustment.
  *
  * @generated from message toolgate.v1.AdjustBalanceResponse
  */
@@ -260,28 +260,28 @@ export type SetTierRequest = Message<"toolgate.v1.SetTierRequest"> & {
   accountId: string;
 
   /**
-   * Requests per minute that each of its keys may make in the long run.
+   * Sustained requests per minute of each key.
    *
    * @generated from field: int32 rate_per_minute = 2;
    */
   ratePerMinute: number;
 
   /**
-   * Requests that each of its keys may make at once.
+   * Burst size of each key.
    *
    * @generated from field: int32 burst = 3;
    */
   burst: number;
 
   /**
-   * Requests per minute that all its keys together may make in the long run; 0: ten keys' worth. Unset: stays as it is.
+   * Sustained requests per minute of all keys together; 0: ten times the limit of one key; unset: unchanged.
    *
    * @generated from field: optional int32 account_rate_per_minute = 4;
    */
   accountRatePerMinute?: number | undefined;
 
   /**
-   * Requests that all its keys together may make at once; 0: ten keys' worth. Unset: stays as it is.
+   * Burst size of all keys together; 0: ten times the limit of one key; unset: unchanged.
    *
    * @generated from field: optional int32 account_burst = 5;
    */
@@ -317,27 +317,27 @@ export const SetTierResponseSchema: GenMessage<SetTierResponse> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_account_service, 8);
 
 /**
- * Which accounts to list.
+ * Selects a page of accounts.
  *
  * @generated from message toolgate.v1.ListAccountsRequest
  */
 export type ListAccountsRequest = Message<"toolgate.v1.ListAccountsRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque.
+   * `next_cursor` of the previous page; opaque.
    *
    * @generated from field: optional string cursor = 2;
    */
   cursor?: string | undefined;
 
   /**
-   * The beginning of an account's identifier, a wallet's address, or a key's identifier or prefix; all when empty.
+   * Prefix of an account identifier, a wallet address, or a key's identifier or secret prefix; all if empty.
    *
    * @generated from field: string query = 3;
    */
@@ -380,7 +380,7 @@ export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@_
   messageDesc(file_toolgate_v1_account_service, 10);
 
 /**
- * Whether an account's keys are refused.
+ * Blocks or unblocks an account.
  *
  * @generated from message toolgate.v1.SetBlockedRequest
  */
@@ -393,14 +393,14 @@ export type SetBlockedRequest = Message<"toolgate.v1.SetBlockedRequest"> & {
   accountId: string;
 
   /**
-   * Whether to refuse them.
+   * Whether to block it.
    *
    * @generated from field: bool blocked = 2;
    */
   blocked: boolean;
 
   /**
-   * Why; told to the account's owner, and kept.
+   * Reason; shown to the account holder and recorded.
    *
    * @generated from field: string reason = 3;
    */
@@ -415,7 +415,7 @@ export const SetBlockedRequestSchema: GenMessage<SetBlockedRequest> = /*@__PURE_
   messageDesc(file_toolgate_v1_account_service, 11);
 
 /**
- * The account as it is now.
+ * The updated account.
  *
  * @generated from message toolgate.v1.SetBlockedResponse
  */
@@ -436,8 +436,7 @@ export const SetBlockedResponseSchema: GenMessage<SetBlockedResponse> = /*@__PUR
   messageDesc(file_toolgate_v1_account_service, 12);
 
 /**
- * The operator's account work. Over gRPC with a key, or at the console's door with a session, of
- * an account that has the operator role.
+ * Account administration. Requires the operator role: an API key over gRPC, or a console session.
  *
  * @generated from service toolgate.v1.AccountService
  */
@@ -453,7 +452,7 @@ export const AccountService: GenService<{
     output: typeof CreateAccountResponseSchema;
   },
   /**
-   * Fetches an account with its balance.
+   * Returns an account with its balance.
    *
    * @generated from rpc toolgate.v1.AccountService.GetAccount
    */
@@ -463,7 +462,7 @@ export const AccountService: GenService<{
     output: typeof GetAccountResponseSchema;
   },
   /**
-   * Adds to or takes from a balance, with a reason that stays in the ledger.
+   * Adjusts a balance, with a reason that is recorded in the ledger.
    *
    * @generated from rpc toolgate.v1.AccountService.AdjustBalance
    */
@@ -483,7 +482,8 @@ export const AccountService: GenService<{
     output: typeof SetTierResponseSchema;
   },
   /**
-   * Finds accounts, newest first: by account, wallet or key, by the beginning of any of them; all when nothing is asked for.
+   * Searches accounts by a prefix of the account, wallet or key; returns all for an empty query. Newest
+   * first.
    *
    * @generated from rpc toolgate.v1.AccountService.ListAccounts
    */
@@ -493,8 +493,8 @@ export const AccountService: GenService<{
     output: typeof ListAccountsResponseSchema;
   },
   /**
-   * Blocks an account or lets it in again. Its keys are refused on every instance within a second; what runs is finished, deposits are
-   * credited, and its owner can still sign in and look.
+   * Blocks or unblocks an account. Every instance refuses its keys within a second. Running calls finish,
+   * deposits are credited, and the account holder can still sign in.
    *
    * @generated from rpc toolgate.v1.AccountService.SetBlocked
    */

@@ -13,7 +13,7 @@ export const file_toolgate_v1_audit_service: GenFile = /*@__PURE__*/
   fileDesc("Ch90b29sZ2F0ZS92MS9hdWRpdF9zZXJ2aWNlLnByb3RvEgt0b29sZ2F0ZS52MSIRCg9SdW5BdWRpdFJlcXVlc3QiSAoQUnVuQXVkaXRSZXNwb25zZRIlCgVsaW5lcxgBIAMoCzIWLnRvb2xnYXRlLnYxLkF1ZGl0TGluZRINCgVjbGVhbhgCIAEoCCJYCglBdWRpdExpbmUSEQoJaW52YXJpYW50GAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg8KB2NoZWNrZWQYAyABKAMSEgoKdmlvbGF0aW9ucxgEIAEoAzJcCgxBdWRpdFNlcnZpY2USTAoIUnVuQXVkaXQSHC50b29sZ2F0ZS52MS5SdW5BdWRpdFJlcXVlc3QaHS50b29sZ2F0ZS52MS5SdW5BdWRpdFJlc3BvbnNlIgOQAgFiBnByb3RvMw");
 
 /**
- * Everything is checked.
+ * Request for an audit.
  *
  * @generated from message toolgate.v1.RunAuditRequest
  */
@@ -28,20 +28,20 @@ export const RunAuditRequestSchema: GenMessage<RunAuditRequest> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_audit_service, 0);
 
 /**
- * What the audit found.
+ * Result of an audit.
  *
  * @generated from message toolgate.v1.RunAuditResponse
  */
 export type RunAuditResponse = Message<"toolgate.v1.RunAuditResponse"> & {
   /**
-   * One for each invariant, always in the same order.
+   * One check per invariant, in a fixed order.
    *
    * @generated from field: repeated toolgate.v1.AuditLine lines = 1;
    */
   lines: AuditLine[];
 
   /**
-   * Whether no invariant is violated.
+   * Whether every invariant holds.
    *
    * @generated from field: bool clean = 2;
    */
@@ -56,7 +56,7 @@ export const RunAuditResponseSchema: GenMessage<RunAuditResponse> = /*@__PURE__*
   messageDesc(file_toolgate_v1_audit_service, 1);
 
 /**
- * What the audit found of one invariant.
+ * Result for one invariant.
  *
  * @generated from message toolgate.v1.AuditLine
  */
@@ -69,21 +69,21 @@ export type AuditLine = Message<"toolgate.v1.AuditLine"> & {
   invariant: string;
 
   /**
-   * What should hold, in words.
+   * Description of the invariant.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * How many things were looked at.
+   * Number of checked items.
    *
    * @generated from field: int64 checked = 3;
    */
   checked: bigint;
 
   /**
-   * How many of them were wrong.
+   * Number of violations.
    *
    * @generated from field: int64 violations = 4;
    */
@@ -98,15 +98,15 @@ export const AuditLineSchema: GenMessage<AuditLine> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_audit_service, 2);
 
 /**
- * The operator's look at the whole ledger. Over gRPC with a key, or at the console's door with a session, of
- * an account that has the operator role.
+ * Audit of the ledger. Requires the operator role: an API key over gRPC, or a console session.
  *
  * @generated from service toolgate.v1.AuditService
  */
 export const AuditService: GenService<{
   /**
-   * Checks every invariant of the ledger against the whole database, on one snapshot, without locking anything. A million transfers
-   * take seconds: set a deadline. What is called off ends in the database too. One at a time on each instance: REQUEST_IN_PROGRESS.
+   * Checks every ledger invariant over the whole database in one snapshot, without locks. A million transfers
+   * take seconds: set a deadline; cancelling also ends the query. Each instance runs one audit at a time,
+   * else REQUEST_IN_PROGRESS.
    *
    * @generated from rpc toolgate.v1.AuditService.RunAudit
    */

@@ -14,7 +14,7 @@ export const file_toolgate_v1_error: GenFile = /*@__PURE__*/
   fileDesc("Chd0b29sZ2F0ZS92MS9lcnJvci5wcm90bxILdG9vbGdhdGUudjEifgoJRXJyb3JCb2R5EgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEiAKE3JldHJ5X2FmdGVyX3NlY29uZHMYBCABKAVIAIgBAToEyvMYAEIWChRfcmV0cnlfYWZ0ZXJfc2Vjb25kc2IGcHJvdG8z", [file_httpjson_v1_options]);
 
 /**
- * The body of every error but PAYMENT_REQUIRED (specification 7). Over gRPC and Connect it is an error detail.
+ * Body of every error except PAYMENT_REQUIRED (specification 7). An error detail over gRPC and Connect.
  *
  * @generated from message toolgate.v1.ErrorBody
  */
@@ -27,7 +27,7 @@ export type ErrorBody = Message<"toolgate.v1.ErrorBody"> & {
   code: string;
 
   /**
-   * What went wrong and what to do, for people.
+   * What went wrong and what to do, in prose.
    *
    * @generated from field: string message = 2;
    */
@@ -41,7 +41,7 @@ export type ErrorBody = Message<"toolgate.v1.ErrorBody"> & {
   requestId: string;
 
   /**
-   * Seconds to wait before the next try; only where waiting helps. Also in the Retry-After header, which MCP clients hide.
+   * Seconds to wait before a retry, if waiting helps. Also in the Retry-After header, which MCP clients hide.
    *
    * @generated from field: optional int32 retry_after_seconds = 4;
    */

@@ -15,7 +15,7 @@ export const file_toolgate_v1_health_service: GenFile = /*@__PURE__*/
   fileDesc("CiB0b29sZ2F0ZS92MS9oZWFsdGhfc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEiEgoQR2V0SGVhbHRoUmVxdWVzdCI0ChFHZXRIZWFsdGhSZXNwb25zZRIOCgZzdGF0dXMYASABKAkSDwoHdmVyc2lvbhgCIAEoCSI9ChFIZWFsdGhVbmF2YWlsYWJsZRIOCgZzdGF0dXMYASABKAkSDwoHdmVyc2lvbhgCIAEoCToHyvMYAwj3AzKVAQoNSGVhbHRoU2VydmljZRKDAQoJR2V0SGVhbHRoEh0udG9vbGdhdGUudjEuR2V0SGVhbHRoUmVxdWVzdBoeLnRvb2xnYXRlLnYxLkdldEhlYWx0aFJlc3BvbnNlIjeQAgHq8xghCAIaHXRvb2xnYXRlLnYxLkhlYWx0aFVuYXZhaWxhYmxlgtPkkwIJEgcvaGVhbHRoYgZwcm90bzM", [file_google_api_annotations, file_httpjson_v1_options]);
 
 /**
- * Asks for the state of the service.
+ * Request for the service's health.
  *
  * @generated from message toolgate.v1.GetHealthRequest
  */
@@ -30,7 +30,7 @@ export const GetHealthRequestSchema: GenMessage<GetHealthRequest> = /*@__PURE__*
   messageDesc(file_toolgate_v1_health_service, 0);
 
 /**
- * The service works.
+ * The service is healthy.
  *
  * @generated from message toolgate.v1.GetHealthResponse
  */
@@ -86,13 +86,13 @@ export const HealthUnavailableSchema: GenMessage<HealthUnavailable> = /*@__PURE_
   messageDesc(file_toolgate_v1_health_service, 2);
 
 /**
- * Whether the service can do its work (specification 4.4). Needs no key.
+ * Health of the service (specification 4.4). Requires no key.
  *
  * @generated from service toolgate.v1.HealthService
  */
 export const HealthService: GenService<{
   /**
-   * Answers while the database is within reach, fails with HealthUnavailable otherwise.
+   * Succeeds if the database is reachable, fails with HealthUnavailable otherwise.
    *
    * @generated from rpc toolgate.v1.HealthService.GetHealth
    */

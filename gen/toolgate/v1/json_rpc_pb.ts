@@ -17,8 +17,8 @@ export const file_toolgate_v1_json_rpc: GenFile = /*@__PURE__*/
   fileDesc("Chp0b29sZ2F0ZS92MS9qc29uX3JwYy5wcm90bxILdG9vbGdhdGUudjEiigEKDkpzb25ScGNNZXNzYWdlEhsKB2pzb25ycGMYASABKAlCCrpIB3IFCgMyLjASIgoCaWQYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSDgoGbWV0aG9kGAMgASgJEicKBnBhcmFtcxgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiqwEKD0pzb25ScGNSZXNwb25zZRIbCgdqc29ucnBjGAEgASgJQgq6SAdyBQoDMi4wEigKAmlkGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlQgTw8xgBEicKBnJlc3VsdBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSKAoFZXJyb3IYBCABKAsyGS50b29sZ2F0ZS52MS5Kc29uUnBjRXJyb3IiUwoMSnNvblJwY0Vycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIkCgRkYXRhGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_httpjson_v1_options]);
 
 /**
- * A message of the Model Context Protocol to the gateway: a request, or a notification when it has no `id` (JSON-RPC 2.0).
- * Described here for the OpenAPI document; docs/reference/mcp.md says which methods there are.
+ * A Model Context Protocol message to the gateway: a request, or a notification without `id` (JSON-RPC 2.0).
+ * Described here for the OpenAPI document; docs/reference/mcp.md lists the methods.
  *
  * @generated from message toolgate.v1.JsonRpcMessage
  */
@@ -38,14 +38,14 @@ export type JsonRpcMessage = Message<"toolgate.v1.JsonRpcMessage"> & {
   id?: Value | undefined;
 
   /**
-   * What to do, e.g. tools/call.
+   * Method, e.g. tools/call.
    *
    * @generated from field: string method = 3;
    */
   method: string;
 
   /**
-   * Its parameters.
+   * Parameters of the method.
    *
    * @generated from field: google.protobuf.Struct params = 4;
    */
@@ -60,8 +60,8 @@ export const JsonRpcMessageSchema: GenMessage<JsonRpcMessage> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_json_rpc, 0);
 
 /**
- * The gateway's answer to such a request: a result or an error. An error that has a code of the gateway's own catalogue
- * carries the members of that error's body too.
+ * The gateway's response: a result or an error. An error of the gateway's own catalogue also carries the
+ * members of its error body.
  *
  * @generated from message toolgate.v1.JsonRpcResponse
  */
@@ -81,14 +81,14 @@ export type JsonRpcResponse = Message<"toolgate.v1.JsonRpcResponse"> & {
   id?: Value | undefined;
 
   /**
-   * What the method returns; absent when it failed.
+   * Result of the method; absent on failure.
    *
    * @generated from field: google.protobuf.Struct result = 3;
    */
   result?: JsonObject | undefined;
 
   /**
-   * Why it failed; absent when it did not.
+   * Error; absent on success.
    *
    * @generated from field: toolgate.v1.JsonRpcError error = 4;
    */
@@ -116,14 +116,14 @@ export type JsonRpcError = Message<"toolgate.v1.JsonRpcError"> & {
   code: number;
 
   /**
-   * What went wrong, for people.
+   * What went wrong, in prose.
    *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
-   * More of it, for programs; for PAYMENT_REQUIRED the offer.
+   * Structured details; for PAYMENT_REQUIRED the offer.
    *
    * @generated from field: google.protobuf.Value data = 3;
    */

@@ -29,28 +29,28 @@ export type ApiKey = Message<"toolgate.v1.ApiKey"> & {
   keyId: string;
 
   /**
-   * Account that the key acts for.
+   * Account of the key.
    *
    * @generated from field: string account_id = 2;
    */
   accountId: string;
 
   /**
-   * First characters of the secret, to recognise it by.
+   * First characters of the secret, for recognition.
    *
    * @generated from field: string prefix = 3;
    */
   prefix: string;
 
   /**
-   * Name given by its owner.
+   * Name given by the account holder.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * What the key may do, e.g. inference:write.
+   * Scopes, e.g. inference:write.
    *
    * @generated from field: repeated string scopes = 5;
    */
@@ -64,14 +64,14 @@ export type ApiKey = Message<"toolgate.v1.ApiKey"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the key was revoked, UTC; unset while it works.
+   * When the key was revoked, UTC; unset if it was not.
    *
    * @generated from field: google.protobuf.Timestamp revoked_at = 7;
    */
   revokedAt?: Timestamp | undefined;
 
   /**
-   * Until when, for what and for how much it may be used; unset where it has no limits.
+   * Expiry, allowed tools and spending limits; unset without limits.
    *
    * @generated from field: toolgate.v1.KeyLimits limits = 8;
    */
@@ -86,34 +86,36 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_key_service, 0);
 
 /**
- * What a key may be used for. It never changes: a key with other limits is another key.
+ * Limits of a key. They never change: other limits need another key.
  *
  * @generated from message toolgate.v1.KeyLimits
  */
 export type KeyLimits = Message<"toolgate.v1.KeyLimits"> & {
   /**
-   * When the key stops working, UTC; unset: never.
+   * Expiry, UTC; unset: never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 1;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * What a call may cost at most, micro-USD; unset: anything. A call that costs more is FORBIDDEN, with a proof too.
+   * Maximum price per call, micro-USD; unset: no limit. A more expensive call is FORBIDDEN, even with a
+   * proof.
    *
    * @generated from field: optional int64 call_usdc_microusd = 2;
    */
   callUsdcMicrousd?: bigint | undefined;
 
   /**
-   * What the key may take from the balance on one day (UTC), micro-USD; unset: anything. Calls that are paid on the chain are not counted.
+   * Maximum spending from the balance per day (UTC), micro-USD; unset: no limit. Calls paid on the chain do
+   * not count.
    *
    * @generated from field: optional int64 day_usdc_microusd = 3;
    */
   dayUsdcMicrousd?: bigint | undefined;
 
   /**
-   * Tools that may be called with it; all when empty.
+   * Allowed tools; all if empty.
    *
    * @generated from field: repeated string tools = 4;
    */
@@ -128,7 +130,7 @@ export const KeyLimitsSchema: GenMessage<KeyLimits> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_key_service, 1);
 
 /**
- * Which key to create.
+ * The key to create.
  *
  * @generated from message toolgate.v1.CreateKeyRequest
  */
@@ -141,21 +143,21 @@ export type CreateKeyRequest = Message<"toolgate.v1.CreateKeyRequest"> & {
   accountId: string;
 
   /**
-   * Name to recognise the key by.
+   * Name of the key.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the key may do; all but billing:write when empty.
+   * Scopes of the key; all but billing:write if empty.
    *
    * @generated from field: repeated string scopes = 3;
    */
   scopes: string[];
 
   /**
-   * Until when, for what and for how much it may be used; no limits when unset.
+   * Expiry, allowed tools and spending limits; no limits if unset.
    *
    * @generated from field: toolgate.v1.KeyLimits limits = 4;
    */
@@ -198,7 +200,7 @@ export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE_
   messageDesc(file_toolgate_v1_key_service, 3);
 
 /**
- * Whose keys to list.
+ * Selects an account's keys.
  *
  * @generated from message toolgate.v1.ListKeysRequest
  */
@@ -225,7 +227,7 @@ export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
  */
 export type ListKeysResponse = Message<"toolgate.v1.ListKeysResponse"> & {
   /**
-   * Keys, newest first: those that work, and of the revoked and expired ones the newest 500.
+   * All active keys and the newest 500 revoked or expired ones, newest first.
    *
    * @generated from field: repeated toolgate.v1.ApiKey keys = 1;
    */
@@ -240,7 +242,7 @@ export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*
   messageDesc(file_toolgate_v1_key_service, 5);
 
 /**
- * Which key to revoke.
+ * Selects the key to revoke.
  *
  * @generated from message toolgate.v1.RevokeKeyRequest
  */
@@ -282,14 +284,13 @@ export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE_
   messageDesc(file_toolgate_v1_key_service, 7);
 
 /**
- * The operator's work with API keys. Over gRPC with a key, or at the console's door with a session, of
- * an account that has the operator role.
+ * Administration of API keys. Requires the operator role: an API key over gRPC, or a console session.
  *
  * @generated from service toolgate.v1.KeyService
  */
 export const KeyService: GenService<{
   /**
-   * Creates a key. The secret is in this answer and nowhere else.
+   * Creates a key. Only this response holds the secret.
    *
    * @generated from rpc toolgate.v1.KeyService.CreateKey
    */
@@ -309,7 +310,7 @@ export const KeyService: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * Revokes a key. It stops working on every instance within a second; a repeat changes nothing.
+   * Revokes a key. Every instance refuses it within a second. Repeating it changes nothing.
    *
    * @generated from rpc toolgate.v1.KeyService.RevokeKey
    */

@@ -18,7 +18,7 @@ export const file_toolgate_v1_operations_service: GenFile = /*@__PURE__*/
   fileDesc("CiR0b29sZ2F0ZS92MS9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIhIKEEdldFN0YXR1c1JlcXVlc3QipAMKEUdldFN0YXR1c1Jlc3BvbnNlEi0KCHRyZWFzdXJ5GAEgASgLMhsudG9vbGdhdGUudjEuVHJlYXN1cnlTdGF0dXMSLgoJZmVlX3BheWVyGAIgASgLMhsudG9vbGdhdGUudjEuRmVlUGF5ZXJTdGF0dXMSLgoJZW5kcG9pbnRzGAMgAygLMhsudG9vbGdhdGUudjEuRW5kcG9pbnRTdGF0dXMSKwoHbWludXRlcxgEIAMoCzIaLnRvb2xnYXRlLnYxLk1pbnV0ZU9mQ2FsbHMSEwoLYWN0aXZlX3J1bnMYBSABKAMSIQoZbGlhYmlsaXRpZXNfdXNkY19taWNyb3VzZBgGIAEoAxIiChVyZXZlbnVlX3VzZGNfbWljcm91c2QYByABKANIAIgBARIWCg5zdXNwZW5zZV9jb3VudBgIIAEoAxIeChZzdXNwZW5zZV91c2RjX21pY3JvdXNkGAkgASgDEiUKBWF1ZGl0GAogASgLMhYudG9vbGdhdGUudjEuTGFzdEF1ZGl0QhgKFl9yZXZlbnVlX3VzZGNfbWljcm91c2Qi7gEKDlRyZWFzdXJ5U3RhdHVzEg0KBW93bmVyGAEgASgJEhUKDXRva2VuX2FjY291bnQYAiABKAkSHwoSaGVsZF91c2RjX21pY3JvdXNkGAMgASgDSACIAQESIwoWZXhwZWN0ZWRfdXNkY19taWNyb3VzZBgEIAEoA0gBiAEBEi0KCWxvb2tlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcHJvYmxlbRgGIAEoCUIVChNfaGVsZF91c2RjX21pY3JvdXNkQhkKF19leHBlY3RlZF91c2RjX21pY3JvdXNkIpEBCg5GZWVQYXllclN0YXR1cxIPCgdhZGRyZXNzGAEgASgJEhUKCGxhbXBvcnRzGAIgASgDSACIAQESFAoMbG93X2xhbXBvcnRzGAMgASgDEhwKFHNwZW50X3RvZGF5X2xhbXBvcnRzGAQgASgDEhYKDmRhaWx5X2xhbXBvcnRzGAUgASgDQgsKCV9sYW1wb3J0cyKwAQoORW5kcG9pbnRTdGF0dXMSDAoEaG9zdBgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEhEKBHNsb3QYAyABKANIAIgBARIZCgxzbG90c19iZWhpbmQYBCABKANIAYgBARIXCgpsYXRlbmN5X21zGAUgASgFSAKIAQESDwoHcHJvYmxlbRgGIAEoCUIHCgVfc2xvdEIPCg1fc2xvdHNfYmVoaW5kQg0KC19sYXRlbmN5X21zInwKDU1pbnV0ZU9mQ2FsbHMSKQoFc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNvbXBsZXRlZBgCIAEoBRIOCgZmYWlsZWQYAyABKAUSHQoVY2hhcmdlZF91c2RjX21pY3JvdXNkGAQgASgDImkKCUxhc3RBdWRpdBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFY2xlYW4YAiABKAgSJQoFbGluZXMYAyADKAsyFi50b29sZ2F0ZS52MS5BdWRpdExpbmUicAoZTGlzdEZhaWxlZFBheW1lbnRzUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IicQoaTGlzdEZhaWxlZFBheW1lbnRzUmVzcG9uc2USKQoFaXRlbXMYASADKAsyGi50b29sZ2F0ZS52MS5GYWlsZWRQYXltZW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIu0BCg1GYWlsZWRQYXltZW50EhQKDHR4X3NpZ25hdHVyZRgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhAKCHF1b3RlX2lkGAMgASgJEiEKFGFtb3VudF91c2RjX21pY3JvdXNkGAQgASgDSACIAQESLAoEa2luZBgFIAEoDjIeLnRvb2xnYXRlLnYxLkZhaWxlZFBheW1lbnRLaW5kEg4KBnJlYXNvbhgGIAEoCRImCgJhdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCFwoVX2Ftb3VudF91c2RjX21pY3JvdXNkImkKEkxpc3RBY3Rpb25zUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiawoTTGlzdEFjdGlvbnNSZXNwb25zZRIqCgVpdGVtcxgBIAMoCzIbLnRvb2xnYXRlLnYxLk9wZXJhdG9yQWN0aW9uEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIsEBCg5PcGVyYXRvckFjdGlvbhIRCglhY3Rpb25faWQYASABKAkSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmFjY291bnRfaWQYAyABKAkSDQoFYWN0b3IYBCABKAkSDgoGYWN0aW9uGAUgASgJEg4KBnRhcmdldBgGIAEoCRIPCgdkZXRhaWxzGAcgASgJEg8KB2ZhaWx1cmUYCCABKAkSDwoHcmVwZWF0cxgJIAEoCSqZAQoRRmFpbGVkUGF5bWVudEtpbmQSIwofRkFJTEVEX1BBWU1FTlRfS0lORF9VTlNQRUNJRklFRBAAEiAKHEZBSUxFRF9QQVlNRU5UX0tJTkRfUkVWRVJTRUQQARIeChpGQUlMRURfUEFZTUVOVF9LSU5EX1VOVVNFRBACEh0KGUZBSUxFRF9QQVlNRU5UX0tJTkRfUkVMQVkQAzKnAgoRT3BlcmF0aW9uc1NlcnZpY2USTwoJR2V0U3RhdHVzEh0udG9vbGdhdGUudjEuR2V0U3RhdHVzUmVxdWVzdBoeLnRvb2xnYXRlLnYxLkdldFN0YXR1c1Jlc3BvbnNlIgOQAgESagoSTGlzdEZhaWxlZFBheW1lbnRzEiYudG9vbGdhdGUudjEuTGlzdEZhaWxlZFBheW1lbnRzUmVxdWVzdBonLnRvb2xnYXRlLnYxLkxpc3RGYWlsZWRQYXltZW50c1Jlc3BvbnNlIgOQAgESVQoLTGlzdEFjdGlvbnMSHy50b29sZ2F0ZS52MS5MaXN0QWN0aW9uc1JlcXVlc3QaIC50b29sZ2F0ZS52MS5MaXN0QWN0aW9uc1Jlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_audit_service]);
 
 /**
- * The state is asked for.
+ * Request for the state.
  *
  * @generated from message toolgate.v1.GetStatusRequest
  */
@@ -33,76 +33,76 @@ export const GetStatusRequestSchema: GenMessage<GetStatusRequest> = /*@__PURE__*
   messageDesc(file_toolgate_v1_operations_service, 0);
 
 /**
- * How the service is.
+ * State of the service.
  *
  * @generated from message toolgate.v1.GetStatusResponse
  */
 export type GetStatusResponse = Message<"toolgate.v1.GetStatusResponse"> & {
   /**
-   * The treasury on the chain and in the books.
+   * The treasury on the chain and in the ledger.
    *
    * @generated from field: toolgate.v1.TreasuryStatus treasury = 1;
    */
   treasury?: TreasuryStatus | undefined;
 
   /**
-   * The relay's fee payer; unset while gasless is off.
+   * Fee payer of relayed transactions; unset while gasless is off.
    *
    * @generated from field: toolgate.v1.FeePayerStatus fee_payer = 2;
    */
   feePayer?: FeePayerStatus | undefined;
 
   /**
-   * The chain's endpoints, in the order in which they are tried.
+   * RPC endpoints in the order of use.
    *
    * @generated from field: repeated toolgate.v1.EndpointStatus endpoints = 3;
    */
   endpoints: EndpointStatus[];
 
   /**
-   * The last 60 minutes, oldest first: all instances together.
+   * The last 60 minutes of all instances, oldest first.
    *
    * @generated from field: repeated toolgate.v1.MinuteOfCalls minutes = 4;
    */
   minutes: MinuteOfCalls[];
 
   /**
-   * Calls that run right now, on all instances.
+   * Running calls of all instances.
    *
    * @generated from field: int64 active_runs = 5;
    */
   activeRuns: bigint;
 
   /**
-   * What accounts could spend or get back, micro-USD: the service's debt to them.
+   * Liabilities to accounts, micro-USD: what they could spend or get back.
    *
    * @generated from field: int64 liabilities_usdc_microusd = 6;
    */
   liabilitiesUsdcMicrousd: bigint;
 
   /**
-   * What was charged in all, less refunds, micro-USD; unset while a ledger that has grown for long without being looked at is counted.
+   * Total charged minus refunds, micro-USD; unset while a large ledger is being summed.
    *
    * @generated from field: optional int64 revenue_usdc_microusd = 7;
    */
   revenueUsdcMicrousd?: bigint | undefined;
 
   /**
-   * Transfers that wait in suspense, and how much they are, micro-USD.
+   * Number of transfers in suspense.
    *
    * @generated from field: int64 suspense_count = 8;
    */
   suspenseCount: bigint;
 
   /**
-   * Their sum, micro-USD.
+   * Sum of transfers in suspense, micro-USD.
    *
    * @generated from field: int64 suspense_usdc_microusd = 9;
    */
   suspenseUsdcMicrousd: bigint;
 
   /**
-   * What the last audit found; unset when none was made since this instance started.
+   * Last audit; unset if none ran since this instance started.
    *
    * @generated from field: toolgate.v1.LastAudit audit = 10;
    */
@@ -117,48 +117,48 @@ export const GetStatusResponseSchema: GenMessage<GetStatusResponse> = /*@__PURE_
   messageDesc(file_toolgate_v1_operations_service, 1);
 
 /**
- * The treasury on the chain and in the books.
+ * The treasury on the chain and in the ledger.
  *
  * @generated from message toolgate.v1.TreasuryStatus
  */
 export type TreasuryStatus = Message<"toolgate.v1.TreasuryStatus"> & {
   /**
-   * Its wallet, base58.
+   * Wallet, base58.
    *
    * @generated from field: string owner = 1;
    */
   owner: string;
 
   /**
-   * Its token account, base58.
+   * Token account, base58.
    *
    * @generated from field: string token_account = 2;
    */
   tokenAccount: string;
 
   /**
-   * What it holds, finalized, micro-USD; unset when no endpoint tells.
+   * Finalized balance on the chain, micro-USD; unset if no endpoint responds.
    *
    * @generated from field: optional int64 held_usdc_microusd = 3;
    */
   heldUsdcMicrousd?: bigint | undefined;
 
   /**
-   * What it must hold by the books, micro-USD; unset while the watch has not begun.
+   * Balance by the ledger, micro-USD; unset until the treasury watch has started.
    *
    * @generated from field: optional int64 expected_usdc_microusd = 4;
    */
   expectedUsdcMicrousd?: bigint | undefined;
 
   /**
-   * When the watch last looked at all of the history, UTC.
+   * When the treasury watch last read the whole history, UTC.
    *
    * @generated from field: google.protobuf.Timestamp looked_at = 5;
    */
   lookedAt?: Timestamp | undefined;
 
   /**
-   * What is wrong; empty when nothing is.
+   * Problem; empty if there is none.
    *
    * @generated from field: string problem = 6;
    */
@@ -173,41 +173,41 @@ export const TreasuryStatusSchema: GenMessage<TreasuryStatus> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_operations_service, 2);
 
 /**
- * The relay's fee payer.
+ * Fee payer of relayed transactions.
  *
  * @generated from message toolgate.v1.FeePayerStatus
  */
 export type FeePayerStatus = Message<"toolgate.v1.FeePayerStatus"> & {
   /**
-   * Its address, base58.
+   * Address, base58.
    *
    * @generated from field: string address = 1;
    */
   address: string;
 
   /**
-   * What it holds, lamports; unset when no endpoint tells.
+   * Balance, lamports; unset if no endpoint responds.
    *
    * @generated from field: optional int64 lamports = 2;
    */
   lamports?: bigint | undefined;
 
   /**
-   * Below this it is low, lamports.
+   * Low-balance threshold, lamports.
    *
    * @generated from field: int64 low_lamports = 3;
    */
   lowLamports: bigint;
 
   /**
-   * What it spent today (UTC), lamports.
+   * Spent today (UTC), lamports.
    *
    * @generated from field: int64 spent_today_lamports = 4;
    */
   spentTodayLamports: bigint;
 
   /**
-   * What it may spend on a day, lamports.
+   * Daily limit, lamports.
    *
    * @generated from field: int64 daily_lamports = 5;
    */
@@ -222,48 +222,48 @@ export const FeePayerStatusSchema: GenMessage<FeePayerStatus> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_operations_service, 3);
 
 /**
- * One endpoint of the chain.
+ * One RPC endpoint.
  *
  * @generated from message toolgate.v1.EndpointStatus
  */
 export type EndpointStatus = Message<"toolgate.v1.EndpointStatus"> & {
   /**
-   * Its host: the rest of its address may be a secret.
+   * Host; the rest of the URL may be secret.
    *
    * @generated from field: string host = 1;
    */
   host: string;
 
   /**
-   * Whether it answered.
+   * Whether it responded.
    *
    * @generated from field: bool healthy = 2;
    */
   healthy: boolean;
 
   /**
-   * Its confirmed slot; unset when it did not answer.
+   * Confirmed slot; unset without a response.
    *
    * @generated from field: optional int64 slot = 3;
    */
   slot?: bigint | undefined;
 
   /**
-   * How many slots it is behind the foremost endpoint.
+   * Slots behind the most advanced endpoint.
    *
    * @generated from field: optional int64 slots_behind = 4;
    */
   slotsBehind?: bigint | undefined;
 
   /**
-   * How long it took to answer, ms.
+   * Response time, ms.
    *
    * @generated from field: optional int32 latency_ms = 5;
    */
   latencyMs?: number | undefined;
 
   /**
-   * What is wrong; empty when nothing is.
+   * Problem; empty if there is none.
    *
    * @generated from field: string problem = 6;
    */
@@ -284,7 +284,7 @@ export const EndpointStatusSchema: GenMessage<EndpointStatus> = /*@__PURE__*/
  */
 export type MinuteOfCalls = Message<"toolgate.v1.MinuteOfCalls"> & {
   /**
-   * Its first moment, UTC.
+   * Start, UTC.
    *
    * @generated from field: google.protobuf.Timestamp start = 1;
    */
@@ -305,7 +305,7 @@ export type MinuteOfCalls = Message<"toolgate.v1.MinuteOfCalls"> & {
   failed: number;
 
   /**
-   * What was charged, micro-USD.
+   * Charged, micro-USD.
    *
    * @generated from field: int64 charged_usdc_microusd = 4;
    */
@@ -320,7 +320,7 @@ export const MinuteOfCallsSchema: GenMessage<MinuteOfCalls> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_operations_service, 5);
 
 /**
- * What an audit found.
+ * Result of an audit.
  *
  * @generated from message toolgate.v1.LastAudit
  */
@@ -333,14 +333,14 @@ export type LastAudit = Message<"toolgate.v1.LastAudit"> & {
   at?: Timestamp | undefined;
 
   /**
-   * Whether no invariant is violated.
+   * Whether every invariant holds.
    *
    * @generated from field: bool clean = 2;
    */
   clean: boolean;
 
   /**
-   * What it found of each invariant.
+   * One check per invariant.
    *
    * @generated from field: repeated toolgate.v1.AuditLine lines = 3;
    */
@@ -355,20 +355,20 @@ export const LastAuditSchema: GenMessage<LastAudit> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_operations_service, 6);
 
 /**
- * Which failed payments to list.
+ * Selects a page of failed payments.
  *
  * @generated from message toolgate.v1.ListFailedPaymentsRequest
  */
 export type ListFailedPaymentsRequest = Message<"toolgate.v1.ListFailedPaymentsRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque.
+   * `next_cursor` of the previous page; opaque.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -411,7 +411,7 @@ export const ListFailedPaymentsResponseSchema: GenMessage<ListFailedPaymentsResp
   messageDesc(file_toolgate_v1_operations_service, 8);
 
 /**
- * A payment that did not buy what it was for.
+ * A payment that did not buy its call or deposit.
  *
  * @generated from message toolgate.v1.FailedPayment
  */
@@ -424,42 +424,42 @@ export type FailedPayment = Message<"toolgate.v1.FailedPayment"> & {
   txSignature: string;
 
   /**
-   * Account that it belongs to, `acct_…`; empty where it was nobody's.
+   * Account, `acct_…`; empty if unidentified.
    *
    * @generated from field: string account_id = 2;
    */
   accountId: string;
 
   /**
-   * Quote that it names, `qt_…`, or deposit, `dep_…`; empty where it names none.
+   * Quote, `qt_…`, or deposit, `dep_…`, that it names; empty if none.
    *
    * @generated from field: string quote_id = 3;
    */
   quoteId: string;
 
   /**
-   * What the treasury gained, micro-USD; unset where it gained nothing.
+   * Amount the treasury received, micro-USD; unset if nothing.
    *
    * @generated from field: optional int64 amount_usdc_microusd = 4;
    */
   amountUsdcMicrousd?: bigint | undefined;
 
   /**
-   * What became of it.
+   * Outcome.
    *
    * @generated from field: toolgate.v1.FailedPaymentKind kind = 5;
    */
   kind: FailedPaymentKind;
 
   /**
-   * Why, as far as it is known.
+   * Reason, if known.
    *
    * @generated from field: string reason = 6;
    */
   reason: string;
 
   /**
-   * When, UTC.
+   * Time, UTC.
    *
    * @generated from field: google.protobuf.Timestamp at = 7;
    */
@@ -474,20 +474,20 @@ export const FailedPaymentSchema: GenMessage<FailedPayment> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_operations_service, 9);
 
 /**
- * Which actions to list.
+ * Selects a page of actions.
  *
  * @generated from message toolgate.v1.ListActionsRequest
  */
 export type ListActionsRequest = Message<"toolgate.v1.ListActionsRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque.
+   * `next_cursor` of the previous page; opaque.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -530,7 +530,7 @@ export const ListActionsResponseSchema: GenMessage<ListActionsResponse> = /*@__P
   messageDesc(file_toolgate_v1_operations_service, 11);
 
 /**
- * What an operator did. It is written before it is done: an action that cannot be written is not done.
+ * An operator action. It is recorded before it runs; without a record it does not run.
  *
  * @generated from message toolgate.v1.OperatorAction
  */
@@ -543,56 +543,56 @@ export type OperatorAction = Message<"toolgate.v1.OperatorAction"> & {
   actionId: string;
 
   /**
-   * When, UTC.
+   * Time, UTC.
    *
    * @generated from field: google.protobuf.Timestamp at = 2;
    */
   at?: Timestamp | undefined;
 
   /**
-   * Account of the operator, `acct_…`; empty for the command line.
+   * Operator's account, `acct_…`; empty for the command line.
    *
    * @generated from field: string account_id = 3;
    */
   accountId: string;
 
   /**
-   * What it was done with: a session, `ses_…`, a key, `key_…`, or `cli:` and the name of the machine's user.
+   * Credential: a session, `ses_…`, a key, `key_…`, or `cli:` and the system user's name.
    *
    * @generated from field: string actor = 4;
    */
   actor: string;
 
   /**
-   * What was done, e.g. `account.adjust`.
+   * Action, e.g. `account.adjust`.
    *
    * @generated from field: string action = 5;
    */
   action: string;
 
   /**
-   * What it was done to, e.g. an account, `acct_…`, or a transaction's signature.
+   * Target, e.g. an account, `acct_…`, or a transaction signature.
    *
    * @generated from field: string target = 6;
    */
   target: string;
 
   /**
-   * With what, as JSON.
+   * Arguments as JSON.
    *
    * @generated from field: string details = 7;
    */
   details: string;
 
   /**
-   * Why it failed; empty when it did not.
+   * Failure; empty on success.
    *
    * @generated from field: string failure = 8;
    */
   failure: string;
 
   /**
-   * The first action that did the same, `act_…`, so that this one changed nothing; empty where it is the first.
+   * Earlier identical action, `act_…`, which made this one change nothing; empty if it is the first.
    *
    * @generated from field: string repeats = 9;
    */
@@ -607,7 +607,7 @@ export const OperatorActionSchema: GenMessage<OperatorAction> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_operations_service, 12);
 
 /**
- * What became of a payment that did not buy what it was for.
+ * Outcome of a payment that did not buy its call or deposit.
  *
  * @generated from enum toolgate.v1.FailedPaymentKind
  */
@@ -620,21 +620,21 @@ export const FailedPaymentKind = {
   UNSPECIFIED: 0,
 
   /**
-   * It vanished from the chain, and its credit was taken back.
+   * It was dropped from the chain and its credit reversed.
    *
    * @generated from enum value: FAILED_PAYMENT_KIND_REVERSED = 1;
    */
   REVERSED: 1,
 
   /**
-   * It was credited to the balance and bought no call: too little, too late, or proved by nobody.
+   * It was credited to the balance and bought no call: too little, too late, or never proved.
    *
    * @generated from enum value: FAILED_PAYMENT_KIND_UNUSED = 2;
    */
   UNUSED: 2,
 
   /**
-   * The relay signed it, and it failed or expired.
+   * The relay signed it, but it failed or expired.
    *
    * @generated from enum value: FAILED_PAYMENT_KIND_RELAY = 3;
    */
@@ -642,7 +642,7 @@ export const FailedPaymentKind = {
 } as const;
 
 /**
- * What became of a payment that did not buy what it was for.
+ * Outcome of a payment that did not buy its call or deposit.
  *
  * @generated from enum toolgate.v1.FailedPaymentKind
  */
@@ -655,15 +655,15 @@ export const FailedPaymentKindSchema: GenEnum<FailedPaymentKind> = /*@__PURE__*/
   enumDesc(file_toolgate_v1_operations_service, 0);
 
 /**
- * The operator's look at the running service. Over gRPC with a key, or at the console's door with a session, of
- * an account that has the operator role.
+ * State of the running service for operators. Requires the operator role: an API key over gRPC, or a console
+ * session.
  *
  * @generated from service toolgate.v1.OperationsService
  */
 export const OperationsService: GenService<{
   /**
-   * Tells how the service and what it depends on are: treasury, fee payer, chain endpoints, what is being called, the last audit. What cannot
-   * be told right now is told as a problem; the answer itself never waits for it longer than seconds.
+   * Returns the state of the treasury, fee payer, chain endpoints, calls and the last audit. What cannot be
+   * read within seconds is reported as a problem.
    *
    * @generated from rpc toolgate.v1.OperationsService.GetStatus
    */
@@ -673,7 +673,7 @@ export const OperationsService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
   /**
-   * Lists payments that did not buy what they were for, newest first.
+   * Lists payments that did not buy their call or deposit, newest first.
    *
    * @generated from rpc toolgate.v1.OperationsService.ListFailedPayments
    */
@@ -683,7 +683,7 @@ export const OperationsService: GenService<{
     output: typeof ListFailedPaymentsResponseSchema;
   },
   /**
-   * Lists what operators did, newest first, through whatever door. Nobody can change it.
+   * Lists operator actions of every transport, newest first. The list is append-only.
    *
    * @generated from rpc toolgate.v1.OperationsService.ListActions
    */

@@ -17,7 +17,8 @@ export const file_toolgate_v1_payment: GenFile = /*@__PURE__*/
   fileDesc("Chl0b29sZ2F0ZS92MS9wYXltZW50LnByb3RvEgt0b29sZ2F0ZS52MSL9AQoPUGF5bWVudFJlcXVpcmVkEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEicKBXF1b3RlGAQgASgLMhIudG9vbGdhdGUudjEuUXVvdGVCBPDzGAESRAoUcGF5bWVudF9pbnN0cnVjdGlvbnMYBSABKAsyIC50b29sZ2F0ZS52MS5QYXltZW50SW5zdHJ1Y3Rpb25zQgTw8xgBEg8KB3N0ZXBfaWQYBiABKAkSLgoFcmV0cnkYByABKAsyGS50b29sZ2F0ZS52MS5QYXltZW50UmV0cnlCBPDzGAE6B8rzGAMIkgMiuQIKE1BheW1lbnRJbnN0cnVjdGlvbnMSDwoHbmV0d29yaxgBIAEoCRINCgVhc3NldBgCIAEoCRIOCgZwYXlfdG8YAyABKAkSEwoLZGVzdGluYXRpb24YBCABKAkSEQoJdXNkY19taW50GAUgASgJEhMKC21lbW9fZm9ybWF0GAYgASgJEg8KB21ldGhvZHMYByADKAkSGgoSeDQwMl9oZWFkZXJfZm9ybWF0GAggASgJEhkKEWdhc2xlc3Nfc3VwcG9ydGVkGAkgASgIEhcKD3BheW1lbnRfbWV0aG9kcxgKIAMoCRIWCglmZWVfcGF5ZXIYCyABKAlIAIgBARIbCg50cmVhc3VyeV9vd25lchgMIAEoCUgBiAEBQgwKCl9mZWVfcGF5ZXJCEQoPX3RyZWFzdXJ5X293bmVyIocBCgxQYXltZW50UmV0cnkSDgoGbWV0aG9kGAEgASgJEjcKB2hlYWRlcnMYAiADKAsyJi50b29sZ2F0ZS52MS5QYXltZW50UmV0cnkuSGVhZGVyc0VudHJ5Gi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvcBCgxQYXltZW50UHJvb2YSGQoGdHhfcmVmGAEgASgJQgm6SAZyBBABGGQSIQoLYW1vdW50X3VzZGMYAiABKAlCB7pIBHICGChIAIgBARIbCgRtZW1vGAMgASgJQgi6SAVyAxi2BEgBiAEBEhoKB25ldHdvcmsYBCABKAlCCbpIBnIEEAEYKBIfCghxdW90ZV9pZBgFIAEoCUIIukgFcgMYyAFIAogBARIdCgdzdGVwX2lkGAYgASgJQge6SARyAhhkSAOIAQFCDgoMX2Ftb3VudF91c2RjQgcKBV9tZW1vQgsKCV9xdW90ZV9pZEIKCghfc3RlcF9pZGIGcHJvdG8z", [file_buf_validate_validate, file_httpjson_v1_options, file_toolgate_v1_quote]);
 
 /**
- * The 402 answer: what the call costs and how to pay (specification 2.3). Over gRPC and Connect it is an error detail of FAILED_PRECONDITION.
+ * The 402 response: price of the call and how to pay (specification 2.3). An error detail of
+ * FAILED_PRECONDITION over gRPC and Connect.
  *
  * @generated from message toolgate.v1.PaymentRequired
  */
@@ -30,7 +31,7 @@ export type PaymentRequired = Message<"toolgate.v1.PaymentRequired"> & {
   code: string;
 
   /**
-   * What to do, for people.
+   * What to do, in prose.
    *
    * @generated from field: string message = 2;
    */
@@ -51,7 +52,7 @@ export type PaymentRequired = Message<"toolgate.v1.PaymentRequired"> & {
   quote?: Quote | undefined;
 
   /**
-   * How and where to pay.
+   * Where and how to pay.
    *
    * @generated from field: toolgate.v1.PaymentInstructions payment_instructions = 5;
    */
@@ -65,7 +66,7 @@ export type PaymentRequired = Message<"toolgate.v1.PaymentRequired"> & {
   stepId: string;
 
   /**
-   * How to repeat the call once paid.
+   * How to repeat the call after paying.
    *
    * @generated from field: toolgate.v1.PaymentRetry retry = 7;
    */
@@ -121,7 +122,8 @@ export type PaymentInstructions = Message<"toolgate.v1.PaymentInstructions"> & {
   usdcMint: string;
 
   /**
-   * Memo that the transfer must carry. `<step_id>:<quote_id>:<nonce>` or `<prefix>:{quote_id}`; both are accepted everywhere.
+   * Memo that the transfer must carry: `<step_id>:<quote_id>:<nonce>` or `<prefix>:{quote_id}`; both are
+   * always accepted.
    *
    * @generated from field: string memo_format = 6;
    */
@@ -156,14 +158,14 @@ export type PaymentInstructions = Message<"toolgate.v1.PaymentInstructions"> & {
   paymentMethods: string[];
 
   /**
-   * Fee payer of relayed transactions, base58. Only when gasless_supported.
+   * Fee payer of relayed transactions, base58. Only if gasless_supported.
    *
    * @generated from field: optional string fee_payer = 11;
    */
   feePayer?: string | undefined;
 
   /**
-   * Wallet that owns pay_to, base58. Only when gasless_supported: what x402 and Solana Pay name as recipient.
+   * Wallet that owns pay_to, base58, the recipient in x402 and Solana Pay. Only if gasless_supported.
    *
    * @generated from field: optional string treasury_owner = 12;
    */
@@ -178,7 +180,7 @@ export const PaymentInstructionsSchema: GenMessage<PaymentInstructions> = /*@__P
   messageDesc(file_toolgate_v1_payment, 1);
 
 /**
- * How to repeat the call once paid (specification 2.3, `retry`).
+ * How to repeat the call after paying (specification 2.3, `retry`).
  *
  * @generated from message toolgate.v1.PaymentRetry
  */
@@ -191,7 +193,7 @@ export type PaymentRetry = Message<"toolgate.v1.PaymentRetry"> & {
   method: string;
 
   /**
-   * Headers to add, by name: X-Payment with the form of its value.
+   * Headers to add: X-Payment with the format of its value.
    *
    * @generated from field: map<string, string> headers = 2;
    */
@@ -206,7 +208,8 @@ export const PaymentRetrySchema: GenMessage<PaymentRetry> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_payment, 2);
 
 /**
- * A claim that a transfer on the chain pays a quote (specification 2.4, body form). Every member present must agree with quote and chain.
+ * Claim that a transfer on the chain pays a quote (specification 2.4, body form). Every member present must
+ * match the quote and the chain.
  *
  * @generated from message toolgate.v1.PaymentProof
  */
@@ -226,7 +229,7 @@ export type PaymentProof = Message<"toolgate.v1.PaymentProof"> & {
   amountUsdc?: string | undefined;
 
   /**
-   * The memo as sent on the chain; names the quote when quote_id is absent.
+   * Memo as sent on the chain; identifies the quote if quote_id is absent.
    *
    * @generated from field: optional string memo = 3;
    */

@@ -16,20 +16,20 @@ export const file_toolgate_v1_payment_service: GenFile = /*@__PURE__*/
   fileDesc("CiF0b29sZ2F0ZS92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIlEKF0J1aWxkVHJhbnNhY3Rpb25SZXF1ZXN0EhwKCHF1b3RlX2lkGAEgASgJQgq6SAdyBRABGMgBEhgKBXBheWVyGAIgASgJQgm6SAZyBBAgGCwidAoYQnVpbGRUcmFuc2FjdGlvblJlc3BvbnNlEhMKC3RyYW5zYWN0aW9uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJZmVlX3BheWVyGAMgASgJEh8KF2xhc3RfdmFsaWRfYmxvY2tfaGVpZ2h0GAQgASgDMq0BCg5QYXltZW50U2VydmljZRKaAQoQQnVpbGRUcmFuc2FjdGlvbhIkLnRvb2xnYXRlLnYxLkJ1aWxkVHJhbnNhY3Rpb25SZXF1ZXN0GiUudG9vbGdhdGUudjEuQnVpbGRUcmFuc2FjdGlvblJlc3BvbnNlIjmQAgHq8xgPEg1RVU9URV9FWFBJUkVEgtPkkwIdOgEqIhgvdjEvcGF5bWVudHMvdHJhbnNhY3Rpb25iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_httpjson_v1_options]);
 
 /**
- * Which payment.
+ * The payment to build.
  *
  * @generated from message toolgate.v1.BuildTransactionRequest
  */
 export type BuildTransactionRequest = Message<"toolgate.v1.BuildTransactionRequest"> & {
   /**
-   * Quote to pay, of a 402 answer to the same account.
+   * Quote to pay, from a 402 response to the same account.
    *
    * @generated from field: string quote_id = 1;
    */
   quoteId: string;
 
   /**
-   * Wallet that owns the USDC and signs, base58. It pays from its associated token account.
+   * Wallet that signs and pays from its associated token account, base58.
    *
    * @generated from field: string payer = 2;
    */
@@ -44,13 +44,14 @@ export const BuildTransactionRequestSchema: GenMessage<BuildTransactionRequest> 
   messageDesc(file_toolgate_v1_payment_service, 0);
 
 /**
- * An unsigned transaction. Check what you sign: a client library builds the same bytes itself and compares.
+ * An unsigned transaction. Check what you sign: a client library can build the same bytes and compare.
  *
  * @generated from message toolgate.v1.BuildTransactionResponse
  */
 export type BuildTransactionResponse = Message<"toolgate.v1.BuildTransactionResponse"> & {
   /**
-   * The whole transaction in wire form, base64, both signatures zero. The payer's signature goes to bytes 65 to 128, counted from 0.
+   * Transaction in wire format, base64, both signatures zero. The payer's signature goes to bytes 65 to 128,
+   * counted from 0.
    *
    * @generated from field: string transaction = 1;
    */
@@ -64,14 +65,14 @@ export type BuildTransactionResponse = Message<"toolgate.v1.BuildTransactionResp
   message: string;
 
   /**
-   * Who pays the fee and signs first, base58.
+   * Fee payer and first signer, base58.
    *
    * @generated from field: string fee_payer = 3;
    */
   feePayer: string;
 
   /**
-   * Until when it can be sent: last block height of its blockhash, some 60 to 90 seconds from now.
+   * Last valid block height of its blockhash, about 60 to 90 seconds from now.
    *
    * @generated from field: int64 last_valid_block_height = 4;
    */
@@ -86,17 +87,18 @@ export const BuildTransactionResponseSchema: GenMessage<BuildTransactionResponse
   messageDesc(file_toolgate_v1_payment_service, 1);
 
 /**
- * Helps callers to pay quotes. Needs an API key.
+ * Builds payments for quotes. Requires an API key.
  *
  * @generated from service toolgate.v1.PaymentService
  */
 export const PaymentService: GenService<{
   /**
-   * Builds the unsigned transaction that pays a quote and whose fee the gateway pays. An agent needs only a key that signs: it signs
+   * Builds the unsigned transaction that pays a quote and whose fee the gateway pays. The agent signs
    * `message`, puts the signature into `transaction`, and repeats the quoted call with X-Payment:
-   * base64url(JSON {"transaction": "<base64>", "quote_id": "<quote_id>"}). Stores nothing, sends nothing.
-   * Fails with FAILED_PRECONDITION / 402 QUOTE_EXPIRED for an expired quote, INVALID_REQUEST for a quote of another account or a payer
-   * that is no wallet, and UNAVAILABLE where the gasless relay is off or the network cannot be asked.
+   * base64url(JSON {"transaction": "<base64>", "quote_id": "<quote_id>"}). Stores and submits nothing. Fails
+   * with FAILED_PRECONDITION / 402 QUOTE_EXPIRED for an expired quote, INVALID_REQUEST for another account's
+   * quote or a payer that is not a wallet, and UNAVAILABLE if the gasless relay is off or the network is
+   * unreachable.
    *
    * @generated from rpc toolgate.v1.PaymentService.BuildTransaction
    */

@@ -16,13 +16,14 @@ export const file_toolgate_v1_quote: GenFile = /*@__PURE__*/
   fileDesc("Chd0b29sZ2F0ZS92MS9xdW90ZS5wcm90bxILdG9vbGdhdGUudjEixAEKBVF1b3RlEhAKCHF1b3RlX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSGwoTcHJpY2VfdXNkY19taWNyb3VzZBgDIAEoAxIcChRhbW91bnRfdXNkY19taWNyb3VzZBgEIAEoAxIVCg1wcmljZV9kaXNwbGF5GAUgASgJEhMKC3R0bF9zZWNvbmRzGAYgASgFEjQKCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgTw8xgBYgZwcm90bzM", [file_google_protobuf_timestamp, file_httpjson_v1_options]);
 
 /**
- * The price offered for one call (specification 2.3). Sealed: everything the gateway must know later is inside `quote_id`.
+ * Price offered for one call (specification 2.3). Sealed: `quote_id` holds everything the gateway needs
+ * later.
  *
  * @generated from message toolgate.v1.Quote
  */
 export type Quote = Message<"toolgate.v1.Quote"> & {
   /**
-   * Identifier, `qt_` and base58. Bound to the account, the tool and the parameters it was issued for.
+   * Identifier, `qt_` and base58. Bound to the account, tool and parameters of the request.
    *
    * @generated from field: string quote_id = 1;
    */
@@ -43,14 +44,14 @@ export type Quote = Message<"toolgate.v1.Quote"> & {
   priceUsdcMicrousd: bigint;
 
   /**
-   * Equal to price_usdc_microusd; the other name that specification 2.3 shows.
+   * Equal to price_usdc_microusd; the second name in specification 2.3.
    *
    * @generated from field: int64 amount_usdc_microusd = 4;
    */
   amountUsdcMicrousd: bigint;
 
   /**
-   * Price for people, with currency sign, e.g. "$0.01".
+   * Price for display, e.g. "$0.01".
    *
    * @generated from field: string price_display = 5;
    */
@@ -64,7 +65,7 @@ export type Quote = Message<"toolgate.v1.Quote"> & {
   ttlSeconds: number;
 
   /**
-   * When the quote expires, UTC. A proof that arrives later is answered QUOTE_EXPIRED (specification 3).
+   * Expiry, UTC. A later proof fails with QUOTE_EXPIRED (specification 3).
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */

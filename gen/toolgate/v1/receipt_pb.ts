@@ -16,7 +16,7 @@ export const file_toolgate_v1_receipt: GenFile = /*@__PURE__*/
   fileDesc("Chl0b29sZ2F0ZS92MS9yZWNlaXB0LnByb3RvEgt0b29sZ2F0ZS52MSKkAwoHUmVjZWlwdBISCgpyZWNlaXB0X2lkGAEgASgJEhoKB3N0ZXBfaWQYAiABKAlCBNDzGAFIAIgBARIOCgZydW5faWQYAyABKAkSGwoIcXVvdGVfaWQYBCABKAlCBNDzGAFIAYgBARIMCgR0b29sGAUgASgJEhwKFHF1b3RlZF91c2RjX21pY3JvdXNkGAYgASgDEh0KFWRlYml0ZWRfdXNkY19taWNyb3VzZBgHIAEoAxIeChZyZWZ1bmRlZF91c2RjX21pY3JvdXNkGAggASgDEiQKB3BhaWRfYnkYCSABKA4yEy50b29sZ2F0ZS52MS5QYWlkQnkSHwoMdHhfc2lnbmF0dXJlGAogASgJQgTQ8xgBSAKIAQESKgoGc3RhdHVzGAsgASgOMhoudG9vbGdhdGUudjEuUmVjZWlwdFN0YXR1cxI0CgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIE8PMYAUIKCghfc3RlcF9pZEILCglfcXVvdGVfaWRCDwoNX3R4X3NpZ25hdHVyZSqaAQoGUGFpZEJ5EigKE1BBSURfQllfVU5TUEVDSUZJRUQQABoP2vMYC3Vuc3BlY2lmaWVkEiAKD1BBSURfQllfQkFMQU5DRRABGgva8xgHYmFsYW5jZRIiChBQQUlEX0JZX1RSQU5TRkVSEAIaDNrzGAh0cmFuc2ZlchIgCg9QQUlEX0JZX0dBU0xFU1MQAxoL2vMYB2dhc2xlc3MquwEKDVJlY2VpcHRTdGF0dXMSLwoaUkVDRUlQVF9TVEFUVVNfVU5TUEVDSUZJRUQQABoP2vMYC3Vuc3BlY2lmaWVkEiMKFFJFQ0VJUFRfU1RBVFVTX0ZJTkFMEAEaCdrzGAVmaW5hbBIpChdSRUNFSVBUX1NUQVRVU19SRUZVTkRFRBACGgza8xgIcmVmdW5kZWQSKQoXUkVDRUlQVF9TVEFUVVNfUkVWRVJTRUQQAxoM2vMYCHJldmVyc2VkYgZwcm90bzM", [file_google_protobuf_timestamp, file_httpjson_v1_options]);
 
 /**
- * The record of one charged call (specification 2.5). Never changes, but for its status.
+ * Record of one charged call (specification 2.5). Only its status and refund change.
  *
  * @generated from message toolgate.v1.Receipt
  */
@@ -29,7 +29,7 @@ export type Receipt = Message<"toolgate.v1.Receipt"> & {
   receiptId: string;
 
   /**
-   * Payment step of the quote that was paid; null when the call was taken from the balance.
+   * Payment step of the paid quote; null if paid from the balance.
    *
    * @generated from field: optional string step_id = 2;
    */
@@ -43,7 +43,7 @@ export type Receipt = Message<"toolgate.v1.Receipt"> & {
   runId: string;
 
   /**
-   * Quote that was paid; null when the call was taken from the balance.
+   * Paid quote; null if paid from the balance.
    *
    * @generated from field: optional string quote_id = 4;
    */
@@ -71,28 +71,28 @@ export type Receipt = Message<"toolgate.v1.Receipt"> & {
   debitedUsdcMicrousd: bigint;
 
   /**
-   * Amount given back, micro-USD; at most the amount debited.
+   * Amount refunded, micro-USD; at most the amount debited.
    *
    * @generated from field: int64 refunded_usdc_microusd = 8;
    */
   refundedUsdcMicrousd: bigint;
 
   /**
-   * Where the money came from.
+   * Source of the money.
    *
    * @generated from field: toolgate.v1.PaidBy paid_by = 9;
    */
   paidBy: PaidBy;
 
   /**
-   * Signature of the paying transaction, base58; null when the call was taken from the balance.
+   * Signature of the paying transaction, base58; null if paid from the balance.
    *
    * @generated from field: optional string tx_signature = 10;
    */
   txSignature?: string | undefined;
 
   /**
-   * Whether the charge stands.
+   * Status of the charge.
    *
    * @generated from field: toolgate.v1.ReceiptStatus status = 11;
    */
@@ -114,7 +114,7 @@ export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_receipt, 0);
 
 /**
- * Where the money of a charged call came from.
+ * Source of the money of a charged call.
  *
  * @generated from enum toolgate.v1.PaidBy
  */
@@ -149,7 +149,7 @@ export const PaidBy = {
 } as const;
 
 /**
- * Where the money of a charged call came from.
+ * Source of the money of a charged call.
  *
  * @generated from enum toolgate.v1.PaidBy
  */
@@ -162,13 +162,13 @@ export const PaidBySchema: GenEnum<PaidBy> = /*@__PURE__*/
   enumDesc(file_toolgate_v1_receipt, 0);
 
 /**
- * Whether a charge stands.
+ * Status of a charge.
  *
  * @generated from enum toolgate.v1.ReceiptStatus
  */
 export const ReceiptStatus = {
   /**
-   * As a filter: all. Never sent.
+   * As a filter: all. Never returned.
    *
    * @generated from enum value: RECEIPT_STATUS_UNSPECIFIED = 0;
    */
@@ -182,14 +182,14 @@ export const ReceiptStatus = {
   FINAL: 1,
 
   /**
-   * The charge was given back.
+   * The charge was refunded.
    *
    * @generated from enum value: RECEIPT_STATUS_REFUNDED = 2;
    */
   REFUNDED: 2,
 
   /**
-   * The paying transaction vanished from the chain.
+   * The paying transaction was dropped from the chain.
    *
    * @generated from enum value: RECEIPT_STATUS_REVERSED = 3;
    */
@@ -197,7 +197,7 @@ export const ReceiptStatus = {
 } as const;
 
 /**
- * Whether a charge stands.
+ * Status of a charge.
  *
  * @generated from enum toolgate.v1.ReceiptStatus
  */

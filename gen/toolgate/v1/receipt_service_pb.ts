@@ -18,20 +18,20 @@ export const file_toolgate_v1_receipt_service: GenFile = /*@__PURE__*/
   fileDesc("CiF0b29sZ2F0ZS92MS9yZWNlaXB0X3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIpYBChNMaXN0UmVjZWlwdHNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBARIqCgZzdGF0dXMYAyABKA4yGi50b29sZ2F0ZS52MS5SZWNlaXB0U3RhdHVzQggKBl9saW1pdEIJCgdfY3Vyc29yIn0KFExpc3RSZWNlaXB0c1Jlc3BvbnNlEiMKBWl0ZW1zGAEgAygLMhQudG9vbGdhdGUudjEuUmVjZWlwdBIeCgtuZXh0X2N1cnNvchgCIAEoCUIE0PMYAUgAiAEBEhAKCGhhc19tb3JlGAMgASgIQg4KDF9uZXh0X2N1cnNvciIoChFHZXRSZWNlaXB0UmVxdWVzdBITCgJpZBgBIAEoCUIHukgEcgIQASJBChJHZXRSZWNlaXB0UmVzcG9uc2USKwoHcmVjZWlwdBgBIAEoCzIULnRvb2xnYXRlLnYxLlJlY2VpcHRCBPDzGAEymAIKDlJlY2VpcHRTZXJ2aWNlEngKDExpc3RSZWNlaXB0cxIgLnRvb2xnYXRlLnYxLkxpc3RSZWNlaXB0c1JlcXVlc3QaIS50b29sZ2F0ZS52MS5MaXN0UmVjZWlwdHNSZXNwb25zZSIjkAIB6vMYCxIJRk9SQklEREVOgtPkkwILEgkvcmVjZWlwdHMSiwEKCkdldFJlY2VpcHQSHi50b29sZ2F0ZS52MS5HZXRSZWNlaXB0UmVxdWVzdBofLnRvb2xnYXRlLnYxLkdldFJlY2VpcHRSZXNwb25zZSI8kAIB6vMYFhIJRk9SQklEREVOEglOT1RfRk9VTkSC0+STAhliB3JlY2VpcHQSDi9yZWNlaXB0cy97aWR9YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_httpjson_v1_options, file_toolgate_v1_receipt]);
 
 /**
- * Which receipts to list.
+ * Selects a page of receipts.
  *
  * @generated from message toolgate.v1.ListReceiptsRequest
  */
 export type ListReceiptsRequest = Message<"toolgate.v1.ListReceiptsRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque.
+   * `next_cursor` of the previous page; opaque.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -88,7 +88,7 @@ export const ListReceiptsResponseSchema: GenMessage<ListReceiptsResponse> = /*@_
   messageDesc(file_toolgate_v1_receipt_service, 1);
 
 /**
- * Which receipt to fetch.
+ * Selects a receipt.
  *
  * @generated from message toolgate.v1.GetReceiptRequest
  */
@@ -109,7 +109,7 @@ export const GetReceiptRequestSchema: GenMessage<GetReceiptRequest> = /*@__PURE_
   messageDesc(file_toolgate_v1_receipt_service, 2);
 
 /**
- * One receipt; over HTTP the receipt itself is the body.
+ * One receipt; over HTTP the receipt is the body.
  *
  * @generated from message toolgate.v1.GetReceiptResponse
  */
@@ -146,7 +146,7 @@ export const ReceiptService: GenService<{
     output: typeof ListReceiptsResponseSchema;
   },
   /**
-   * Fetches one of the caller's receipts. NOT_FOUND for unknown and for foreign identifiers alike.
+   * Returns one of the caller's receipts. NOT_FOUND for an unknown or another account's identifier.
    *
    * @generated from rpc toolgate.v1.ReceiptService.GetReceipt
    */

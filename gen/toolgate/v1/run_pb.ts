@@ -16,7 +16,8 @@ export const file_toolgate_v1_run: GenFile = /*@__PURE__*/
   fileDesc("ChV0b29sZ2F0ZS92MS9ydW4ucHJvdG8SC3Rvb2xnYXRlLnYxIpkDCgNSdW4SDgoGcnVuX2lkGAEgASgJEhoKB3N0ZXBfaWQYAiABKAlCBNDzGAFIAIgBARIMCgR0b29sGAMgASgJEiYKBnN0YXR1cxgEIAEoDjIWLnRvb2xnYXRlLnYxLlJ1blN0YXR1cxIbChNzcGVudF91c2RjX21pY3JvdXNkGAUgASgDEh0KCnJlY2VpcHRfaWQYBiABKAlCBNDzGAFIAYgBARIvCgVlcnJvchgHIAEoCzIVLnRvb2xnYXRlLnYxLlJ1bkVycm9yQgTQ8xgBSAKIAQESNAoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBPDzGAESNAoKc3RhcnRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBNDzGAESMgoIZW5kZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgTQ8xgBQgoKCF9zdGVwX2lkQg0KC19yZWNlaXB0X2lkQggKBl9lcnJvciIpCghSdW5FcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkq0AEKCVJ1blN0YXR1cxIrChZSVU5fU1RBVFVTX1VOU1BFQ0lGSUVEEAAaD9rzGAt1bnNwZWNpZmllZBIhChFSVU5fU1RBVFVTX0FDVElWRRABGgra8xgGYWN0aXZlEicKFFJVTl9TVEFUVVNfQ09NUExFVEVEEAIaDdrzGAljb21wbGV0ZWQSIQoRUlVOX1NUQVRVU19GQUlMRUQQAxoK2vMYBmZhaWxlZBInChRSVU5fU1RBVFVTX0NBTkNFTExFRBAEGg3a8xgJY2FuY2VsbGVkYgZwcm90bzM", [file_google_protobuf_timestamp, file_httpjson_v1_options]);
 
 /**
- * One execution of a tool (specification 2.6). Recorded for billable calls, and for free calls that carry an idempotency key.
+ * One execution of a tool (specification 2.6). Recorded for billable calls and for free calls with an
+ * idempotency key.
  *
  * @generated from message toolgate.v1.Run
  */
@@ -29,7 +30,7 @@ export type Run = Message<"toolgate.v1.Run"> & {
   runId: string;
 
   /**
-   * Payment step of the quote that paid for it; null when taken from the balance.
+   * Payment step of the paid quote; null if paid from the balance.
    *
    * @generated from field: optional string step_id = 2;
    */
@@ -43,28 +44,28 @@ export type Run = Message<"toolgate.v1.Run"> & {
   tool: string;
 
   /**
-   * Where the run is in its life.
+   * State of the run.
    *
    * @generated from field: toolgate.v1.RunStatus status = 4;
    */
   status: RunStatus;
 
   /**
-   * What the run cost, micro-USD; 0 unless completed.
+   * Cost, micro-USD; 0 unless completed.
    *
    * @generated from field: int64 spent_usdc_microusd = 5;
    */
   spentUsdcMicrousd: bigint;
 
   /**
-   * Receipt of the charge; null while nothing was charged.
+   * Receipt of the charge; null if not charged.
    *
    * @generated from field: optional string receipt_id = 6;
    */
   receiptId?: string | undefined;
 
   /**
-   * Why the run failed; null otherwise.
+   * Error of a failed run; null otherwise.
    *
    * @generated from field: optional toolgate.v1.RunError error = 7;
    */
@@ -78,14 +79,14 @@ export type Run = Message<"toolgate.v1.Run"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the tool was started, UTC.
+   * When the tool started, UTC.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 9;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When the run reached its last state, UTC; null while active.
+   * When the run ended, UTC; null while active.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 10;
    */
@@ -100,7 +101,7 @@ export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_run, 0);
 
 /**
- * Why a run failed.
+ * Error of a failed run.
  *
  * @generated from message toolgate.v1.RunError
  */
@@ -113,7 +114,7 @@ export type RunError = Message<"toolgate.v1.RunError"> & {
   code: string;
 
   /**
-   * What happened, for people.
+   * What happened, in prose.
    *
    * @generated from field: string message = 2;
    */
@@ -128,20 +129,20 @@ export const RunErrorSchema: GenMessage<RunError> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_run, 1);
 
 /**
- * Where a run is in its life.
+ * State of a run.
  *
  * @generated from enum toolgate.v1.RunStatus
  */
 export const RunStatus = {
   /**
-   * As a filter: all. Never sent.
+   * As a filter: all. Never returned.
    *
    * @generated from enum value: RUN_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * The tool is at work.
+   * The tool is running.
    *
    * @generated from enum value: RUN_STATUS_ACTIVE = 1;
    */
@@ -155,14 +156,14 @@ export const RunStatus = {
   COMPLETED: 2,
 
   /**
-   * The tool failed, or its instance died; nothing was charged.
+   * The tool or its instance failed; nothing was charged.
    *
    * @generated from enum value: RUN_STATUS_FAILED = 3;
    */
   FAILED: 3,
 
   /**
-   * Stopped before the tool started; nothing was charged.
+   * Cancelled before the tool started; nothing was charged.
    *
    * @generated from enum value: RUN_STATUS_CANCELLED = 4;
    */
@@ -170,7 +171,7 @@ export const RunStatus = {
 } as const;
 
 /**
- * Where a run is in its life.
+ * State of a run.
  *
  * @generated from enum toolgate.v1.RunStatus
  */

@@ -18,20 +18,20 @@ export const file_toolgate_v1_run_service: GenFile = /*@__PURE__*/
   fileDesc("Ch10b29sZ2F0ZS92MS9ydW5fc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEijgEKD0xpc3RSdW5zUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQESJgoGc3RhdHVzGAMgASgOMhYudG9vbGdhdGUudjEuUnVuU3RhdHVzQggKBl9saW1pdEIJCgdfY3Vyc29yInUKEExpc3RSdW5zUmVzcG9uc2USHwoFaXRlbXMYASADKAsyEC50b29sZ2F0ZS52MS5SdW4SHgoLbmV4dF9jdXJzb3IYAiABKAlCBNDzGAFIAIgBARIQCghoYXNfbW9yZRgDIAEoCEIOCgxfbmV4dF9jdXJzb3IiJAoNR2V0UnVuUmVxdWVzdBITCgJpZBgBIAEoCUIHukgEcgIQASI1Cg5HZXRSdW5SZXNwb25zZRIjCgNydW4YASABKAsyEC50b29sZ2F0ZS52MS5SdW5CBPDzGAEy7wEKClJ1blNlcnZpY2USaAoITGlzdFJ1bnMSHC50b29sZ2F0ZS52MS5MaXN0UnVuc1JlcXVlc3QaHS50b29sZ2F0ZS52MS5MaXN0UnVuc1Jlc3BvbnNlIh+QAgHq8xgLEglGT1JCSURERU6C0+STAgcSBS9ydW5zEncKBkdldFJ1bhIaLnRvb2xnYXRlLnYxLkdldFJ1blJlcXVlc3QaGy50b29sZ2F0ZS52MS5HZXRSdW5SZXNwb25zZSI0kAIB6vMYFhIJRk9SQklEREVOEglOT1RfRk9VTkSC0+STAhFiA3J1bhIKL3J1bnMve2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_httpjson_v1_options, file_toolgate_v1_run]);
 
 /**
- * Which runs to list.
+ * Selects a page of runs.
  *
  * @generated from message toolgate.v1.ListRunsRequest
  */
 export type ListRunsRequest = Message<"toolgate.v1.ListRunsRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque.
+   * `next_cursor` of the previous page; opaque.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -88,7 +88,7 @@ export const ListRunsResponseSchema: GenMessage<ListRunsResponse> = /*@__PURE__*
   messageDesc(file_toolgate_v1_run_service, 1);
 
 /**
- * Which run to fetch.
+ * Selects a run.
  *
  * @generated from message toolgate.v1.GetRunRequest
  */
@@ -109,7 +109,7 @@ export const GetRunRequestSchema: GenMessage<GetRunRequest> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_run_service, 2);
 
 /**
- * One run; over HTTP the run itself is the body.
+ * One run; over HTTP the run is the body.
  *
  * @generated from message toolgate.v1.GetRunResponse
  */
@@ -146,7 +146,7 @@ export const RunService: GenService<{
     output: typeof ListRunsResponseSchema;
   },
   /**
-   * Fetches one of the caller's runs. NOT_FOUND for unknown and for foreign identifiers alike.
+   * Returns one of the caller's runs. NOT_FOUND for an unknown or another account's identifier.
    *
    * @generated from rpc toolgate.v1.RunService.GetRun
    */

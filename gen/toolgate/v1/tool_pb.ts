@@ -21,7 +21,7 @@ export const file_toolgate_v1_tool: GenFile = /*@__PURE__*/
  */
 export type Tool = Message<"toolgate.v1.Tool"> & {
   /**
-   * Name that a call gives, unique in the catalogue. Specification 1.
+   * Name of the tool, unique in the catalogue (specification 1).
    *
    * @generated from field: string name = 1;
    */
@@ -35,14 +35,14 @@ export type Tool = Message<"toolgate.v1.Tool"> & {
   status: ToolStatus;
 
   /**
-   * Whether a call costs money, as the table of specification 1 has it: also of a tool that cannot be called yet.
+   * Whether a call costs money, as in the table of specification 1; also set for unavailable tools.
    *
    * @generated from field: bool billable = 3;
    */
   billable: boolean;
 
   /**
-   * What the tool does, in one or two sentences for people and models.
+   * What the tool does, in one or two sentences, for people and models.
    *
    * @generated from field: string description = 4;
    */
@@ -56,7 +56,7 @@ export type Tool = Message<"toolgate.v1.Tool"> & {
   inputSchema?: JsonObject | undefined;
 
   /**
-   * What one call costs. Unset for free tools and where the price depends on the parameters: the quote then tells.
+   * Price of one call. Unset for free tools and where the quote sets the price by the parameters.
    *
    * @generated from field: optional toolgate.v1.Price price = 6;
    */
@@ -71,7 +71,7 @@ export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_tool, 0);
 
 /**
- * A fixed price of one call.
+ * Fixed price of one call.
  *
  * @generated from message toolgate.v1.Price
  */
@@ -84,7 +84,7 @@ export type Price = Message<"toolgate.v1.Price"> & {
   priceUsdcMicrousd: bigint;
 
   /**
-   * The same for people, e.g. "$0.01" or "$0.0024".
+   * Price for display, e.g. "$0.01" or "$0.0024".
    *
    * @generated from field: string price_display = 2;
    */
@@ -119,7 +119,7 @@ export const ToolStatus = {
   ACTIVE: 1,
 
   /**
-   * Announced, not callable: a call answers TOOL_UNAVAILABLE and never a quote.
+   * Unavailable: a call fails with TOOL_UNAVAILABLE and is never quoted.
    *
    * @generated from enum value: TOOL_STATUS_COMING_SOON = 2;
    */

@@ -20,7 +20,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/tool_service.proto.
  */
 export const file_toolgate_v1_tool_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch50b29sZ2F0ZS92MS90b29sX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIvMBCg9DYWxsVG9vbFJlcXVlc3QSGAoEdG9vbBgBIAEoCUIKukgHcgUQARiAARIvCgZwYXJhbXMYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Qga6SAPIAQESNQoNcGF5bWVudF9wcm9vZhgDIAEoCzIZLnRvb2xnYXRlLnYxLlBheW1lbnRQcm9vZkgAiAEBEjgKD2lkZW1wb3RlbmN5X2tleRgEIAEoCUIaukgXchUQARj/ATIOXltceDIwLVx4N2VdKyRIAYgBAUIQCg5fcGF5bWVudF9wcm9vZkISChBfaWRlbXBvdGVuY3lfa2V5IoUBChBDYWxsVG9vbFJlc3BvbnNlEgoKAm9rGAEgASgIEi0KBnJlc3VsdBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBPDzGAESKgoHcmVjZWlwdBgDIAEoCzIULnRvb2xnYXRlLnYxLlJlY2VpcHRIAIgBAUIKCghfcmVjZWlwdCIYChZHZXRDYXBhYmlsaXRpZXNSZXF1ZXN0ImwKF0dldENhcGFiaWxpdGllc1Jlc3BvbnNlEiAKBXRvb2xzGAEgAygLMhEudG9vbGdhdGUudjEuVG9vbBIPCgd2ZXJzaW9uGAIgASgJEg8KB25ldHdvcmsYAyABKAkSDQoFYXNzZXQYBCABKAkynggKC1Rvb2xTZXJ2aWNlEosHCghDYWxsVG9vbBIcLnRvb2xnYXRlLnYxLkNhbGxUb29sUmVxdWVzdBodLnRvb2xnYXRlLnYxLkNhbGxUb29sUmVzcG9uc2UiwQbq8xiUBhIQUEFZTUVOVF9SRVFVSVJFRBINUVVPVEVfRVhQSVJFRBIPSU5WQUxJRF9QQVlNRU5UEglGT1JCSURERU4SDlRPT0xfTk9UX0ZPVU5EEhBUT09MX1VOQVZBSUxBQkxFEhNSRVFVRVNUX0lOX1BST0dSRVNTEhRJREVNUE9URU5DWV9NSVNNQVRDSBIJQ0FOQ0VMTEVEEgtUT09MX0ZBSUxFRBIPUEFZTUVOVF9QRU5ESU5HIglYLVBheW1lbnQiEVBBWU1FTlQtU0lHTkFUVVJFIg9JZGVtcG90ZW5jeS1LZXkqEFBBWU1FTlQtUkVRVUlSRUQqEFBBWU1FTlQtUkVTUE9OU0UyiwQKBC9tY3ASB0NhbGxNY3AaPlNwZWFrcyB0aGUgTW9kZWwgQ29udGV4dCBQcm90b2NvbDsgdGFrZXMgcGxhaW4gdG9vbCBjYWxscyB0b28uIuEBU3RyZWFtYWJsZSBIVFRQIG9mIE1DUCwgd2l0aG91dCBzZXNzaW9uczogb25lIEpTT04tUlBDIG1lc3NhZ2UgYSByZXF1ZXN0LCBhbnN3ZXJlZCB3aXRoIEpTT04uIEEgYm9keSB3aXRob3V0IGBqc29ucnBjYCBpcyBhIHRvb2wgY2FsbCBhcyBhdCBgL3YxL21jcC90b29scy9jYWxsYC4gRmFpbHVyZXMgb2YgSlNPTi1SUEMgcmVxdWVzdHMgY2FycnkgdGhlIG1lbWJlcnMgb2YgYm90aCBib2RpZXMuKhp0b29sZ2F0ZS52MS5Kc29uUnBjTWVzc2FnZTIbdG9vbGdhdGUudjEuSnNvblJwY1Jlc3BvbnNlOAFCJk5vdGlmaWNhdGlvbnMgb25seTogbm90aGluZyB0byBhbnN3ZXIuSnNQcm9ncmVzcyBub3RpZmljYXRpb25zIGFuZCB0aGVuIHRoZSByZXNwb25zZSwgZWFjaCBhcyBKU09OLVJQQyBpbiBhbiBldmVudDogb2YgYSBsb25nIGNhbGwgdGhhdCBhc2tlZCBmb3IgcHJvZ3Jlc3MugtPkkwIiOgEqWgk6ASoiBC9tY3AiEi92MS9tY3AvdG9vbHMvY2FsbBKAAQoPR2V0Q2FwYWJpbGl0aWVzEiMudG9vbGdhdGUudjEuR2V0Q2FwYWJpbGl0aWVzUmVxdWVzdBokLnRvb2xnYXRlLnYxLkdldENhcGFiaWxpdGllc1Jlc3BvbnNlIiKQAgHq8xgCCAGC0+STAhMSES9tY3AvY2FwYWJpbGl0aWVzYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_httpjson_v1_options, file_toolgate_v1_payment, file_toolgate_v1_receipt, file_toolgate_v1_tool]);
+  fileDesc("Ch50b29sZ2F0ZS92MS90b29sX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIvMBCg9DYWxsVG9vbFJlcXVlc3QSGAoEdG9vbBgBIAEoCUIKukgHcgUQARiAARIvCgZwYXJhbXMYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Qga6SAPIAQESNQoNcGF5bWVudF9wcm9vZhgDIAEoCzIZLnRvb2xnYXRlLnYxLlBheW1lbnRQcm9vZkgAiAEBEjgKD2lkZW1wb3RlbmN5X2tleRgEIAEoCUIaukgXchUQARj/ATIOXltceDIwLVx4N2VdKyRIAYgBAUIQCg5fcGF5bWVudF9wcm9vZkISChBfaWRlbXBvdGVuY3lfa2V5IoUBChBDYWxsVG9vbFJlc3BvbnNlEgoKAm9rGAEgASgIEi0KBnJlc3VsdBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBPDzGAESKgoHcmVjZWlwdBgDIAEoCzIULnRvb2xnYXRlLnYxLlJlY2VpcHRIAIgBAUIKCghfcmVjZWlwdCIYChZHZXRDYXBhYmlsaXRpZXNSZXF1ZXN0ImwKF0dldENhcGFiaWxpdGllc1Jlc3BvbnNlEiAKBXRvb2xzGAEgAygLMhEudG9vbGdhdGUudjEuVG9vbBIPCgd2ZXJzaW9uGAIgASgJEg8KB25ldHdvcmsYAyABKAkSDQoFYXNzZXQYBCABKAkyjQgKC1Rvb2xTZXJ2aWNlEvoGCghDYWxsVG9vbBIcLnRvb2xnYXRlLnYxLkNhbGxUb29sUmVxdWVzdBodLnRvb2xnYXRlLnYxLkNhbGxUb29sUmVzcG9uc2UisAbq8xiDBhIQUEFZTUVOVF9SRVFVSVJFRBINUVVPVEVfRVhQSVJFRBIPSU5WQUxJRF9QQVlNRU5UEglGT1JCSURERU4SDlRPT0xfTk9UX0ZPVU5EEhBUT09MX1VOQVZBSUxBQkxFEhNSRVFVRVNUX0lOX1BST0dSRVNTEhRJREVNUE9URU5DWV9NSVNNQVRDSBIJQ0FOQ0VMTEVEEgtUT09MX0ZBSUxFRBIPUEFZTUVOVF9QRU5ESU5HIglYLVBheW1lbnQiEVBBWU1FTlQtU0lHTkFUVVJFIg9JZGVtcG90ZW5jeS1LZXkqEFBBWU1FTlQtUkVRVUlSRUQqEFBBWU1FTlQtUkVTUE9OU0Uy+gMKBC9tY3ASB0NhbGxNY3AaN1NlcnZlcyB0aGUgTW9kZWwgQ29udGV4dCBQcm90b2NvbCBhbmQgcGxhaW4gdG9vbCBjYWxscy4i4QFTdHJlYW1hYmxlIEhUVFAgb2YgTUNQLCB3aXRob3V0IHNlc3Npb25zOiBvbmUgSlNPTi1SUEMgbWVzc2FnZSBhIHJlcXVlc3QsIGFuc3dlcmVkIHdpdGggSlNPTi4gQSBib2R5IHdpdGhvdXQgYGpzb25ycGNgIGlzIGEgdG9vbCBjYWxsIGFzIGF0IGAvdjEvbWNwL3Rvb2xzL2NhbGxgLiBGYWlsdXJlcyBvZiBKU09OLVJQQyByZXF1ZXN0cyBjYXJyeSB0aGUgbWVtYmVycyBvZiBib3RoIGJvZGllcy4qGnRvb2xnYXRlLnYxLkpzb25ScGNNZXNzYWdlMht0b29sZ2F0ZS52MS5Kc29uUnBjUmVzcG9uc2U4AUIiVGhlIGJvZHkgaG9sZHMgbm90aWZpY2F0aW9ucyBvbmx5LkptQSBjYWxsIGFza2VkIGZvciBwcm9ncmVzczogZWFjaCBldmVudCBpcyBhIEpTT04tUlBDIG1lc3NhZ2UsIHByb2dyZXNzIG5vdGlmaWNhdGlvbnMgZmlyc3QsIHRoZW4gdGhlIHJlc3BvbnNlLoLT5JMCIjoBKloJOgEqIgQvbWNwIhIvdjEvbWNwL3Rvb2xzL2NhbGwSgAEKD0dldENhcGFiaWxpdGllcxIjLnRvb2xnYXRlLnYxLkdldENhcGFiaWxpdGllc1JlcXVlc3QaJC50b29sZ2F0ZS52MS5HZXRDYXBhYmlsaXRpZXNSZXNwb25zZSIikAIB6vMYAggBgtPkkwITEhEvbWNwL2NhcGFiaWxpdGllc2IGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_httpjson_v1_options, file_toolgate_v1_payment, file_toolgate_v1_receipt, file_toolgate_v1_tool]);
 
 /**
  * A tool call (specification 2.1).
@@ -36,7 +36,7 @@ export type CallToolRequest = Message<"toolgate.v1.CallToolRequest"> & {
   tool: string;
 
   /**
-   * Tool parameters; `{}` for tools that take none.
+   * Tool parameters; `{}` if it takes none.
    *
    * @generated from field: google.protobuf.Struct params = 2;
    */
@@ -50,7 +50,8 @@ export type CallToolRequest = Message<"toolgate.v1.CallToolRequest"> & {
   paymentProof?: PaymentProof | undefined;
 
   /**
-   * Unique per request; a repeat with the same key returns the stored result and does not charge again. At most 255 printable ASCII characters.
+   * Unique per request: a repeat returns the stored result and is not charged again. At most 255 printable
+   * ASCII characters.
    *
    * @generated from field: optional string idempotency_key = 4;
    */
@@ -85,7 +86,7 @@ export type CallToolResponse = Message<"toolgate.v1.CallToolResponse"> & {
   result?: JsonObject | undefined;
 
   /**
-   * What was charged; only on paid calls.
+   * The charge; only on paid calls.
    *
    * @generated from field: optional toolgate.v1.Receipt receipt = 3;
    */
@@ -100,7 +101,7 @@ export const CallToolResponseSchema: GenMessage<CallToolResponse> = /*@__PURE__*
   messageDesc(file_toolgate_v1_tool_service, 1);
 
 /**
- * Asks for the catalogue.
+ * Request for the catalogue.
  *
  * @generated from message toolgate.v1.GetCapabilitiesRequest
  */
@@ -121,7 +122,7 @@ export const GetCapabilitiesRequestSchema: GenMessage<GetCapabilitiesRequest> = 
  */
 export type GetCapabilitiesResponse = Message<"toolgate.v1.GetCapabilitiesResponse"> & {
   /**
-   * Every tool, callable or announced, in a fixed order.
+   * Every tool, available or not, in a fixed order.
    *
    * @generated from field: repeated toolgate.v1.Tool tools = 1;
    */
@@ -135,14 +136,14 @@ export type GetCapabilitiesResponse = Message<"toolgate.v1.GetCapabilitiesRespon
   version: string;
 
   /**
-   * Network that payments are made on: solana-mainnet.
+   * Payment network: solana-mainnet.
    *
    * @generated from field: string network = 3;
    */
   network: string;
 
   /**
-   * Asset that payments are made in: USDC.
+   * Payment asset: USDC.
    *
    * @generated from field: string asset = 4;
    */
@@ -157,14 +158,15 @@ export const GetCapabilitiesResponseSchema: GenMessage<GetCapabilitiesResponse> 
   messageDesc(file_toolgate_v1_tool_service, 3);
 
 /**
- * Runs tools (specification 4.1 to 4.3). Needs an API key, but for the listing.
+ * Runs tools (specification 4.1 to 4.3). Requires an API key, except for the catalogue.
  *
  * @generated from service toolgate.v1.ToolService
  */
 export const ToolService: GenService<{
   /**
-   * Runs a tool. Free tools run at once; a billable one is taken from the balance, or paid for by a proof, or fails with PaymentRequired.
-   * Over gRPC and Connect the metadata keys x-payment and idempotency-key mean what the HTTP headers mean.
+   * Runs a tool. A free tool runs at once; a billable one is paid from the balance or by a proof, or fails
+   * with PaymentRequired. Over gRPC and Connect the metadata keys x-payment and idempotency-key equal the
+   * HTTP headers.
    *
    * @generated from rpc toolgate.v1.ToolService.CallTool
    */
@@ -174,7 +176,7 @@ export const ToolService: GenService<{
     output: typeof CallToolResponseSchema;
   },
   /**
-   * Lists the catalogue. Answers without a key; a key that is sent must be good.
+   * Lists the catalogue. Requires no key; an invalid key is refused.
    *
    * @generated from rpc toolgate.v1.ToolService.GetCapabilities
    */

@@ -18,7 +18,7 @@ export const file_toolgate_v1_treasury_service: GenFile = /*@__PURE__*/
   fileDesc("CiJ0b29sZ2F0ZS92MS90cmVhc3VyeV9zZXJ2aWNlLnByb3RvEgt0b29sZ2F0ZS52MSKzAgoRU3VzcGVuZGVkVHJhbnNmZXISFAoMdHhfc2lnbmF0dXJlGAEgASgJEhwKFGFtb3VudF91c2RjX21pY3JvdXNkGAIgASgDEhIKBW1lbW9zGAMgASgJSAGIAQESEgoFcGF5ZXIYBCABKAlIAogBARIuCgpibG9ja190aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgZzdGF0dXMYBiABKA4yGy50b29sZ2F0ZS52MS5TdXNwZW5zZVN0YXR1cxIUCgphY2NvdW50X2lkGAcgASgJSAASEgoIb3BlcmF0b3IYCCABKAhIABITCgZyZWFzb24YCSABKAlIA4gBAUIHCgVvd25lckIICgZfbWVtb3NCCAoGX3BheWVyQgkKB19yZWFzb24ilwEKE0xpc3RTdXNwZW5zZVJlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBEisKBnN0YXR1cxgDIAEoDjIbLnRvb2xnYXRlLnYxLlN1c3BlbnNlU3RhdHVzQggKBl9saW1pdEIJCgdfY3Vyc29yIoEBChRMaXN0U3VzcGVuc2VSZXNwb25zZRItCgVpdGVtcxgBIAMoCzIeLnRvb2xnYXRlLnYxLlN1c3BlbmRlZFRyYW5zZmVyEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQESEAoIaGFzX21vcmUYAyABKAhCDgoMX25leHRfY3Vyc29yIqoBChVBc3NpZ25TdXNwZW5zZVJlcXVlc3QSHQoMdHhfc2lnbmF0dXJlGAEgASgJQge6SARyAhABEh0KCmFjY291bnRfaWQYAiABKAlCB7pIBHICEAFIABIbCghvcGVyYXRvchgDIAEoCEIHukgEagIIAUgAEiYKBnJlYXNvbhgEIAEoCUIWukgTchEQARj0AzIKXlteXHgwMF0qJEIOCgVvd25lchIFukgCCAEiSgoWQXNzaWduU3VzcGVuc2VSZXNwb25zZRIwCgh0cmFuc2ZlchgBIAEoCzIeLnRvb2xnYXRlLnYxLlN1c3BlbmRlZFRyYW5zZmVyIlsKFFJlZnVuZFJlY2VpcHRSZXF1ZXN0EhsKCnJlY2VpcHRfaWQYASABKAlCB7pIBHICEAESJgoGcmVhc29uGAIgASgJQha6SBNyERABGPQDMgpeW15ceDAwXSokIlAKFVJlZnVuZFJlY2VpcHRSZXNwb25zZRIlCgdyZWNlaXB0GAEgASgLMhQudG9vbGdhdGUudjEuUmVjZWlwdBIQCghyZWZ1bmRlZBgCIAEoCCIUChJHZXRUcmVhc3VyeVJlcXVlc3QijwEKE0dldFRyZWFzdXJ5UmVzcG9uc2USFQoNdG9rZW5fYWNjb3VudBgBIAEoCRIpCgV3YXRjaBgCIAEoCzIaLnRvb2xnYXRlLnYxLlRyZWFzdXJ5V2F0Y2gSFgoOc3VzcGVuc2VfY291bnQYAyABKAMSHgoWc3VzcGVuc2VfdXNkY19taWNyb3VzZBgEIAEoAyKLAQoNVHJlYXN1cnlXYXRjaBIdChVvcGVuaW5nX3VzZGNfbWljcm91c2QYASABKAMSHgoWZXhwZWN0ZWRfdXNkY19taWNyb3VzZBgCIAEoAxIMCgRzbG90GAMgASgDEi0KCWxvb2tlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqaQoOU3VzcGVuc2VTdGF0dXMSHwobU1VTUEVOU0VfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoUU1VTUEVOU0VfU1RBVFVTX09QRU4QARIcChhTVVNQRU5TRV9TVEFUVVNfQVNTSUdORUQQAjL/AgoPVHJlYXN1cnlTZXJ2aWNlElgKDExpc3RTdXNwZW5zZRIgLnRvb2xnYXRlLnYxLkxpc3RTdXNwZW5zZVJlcXVlc3QaIS50b29sZ2F0ZS52MS5MaXN0U3VzcGVuc2VSZXNwb25zZSIDkAIBEl4KDkFzc2lnblN1c3BlbnNlEiIudG9vbGdhdGUudjEuQXNzaWduU3VzcGVuc2VSZXF1ZXN0GiMudG9vbGdhdGUudjEuQXNzaWduU3VzcGVuc2VSZXNwb25zZSIDkAICElsKDVJlZnVuZFJlY2VpcHQSIS50b29sZ2F0ZS52MS5SZWZ1bmRSZWNlaXB0UmVxdWVzdBoiLnRvb2xnYXRlLnYxLlJlZnVuZFJlY2VpcHRSZXNwb25zZSIDkAICElUKC0dldFRyZWFzdXJ5Eh8udG9vbGdhdGUudjEuR2V0VHJlYXN1cnlSZXF1ZXN0GiAudG9vbGdhdGUudjEuR2V0VHJlYXN1cnlSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_receipt]);
 
 /**
- * A transfer that reached the treasury and named no quote of ours.
+ * A transfer to the treasury that names no quote or deposit.
  *
  * @generated from message toolgate.v1.SuspendedTransfer
  */
@@ -31,48 +31,49 @@ export type SuspendedTransfer = Message<"toolgate.v1.SuspendedTransfer"> & {
   txSignature: string;
 
   /**
-   * What the treasury's token account gained, micro-USD.
+   * Amount the treasury received, micro-USD.
    *
    * @generated from field: int64 amount_usdc_microusd = 2;
    */
   amountUsdcMicrousd: bigint;
 
   /**
-   * The memos on the chain, at most 256 characters; what a terminal would obey is replaced by U+FFFD. Unset when there are none.
+   * Memos on the chain, at most 256 characters; control characters are replaced by U+FFFD. Unset if there are
+   * none.
    *
    * @generated from field: optional string memos = 3;
    */
   memos?: string | undefined;
 
   /**
-   * Wallet that paid, base58; unset where it could not be told.
+   * Paying wallet, base58; unset if unknown.
    *
    * @generated from field: optional string payer = 4;
    */
   payer?: string | undefined;
 
   /**
-   * When the chain made the block, UTC.
+   * Block time, UTC.
    *
    * @generated from field: google.protobuf.Timestamp block_time = 5;
    */
   blockTime?: Timestamp | undefined;
 
   /**
-   * Whether it has an owner by now.
+   * Whether it is assigned.
    *
    * @generated from field: toolgate.v1.SuspenseStatus status = 6;
    */
   status: SuspenseStatus;
 
   /**
-   * Whom it was given to; unset while it is open.
+   * Target of the assignment; unset while open.
    *
    * @generated from oneof toolgate.v1.SuspendedTransfer.owner
    */
   owner: {
     /**
-     * An account, `acct_…`, whose balance it was credited to.
+     * Account, `acct_…`, whose balance was credited.
      *
      * @generated from field: string account_id = 7;
      */
@@ -80,7 +81,7 @@ export type SuspendedTransfer = Message<"toolgate.v1.SuspendedTransfer"> & {
     case: "accountId";
   } | {
     /**
-     * Always true: the operator, whose own money it is.
+     * Always true: the operator's own money.
      *
      * @generated from field: bool operator = 8;
      */
@@ -89,7 +90,7 @@ export type SuspendedTransfer = Message<"toolgate.v1.SuspendedTransfer"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why it was given to its owner; unset while it is open.
+   * Reason of the assignment; unset while open.
    *
    * @generated from field: optional string reason = 9;
    */
@@ -104,20 +105,20 @@ export const SuspendedTransferSchema: GenMessage<SuspendedTransfer> = /*@__PURE_
   messageDesc(file_toolgate_v1_treasury_service, 0);
 
 /**
- * Which transfers to list.
+ * Selects a page of transfers.
  *
  * @generated from message toolgate.v1.ListSuspenseRequest
  */
 export type ListSuspenseRequest = Message<"toolgate.v1.ListSuspenseRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque.
+   * `next_cursor` of the previous page; opaque.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -174,7 +175,7 @@ export const ListSuspenseResponseSchema: GenMessage<ListSuspenseResponse> = /*@_
   messageDesc(file_toolgate_v1_treasury_service, 2);
 
 /**
- * Whose a transfer is.
+ * Assignment of a transfer.
  *
  * @generated from message toolgate.v1.AssignSuspenseRequest
  */
@@ -187,13 +188,13 @@ export type AssignSuspenseRequest = Message<"toolgate.v1.AssignSuspenseRequest">
   txSignature: string;
 
   /**
-   * Its owner.
+   * Target of the assignment.
    *
    * @generated from oneof toolgate.v1.AssignSuspenseRequest.owner
    */
   owner: {
     /**
-     * An account, `acct_…`: its balance is credited.
+     * Account, `acct_…`, whose balance is credited.
      *
      * @generated from field: string account_id = 2;
      */
@@ -201,7 +202,7 @@ export type AssignSuspenseRequest = Message<"toolgate.v1.AssignSuspenseRequest">
     case: "accountId";
   } | {
     /**
-     * Send true: the operator, whose own money it is. No balance is credited.
+     * Set to true for the operator's own money. No balance is credited.
      *
      * @generated from field: bool operator = 3;
      */
@@ -210,7 +211,7 @@ export type AssignSuspenseRequest = Message<"toolgate.v1.AssignSuspenseRequest">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why; kept in the ledger.
+   * Reason; recorded in the ledger.
    *
    * @generated from field: string reason = 4;
    */
@@ -225,7 +226,7 @@ export const AssignSuspenseRequestSchema: GenMessage<AssignSuspenseRequest> = /*
   messageDesc(file_toolgate_v1_treasury_service, 3);
 
 /**
- * The transfer with its owner.
+ * The assigned transfer.
  *
  * @generated from message toolgate.v1.AssignSuspenseResponse
  */
@@ -246,7 +247,7 @@ export const AssignSuspenseResponseSchema: GenMessage<AssignSuspenseResponse> = 
   messageDesc(file_toolgate_v1_treasury_service, 4);
 
 /**
- * Which charge to give back.
+ * The charge to refund.
  *
  * @generated from message toolgate.v1.RefundReceiptRequest
  */
@@ -259,7 +260,7 @@ export type RefundReceiptRequest = Message<"toolgate.v1.RefundReceiptRequest"> &
   receiptId: string;
 
   /**
-   * Why; kept in the ledger.
+   * Reason; recorded in the ledger.
    *
    * @generated from field: string reason = 2;
    */
@@ -287,7 +288,7 @@ export type RefundReceiptResponse = Message<"toolgate.v1.RefundReceiptResponse">
   receipt?: Receipt | undefined;
 
   /**
-   * False when it had been given back before.
+   * False if it was refunded before.
    *
    * @generated from field: bool refunded = 2;
    */
@@ -302,7 +303,7 @@ export const RefundReceiptResponseSchema: GenMessage<RefundReceiptResponse> = /*
   messageDesc(file_toolgate_v1_treasury_service, 6);
 
 /**
- * There is one treasury.
+ * Request for the treasury.
  *
  * @generated from message toolgate.v1.GetTreasuryRequest
  */
@@ -317,7 +318,7 @@ export const GetTreasuryRequestSchema: GenMessage<GetTreasuryRequest> = /*@__PUR
   messageDesc(file_toolgate_v1_treasury_service, 7);
 
 /**
- * The treasury by the books.
+ * The treasury by the ledger.
  *
  * @generated from message toolgate.v1.GetTreasuryResponse
  */
@@ -330,21 +331,21 @@ export type GetTreasuryResponse = Message<"toolgate.v1.GetTreasuryResponse"> & {
   tokenAccount: string;
 
   /**
-   * What is recorded of its movements; unset while the watch of this account has not begun.
+   * Recorded movements; unset until the watch of this account has started.
    *
    * @generated from field: toolgate.v1.TreasuryWatch watch = 2;
    */
   watch?: TreasuryWatch | undefined;
 
   /**
-   * How many transfers are open in suspense.
+   * Number of open transfers in suspense.
    *
    * @generated from field: int64 suspense_count = 3;
    */
   suspenseCount: bigint;
 
   /**
-   * How much they are together, micro-USD.
+   * Sum of open transfers in suspense, micro-USD.
    *
    * @generated from field: int64 suspense_usdc_microusd = 4;
    */
@@ -359,20 +360,20 @@ export const GetTreasuryResponseSchema: GenMessage<GetTreasuryResponse> = /*@__P
   messageDesc(file_toolgate_v1_treasury_service, 8);
 
 /**
- * How far the movements of a token account are recorded, and what it must hold by them.
+ * Recorded movements of a token account and the balance that follows from them.
  *
  * @generated from message toolgate.v1.TreasuryWatch
  */
 export type TreasuryWatch = Message<"toolgate.v1.TreasuryWatch"> & {
   /**
-   * What it held when the watch began, micro-USD: the operator's.
+   * Balance when the watch started, micro-USD: the operator's money.
    *
    * @generated from field: int64 opening_usdc_microusd = 1;
    */
   openingUsdcMicrousd: bigint;
 
   /**
-   * The opening and every movement since, micro-USD: what it must hold.
+   * Opening balance plus every movement since, micro-USD: its expected balance.
    *
    * @generated from field: int64 expected_usdc_microusd = 2;
    */
@@ -386,7 +387,7 @@ export type TreasuryWatch = Message<"toolgate.v1.TreasuryWatch"> & {
   slot: bigint;
 
   /**
-   * When the watch last looked at all of the history up to the head, UTC.
+   * When the watch last read the whole history, UTC.
    *
    * @generated from field: google.protobuf.Timestamp looked_at = 4;
    */
@@ -401,27 +402,27 @@ export const TreasuryWatchSchema: GenMessage<TreasuryWatch> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_treasury_service, 9);
 
 /**
- * Whether a transfer has an owner.
+ * Whether a transfer is assigned.
  *
  * @generated from enum toolgate.v1.SuspenseStatus
  */
 export const SuspenseStatus = {
   /**
-   * As a filter: all. Never sent.
+   * As a filter: all. Never returned.
    *
    * @generated from enum value: SUSPENSE_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * It belongs to nobody yet.
+   * It is not assigned.
    *
    * @generated from enum value: SUSPENSE_STATUS_OPEN = 1;
    */
   OPEN: 1,
 
   /**
-   * It was given to its owner.
+   * It was assigned.
    *
    * @generated from enum value: SUSPENSE_STATUS_ASSIGNED = 2;
    */
@@ -429,7 +430,7 @@ export const SuspenseStatus = {
 } as const;
 
 /**
- * Whether a transfer has an owner.
+ * Whether a transfer is assigned.
  *
  * @generated from enum toolgate.v1.SuspenseStatus
  */
@@ -442,14 +443,13 @@ export const SuspenseStatusSchema: GenEnum<SuspenseStatus> = /*@__PURE__*/
   enumDesc(file_toolgate_v1_treasury_service, 0);
 
 /**
- * The operator's work with the treasury. Over gRPC with a key, or at the console's door with a session, of
- * an account that has the operator role.
+ * Administration of the treasury. Requires the operator role: an API key over gRPC, or a console session.
  *
  * @generated from service toolgate.v1.TreasuryService
  */
 export const TreasuryService: GenService<{
   /**
-   * Lists transfers that reached the treasury and named no quote of ours, newest first.
+   * Lists transfers to the treasury that name no quote or deposit, newest first.
    *
    * @generated from rpc toolgate.v1.TreasuryService.ListSuspense
    */
@@ -459,8 +459,9 @@ export const TreasuryService: GenService<{
     output: typeof ListSuspenseResponseSchema;
   },
   /**
-   * Gives such a transfer to its owner, once: a repeat with the same owner changes nothing and answers the same. NOT_FOUND for an unknown
-   * transfer or account; INVALID_REQUEST when it was given to another owner before.
+   * Assigns such a transfer once: a repeat with the same target changes nothing and returns the same
+   * response. NOT_FOUND for an unknown transfer or account; INVALID_REQUEST if it was assigned elsewhere
+   * before.
    *
    * @generated from rpc toolgate.v1.TreasuryService.AssignSuspense
    */
@@ -470,7 +471,7 @@ export const TreasuryService: GenService<{
     output: typeof AssignSuspenseResponseSchema;
   },
   /**
-   * Gives what a receipt debited back to its account, once. NOT_FOUND for an unknown receipt.
+   * Refunds a receipt to its account, once. NOT_FOUND for an unknown receipt.
    *
    * @generated from rpc toolgate.v1.TreasuryService.RefundReceipt
    */
@@ -480,7 +481,8 @@ export const TreasuryService: GenService<{
     output: typeof RefundReceiptResponseSchema;
   },
   /**
-   * Tells what the treasury's token account must hold by the books, and what lies in suspense. What it does hold is told by the metrics.
+   * Returns the treasury's balance by the ledger and the suspense. The metrics report its balance on the
+   * chain.
    *
    * @generated from rpc toolgate.v1.TreasuryService.GetTreasury
    */

@@ -16,7 +16,7 @@ export const file_toolgate_console_v1_balance_service: GenFile = /*@__PURE__*/
   fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2JhbGFuY2Vfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSITChFHZXRCYWxhbmNlUmVxdWVzdCLdAgoSR2V0QmFsYW5jZVJlc3BvbnNlEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgBIAEoAxIaChJoZWxkX3VzZGNfbWljcm91c2QYAiABKAMSIQoZc3BlbnRfdG9kYXlfdXNkY19taWNyb3VzZBgDIAEoAxIjChtzcGVudF8zMF9kYXlzX3VzZGNfbWljcm91c2QYBCABKAMSJgoZbG93X2JhbGFuY2VfdXNkY19taWNyb3VzZBgFIAEoA0gAiAEBEgsKA2xvdxgGIAEoCBIXCg9yYXRlX3Blcl9taW51dGUYByABKAUSDQoFYnVyc3QYCCABKAUSEQoJa2V5X2xpbWl0GAkgASgFEh8KF2FjY291bnRfcmF0ZV9wZXJfbWludXRlGAogASgFEhUKDWFjY291bnRfYnVyc3QYCyABKAVCHAoaX2xvd19iYWxhbmNlX3VzZGNfbWljcm91c2QibgoUU2V0TG93QmFsYW5jZVJlcXVlc3QSOAoZbG93X2JhbGFuY2VfdXNkY19taWNyb3VzZBgBIAEoA0IQukgNIgsY/////////w8oAEgAiAEBQhwKGl9sb3dfYmFsYW5jZV91c2RjX21pY3JvdXNkIhcKFVNldExvd0JhbGFuY2VSZXNwb25zZSLDAgoFRW50cnkSEwoLdHJhbnNmZXJfaWQYASABKAMSLAoEa2luZBgCIAEoDjIeLnRvb2xnYXRlLmNvbnNvbGUudjEuRW50cnlLaW5kEhwKFGFtb3VudF91c2RjX21pY3JvdXNkGAMgASgDEh0KFWJhbGFuY2VfdXNkY19taWNyb3VzZBgEIAEoAxIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgR0b29sGAYgASgJSACIAQESFwoKcmVjZWlwdF9pZBgHIAEoCUgBiAEBEhkKDHR4X3NpZ25hdHVyZRgIIAEoCUgCiAEBEhEKBG5vdGUYCSABKAlIA4gBAUIHCgVfdG9vbEINCgtfcmVjZWlwdF9pZEIPCg1fdHhfc2lnbmF0dXJlQgcKBV9ub3RlImkKEkxpc3RFbnRyaWVzUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiagoTTGlzdEVudHJpZXNSZXNwb25zZRIpCgVpdGVtcxgBIAMoCzIaLnRvb2xnYXRlLmNvbnNvbGUudjEuRW50cnkSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IitwEKD0dldFVzYWdlUmVxdWVzdBIwCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEiYKAnRvGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZob3VybHkYAyABKAgSEQoEdG9vbBgEIAEoCUgAiAEBEhMKBmtleV9pZBgFIAEoCUgBiAEBQgcKBV90b29sQgkKB19rZXlfaWQigQIKEEdldFVzYWdlUmVzcG9uc2USMQoHYnVja2V0cxgBIAMoCzIgLnRvb2xnYXRlLmNvbnNvbGUudjEuVXNhZ2VCdWNrZXQSLQoFdG9vbHMYAiADKAsyHi50b29sZ2F0ZS5jb25zb2xlLnYxLlRvb2xVc2FnZRIrCgRrZXlzGAMgAygLMh0udG9vbGdhdGUuY29uc29sZS52MS5LZXlVc2FnZRIzCghmYWlsdXJlcxgEIAMoCzIhLnRvb2xnYXRlLmNvbnNvbGUudjEuRmFpbHVyZVVzYWdlEikKBXRvdGFsGAUgASgLMhoudG9vbGdhdGUuY29uc29sZS52MS5Vc2FnZSJRCgVVc2FnZRIVCg1jaGFyZ2VkX2NhbGxzGAEgASgDEhsKE3NwZW50X3VzZGNfbWljcm91c2QYAiABKAMSFAoMZmFpbGVkX2NhbGxzGAMgASgDImMKC1VzYWdlQnVja2V0EikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1c2FnZRgCIAEoCzIaLnRvb2xnYXRlLmNvbnNvbGUudjEuVXNhZ2UiRAoJVG9vbFVzYWdlEgwKBHRvb2wYASABKAkSKQoFdXNhZ2UYAiABKAsyGi50b29sZ2F0ZS5jb25zb2xlLnYxLlVzYWdlIlMKCEtleVVzYWdlEg4KBmtleV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEikKBXVzYWdlGAMgASgLMhoudG9vbGdhdGUuY29uc29sZS52MS5Vc2FnZSIrCgxGYWlsdXJlVXNhZ2USDAoEY29kZRgBIAEoCRINCgVjYWxscxgCIAEoAyraAQoJRW50cnlLaW5kEhoKFkVOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABIWChJFTlRSWV9LSU5EX0RFUE9TSVQQARIZChVFTlRSWV9LSU5EX0FTU0lHTk1FTlQQAhIVChFFTlRSWV9LSU5EX0NIQVJHRRADEhUKEUVOVFJZX0tJTkRfUkVGVU5EEAQSFwoTRU5UUllfS0lORF9SRVZFUlNBTBAFEhwKGEVOVFJZX0tJTkRfUkVJTlNUQVRFTUVOVBAGEhkKFUVOVFJZX0tJTkRfQURKVVNUTUVOVBAHMqYDCg5CYWxhbmNlU2VydmljZRJiCgpHZXRCYWxhbmNlEiYudG9vbGdhdGUuY29uc29sZS52MS5HZXRCYWxhbmNlUmVxdWVzdBonLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0QmFsYW5jZVJlc3BvbnNlIgOQAgESawoNU2V0TG93QmFsYW5jZRIpLnRvb2xnYXRlLmNvbnNvbGUudjEuU2V0TG93QmFsYW5jZVJlcXVlc3QaKi50b29sZ2F0ZS5jb25zb2xlLnYxLlNldExvd0JhbGFuY2VSZXNwb25zZSIDkAICEmUKC0xpc3RFbnRyaWVzEicudG9vbGdhdGUuY29uc29sZS52MS5MaXN0RW50cmllc1JlcXVlc3QaKC50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RFbnRyaWVzUmVzcG9uc2UiA5ACARJcCghHZXRVc2FnZRIkLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0VXNhZ2VSZXF1ZXN0GiUudG9vbGdhdGUuY29uc29sZS52MS5HZXRVc2FnZVJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
- * The balance is asked for.
+ * Request for the balance.
  *
  * @generated from message toolgate.console.v1.GetBalanceRequest
  */
@@ -31,20 +31,21 @@ export const GetBalanceRequestSchema: GenMessage<GetBalanceRequest> = /*@__PURE_
   messageDesc(file_toolgate_console_v1_balance_service, 0);
 
 /**
- * The balance and how far it reaches.
+ * The balance, spending and limits of the account.
  *
  * @generated from message toolgate.console.v1.GetBalanceResponse
  */
 export type GetBalanceResponse = Message<"toolgate.console.v1.GetBalanceResponse"> & {
   /**
-   * Spendable now, micro-USD: entries less open holds. Below zero when a payment that was spent vanished from the chain.
+   * Spendable balance, micro-USD: entries minus open holds. Negative if a spent payment was dropped from the
+   * chain.
    *
    * @generated from field: int64 balance_usdc_microusd = 1;
    */
   balanceUsdcMicrousd: bigint;
 
   /**
-   * Held for calls that run, micro-USD.
+   * Reserved for running calls, micro-USD.
    *
    * @generated from field: int64 held_usdc_microusd = 2;
    */
@@ -65,49 +66,49 @@ export type GetBalanceResponse = Message<"toolgate.console.v1.GetBalanceResponse
   spent30DaysUsdcMicrousd: bigint;
 
   /**
-   * Below this balance the page warns, micro-USD; unset: never.
+   * Warning threshold, micro-USD; unset: no warning.
    *
    * @generated from field: optional int64 low_balance_usdc_microusd = 5;
    */
   lowBalanceUsdcMicrousd?: bigint | undefined;
 
   /**
-   * Whether the balance is below it.
+   * Whether the balance is below the threshold.
    *
    * @generated from field: bool low = 6;
    */
   low: boolean;
 
   /**
-   * Requests per minute that each of the account's keys may make in the long run.
+   * Sustained requests per minute of each key.
    *
    * @generated from field: int32 rate_per_minute = 7;
    */
   ratePerMinute: number;
 
   /**
-   * Requests that each of its keys may make at once.
+   * Burst size of each key.
    *
    * @generated from field: int32 burst = 8;
    */
   burst: number;
 
   /**
-   * How many good keys the account may have.
+   * Maximum number of active keys.
    *
    * @generated from field: int32 key_limit = 9;
    */
   keyLimit: number;
 
   /**
-   * Requests per minute that all the account's keys together may make in the long run.
+   * Sustained requests per minute of all keys together.
    *
    * @generated from field: int32 account_rate_per_minute = 10;
    */
   accountRatePerMinute: number;
 
   /**
-   * Requests that all the account's keys together may make at once.
+   * Burst size of all keys together.
    *
    * @generated from field: int32 account_burst = 11;
    */
@@ -122,13 +123,13 @@ export const GetBalanceResponseSchema: GenMessage<GetBalanceResponse> = /*@__PUR
   messageDesc(file_toolgate_console_v1_balance_service, 1);
 
 /**
- * Below which balance to warn.
+ * The warning threshold.
  *
  * @generated from message toolgate.console.v1.SetLowBalanceRequest
  */
 export type SetLowBalanceRequest = Message<"toolgate.console.v1.SetLowBalanceRequest"> & {
   /**
-   * Micro-USD; unset: never.
+   * Micro-USD; unset: no warning.
    *
    * @generated from field: optional int64 low_balance_usdc_microusd = 1;
    */
@@ -143,7 +144,7 @@ export const SetLowBalanceRequestSchema: GenMessage<SetLowBalanceRequest> = /*@_
   messageDesc(file_toolgate_console_v1_balance_service, 2);
 
 /**
- * It is set.
+ * The threshold is set.
  *
  * @generated from message toolgate.console.v1.SetLowBalanceResponse
  */
@@ -158,41 +159,41 @@ export const SetLowBalanceResponseSchema: GenMessage<SetLowBalanceResponse> = /*
   messageDesc(file_toolgate_console_v1_balance_service, 3);
 
 /**
- * One entry of the account in the ledger.
+ * One ledger entry of the account.
  *
  * @generated from message toolgate.console.v1.Entry
  */
 export type Entry = Message<"toolgate.console.v1.Entry"> & {
   /**
-   * Number of the transfer in the ledger; later ones have greater numbers.
+   * Number of the ledger transfer; later transfers have greater numbers.
    *
    * @generated from field: int64 transfer_id = 1;
    */
   transferId: bigint;
 
   /**
-   * What kind of entry it is.
+   * Kind of entry.
    *
    * @generated from field: toolgate.console.v1.EntryKind kind = 2;
    */
   kind: EntryKind;
 
   /**
-   * What it added to the balance, micro-USD; negative: took.
+   * Change of the balance, micro-USD; negative for a debit.
    *
    * @generated from field: int64 amount_usdc_microusd = 3;
    */
   amountUsdcMicrousd: bigint;
 
   /**
-   * All entries of the account up to and with this one, micro-USD. Open holds are not entries.
+   * Balance after this entry, micro-USD. Open holds are not entries.
    *
    * @generated from field: int64 balance_usdc_microusd = 4;
    */
   balanceUsdcMicrousd: bigint;
 
   /**
-   * When it was booked, UTC.
+   * When it was posted, UTC.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
@@ -220,7 +221,7 @@ export type Entry = Message<"toolgate.console.v1.Entry"> & {
   txSignature?: string | undefined;
 
   /**
-   * What the operator wrote of an adjustment, an assignment or a refund.
+   * The operator's reason for an adjustment, an assignment or a refund.
    *
    * @generated from field: optional string note = 9;
    */
@@ -235,20 +236,20 @@ export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_balance_service, 4);
 
 /**
- * Which entries to list.
+ * Selects ledger entries.
  *
  * @generated from message toolgate.console.v1.ListEntriesRequest
  */
 export type ListEntriesRequest = Message<"toolgate.console.v1.ListEntriesRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque.
+   * `next_cursor` of the previous page; opaque.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -291,41 +292,41 @@ export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__P
   messageDesc(file_toolgate_console_v1_balance_service, 6);
 
 /**
- * Of which span of time.
+ * Selects the period and a filter.
  *
  * @generated from message toolgate.console.v1.GetUsageRequest
  */
 export type GetUsageRequest = Message<"toolgate.console.v1.GetUsageRequest"> & {
   /**
-   * Its first moment, UTC. Is moved back to the beginning of its hour or day.
+   * Start, inclusive, UTC. Rounded down to the hour or day.
    *
    * @generated from field: google.protobuf.Timestamp from = 1;
    */
   from?: Timestamp | undefined;
 
   /**
-   * The first moment after it, UTC; now when unset. At most 366 days, or 7 days by hours, after `from`.
+   * End, exclusive, UTC; now if unset. At most 366 days after `from`, or 7 days by hour.
    *
    * @generated from field: google.protobuf.Timestamp to = 2;
    */
   to?: Timestamp | undefined;
 
   /**
-   * Whether by hours instead of days.
+   * Groups by hour instead of by day.
    *
    * @generated from field: bool hourly = 3;
    */
   hourly: boolean;
 
   /**
-   * Only calls of this tool; all when unset.
+   * Only calls of this tool; all if unset.
    *
    * @generated from field: optional string tool = 4;
    */
   tool?: string | undefined;
 
   /**
-   * Only calls of this key, `key_…`; all when unset.
+   * Only calls of this key, `key_…`; all if unset.
    *
    * @generated from field: optional string key_id = 5;
    */
@@ -340,41 +341,41 @@ export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_balance_service, 7);
 
 /**
- * What was spent.
+ * The spending of a period.
  *
  * @generated from message toolgate.console.v1.GetUsageResponse
  */
 export type GetUsageResponse = Message<"toolgate.console.v1.GetUsageResponse"> & {
   /**
-   * One for each hour or day of the span, oldest first, also where nothing was spent.
+   * One item per hour or day, oldest first, including those without spending.
    *
    * @generated from field: repeated toolgate.console.v1.UsageBucket buckets = 1;
    */
   buckets: UsageBucket[];
 
   /**
-   * By tool, most spent first.
+   * By tool, highest spending first.
    *
    * @generated from field: repeated toolgate.console.v1.ToolUsage tools = 2;
    */
   tools: ToolUsage[];
 
   /**
-   * By key, most spent first.
+   * By key, highest spending first.
    *
    * @generated from field: repeated toolgate.console.v1.KeyUsage keys = 3;
    */
   keys: KeyUsage[];
 
   /**
-   * Runs that failed, by the code of their error, most first.
+   * Failed runs by error code, most frequent first.
    *
    * @generated from field: repeated toolgate.console.v1.FailureUsage failures = 4;
    */
   failures: FailureUsage[];
 
   /**
-   * All of the span.
+   * Total of the period.
    *
    * @generated from field: toolgate.console.v1.Usage total = 5;
    */
@@ -389,27 +390,27 @@ export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*
   messageDesc(file_toolgate_console_v1_balance_service, 8);
 
 /**
- * Calls and what they cost.
+ * Number and cost of calls.
  *
  * @generated from message toolgate.console.v1.Usage
  */
 export type Usage = Message<"toolgate.console.v1.Usage"> & {
   /**
-   * Calls that were charged.
+   * Charged calls.
    *
    * @generated from field: int64 charged_calls = 1;
    */
   chargedCalls: bigint;
 
   /**
-   * What they cost, micro-USD; refunds are not taken off.
+   * Total charged, micro-USD; refunds are not subtracted.
    *
    * @generated from field: int64 spent_usdc_microusd = 2;
    */
   spentUsdcMicrousd: bigint;
 
   /**
-   * Recorded runs that failed or were cancelled: they cost nothing.
+   * Recorded runs that failed or were cancelled; they are not charged.
    *
    * @generated from field: int64 failed_calls = 3;
    */
@@ -424,20 +425,20 @@ export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_balance_service, 9);
 
 /**
- * An hour or a day.
+ * Usage of one hour or day.
  *
  * @generated from message toolgate.console.v1.UsageBucket
  */
 export type UsageBucket = Message<"toolgate.console.v1.UsageBucket"> & {
   /**
-   * Its first moment, UTC.
+   * Start, UTC.
    *
    * @generated from field: google.protobuf.Timestamp start = 1;
    */
   start?: Timestamp | undefined;
 
   /**
-   * What was used in it.
+   * Usage in it.
    *
    * @generated from field: toolgate.console.v1.Usage usage = 2;
    */
@@ -452,7 +453,7 @@ export const UsageBucketSchema: GenMessage<UsageBucket> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_balance_service, 10);
 
 /**
- * A tool's use.
+ * Usage of one tool.
  *
  * @generated from message toolgate.console.v1.ToolUsage
  */
@@ -465,7 +466,7 @@ export type ToolUsage = Message<"toolgate.console.v1.ToolUsage"> & {
   tool: string;
 
   /**
-   * What was used of it.
+   * Usage of the tool.
    *
    * @generated from field: toolgate.console.v1.Usage usage = 2;
    */
@@ -480,7 +481,7 @@ export const ToolUsageSchema: GenMessage<ToolUsage> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_balance_service, 11);
 
 /**
- * A key's use.
+ * Usage of one key.
  *
  * @generated from message toolgate.console.v1.KeyUsage
  */
@@ -493,14 +494,14 @@ export type KeyUsage = Message<"toolgate.console.v1.KeyUsage"> & {
   keyId: string;
 
   /**
-   * Its name.
+   * Name of the key.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What was used with it.
+   * Usage of the key.
    *
    * @generated from field: toolgate.console.v1.Usage usage = 3;
    */
@@ -515,7 +516,7 @@ export const KeyUsageSchema: GenMessage<KeyUsage> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_balance_service, 12);
 
 /**
- * Failures of one kind.
+ * Failures with one error code.
  *
  * @generated from message toolgate.console.v1.FailureUsage
  */
@@ -528,7 +529,7 @@ export type FailureUsage = Message<"toolgate.console.v1.FailureUsage"> & {
   code: string;
 
   /**
-   * How many.
+   * Number of failures.
    *
    * @generated from field: int64 calls = 2;
    */
@@ -543,7 +544,7 @@ export const FailureUsageSchema: GenMessage<FailureUsage> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_balance_service, 13);
 
 /**
- * What kind an entry is of.
+ * Kind of a ledger entry.
  *
  * @generated from enum toolgate.console.v1.EntryKind
  */
@@ -563,7 +564,7 @@ export const EntryKind = {
   DEPOSIT: 1,
 
   /**
-   * A transfer that belonged to nobody was given to this account.
+   * An unidentified transfer was assigned to this account.
    *
    * @generated from enum value: ENTRY_KIND_ASSIGNMENT = 2;
    */
@@ -577,28 +578,28 @@ export const EntryKind = {
   CHARGE: 3,
 
   /**
-   * A charge was given back.
+   * A charge was refunded.
    *
    * @generated from enum value: ENTRY_KIND_REFUND = 4;
    */
   REFUND: 4,
 
   /**
-   * A payment vanished from the chain and its credit was taken back.
+   * A payment was dropped from the chain and its credit was reversed.
    *
    * @generated from enum value: ENTRY_KIND_REVERSAL = 5;
    */
   REVERSAL: 5,
 
   /**
-   * Such a payment is there after all.
+   * A reversed payment reappeared on the chain.
    *
    * @generated from enum value: ENTRY_KIND_REINSTATEMENT = 6;
    */
   REINSTATEMENT: 6,
 
   /**
-   * The operator corrected the balance.
+   * The operator adjusted the balance.
    *
    * @generated from enum value: ENTRY_KIND_ADJUSTMENT = 7;
    */
@@ -606,7 +607,7 @@ export const EntryKind = {
 } as const;
 
 /**
- * What kind an entry is of.
+ * Kind of a ledger entry.
  *
  * @generated from enum toolgate.console.v1.EntryKind
  */
@@ -619,14 +620,14 @@ export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
   enumDesc(file_toolgate_console_v1_balance_service, 0);
 
 /**
- * The account's money: its balance, every entry of the ledger that made it, and what it was spent on. Every figure is a query over the one
- * ledger, so that they add up. Only at the console's door, with a session.
+ * The account's balance, its ledger entries and its spending. Every figure is a query over the ledger, so
+ * they add up. Console only; requires a session.
  *
  * @generated from service toolgate.console.v1.BalanceService
  */
 export const BalanceService: GenService<{
   /**
-   * Tells the balance and how far it reaches.
+   * Returns the balance and the spending of the last 30 days.
    *
    * @generated from rpc toolgate.console.v1.BalanceService.GetBalance
    */
@@ -636,7 +637,7 @@ export const BalanceService: GenService<{
     output: typeof GetBalanceResponseSchema;
   },
   /**
-   * Sets below which balance the page warns.
+   * Sets the low-balance warning threshold.
    *
    * @generated from rpc toolgate.console.v1.BalanceService.SetLowBalance
    */
@@ -646,8 +647,8 @@ export const BalanceService: GenService<{
     output: typeof SetLowBalanceResponseSchema;
   },
   /**
-   * Lists the entries of the account in the ledger, newest first, each with the balance after it. The same as a file, for any span of
-   * time: GET /console/export/statement.csv?from=2026-01-01&to=2026-02-01
+   * Lists the account's ledger entries, newest first, each with the balance after it. As a file, for any
+   * period: GET /console/export/statement.csv?from=2026-01-01&to=2026-02-01
    *
    * @generated from rpc toolgate.console.v1.BalanceService.ListEntries
    */
@@ -657,8 +658,8 @@ export const BalanceService: GenService<{
     output: typeof ListEntriesResponseSchema;
   },
   /**
-   * Tells what was spent in a span of time: by hour or by day (UTC), by tool, by key and by outcome. All of them are of one moment and
-   * add up to the same total, which is what the ledger's charges of that span are.
+   * Returns the spending of a period by hour or day (UTC), tool, key and outcome. All figures come from one
+   * snapshot and add up to the ledger's charges of that period.
    *
    * @generated from rpc toolgate.console.v1.BalanceService.GetUsage
    */

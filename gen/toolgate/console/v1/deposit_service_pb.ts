@@ -29,35 +29,36 @@ export type Deposit = Message<"toolgate.console.v1.Deposit"> & {
   depositId: string;
 
   /**
-   * What was to be sent, micro-USD.
+   * Requested amount, micro-USD.
    *
    * @generated from field: int64 amount_usdc_microusd = 2;
    */
   amountUsdcMicrousd: bigint;
 
   /**
-   * How far it has come.
+   * State of the deposit.
    *
    * @generated from field: toolgate.console.v1.DepositState state = 3;
    */
   state: DepositState;
 
   /**
-   * The memo that the transfer must carry.
+   * Memo that the transfer must carry.
    *
    * @generated from field: string memo = 4;
    */
   memo: string;
 
   /**
-   * Address that the transfer carries as a read-only account, so that it is found at once, base58 (Solana Pay, `reference`).
+   * Address that the transfer carries as a read-only account to be found by, base58 (Solana Pay,
+   * `reference`).
    *
    * @generated from field: string reference = 5;
    */
   reference: string;
 
   /**
-   * Wallet to send to, base58: the treasury's owner. Wallets find its token account themselves.
+   * Recipient wallet, base58: the treasury's owner. Wallets derive its token account.
    *
    * @generated from field: string recipient = 6;
    */
@@ -78,42 +79,42 @@ export type Deposit = Message<"toolgate.console.v1.Deposit"> & {
   usdcMint: string;
 
   /**
-   * The same as a Solana Pay transfer request, for a link and a QR code.
+   * Solana Pay transfer request, for a link or a QR code.
    *
    * @generated from field: string solana_pay_url = 9;
    */
   solanaPayUrl: string;
 
   /**
-   * Signature of the transaction, base58; unset while none was seen.
+   * Signature of the transaction, base58; unset until one is seen.
    *
    * @generated from field: optional string tx_signature = 10;
    */
   txSignature?: string | undefined;
 
   /**
-   * What was credited, micro-USD; 0 until it is.
+   * Credited amount, micro-USD; 0 until credited.
    *
    * @generated from field: int64 credited_usdc_microusd = 11;
    */
   creditedUsdcMicrousd: bigint;
 
   /**
-   * Why the transaction is not going to be credited, in the states FAILED and UNASSIGNED; unset otherwise.
+   * Why the transaction will not be credited, in the states FAILED and UNASSIGNED; unset otherwise.
    *
    * @generated from field: optional string failure = 12;
    */
   failure?: string | undefined;
 
   /**
-   * When it was begun, UTC.
+   * When it was created, UTC.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 13;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was credited, UTC; unset until it is.
+   * When it was credited, UTC; unset until then.
    *
    * @generated from field: google.protobuf.Timestamp credited_at = 14;
    */
@@ -128,13 +129,13 @@ export const DepositSchema: GenMessage<Deposit> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_deposit_service, 0);
 
 /**
- * What to deposit.
+ * The deposit to create.
  *
  * @generated from message toolgate.console.v1.CreateDepositRequest
  */
 export type CreateDepositRequest = Message<"toolgate.console.v1.CreateDepositRequest"> & {
   /**
-   * Micro-USD; at least a cent.
+   * Amount in micro-USD; at least one cent.
    *
    * @generated from field: int64 amount_usdc_microusd = 1;
    */
@@ -149,7 +150,7 @@ export const CreateDepositRequestSchema: GenMessage<CreateDepositRequest> = /*@_
   messageDesc(file_toolgate_console_v1_deposit_service, 1);
 
 /**
- * The deposit that began.
+ * The created deposit.
  *
  * @generated from message toolgate.console.v1.CreateDepositResponse
  */
@@ -170,7 +171,7 @@ export const CreateDepositResponseSchema: GenMessage<CreateDepositResponse> = /*
   messageDesc(file_toolgate_console_v1_deposit_service, 2);
 
 /**
- * Which deposit.
+ * Selects a deposit.
  *
  * @generated from message toolgate.console.v1.GetDepositRequest
  */
@@ -212,20 +213,20 @@ export const GetDepositResponseSchema: GenMessage<GetDepositResponse> = /*@__PUR
   messageDesc(file_toolgate_console_v1_deposit_service, 4);
 
 /**
- * Which deposits to list.
+ * Selects a page of deposits.
  *
  * @generated from message toolgate.console.v1.ListDepositsRequest
  */
 export type ListDepositsRequest = Message<"toolgate.console.v1.ListDepositsRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque.
+   * `next_cursor` of the previous page; opaque.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -268,7 +269,7 @@ export const ListDepositsResponseSchema: GenMessage<ListDepositsResponse> = /*@_
   messageDesc(file_toolgate_console_v1_deposit_service, 6);
 
 /**
- * Which deposit, and who pays.
+ * The deposit and its payer.
  *
  * @generated from message toolgate.console.v1.BuildDepositTransactionRequest
  */
@@ -281,7 +282,7 @@ export type BuildDepositTransactionRequest = Message<"toolgate.console.v1.BuildD
   depositId: string;
 
   /**
-   * Wallet that pays, base58.
+   * Paying wallet, base58.
    *
    * @generated from field: string payer = 2;
    */
@@ -296,13 +297,13 @@ export const BuildDepositTransactionRequestSchema: GenMessage<BuildDepositTransa
   messageDesc(file_toolgate_console_v1_deposit_service, 7);
 
 /**
- * What to sign.
+ * The transaction to sign.
  *
  * @generated from message toolgate.console.v1.BuildDepositTransactionResponse
  */
 export type BuildDepositTransactionResponse = Message<"toolgate.console.v1.BuildDepositTransactionResponse"> & {
   /**
-   * The transaction, unsigned, in its wire form.
+   * Unsigned transaction in wire format.
    *
    * @generated from field: bytes transaction = 1;
    */
@@ -317,7 +318,7 @@ export const BuildDepositTransactionResponseSchema: GenMessage<BuildDepositTrans
   messageDesc(file_toolgate_console_v1_deposit_service, 8);
 
 /**
- * Which quote, and who pays.
+ * The quote and its payer.
  *
  * @generated from message toolgate.console.v1.BuildQuoteTransactionRequest
  */
@@ -330,7 +331,7 @@ export type BuildQuoteTransactionRequest = Message<"toolgate.console.v1.BuildQuo
   quoteId: string;
 
   /**
-   * Wallet that pays, base58.
+   * Paying wallet, base58.
    *
    * @generated from field: string payer = 2;
    */
@@ -345,13 +346,13 @@ export const BuildQuoteTransactionRequestSchema: GenMessage<BuildQuoteTransactio
   messageDesc(file_toolgate_console_v1_deposit_service, 9);
 
 /**
- * What to sign.
+ * The transaction to sign.
  *
  * @generated from message toolgate.console.v1.BuildQuoteTransactionResponse
  */
 export type BuildQuoteTransactionResponse = Message<"toolgate.console.v1.BuildQuoteTransactionResponse"> & {
   /**
-   * The transaction, unsigned, in its wire form.
+   * Unsigned transaction in wire format.
    *
    * @generated from field: bytes transaction = 1;
    */
@@ -366,20 +367,20 @@ export const BuildQuoteTransactionResponseSchema: GenMessage<BuildQuoteTransacti
   messageDesc(file_toolgate_console_v1_deposit_service, 10);
 
 /**
- * What to send.
+ * The transaction to submit.
  *
  * @generated from message toolgate.console.v1.SendTransactionRequest
  */
 export type SendTransactionRequest = Message<"toolgate.console.v1.SendTransactionRequest"> & {
   /**
-   * The signed transaction in its wire form.
+   * Signed transaction in wire format.
    *
    * @generated from field: bytes transaction = 1;
    */
   transaction: Uint8Array;
 
   /**
-   * The deposit that it pays, so that the deposit is found by it at once; unset for a quote.
+   * The deposit that it pays, so the deposit is found at once; unset for a quote.
    *
    * @generated from field: optional string deposit_id = 2;
    */
@@ -394,13 +395,13 @@ export const SendTransactionRequestSchema: GenMessage<SendTransactionRequest> = 
   messageDesc(file_toolgate_console_v1_deposit_service, 11);
 
 /**
- * It was sent; whether it lands is told by the deposit, or by the call that it pays.
+ * The submitted transaction. The deposit, or the paid call, reports whether it lands.
  *
  * @generated from message toolgate.console.v1.SendTransactionResponse
  */
 export type SendTransactionResponse = Message<"toolgate.console.v1.SendTransactionResponse"> & {
   /**
-   * Its signature, base58.
+   * Signature, base58.
    *
    * @generated from field: string tx_signature = 1;
    */
@@ -415,7 +416,7 @@ export const SendTransactionResponseSchema: GenMessage<SendTransactionResponse> 
   messageDesc(file_toolgate_console_v1_deposit_service, 12);
 
 /**
- * How far a deposit has come.
+ * State of a deposit.
  *
  * @generated from enum toolgate.console.v1.DepositState
  */
@@ -428,7 +429,7 @@ export const DepositState = {
   UNSPECIFIED: 0,
 
   /**
-   * No transaction was seen yet.
+   * No transaction seen yet.
    *
    * @generated from enum value: DEPOSIT_STATE_WAITING = 1;
    */
@@ -442,36 +443,37 @@ export const DepositState = {
   SEEN: 2,
 
   /**
-   * The cluster has voted for it.
+   * The cluster confirmed it.
    *
    * @generated from enum value: DEPOSIT_STATE_CONFIRMED = 3;
    */
   CONFIRMED: 3,
 
   /**
-   * It can no longer be forked away; it is about to be credited.
+   * It is final and about to be credited.
    *
    * @generated from enum value: DEPOSIT_STATE_FINALIZED = 4;
    */
   FINALIZED: 4,
 
   /**
-   * It is on the balance.
+   * It was credited to the balance.
    *
    * @generated from enum value: DEPOSIT_STATE_CREDITED = 5;
    */
   CREDITED: 5,
 
   /**
-   * The transaction failed on the chain and moved nothing. Another one may still be sent.
+   * The transaction failed on the chain and moved nothing. Another one may be sent.
    *
    * @generated from enum value: DEPOSIT_STATE_FAILED = 6;
    */
   FAILED: 6,
 
   /**
-   * A transaction with the deposit's reference reached the treasury, but its memo does not name the deposit: it lies with the operator, who
-   * can give it to the account, or was credited to what it names. Another one may still be sent.
+   * A transaction with the deposit's reference reached the treasury, but its memo does not name the deposit:
+   * it is in suspense until the operator assigns it, or was credited to what its memo names. Another one may
+   * be sent.
    *
    * @generated from enum value: DEPOSIT_STATE_UNASSIGNED = 7;
    */
@@ -479,7 +481,7 @@ export const DepositState = {
 } as const;
 
 /**
- * How far a deposit has come.
+ * State of a deposit.
  *
  * @generated from enum toolgate.console.v1.DepositState
  */
@@ -492,15 +494,15 @@ export const DepositStateSchema: GenEnum<DepositState> = /*@__PURE__*/
   enumDesc(file_toolgate_console_v1_deposit_service, 0);
 
 /**
- * Putting USDC on the account's balance. A deposit is a transfer to the treasury whose memo names it; it is credited once, when it is
- * finalized, however often and by whomever it is looked at. Only at the console's door, with a session.
+ * Adds USDC to the account's balance. A deposit is a transfer to the treasury whose memo names it; it is
+ * credited exactly once, when it is finalized. Console only; requires a session.
  *
  * @generated from service toolgate.console.v1.DepositService
  */
 export const DepositService: GenService<{
   /**
-   * Begins a deposit: makes the memo and the reference that a transfer is to carry. Costs nothing and expires never; INVALID_REQUEST when
-   * the account has a hundred that wait and were begun within a day.
+   * Creates a deposit with the memo and the reference that the transfer must carry. It is free and never
+   * expires. INVALID_REQUEST if the account created a hundred within a day that still wait.
    *
    * @generated from rpc toolgate.console.v1.DepositService.CreateDeposit
    */
@@ -510,8 +512,8 @@ export const DepositService: GenService<{
     output: typeof CreateDepositResponseSchema;
   },
   /**
-   * Tells how far a deposit has come, after a look at the chain; while the network cannot be asked, how far it had come before. NOT_FOUND for
-   * one that is not the account's.
+   * Returns a deposit after polling the chain; without the network, its last known state. NOT_FOUND for
+   * another account's deposit.
    *
    * @generated from rpc toolgate.console.v1.DepositService.GetDeposit
    */
@@ -521,7 +523,7 @@ export const DepositService: GenService<{
     output: typeof GetDepositResponseSchema;
   },
   /**
-   * Lists the account's deposits, newest first. Does not look at the chain.
+   * Lists the account's deposits, newest first. Does not poll the chain.
    *
    * @generated from rpc toolgate.console.v1.DepositService.ListDeposits
    */
@@ -531,8 +533,8 @@ export const DepositService: GenService<{
     output: typeof ListDepositsResponseSchema;
   },
   /**
-   * Makes the transaction of a deposit for a wallet to sign, which pays its fee. INVALID_REQUEST when the wallet has no USDC account, too
-   * little in it, or no SOL for the fee: `message` says what is missing.
+   * Builds a deposit's transaction for the wallet to sign; the wallet pays the fee. INVALID_REQUEST if the
+   * wallet has no USDC account, too little USDC, or no SOL for the fee; `message` says which.
    *
    * @generated from rpc toolgate.console.v1.DepositService.BuildDepositTransaction
    */
@@ -542,8 +544,8 @@ export const DepositService: GenService<{
     output: typeof BuildDepositTransactionResponseSchema;
   },
   /**
-   * Makes the transaction that pays a quote of this account, for a wallet to sign, which pays its fee. For the fee paid by the gateway there
-   * is toolgate.v1.PaymentService.BuildTransaction.
+   * Builds the transaction that pays a quote of this account, for the wallet to sign; the wallet pays the
+   * fee. toolgate.v1.PaymentService.BuildTransaction builds one whose fee the gateway pays.
    *
    * @generated from rpc toolgate.console.v1.DepositService.BuildQuoteTransaction
    */
@@ -553,7 +555,8 @@ export const DepositService: GenService<{
     output: typeof BuildQuoteTransactionResponseSchema;
   },
   /**
-   * Sends a signed transaction that pays the treasury, so that the page needs no node of its own. INVALID_REQUEST for any other transaction.
+   * Submits a signed transaction that pays the treasury, so the page needs no RPC node. INVALID_REQUEST for
+   * any other transaction.
    *
    * @generated from rpc toolgate.console.v1.DepositService.SendTransaction
    */

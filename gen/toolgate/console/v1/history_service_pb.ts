@@ -20,34 +20,34 @@ export const file_toolgate_console_v1_history_service: GenFile = /*@__PURE__*/
   fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL2hpc3Rvcnlfc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSKSAQoNSGlzdG9yeUZpbHRlchIWCgR0b29sGAEgASgJQgi6SAVyAxjIARIXCgZrZXlfaWQYAiABKAlCB7pIBHICGEASKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsoBChNMaXN0UmVjZWlwdHNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBARIqCgZzdGF0dXMYAyABKA4yGi50b29sZ2F0ZS52MS5SZWNlaXB0U3RhdHVzEjIKBmZpbHRlchgEIAEoCzIiLnRvb2xnYXRlLmNvbnNvbGUudjEuSGlzdG9yeUZpbHRlckIICgZfbGltaXRCCQoHX2N1cnNvciJlChRMaXN0UmVjZWlwdHNSZXNwb25zZRIjCgVpdGVtcxgBIAMoCzIULnRvb2xnYXRlLnYxLlJlY2VpcHQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiMAoRR2V0UmVjZWlwdFJlcXVlc3QSGwoKcmVjZWlwdF9pZBgBIAEoCUIHukgEcgIQASKwAQoSR2V0UmVjZWlwdFJlc3BvbnNlEiUKB3JlY2VpcHQYASABKAsyFC50b29sZ2F0ZS52MS5SZWNlaXB0Eh0KA3J1bhgCIAEoCzIQLnRvb2xnYXRlLnYxLlJ1bhIOCgZrZXlfaWQYAyABKAkSEAoIa2V5X25hbWUYBCABKAkSMgoHcGF5bWVudBgFIAEoCzIhLnRvb2xnYXRlLmNvbnNvbGUudjEuQ2hhaW5QYXltZW50IsMBCgxDaGFpblBheW1lbnQSFAoMdHhfc2lnbmF0dXJlGAEgASgJEhwKFGFtb3VudF91c2RjX21pY3JvdXNkGAIgASgDEhIKBXBheWVyGAMgASgJSACIAQESDAoEc2xvdBgEIAEoAxIuCgpibG9ja190aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglmaW5hbGl6ZWQYBiABKAgSEAoIcmV2ZXJzZWQYByABKAhCCAoGX3BheWVyIsIBCg9MaXN0UnVuc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBEiYKBnN0YXR1cxgDIAEoDjIWLnRvb2xnYXRlLnYxLlJ1blN0YXR1cxIyCgZmaWx0ZXIYBCABKAsyIi50b29sZ2F0ZS5jb25zb2xlLnYxLkhpc3RvcnlGaWx0ZXJCCAoGX2xpbWl0QgkKB19jdXJzb3IiXQoQTGlzdFJ1bnNSZXNwb25zZRIfCgVpdGVtcxgBIAMoCzIQLnRvb2xnYXRlLnYxLlJ1bhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIoCg1HZXRSdW5SZXF1ZXN0EhcKBnJ1bl9pZBgBIAEoCUIHukgEcgIQASKsAQoOR2V0UnVuUmVzcG9uc2USHQoDcnVuGAEgASgLMhAudG9vbGdhdGUudjEuUnVuEg4KBmtleV9pZBgCIAEoCRIQCghrZXlfbmFtZRgDIAEoCRIcCg9pZGVtcG90ZW5jeV9rZXkYBCABKAlIAIgBARInCgZyZXN1bHQYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QhIKEF9pZGVtcG90ZW5jeV9rZXkylAMKDkhpc3RvcnlTZXJ2aWNlEmgKDExpc3RSZWNlaXB0cxIoLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdFJlY2VpcHRzUmVxdWVzdBopLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdFJlY2VpcHRzUmVzcG9uc2UiA5ACARJiCgpHZXRSZWNlaXB0EiYudG9vbGdhdGUuY29uc29sZS52MS5HZXRSZWNlaXB0UmVxdWVzdBonLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0UmVjZWlwdFJlc3BvbnNlIgOQAgESXAoITGlzdFJ1bnMSJC50b29sZ2F0ZS5jb25zb2xlLnYxLkxpc3RSdW5zUmVxdWVzdBolLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdFJ1bnNSZXNwb25zZSIDkAIBElYKBkdldFJ1bhIiLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0UnVuUmVxdWVzdBojLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0UnVuUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_google_protobuf_timestamp, file_toolgate_v1_receipt, file_toolgate_v1_run]);
 
 /**
- * What a list is narrowed to.
+ * Filter of a list.
  *
  * @generated from message toolgate.console.v1.HistoryFilter
  */
 export type HistoryFilter = Message<"toolgate.console.v1.HistoryFilter"> & {
   /**
-   * Only this tool's; all when empty.
+   * Only this tool; all if empty.
    *
    * @generated from field: string tool = 1;
    */
   tool: string;
 
   /**
-   * Only of this key, `key_…`; all when empty.
+   * Only this key, `key_…`; all if empty.
    *
    * @generated from field: string key_id = 2;
    */
   keyId: string;
 
   /**
-   * Not before this moment, UTC.
+   * Earliest time, inclusive, UTC.
    *
    * @generated from field: google.protobuf.Timestamp from = 3;
    */
   from?: Timestamp | undefined;
 
   /**
-   * Before this moment, UTC.
+   * Latest time, exclusive, UTC.
    *
    * @generated from field: google.protobuf.Timestamp to = 4;
    */
@@ -62,20 +62,20 @@ export const HistoryFilterSchema: GenMessage<HistoryFilter> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_history_service, 0);
 
 /**
- * Which receipts to list.
+ * Selects a page of receipts.
  *
  * @generated from message toolgate.console.v1.ListReceiptsRequest
  */
 export type ListReceiptsRequest = Message<"toolgate.console.v1.ListReceiptsRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque. Good with the same filter only.
+   * `next_cursor` of the previous page; opaque. Valid with the same filter only.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -89,7 +89,7 @@ export type ListReceiptsRequest = Message<"toolgate.console.v1.ListReceiptsReque
   status: ReceiptStatus;
 
   /**
-   * Only such ones.
+   * Further filters.
    *
    * @generated from field: toolgate.console.v1.HistoryFilter filter = 4;
    */
@@ -117,7 +117,8 @@ export type ListReceiptsResponse = Message<"toolgate.console.v1.ListReceiptsResp
   items: Receipt[];
 
   /**
-   * Cursor of the next page; unset on the last. A page may have fewer items than asked for, and still a next one.
+   * Cursor of the next page; unset on the last. A page may hold fewer items than requested and still have a
+   * next page.
    *
    * @generated from field: optional string next_cursor = 2;
    */
@@ -132,7 +133,7 @@ export const ListReceiptsResponseSchema: GenMessage<ListReceiptsResponse> = /*@_
   messageDesc(file_toolgate_console_v1_history_service, 2);
 
 /**
- * Which receipt.
+ * Selects a receipt.
  *
  * @generated from message toolgate.console.v1.GetReceiptRequest
  */
@@ -153,7 +154,7 @@ export const GetReceiptRequestSchema: GenMessage<GetReceiptRequest> = /*@__PURE_
   messageDesc(file_toolgate_console_v1_history_service, 3);
 
 /**
- * A receipt with what it rests on.
+ * A receipt with its run, key and payment.
  *
  * @generated from message toolgate.console.v1.GetReceiptResponse
  */
@@ -173,21 +174,21 @@ export type GetReceiptResponse = Message<"toolgate.console.v1.GetReceiptResponse
   run?: Run | undefined;
 
   /**
-   * The key that called, `key_…`; empty for calls from before keys were recorded.
+   * Calling key, `key_…`; empty for calls recorded without a key.
    *
    * @generated from field: string key_id = 3;
    */
   keyId: string;
 
   /**
-   * Its name.
+   * Name of the key.
    *
    * @generated from field: string key_name = 4;
    */
   keyName: string;
 
   /**
-   * The payment on the chain; unset when the call was taken from the balance.
+   * Payment on the chain; unset if the call was paid from the balance.
    *
    * @generated from field: toolgate.console.v1.ChainPayment payment = 5;
    */
@@ -202,7 +203,7 @@ export const GetReceiptResponseSchema: GenMessage<GetReceiptResponse> = /*@__PUR
   messageDesc(file_toolgate_console_v1_history_service, 4);
 
 /**
- * A payment on the chain, as the ledger has it.
+ * A payment on the chain, as recorded in the ledger.
  *
  * @generated from message toolgate.console.v1.ChainPayment
  */
@@ -215,14 +216,14 @@ export type ChainPayment = Message<"toolgate.console.v1.ChainPayment"> & {
   txSignature: string;
 
   /**
-   * What the treasury gained, micro-USD.
+   * Amount the treasury received, micro-USD.
    *
    * @generated from field: int64 amount_usdc_microusd = 2;
    */
   amountUsdcMicrousd: bigint;
 
   /**
-   * Wallet that paid, base58; unset where it could not be told.
+   * Paying wallet, base58; unset if unknown.
    *
    * @generated from field: optional string payer = 3;
    */
@@ -236,21 +237,21 @@ export type ChainPayment = Message<"toolgate.console.v1.ChainPayment"> & {
   slot: bigint;
 
   /**
-   * When the chain made the block, UTC.
+   * Block time, UTC.
    *
    * @generated from field: google.protobuf.Timestamp block_time = 5;
    */
   blockTime?: Timestamp | undefined;
 
   /**
-   * Whether it can no longer be forked away.
+   * Whether it is finalized.
    *
    * @generated from field: bool finalized = 6;
    */
   finalized: boolean;
 
   /**
-   * Whether it vanished from the chain, so that its credit was taken back.
+   * Whether it was dropped from the chain and its credit reversed.
    *
    * @generated from field: bool reversed = 7;
    */
@@ -265,20 +266,20 @@ export const ChainPaymentSchema: GenMessage<ChainPayment> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_history_service, 5);
 
 /**
- * Which runs to list.
+ * Selects a page of runs.
  *
  * @generated from message toolgate.console.v1.ListRunsRequest
  */
 export type ListRunsRequest = Message<"toolgate.console.v1.ListRunsRequest"> & {
   /**
-   * How many at most, 1 to 100; default 20.
+   * Page size, 1 to 100; default 20.
    *
    * @generated from field: optional int32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * `next_cursor` of the page before; opaque. Good with the same filter only.
+   * `next_cursor` of the previous page; opaque. Valid with the same filter only.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -292,7 +293,7 @@ export type ListRunsRequest = Message<"toolgate.console.v1.ListRunsRequest"> & {
   status: RunStatus;
 
   /**
-   * Only such ones.
+   * Further filters.
    *
    * @generated from field: toolgate.console.v1.HistoryFilter filter = 4;
    */
@@ -320,7 +321,8 @@ export type ListRunsResponse = Message<"toolgate.console.v1.ListRunsResponse"> &
   items: Run[];
 
   /**
-   * Cursor of the next page; unset on the last. A page may have fewer items than asked for, and still a next one.
+   * Cursor of the next page; unset on the last. A page may hold fewer items than requested and still have a
+   * next page.
    *
    * @generated from field: optional string next_cursor = 2;
    */
@@ -335,7 +337,7 @@ export const ListRunsResponseSchema: GenMessage<ListRunsResponse> = /*@__PURE__*
   messageDesc(file_toolgate_console_v1_history_service, 7);
 
 /**
- * Which run.
+ * Selects a run.
  *
  * @generated from message toolgate.console.v1.GetRunRequest
  */
@@ -369,28 +371,28 @@ export type GetRunResponse = Message<"toolgate.console.v1.GetRunResponse"> & {
   run?: Run | undefined;
 
   /**
-   * The key that called, `key_…`; empty for calls from before keys were recorded.
+   * Calling key, `key_…`; empty for calls recorded without a key.
    *
    * @generated from field: string key_id = 2;
    */
   keyId: string;
 
   /**
-   * Its name.
+   * Name of the key.
    *
    * @generated from field: string key_name = 3;
    */
   keyName: string;
 
   /**
-   * The call's own idempotency key; unset when it had none.
+   * Idempotency key of the call; unset if it had none.
    *
    * @generated from field: optional string idempotency_key = 4;
    */
   idempotencyKey?: string | undefined;
 
   /**
-   * What the tool answered, where it is still kept: calls with an idempotency key or a proof are.
+   * Result of the tool, if still stored: results of calls with an idempotency key or a proof are.
    *
    * @generated from field: google.protobuf.Struct result = 5;
    */
@@ -405,7 +407,7 @@ export const GetRunResponseSchema: GenMessage<GetRunResponse> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_history_service, 9);
 
 /**
- * What the account's keys did: receipts and runs, with filters. Only at the console's door, with a session.
+ * Receipts and runs of the account's keys, with filters. Console only; requires a session.
  *
  * @generated from service toolgate.console.v1.HistoryService
  */
@@ -421,7 +423,7 @@ export const HistoryService: GenService<{
     output: typeof ListReceiptsResponseSchema;
   },
   /**
-   * Fetches a receipt with what it rests on. NOT_FOUND for one that is not the account's.
+   * Returns a receipt with its run, key and payment. NOT_FOUND for another account's receipt.
    *
    * @generated from rpc toolgate.console.v1.HistoryService.GetReceipt
    */
@@ -441,7 +443,7 @@ export const HistoryService: GenService<{
     output: typeof ListRunsResponseSchema;
   },
   /**
-   * Fetches a run with its result, where that is still kept. NOT_FOUND for one that is not the account's.
+   * Returns a run with its result if it is still stored. NOT_FOUND for another account's run.
    *
    * @generated from rpc toolgate.console.v1.HistoryService.GetRun
    */

@@ -18,7 +18,7 @@ export const file_toolgate_console_v1_key_service: GenFile = /*@__PURE__*/
   fileDesc("CiV0b29sZ2F0ZS9jb25zb2xlL3YxL2tleV9zZXJ2aWNlLnByb3RvEhN0b29sZ2F0ZS5jb25zb2xlLnYxIrQBCgpLZXlXaXRoVXNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleRIwCgxsYXN0X3VzZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KFmRheV91c2VkX3VzZGNfbWljcm91c2QYAyABKAMSGwoTc3BlbnRfdXNkY19taWNyb3VzZBgEIAEoAxIVCg1jaGFyZ2VkX2NhbGxzGAUgASgDIhEKD0xpc3RLZXlzUmVxdWVzdCJBChBMaXN0S2V5c1Jlc3BvbnNlEi0KBGtleXMYASADKAsyHy50b29sZ2F0ZS5jb25zb2xlLnYxLktleVdpdGhVc2UibwoQQ3JlYXRlS2V5UmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGGQSGgoGc2NvcGVzGAIgAygJQgq6SAeSAQQQFBgBEiYKBmxpbWl0cxgDIAEoCzIWLnRvb2xnYXRlLnYxLktleUxpbWl0cyJFChFDcmVhdGVLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIlEKEFJvdGF0ZUtleVJlcXVlc3QSFwoGa2V5X2lkGAEgASgJQge6SARyAhABEiQKD292ZXJsYXBfc2Vjb25kcxgCIAEoBUILukgIGgYYgPUkKAAiawoRUm90YXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5Eg4KBnNlY3JldBgCIAEoCRIkCgdvbGRfa2V5GAMgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5IisKEFJldm9rZUtleVJlcXVlc3QSFwoGa2V5X2lkGAEgASgJQge6SARyAhABIjUKEVJldm9rZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleTL+AgoKS2V5U2VydmljZRJcCghMaXN0S2V5cxIkLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdEtleXNSZXF1ZXN0GiUudG9vbGdhdGUuY29uc29sZS52MS5MaXN0S2V5c1Jlc3BvbnNlIgOQAgESWgoJQ3JlYXRlS2V5EiUudG9vbGdhdGUuY29uc29sZS52MS5DcmVhdGVLZXlSZXF1ZXN0GiYudG9vbGdhdGUuY29uc29sZS52MS5DcmVhdGVLZXlSZXNwb25zZRJaCglSb3RhdGVLZXkSJS50b29sZ2F0ZS5jb25zb2xlLnYxLlJvdGF0ZUtleVJlcXVlc3QaJi50b29sZ2F0ZS5jb25zb2xlLnYxLlJvdGF0ZUtleVJlc3BvbnNlEloKCVJldm9rZUtleRIlLnRvb2xnYXRlLmNvbnNvbGUudjEuUmV2b2tlS2V5UmVxdWVzdBomLnRvb2xnYXRlLmNvbnNvbGUudjEuUmV2b2tlS2V5UmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_key_service]);
 
 /**
- * A key, and what it does.
+ * A key with its usage.
  *
  * @generated from message toolgate.console.v1.KeyWithUse
  */
@@ -31,28 +31,28 @@ export type KeyWithUse = Message<"toolgate.console.v1.KeyWithUse"> & {
   key?: ApiKey | undefined;
 
   /**
-   * When it was last used, UTC, to ten seconds; unset when never.
+   * Last use, UTC, to ten seconds; unset if never used.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 2;
    */
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * What it has taken from the balance today (UTC) of what its limit per day allows, micro-USD; 0 where it has no such limit.
+   * Spent today (UTC) of its daily limit, micro-USD; 0 without a daily limit.
    *
    * @generated from field: int64 day_used_usdc_microusd = 3;
    */
   dayUsedUsdcMicrousd: bigint;
 
   /**
-   * What its calls have cost in all, micro-USD, refunds not taken off.
+   * Total charged, micro-USD; refunds are not subtracted.
    *
    * @generated from field: int64 spent_usdc_microusd = 4;
    */
   spentUsdcMicrousd: bigint;
 
   /**
-   * How many of its calls were charged.
+   * Number of charged calls.
    *
    * @generated from field: int64 charged_calls = 5;
    */
@@ -67,7 +67,7 @@ export const KeyWithUseSchema: GenMessage<KeyWithUse> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_key_service, 0);
 
 /**
- * The account's own are listed.
+ * Request for the account's own items.
  *
  * @generated from message toolgate.console.v1.ListKeysRequest
  */
@@ -103,27 +103,27 @@ export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*
   messageDesc(file_toolgate_console_v1_key_service, 2);
 
 /**
- * Which key to create.
+ * The key to create.
  *
  * @generated from message toolgate.console.v1.CreateKeyRequest
  */
 export type CreateKeyRequest = Message<"toolgate.console.v1.CreateKeyRequest"> & {
   /**
-   * Name to recognise the key by.
+   * Name of the key.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What the key may do; all but billing:write when empty.
+   * Scopes of the key; all but billing:write if empty.
    *
    * @generated from field: repeated string scopes = 2;
    */
   scopes: string[];
 
   /**
-   * Until when, for what and for how much it may be used; no limits when unset.
+   * Expiry, allowed tools and spending limits; no limits if unset.
    *
    * @generated from field: toolgate.v1.KeyLimits limits = 3;
    */
@@ -166,7 +166,7 @@ export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE_
   messageDesc(file_toolgate_console_v1_key_service, 4);
 
 /**
- * Which key to replace.
+ * The key to replace.
  *
  * @generated from message toolgate.console.v1.RotateKeyRequest
  */
@@ -179,7 +179,7 @@ export type RotateKeyRequest = Message<"toolgate.console.v1.RotateKeyRequest"> &
   keyId: string;
 
   /**
-   * For how long the old key goes on to work, seconds; 0: it is revoked at once.
+   * Seconds for which the old key keeps working; 0 revokes it at once.
    *
    * @generated from field: int32 overlap_seconds = 2;
    */
@@ -194,7 +194,7 @@ export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*
   messageDesc(file_toolgate_console_v1_key_service, 5);
 
 /**
- * The key's successor.
+ * The new and the old key.
  *
  * @generated from message toolgate.console.v1.RotateKeyResponse
  */
@@ -207,14 +207,14 @@ export type RotateKeyResponse = Message<"toolgate.console.v1.RotateKeyResponse">
   key?: ApiKey | undefined;
 
   /**
-   * Its secret, `sk-agent-…`; shown once.
+   * Secret of the new key, `sk-agent-…`; shown once.
    *
    * @generated from field: string secret = 2;
    */
   secret: string;
 
   /**
-   * The old key, with its end.
+   * The old key with its expiry.
    *
    * @generated from field: toolgate.v1.ApiKey old_key = 3;
    */
@@ -229,7 +229,7 @@ export const RotateKeyResponseSchema: GenMessage<RotateKeyResponse> = /*@__PURE_
   messageDesc(file_toolgate_console_v1_key_service, 6);
 
 /**
- * Which key to revoke.
+ * Selects the key to revoke.
  *
  * @generated from message toolgate.console.v1.RevokeKeyRequest
  */
@@ -271,13 +271,14 @@ export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE_
   messageDesc(file_toolgate_console_v1_key_service, 8);
 
 /**
- * The account's own API keys. Only at the console's door, with a session.
+ * The account's own API keys. Console only; requires a session.
  *
  * @generated from service toolgate.console.v1.KeyService
  */
 export const KeyService: GenService<{
   /**
-   * Lists the account's keys, newest first, with what each has spent: those that work, and of the revoked and expired ones the newest 500.
+   * Lists the account's keys with their spending, newest first: all active keys and the newest 500 revoked or
+   * expired ones.
    *
    * @generated from rpc toolgate.console.v1.KeyService.ListKeys
    */
@@ -287,7 +288,8 @@ export const KeyService: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * Creates a key. The secret is in this answer and nowhere else. INVALID_REQUEST when the account has as many good keys as it may have.
+   * Creates a key. Only this response holds the secret. INVALID_REQUEST if the account has its maximum of
+   * active keys.
    *
    * @generated from rpc toolgate.console.v1.KeyService.CreateKey
    */
@@ -297,8 +299,8 @@ export const KeyService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * Creates a key like another one, which goes on to work for a while. Both share what may be spent on a day. INVALID_REQUEST for a key
-   * that no longer works.
+   * Creates a successor with the same limits; the old key keeps working for the given time and both share the
+   * daily limit. INVALID_REQUEST for an inactive key.
    *
    * @generated from rpc toolgate.console.v1.KeyService.RotateKey
    */
@@ -308,7 +310,7 @@ export const KeyService: GenService<{
     output: typeof RotateKeyResponseSchema;
   },
   /**
-   * Revokes a key. It stops working on every instance within a second; a repeat changes nothing.
+   * Revokes a key. Every instance refuses it within a second. Repeating it changes nothing.
    *
    * @generated from rpc toolgate.console.v1.KeyService.RevokeKey
    */

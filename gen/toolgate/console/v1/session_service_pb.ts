@@ -16,20 +16,21 @@ export const file_toolgate_console_v1_session_service: GenFile = /*@__PURE__*/
   fileDesc("Cil0b29sZ2F0ZS9jb25zb2xlL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxITdG9vbGdhdGUuY29uc29sZS52MSKfAQoPU2lnbkluQ2hhbGxlbmdlEg4KBmRvbWFpbhgBIAEoCRIRCglzdGF0ZW1lbnQYAiABKAkSCwoDdXJpGAMgASgJEg8KB3ZlcnNpb24YBCABKAkSEAoIY2hhaW5faWQYBSABKAkSDQoFbm9uY2UYBiABKAkSEQoJaXNzdWVkX2F0GAcgASgJEhcKD2V4cGlyYXRpb25fdGltZRgIIAEoCSKbAgoHU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGd2FsbGV0GAMgASgJEhAKCG9wZXJhdG9yGAQgASgIEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHYWRkcmVzcxgIIAEoCRISCgp1c2VyX2FnZW50GAkgASgJEg8KB2N1cnJlbnQYCiABKAgikwEKDEluc3RhbGxhdGlvbhIQCghiYXNlX3VybBgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEhYKDnRyZWFzdXJ5X293bmVyGAMgASgJEg4KBnBheV90bxgEIAEoCRIRCgl1c2RjX21pbnQYBSABKAkSDwoHZ2FzbGVzcxgGIAEoCBIUCgxncnBjX2FkZHJlc3MYByABKAkiFAoSQmVnaW5TaWduSW5SZXF1ZXN0Ik4KE0JlZ2luU2lnbkluUmVzcG9uc2USNwoJY2hhbGxlbmdlGAEgASgLMiQudG9vbGdhdGUuY29uc29sZS52MS5TaWduSW5DaGFsbGVuZ2UiVQodQnVpbGRTaWduSW5UcmFuc2FjdGlvblJlcXVlc3QSGAoFbm9uY2UYASABKAlCCbpIBnIEEAEYQBIaCgdhZGRyZXNzGAIgASgJQgm6SAZyBBAgGCwiNQoeQnVpbGRTaWduSW5UcmFuc2FjdGlvblJlc3BvbnNlEhMKC3RyYW5zYWN0aW9uGAEgASgMIq8BCg1TaWduSW5SZXF1ZXN0EhgKBW5vbmNlGAEgASgJQgm6SAZyBBABGEASGgoHYWRkcmVzcxgCIAEoCUIJukgGcgQQIBgsEjUKB21lc3NhZ2UYAyABKAsyIi50b29sZ2F0ZS5jb25zb2xlLnYxLlNpZ25lZE1lc3NhZ2VIABIhCgt0cmFuc2FjdGlvbhgEIAEoDEIKukgHegUQARjQCUgAQg4KBXByb29mEgW6SAIIASJPCg1TaWduZWRNZXNzYWdlEiIKDnNpZ25lZF9tZXNzYWdlGAEgASgMQgq6SAd6BRABGIAgEhoKCXNpZ25hdHVyZRgCIAEoDEIHukgEegJoQCJ4Cg5TaWduSW5SZXNwb25zZRItCgdzZXNzaW9uGAEgASgLMhwudG9vbGdhdGUuY29uc29sZS52MS5TZXNzaW9uEjcKDGluc3RhbGxhdGlvbhgCIAEoCzIhLnRvb2xnYXRlLmNvbnNvbGUudjEuSW5zdGFsbGF0aW9uIhMKEUdldFNlc3Npb25SZXF1ZXN0InwKEkdldFNlc3Npb25SZXNwb25zZRItCgdzZXNzaW9uGAEgASgLMhwudG9vbGdhdGUuY29uc29sZS52MS5TZXNzaW9uEjcKDGluc3RhbGxhdGlvbhgCIAEoCzIhLnRvb2xnYXRlLmNvbnNvbGUudjEuSW5zdGFsbGF0aW9uIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiRgoUTGlzdFNlc3Npb25zUmVzcG9uc2USLgoIc2Vzc2lvbnMYASADKAsyHC50b29sZ2F0ZS5jb25zb2xlLnYxLlNlc3Npb24iMwoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSGwoKc2Vzc2lvbl9pZBgBIAEoCUIHukgEcgIQASIXChVSZXZva2VTZXNzaW9uUmVzcG9uc2UiEAoOU2lnbk91dFJlcXVlc3QiEQoPU2lnbk91dFJlc3BvbnNlIhoKGFNpZ25PdXRFdmVyeXdoZXJlUmVxdWVzdCIqChlTaWduT3V0RXZlcnl3aGVyZVJlc3BvbnNlEg0KBWVuZGVkGAEgASgFMskGCg5TZXNzaW9uU2VydmljZRJgCgtCZWdpblNpZ25JbhInLnRvb2xnYXRlLmNvbnNvbGUudjEuQmVnaW5TaWduSW5SZXF1ZXN0GigudG9vbGdhdGUuY29uc29sZS52MS5CZWdpblNpZ25JblJlc3BvbnNlEoEBChZCdWlsZFNpZ25JblRyYW5zYWN0aW9uEjIudG9vbGdhdGUuY29uc29sZS52MS5CdWlsZFNpZ25JblRyYW5zYWN0aW9uUmVxdWVzdBozLnRvb2xnYXRlLmNvbnNvbGUudjEuQnVpbGRTaWduSW5UcmFuc2FjdGlvblJlc3BvbnNlElEKBlNpZ25JbhIiLnRvb2xnYXRlLmNvbnNvbGUudjEuU2lnbkluUmVxdWVzdBojLnRvb2xnYXRlLmNvbnNvbGUudjEuU2lnbkluUmVzcG9uc2USYgoKR2V0U2Vzc2lvbhImLnRvb2xnYXRlLmNvbnNvbGUudjEuR2V0U2Vzc2lvblJlcXVlc3QaJy50b29sZ2F0ZS5jb25zb2xlLnYxLkdldFNlc3Npb25SZXNwb25zZSIDkAIBEmgKDExpc3RTZXNzaW9ucxIoLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdFNlc3Npb25zUmVxdWVzdBopLnRvb2xnYXRlLmNvbnNvbGUudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiA5ACARJmCg1SZXZva2VTZXNzaW9uEikudG9vbGdhdGUuY29uc29sZS52MS5SZXZva2VTZXNzaW9uUmVxdWVzdBoqLnRvb2xnYXRlLmNvbnNvbGUudjEuUmV2b2tlU2Vzc2lvblJlc3BvbnNlElQKB1NpZ25PdXQSIy50b29sZ2F0ZS5jb25zb2xlLnYxLlNpZ25PdXRSZXF1ZXN0GiQudG9vbGdhdGUuY29uc29sZS52MS5TaWduT3V0UmVzcG9uc2UScgoRU2lnbk91dEV2ZXJ5d2hlcmUSLS50b29sZ2F0ZS5jb25zb2xlLnYxLlNpZ25PdXRFdmVyeXdoZXJlUmVxdWVzdBouLnRvb2xnYXRlLmNvbnNvbGUudjEuU2lnbk91dEV2ZXJ5d2hlcmVSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
- * What a wallet is asked to sign: the members of SolanaSignInInput (Wallet Standard, `solana:signIn`), to be handed on unchanged.
+ * What the wallet signs: the members of SolanaSignInInput (Wallet Standard, `solana:signIn`), passed on
+ * unchanged.
  *
  * @generated from message toolgate.console.v1.SignInChallenge
  */
 export type SignInChallenge = Message<"toolgate.console.v1.SignInChallenge"> & {
   /**
-   * The console's host, with its port where that is not the scheme's own.
+   * Host of the console, with its port unless it is the scheme's default.
    *
    * @generated from field: string domain = 1;
    */
   domain: string;
 
   /**
-   * What the person reads.
+   * Text shown to the user.
    *
    * @generated from field: string statement = 2;
    */
@@ -43,7 +44,7 @@ export type SignInChallenge = Message<"toolgate.console.v1.SignInChallenge"> & {
   uri: string;
 
   /**
-   * Version of the message's form: `1`.
+   * Version of the message format: `1`.
    *
    * @generated from field: string version = 4;
    */
@@ -57,21 +58,21 @@ export type SignInChallenge = Message<"toolgate.console.v1.SignInChallenge"> & {
   chainId: string;
 
   /**
-   * What makes the challenge the only one of its kind: 22 characters of base58.
+   * Nonce: 22 characters of base58.
    *
    * @generated from field: string nonce = 6;
    */
   nonce: string;
 
   /**
-   * When it was made, ISO 8601, UTC.
+   * Time of issue, ISO 8601, UTC.
    *
    * @generated from field: string issued_at = 7;
    */
   issuedAt: string;
 
   /**
-   * When it is over, ISO 8601, UTC.
+   * Expiry, ISO 8601, UTC.
    *
    * @generated from field: string expiration_time = 8;
    */
@@ -86,7 +87,7 @@ export const SignInChallengeSchema: GenMessage<SignInChallenge> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_session_service, 0);
 
 /**
- * A person at the console.
+ * A console session.
  *
  * @generated from message toolgate.console.v1.Session
  */
@@ -99,14 +100,14 @@ export type Session = Message<"toolgate.console.v1.Session"> & {
   sessionId: string;
 
   /**
-   * Account that is signed in, `acct_…`.
+   * Signed-in account, `acct_…`.
    *
    * @generated from field: string account_id = 2;
    */
   accountId: string;
 
   /**
-   * Its wallet, base58.
+   * Wallet, base58.
    *
    * @generated from field: string wallet = 3;
    */
@@ -120,42 +121,42 @@ export type Session = Message<"toolgate.console.v1.Session"> & {
   operator: boolean;
 
   /**
-   * When the session began, UTC.
+   * When the session started, UTC.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last used, UTC, to the minute.
+   * Last use, UTC, to the minute.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 6;
    */
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * When it ends at the latest, UTC; without use it ends earlier.
+   * Latest expiry, UTC; an unused session expires earlier.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Where it was begun: the client's address.
+   * Client address at the start.
    *
    * @generated from field: string address = 8;
    */
   address: string;
 
   /**
-   * What it was begun with: the User-Agent header, at most 200 characters.
+   * User-Agent at the start, at most 200 characters.
    *
    * @generated from field: string user_agent = 9;
    */
   userAgent: string;
 
   /**
-   * Whether it is the session that asks.
+   * Whether it is the current session.
    *
    * @generated from field: bool current = 10;
    */
@@ -170,7 +171,7 @@ export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_session_service, 1);
 
 /**
- * What the page needs to know of this installation.
+ * Facts about this installation that the page needs.
  *
  * @generated from message toolgate.console.v1.Installation
  */
@@ -233,7 +234,7 @@ export const InstallationSchema: GenMessage<Installation> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_session_service, 2);
 
 /**
- * A challenge is asked for.
+ * Request for a challenge.
  *
  * @generated from message toolgate.console.v1.BeginSignInRequest
  */
@@ -254,7 +255,7 @@ export const BeginSignInRequestSchema: GenMessage<BeginSignInRequest> = /*@__PUR
  */
 export type BeginSignInResponse = Message<"toolgate.console.v1.BeginSignInResponse"> & {
   /**
-   * What to sign.
+   * The transaction to sign.
    *
    * @generated from field: toolgate.console.v1.SignInChallenge challenge = 1;
    */
@@ -269,7 +270,7 @@ export const BeginSignInResponseSchema: GenMessage<BeginSignInResponse> = /*@__P
   messageDesc(file_toolgate_console_v1_session_service, 4);
 
 /**
- * Which challenge, and who will sign.
+ * The challenge and its signer.
  *
  * @generated from message toolgate.console.v1.BuildSignInTransactionRequest
  */
@@ -282,7 +283,7 @@ export type BuildSignInTransactionRequest = Message<"toolgate.console.v1.BuildSi
   nonce: string;
 
   /**
-   * Address that signs, base58.
+   * Signing address, base58.
    *
    * @generated from field: string address = 2;
    */
@@ -297,13 +298,13 @@ export const BuildSignInTransactionRequestSchema: GenMessage<BuildSignInTransact
   messageDesc(file_toolgate_console_v1_session_service, 5);
 
 /**
- * What to sign.
+ * The transaction to sign.
  *
  * @generated from message toolgate.console.v1.BuildSignInTransactionResponse
  */
 export type BuildSignInTransactionResponse = Message<"toolgate.console.v1.BuildSignInTransactionResponse"> & {
   /**
-   * The transaction, unsigned, in its wire form.
+   * Unsigned transaction in wire format.
    *
    * @generated from field: bytes transaction = 1;
    */
@@ -331,7 +332,7 @@ export type SignInRequest = Message<"toolgate.console.v1.SignInRequest"> & {
   nonce: string;
 
   /**
-   * Address that signed, base58.
+   * Signing address, base58.
    *
    * @generated from field: string address = 2;
    */
@@ -375,14 +376,14 @@ export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
  */
 export type SignedMessage = Message<"toolgate.console.v1.SignedMessage"> & {
   /**
-   * The bytes that the wallet says it signed.
+   * Bytes that the wallet reports as signed.
    *
    * @generated from field: bytes signed_message = 1;
    */
   signedMessage: Uint8Array;
 
   /**
-   * The Ed25519 signature over them.
+   * Ed25519 signature over them.
    *
    * @generated from field: bytes signature = 2;
    */
@@ -397,7 +398,7 @@ export const SignedMessageSchema: GenMessage<SignedMessage> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_session_service, 8);
 
 /**
- * The session that began.
+ * The started session.
  *
  * @generated from message toolgate.console.v1.SignInResponse
  */
@@ -425,7 +426,7 @@ export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_session_service, 9);
 
 /**
- * Who is signed in?
+ * Request for the current session.
  *
  * @generated from message toolgate.console.v1.GetSessionRequest
  */
@@ -440,20 +441,20 @@ export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE_
   messageDesc(file_toolgate_console_v1_session_service, 10);
 
 /**
- * Who is signed in.
+ * The current session.
  *
  * @generated from message toolgate.console.v1.GetSessionResponse
  */
 export type GetSessionResponse = Message<"toolgate.console.v1.GetSessionResponse"> & {
   /**
-   * The session; unset when nobody is signed in.
+   * The session; unset if signed out.
    *
    * @generated from field: toolgate.console.v1.Session session = 1;
    */
   session?: Session | undefined;
 
   /**
-   * The installation; unset when nobody is signed in.
+   * The installation; unset if signed out.
    *
    * @generated from field: toolgate.console.v1.Installation installation = 2;
    */
@@ -468,7 +469,7 @@ export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PUR
   messageDesc(file_toolgate_console_v1_session_service, 11);
 
 /**
- * The account's own are listed.
+ * Request for the account's own items.
  *
  * @generated from message toolgate.console.v1.ListSessionsRequest
  */
@@ -489,7 +490,7 @@ export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__P
  */
 export type ListSessionsResponse = Message<"toolgate.console.v1.ListSessionsResponse"> & {
   /**
-   * Sessions that are good, newest first.
+   * Active sessions, newest first.
    *
    * @generated from field: repeated toolgate.console.v1.Session sessions = 1;
    */
@@ -504,7 +505,7 @@ export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@_
   messageDesc(file_toolgate_console_v1_session_service, 13);
 
 /**
- * Which session to end.
+ * Selects the session to end.
  *
  * @generated from message toolgate.console.v1.RevokeSessionRequest
  */
@@ -540,7 +541,7 @@ export const RevokeSessionResponseSchema: GenMessage<RevokeSessionResponse> = /*
   messageDesc(file_toolgate_console_v1_session_service, 15);
 
 /**
- * The session that asks is to end.
+ * Request to end the current session.
  *
  * @generated from message toolgate.console.v1.SignOutRequest
  */
@@ -570,7 +571,7 @@ export const SignOutResponseSchema: GenMessage<SignOutResponse> = /*@__PURE__*/
   messageDesc(file_toolgate_console_v1_session_service, 17);
 
 /**
- * All sessions are to end.
+ * Request to end all sessions.
  *
  * @generated from message toolgate.console.v1.SignOutEverywhereRequest
  */
@@ -591,7 +592,7 @@ export const SignOutEverywhereRequestSchema: GenMessage<SignOutEverywhereRequest
  */
 export type SignOutEverywhereResponse = Message<"toolgate.console.v1.SignOutEverywhereResponse"> & {
   /**
-   * How many there were.
+   * Number of ended sessions.
    *
    * @generated from field: int32 ended = 1;
    */
@@ -606,14 +607,15 @@ export const SignOutEverywhereResponseSchema: GenMessage<SignOutEverywhereRespon
   messageDesc(file_toolgate_console_v1_session_service, 19);
 
 /**
- * Signing in with a Solana wallet (Sign In With Solana), and the sessions that come of it. Only at the console's door: a session is a
- * cookie, API keys are not taken there.
+ * Sign-in with a Solana wallet (Sign In With Solana) and its sessions. Console only: a session is a cookie;
+ * API keys are refused.
  *
  * @generated from service toolgate.console.v1.SessionService
  */
 export const SessionService: GenService<{
   /**
-   * Makes a challenge for a wallet to sign. It is good once, for five minutes. RATE_LIMITED for an address that asks for many.
+   * Creates a challenge for a wallet to sign, valid once and for five minutes. RATE_LIMITED per network
+   * address.
    *
    * @generated from rpc toolgate.console.v1.SessionService.BeginSignIn
    */
@@ -623,8 +625,8 @@ export const SessionService: GenService<{
     output: typeof BeginSignInResponseSchema;
   },
   /**
-   * Makes the transaction that a wallet signs which cannot sign messages (Ledger, as a rule): a memo with the challenge's text. It is
-   * never sent. INVALID_REQUEST for a challenge that is unknown, used or over.
+   * Builds a memo transaction with the challenge's text, for wallets that cannot sign messages (such as
+   * Ledger). It is never submitted. INVALID_REQUEST for an unknown, used or expired challenge.
    *
    * @generated from rpc toolgate.console.v1.SessionService.BuildSignInTransaction
    */
@@ -634,8 +636,9 @@ export const SessionService: GenService<{
     output: typeof BuildSignInTransactionResponseSchema;
   },
   /**
-   * Checks the signature and begins a session, whose cookie is in the answer. The wallet's account is made when it has none.
-   * UNAUTHORIZED when the challenge is unknown, used or over, or the signature is not the address's own over exactly its text.
+   * Verifies the signature and starts a session; the response sets its cookie. Creates the wallet's account
+   * if there is none. UNAUTHORIZED if the challenge is unknown, used or expired, or the signature does not
+   * match the address and the text.
    *
    * @generated from rpc toolgate.console.v1.SessionService.SignIn
    */
@@ -645,7 +648,7 @@ export const SessionService: GenService<{
     output: typeof SignInResponseSchema;
   },
   /**
-   * Tells who is signed in; no session, and no error, when nobody is.
+   * Returns the current session; empty, without an error, if there is none.
    *
    * @generated from rpc toolgate.console.v1.SessionService.GetSession
    */
@@ -655,7 +658,7 @@ export const SessionService: GenService<{
     output: typeof GetSessionResponseSchema;
   },
   /**
-   * Lists the account's sessions that are good, newest first.
+   * Lists the account's active sessions, newest first.
    *
    * @generated from rpc toolgate.console.v1.SessionService.ListSessions
    */
@@ -665,7 +668,7 @@ export const SessionService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Ends one of the account's sessions. NOT_FOUND for one that is not the account's.
+   * Ends one of the account's sessions. NOT_FOUND for another account's session.
    *
    * @generated from rpc toolgate.console.v1.SessionService.RevokeSession
    */
@@ -675,7 +678,7 @@ export const SessionService: GenService<{
     output: typeof RevokeSessionResponseSchema;
   },
   /**
-   * Ends the session that asks and takes its cookie away.
+   * Ends the current session and clears its cookie.
    *
    * @generated from rpc toolgate.console.v1.SessionService.SignOut
    */
@@ -685,7 +688,7 @@ export const SessionService: GenService<{
     output: typeof SignOutResponseSchema;
   },
   /**
-   * Ends all of the account's sessions, this one with them.
+   * Ends all of the account's sessions, including the current one.
    *
    * @generated from rpc toolgate.console.v1.SessionService.SignOutEverywhere
    */

@@ -2,8 +2,8 @@
 // @generated from file httpjson/v1/options.proto (package httpjson.v1, syntax proto3)
 /* eslint-disable */
 
-// Options that google.api.http has no word for, read by the HTTP/JSON generator (src/httpjson).
-// Numbers 50000-99999 are protobuf's range for use inside one organisation.
+// Options that google.api.http lacks, read by the HTTP/JSON generator (src/httpjson). Numbers 50000-99999 are
+// protobuf's range for use within one organisation.
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -18,13 +18,13 @@ export const file_httpjson_v1_options: GenFile = /*@__PURE__*/
   fileDesc("ChlodHRwanNvbi92MS9vcHRpb25zLnByb3RvEgtodHRwanNvbi52MSIeCgxFcnJvckJpbmRpbmcSDgoGc3RhdHVzGAEgASgFIp0CCgtBcGlEb2N1bWVudBINCgV0aXRsZRgBIAEoCRIPCgdzdW1tYXJ5GAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg8KB3ZlcnNpb24YBCABKAkSDwoHbGljZW5zZRgFIAEoCRItCgZiZWFyZXIYBiABKAsyHS5odHRwanNvbi52MS5CZWFyZXJDcmVkZW50aWFsEiUKBmVycm9ycxgHIAMoCzIVLmh0dHBqc29uLnYxLkFwaUVycm9yEi8KD3JlcXVlc3RfaGVhZGVycxgIIAMoCzIWLmh0dHBqc29uLnYxLkFwaUhlYWRlchIwChByZXNwb25zZV9oZWFkZXJzGAkgAygLMhYuaHR0cGpzb24udjEuQXBpSGVhZGVyIkUKEEJlYXJlckNyZWRlbnRpYWwSDAoEbmFtZRgBIAEoCRIOCgZmb3JtYXQYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkibgoIQXBpRXJyb3ISDAoEY29kZRgBIAEoCRIOCgZzdGF0dXMYAiABKAUSDwoHbWVhbmluZxgDIAEoCRIMCgRib2R5GAQgASgJEiUKB2FwcGxpZXMYBSABKA4yFC5odHRwanNvbi52MS5BcHBsaWVzIowBCglBcGlIZWFkZXISDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdpbnRlZ2VyGAMgASgIEiUKB2FwcGxpZXMYBCABKA4yFC5odHRwanNvbi52MS5BcHBsaWVzEhAKCHN0YXR1c2VzGAUgAygFEhIKCm1heF9sZW5ndGgYBiABKAUiuQEKDEFwaU9wZXJhdGlvbhIrCgpjcmVkZW50aWFsGAEgASgOMhcuaHR0cGpzb24udjEuQ3JlZGVudGlhbBIOCgZlcnJvcnMYAiADKAkSFAoMZXJyb3JfYm9kaWVzGAMgAygJEhcKD3JlcXVlc3RfaGVhZGVycxgEIAMoCRIYChByZXNwb25zZV9oZWFkZXJzGAUgAygJEiMKBXBhdGhzGAYgAygLMhQuaHR0cGpzb24udjEuQXBpUGF0aCLBAQoHQXBpUGF0aBIMCgRwYXRoGAEgASgJEhQKDG9wZXJhdGlvbl9pZBgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgASgJEhUKDW90aGVyX3JlcXVlc3QYBSABKAkSFgoOb3RoZXJfcmVzcG9uc2UYBiABKAkSFQoNb3RoZXJfYmF0Y2hlcxgHIAEoCBIQCghhY2NlcHRlZBgIIAEoCRIUCgxldmVudF9zdHJlYW0YCSABKAkqbgoHQXBwbGllcxIXChNBUFBMSUVTX1VOU1BFQ0lGSUVEEAASFgoSQVBQTElFU19FVkVSWVdIRVJFEAESGwoXQVBQTElFU19XSVRIX0NSRURFTlRJQUwQAhIVChFBUFBMSUVTX1dJVEhfQk9EWRADKlYKCkNyZWRlbnRpYWwSGgoWQ1JFREVOVElBTF9VTlNQRUNJRklFRBAAEhcKE0NSRURFTlRJQUxfT1BUSU9OQUwQARITCg9DUkVERU5USUFMX05PTkUQAjpUCghkb2N1bWVudBIcLmdvb2dsZS5wcm90b2J1Zi5GaWxlT3B0aW9ucxi8jgMgASgLMhguaHR0cGpzb24udjEuQXBpRG9jdW1lbnRSCGRvY3VtZW50OlkKCW9wZXJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGL2OAyABKAsyGS5odHRwanNvbi52MS5BcGlPcGVyYXRpb25SCW9wZXJhdGlvbjpSCgVlcnJvchIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxi5jgMgASgLMhkuaHR0cGpzb24udjEuRXJyb3JCaW5kaW5nUgVlcnJvcjpHCg9udWxsX3doZW5fdW5zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLqOAyABKAhSDW51bGxXaGVuVW5zZXQ6PgoKYWx3YXlzX3NldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYvo4DIAEoCFIJYWx3YXlzU2V0OkIKCmpzb25fdmFsdWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxi7jgMgASgJUglqc29uVmFsdWViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
- * How a failed call that carries the annotated message is answered over HTTP.
+ * HTTP response of a failed call that carries the annotated message.
  *
  * @generated from message httpjson.v1.ErrorBinding
  */
 export type ErrorBinding = Message<"httpjson.v1.ErrorBinding"> & {
   /**
-   * HTTP status code. 0: the status comes with the error, not with the message (several errors share the body).
+   * HTTP status code. 0: the error sets the status (several errors share the body).
    *
    * @generated from field: int32 status = 1;
    */
@@ -39,7 +39,7 @@ export const ErrorBindingSchema: GenMessage<ErrorBinding> = /*@__PURE__*/
   messageDesc(file_httpjson_v1_options, 0);
 
 /**
- * An API as its OpenAPI document presents it.
+ * The API as described in its OpenAPI document.
  *
  * @generated from message httpjson.v1.ApiDocument
  */
@@ -59,14 +59,14 @@ export type ApiDocument = Message<"httpjson.v1.ApiDocument"> & {
   summary: string;
 
   /**
-   * What a reader must know before the first call, CommonMark.
+   * Introduction for readers, CommonMark.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * Version of the document where nothing else gives one.
+   * Version of the document, unless the generator is given one.
    *
    * @generated from field: string version = 4;
    */
@@ -80,28 +80,28 @@ export type ApiDocument = Message<"httpjson.v1.ApiDocument"> & {
   license: string;
 
   /**
-   * The credential that calls carry; none when unset.
+   * Credential that calls carry; none if unset.
    *
    * @generated from field: httpjson.v1.BearerCredential bearer = 6;
    */
   bearer?: BearerCredential | undefined;
 
   /**
-   * The catalogue of errors. Operations list those that they answer.
+   * Error catalogue. Each operation lists the errors it returns.
    *
    * @generated from field: repeated httpjson.v1.ApiError errors = 7;
    */
   errors: ApiError[];
 
   /**
-   * Headers that requests may carry.
+   * Request headers.
    *
    * @generated from field: repeated httpjson.v1.ApiHeader request_headers = 8;
    */
   requestHeaders: ApiHeader[];
 
   /**
-   * Headers that answers may carry.
+   * Response headers.
    *
    * @generated from field: repeated httpjson.v1.ApiHeader response_headers = 9;
    */
@@ -129,7 +129,7 @@ export type BearerCredential = Message<"httpjson.v1.BearerCredential"> & {
   name: string;
 
   /**
-   * What a token looks like.
+   * Format of a token.
    *
    * @generated from field: string format = 2;
    */
@@ -151,41 +151,41 @@ export const BearerCredentialSchema: GenMessage<BearerCredential> = /*@__PURE__*
   messageDesc(file_httpjson_v1_options, 2);
 
 /**
- * An error that operations answer.
+ * An error that operations return.
  *
  * @generated from message httpjson.v1.ApiError
  */
 export type ApiError = Message<"httpjson.v1.ApiError"> & {
   /**
-   * Its code in the body.
+   * Code in the body.
    *
    * @generated from field: string code = 1;
    */
   code: string;
 
   /**
-   * Its HTTP status.
+   * HTTP status.
    *
    * @generated from field: int32 status = 2;
    */
   status: number;
 
   /**
-   * When it comes and what to do, CommonMark.
+   * When it is returned and what to do, CommonMark.
    *
    * @generated from field: string meaning = 3;
    */
   meaning: string;
 
   /**
-   * Full name of the message that is its body. Unset: the error message whose own status is 0.
+   * Full name of the body's message. Unset: the error message whose own status is 0.
    *
    * @generated from field: string body = 4;
    */
   body: string;
 
   /**
-   * To which operations it belongs.
+   * Operations that it applies to.
    *
    * @generated from field: httpjson.v1.Applies applies = 5;
    */
@@ -200,48 +200,48 @@ export const ApiErrorSchema: GenMessage<ApiError> = /*@__PURE__*/
   messageDesc(file_httpjson_v1_options, 3);
 
 /**
- * A header of requests or answers.
+ * A request or response header.
  *
  * @generated from message httpjson.v1.ApiHeader
  */
 export type ApiHeader = Message<"httpjson.v1.ApiHeader"> & {
   /**
-   * Its name as it is written.
+   * Name of the header.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it says, CommonMark.
+   * Description, CommonMark.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * Whether its value is an integer; a string otherwise.
+   * Whether the value is an integer; a string otherwise.
    *
    * @generated from field: bool integer = 3;
    */
   integer: boolean;
 
   /**
-   * To which operations it belongs.
+   * Operations that it applies to.
    *
    * @generated from field: httpjson.v1.Applies applies = 4;
    */
   applies: Applies;
 
   /**
-   * Answers with these statuses carry it; all when empty. Of no meaning for requests.
+   * Statuses of the responses that carry it; all if empty. Ignored for request headers.
    *
    * @generated from field: repeated int32 statuses = 5;
    */
   statuses: number[];
 
   /**
-   * Largest length of a string; 0: not stated.
+   * Maximum length of a string; 0: not stated.
    *
    * @generated from field: int32 max_length = 6;
    */
@@ -256,48 +256,48 @@ export const ApiHeaderSchema: GenMessage<ApiHeader> = /*@__PURE__*/
   messageDesc(file_httpjson_v1_options, 4);
 
 /**
- * A method as its OpenAPI operations present it.
+ * A method as described by its OpenAPI operations.
  *
  * @generated from message httpjson.v1.ApiOperation
  */
 export type ApiOperation = Message<"httpjson.v1.ApiOperation"> & {
   /**
-   * Whether it looks at the credential.
+   * How it treats the credential.
    *
    * @generated from field: httpjson.v1.Credential credential = 1;
    */
   credential: Credential;
 
   /**
-   * Codes of the catalogue's errors that it answers, besides those that apply by themselves.
+   * Codes of the catalogue's errors that it returns, besides those that apply to every such operation.
    *
    * @generated from field: repeated string errors = 2;
    */
   errors: string[];
 
   /**
-   * Full names of error messages with a status of their own that it answers.
+   * Full names of the error messages with their own status that it returns.
    *
    * @generated from field: repeated string error_bodies = 3;
    */
   errorBodies: string[];
 
   /**
-   * Names of request headers that it reads, besides those that apply by themselves.
+   * Names of request headers that it reads, besides those that apply to every such operation.
    *
    * @generated from field: repeated string request_headers = 4;
    */
   requestHeaders: string[];
 
   /**
-   * Names of response headers that it sends, besides those that apply by themselves.
+   * Names of response headers that it sends, besides those that apply to every such operation.
    *
    * @generated from field: repeated string response_headers = 5;
    */
   responseHeaders: string[];
 
   /**
-   * What differs on single paths.
+   * Overrides for single paths.
    *
    * @generated from field: repeated httpjson.v1.ApiPath paths = 6;
    */
@@ -312,69 +312,69 @@ export const ApiOperationSchema: GenMessage<ApiOperation> = /*@__PURE__*/
   messageDesc(file_httpjson_v1_options, 5);
 
 /**
- * What differs on one path of a method with several.
+ * Overrides for one path of a method with several paths.
  *
  * @generated from message httpjson.v1.ApiPath
  */
 export type ApiPath = Message<"httpjson.v1.ApiPath"> & {
   /**
-   * The path template as google.api.http has it.
+   * Path template as in google.api.http.
    *
    * @generated from field: string path = 1;
    */
   path: string;
 
   /**
-   * Identifier of the operation on this path; the method's name when unset.
+   * Operation identifier on this path; the method's name if unset.
    *
    * @generated from field: string operation_id = 2;
    */
   operationId: string;
 
   /**
-   * What the path is for, one sentence; taken from the method's comment when unset.
+   * Summary of the path; taken from the method's comment if unset.
    *
    * @generated from field: string summary = 3;
    */
   summary: string;
 
   /**
-   * What to know of it, CommonMark; the method's comment when unset.
+   * Description, CommonMark; the method's comment if unset.
    *
    * @generated from field: string description = 4;
    */
   description: string;
 
   /**
-   * Full name of a message that is taken as a body too, told apart by its shape.
+   * Full name of a second message that the body may hold, distinguished by its shape.
    *
    * @generated from field: string other_request = 5;
    */
   otherRequest: string;
 
   /**
-   * Full name of the message that then answers, failures included.
+   * Full name of the response message for that body, errors included.
    *
    * @generated from field: string other_response = 6;
    */
   otherResponse: string;
 
   /**
-   * Whether the other messages may also come several in one array.
+   * Whether the body may also be an array of the second message.
    *
    * @generated from field: bool other_batches = 7;
    */
   otherBatches: boolean;
 
   /**
-   * When nothing but the status 202 answers; never when unset.
+   * When the response is 202 without a body; never if unset.
    *
    * @generated from field: string accepted = 8;
    */
   accepted: string;
 
   /**
-   * When a stream of Server-Sent Events answers; never when unset.
+   * When the response is a stream of Server-Sent Events; never if unset.
    *
    * @generated from field: string event_stream = 9;
    */
@@ -389,34 +389,34 @@ export const ApiPathSchema: GenMessage<ApiPath> = /*@__PURE__*/
   messageDesc(file_httpjson_v1_options, 6);
 
 /**
- * To which operations a thing of the catalogue belongs.
+ * Operations that a catalogue entry applies to.
  *
  * @generated from enum httpjson.v1.Applies
  */
 export const Applies = {
   /**
-   * To those that name it.
+   * Operations that name it.
    *
    * @generated from enum value: APPLIES_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * To all.
+   * All operations.
    *
    * @generated from enum value: APPLIES_EVERYWHERE = 1;
    */
   EVERYWHERE: 1,
 
   /**
-   * To those that look at the credential.
+   * Operations that read the credential.
    *
    * @generated from enum value: APPLIES_WITH_CREDENTIAL = 2;
    */
   WITH_CREDENTIAL: 2,
 
   /**
-   * To those that take a body.
+   * Operations that take a body.
    *
    * @generated from enum value: APPLIES_WITH_BODY = 3;
    */
@@ -424,7 +424,7 @@ export const Applies = {
 } as const;
 
 /**
- * To which operations a thing of the catalogue belongs.
+ * Operations that a catalogue entry applies to.
  *
  * @generated from enum httpjson.v1.Applies
  */
@@ -437,27 +437,27 @@ export const AppliesSchema: GenEnum<Applies> = /*@__PURE__*/
   enumDesc(file_httpjson_v1_options, 0);
 
 /**
- * Whether an operation looks at the credential.
+ * How an operation treats the credential.
  *
  * @generated from enum httpjson.v1.Credential
  */
 export const Credential = {
   /**
-   * The operation needs it.
+   * Required.
    *
    * @generated from enum value: CREDENTIAL_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * The operation works without, but one that is sent must be good.
+   * Optional, but an invalid one is refused.
    *
    * @generated from enum value: CREDENTIAL_OPTIONAL = 1;
    */
   OPTIONAL: 1,
 
   /**
-   * The operation does not look at it.
+   * Ignored.
    *
    * @generated from enum value: CREDENTIAL_NONE = 2;
    */
@@ -465,7 +465,7 @@ export const Credential = {
 } as const;
 
 /**
- * Whether an operation looks at the credential.
+ * How an operation treats the credential.
  *
  * @generated from enum httpjson.v1.Credential
  */
@@ -478,7 +478,7 @@ export const CredentialSchema: GenEnum<Credential> = /*@__PURE__*/
   enumDesc(file_httpjson_v1_options, 1);
 
 /**
- * What the API's OpenAPI document says of the API as a whole. On one file; without it no document is generated.
+ * The OpenAPI document's description of the API. Set it on one file; without it no document is generated.
  *
  * @generated from extension: httpjson.v1.ApiDocument document = 51004;
  */
@@ -486,7 +486,7 @@ export const document: GenExtension<FileOptions, ApiDocument> = /*@__PURE__*/
   extDesc(file_httpjson_v1_options, 0);
 
 /**
- * What the OpenAPI document says of a method besides its comment, messages and routes.
+ * What the OpenAPI document says about a method beyond its comment, messages and routes.
  *
  * @generated from extension: httpjson.v1.ApiOperation operation = 51005;
  */
@@ -494,8 +494,8 @@ export const operation: GenExtension<MethodOptions, ApiOperation> = /*@__PURE__*
   extDesc(file_httpjson_v1_options, 1);
 
 /**
- * Marks a message as an error body: a call that fails with this message as its error detail is answered over HTTP
- * with this status and exactly this message's JSON.
+ * Marks a message as an error body: a call that fails with this message as its error detail returns this
+ * HTTP status and exactly this message's JSON.
  *
  * @generated from extension: httpjson.v1.ErrorBinding error = 51001;
  */
@@ -503,7 +503,8 @@ export const error: GenExtension<MessageOptions, ErrorBinding> = /*@__PURE__*/
   extDesc(file_httpjson_v1_options, 2);
 
 /**
- * Writes `null` when the field is unset, where ProtoJSON would leave the member out. Only for fields with presence.
+ * Writes `null` when the field is unset, where ProtoJSON would leave the member out. Only for fields with
+ * presence.
  *
  * @generated from extension: bool null_when_unset = 51002;
  */
@@ -511,7 +512,7 @@ export const null_when_unset: GenExtension<FieldOptions, boolean> = /*@__PURE__*
   extDesc(file_httpjson_v1_options, 3);
 
 /**
- * Promises that the server always sets the field, though the message could leave it out: it is required in schemas of answers.
+ * The server always sets the field: response schemas list it as required.
  *
  * @generated from extension: bool always_set = 51006;
  */
@@ -519,7 +520,7 @@ export const always_set: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_httpjson_v1_options, 4);
 
 /**
- * The JSON string of this enum value, where ProtoJSON would write the value's name. Unique within the enum.
+ * JSON string of this enum value, in place of its ProtoJSON name. Unique within the enum.
  *
  * @generated from extension: string json_value = 51003;
  */
